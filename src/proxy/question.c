@@ -123,7 +123,7 @@ static struct server_question *question_new(struct pair *pair, const struct sse_
     question->event = *event;
     question->event.data = question->event.type = SPAN_NONE;
     question->event.id = span_of(id, event->id.len);
-    buf_init(&question->changed, SIZE_MAX / 2);
+    buf_init(&question->changed, exchange->event.cap_bytes); /* as long as what came may be */
     return question;
 }
 
@@ -333,7 +333,6 @@ static bool take_changed(struct pair *pair, struct server_question *question)
     struct json_fault fault;
 
     buf_fini(&exchange->event);
-    exchange->event.cap_bytes = SIZE_MAX / 2;
     buf_move(&exchange->event, &question->changed);
     reply->body = buf_peek(&exchange->event);
     if (reply->kind == MCP_RESPONSE)

@@ -86,6 +86,21 @@ static void texts(void)
     has_not(sim->got, "PAN7");
 }
 
+/* What grows by what is said in place of it is as long as an answer may be, or it is withheld. */
+static void grows(void)
+{
+    publish(rules);
+    sim->route->limits.response_bytes = 200;
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("PAN7 PAN7 PAN7"));
+    has(sim_agent_hears(sim), TEXT(CUT " " CUT " " CUT));
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("PAN7 PAN7 PAN7 PAN7 PAN7 PAN7 PAN7 PAN7 PAN7 PAN7"));
+    has(sim_agent_hears(sim), "\"isError\":true");
+    has_not(sim->got, CUT);
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "");
+}
+
 static void errors(void)
 {
     publish(rules);
@@ -134,6 +149,7 @@ static void test_whole(void **state)
     in_every_weather(whole);
     in_every_weather(whole_withheld);
     in_every_weather(texts);
+    in_every_weather(grows);
     in_every_weather(errors);
     in_every_weather(http_errors);
 }
