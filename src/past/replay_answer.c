@@ -10,8 +10,6 @@ enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIO
 #define TREE_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES ((size_t)2 << 20)
 
-static const struct json_rules reply_rules = {.max_depth = 128, .max_nodes = 0, .max_keys = 65536};
-
 enum code rejudge__answers_prepare(struct db *db, struct db_stmt **stmt)
 {
     return db_prepare(db, "SELECT outcome, answer, answer_bytes, answer_effect, answer_rule, server_withheld, "
@@ -77,7 +75,7 @@ static enum code judge_kept(struct rejudge *rejudge, struct recorded *recorded, 
 
     arena_init(&arena, TREE_BYTES);
     buf_init(&text, TEXT_BYTES);
-    code = json_read(db_text(row, A_ANSWER), &reply_rules, &text, &arena, &answer.root, &fault);
+    code = json_read(db_text(row, A_ANSWER), &json_reply_rules, &text, &arena, &answer.root, &fault);
     if (code == CODE_OK && recorded_has_stand_in(answer.root))
         out->lack = RECORDED_REDACTED;
     else if (code == CODE_OK && judge(rejudge, recorded, &answer, &rejudge->answer) &&
