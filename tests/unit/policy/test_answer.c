@@ -277,7 +277,7 @@ static void test_too_costly(void **state)
 static void test_too_many(void **state)
 {
 #define TEXTS 1100
-#define LETTERS 1000
+#define LETTERS 1024 /* the last place that there is room for is the last of a text */
     static const char *const whats[] = {
         RULES("  - {id: r, effect: redact, when: [{value: '$..*', contains: a}]}\n"),
         RULES("  - {id: r, effect: redact, when: [{value: '$.t[*]', contains: a}]}\n"),
@@ -342,6 +342,28 @@ static void test_one_value(void **state)
     expect(R("{value: '$..*', contains: '12'}"), "3124", NOT_IN_TEXT);
     expect(R("{value: '$..*', keys: true, contains: x}"), "\"x\"", "none");
     expect(R("{value: '$..*', contains: x}"), "\"y\"", "none");
+}
+
+/* The cost of many matches grows with the text, not with its square. */
+static void test_many(void **state)
+{
+    size_t len = (size_t)512 << 10;
+    char *json = mem_alloc(len + 1);
+    struct court court;
+
+    (void)state;
+    assert_non_null(json);
+    memset(json, '.', len);
+    for (size_t i = 0; i < 3000; i++)
+        json[2 + i * 170] = 'a';
+    memcpy(json, "[\"", 2);
+    memcpy(json + len - 2, "\"]", 3);
+    court_open(&court, R("{value: '$..*', matches: 'a'}"));
+    (void)result(&court, json);
+    assert_int_equal(seen.effect, ANSWER_REDACT);
+    assert_int_equal(seen.found[0].count, 3000);
+    court_close(&court);
+    mem_free(json);
 }
 
 static size_t failures;
@@ -419,7 +441,8 @@ int main(void)
         cmocka_unit_test(test_cuts),           cmocka_unit_test(test_json_in_text), cmocka_unit_test(test_not_in_text),
         cmocka_unit_test(test_in_step),        cmocka_unit_test(test_effects),      cmocka_unit_test(test_match),
         cmocka_unit_test(test_asks_the_call),  cmocka_unit_test(test_size_and_media), cmocka_unit_test(test_too_costly),
-        cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep), cmocka_unit_test(test_one_value),
+        cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_one_value),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_tests),          cmocka_unit_test(test_faults),
     };
 
