@@ -419,7 +419,7 @@ static void test_hundreds(void **state)
     assert_in_range(open_files_at_rest(), 1, files + 8); /* a connection more or less: the keeper opens its own when it needs it */
     used = memory_at_rest() - used;
     print_message("%d rotations: %lld bytes\n", rounds, used);
-    assert_true(used < 100000);
+    assert_true(used < 250000); /* likewise, of 80 KB each: less than a kilobyte a rotation */
     audit_close(&bench->audit);
     assert_int_equal(verify_all(bench), rounds + 1);
 }
