@@ -29,10 +29,16 @@ static enum code take_decision(struct audit *audit, struct lane *lane, const str
 static enum code take_result(struct audit *audit, struct lane *lane, const struct audit_result *result)
 {
     uint64_t decision = result->decision != 0 ? result->decision : ring__seq(lane->ring, result->ticket);
+    const struct permit *permit;
     enum code code;
 
     if (decision == 0) { /* of a decision that failed: its room was given back already, so it is not lost after all */
         lane->rooms_back++;
+        return CODE_OK;
+    }
+    permit = permits__find(&audit->ledger.permits, decision);
+    if (permit == NULL || permit->closing) { /* it would fail every batch: all other rows are written */
+        ring__break(&audit->shared, "an outcome is of no open permit");
         return CODE_OK;
     }
     code = ledger__outcome(&audit->ledger, decision, result);

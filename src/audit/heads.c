@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/heads.h"
 
-#include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -139,7 +138,8 @@ enum code permits__add(struct permits *permits, uint64_t seq, struct head *head,
             return code;
     }
     permit = &permits->slots[place_of(permits, seq)];
-    BUG_ON(permit->seq != 0);
+    if (permit->seq != 0)
+        return CODE_INVALID;
     *permit = (struct permit){.seq = seq, .head = head};
     memcpy(permit->salt, salt, ROW_SALT_BYTES);
     if (head != NULL)

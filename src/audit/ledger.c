@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
-#include "base/bug.h"
-
 enum code ledger__begin(struct ledger *ledger)
 {
     buf_clear(&ledger->leaves);
@@ -165,7 +163,8 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
     unsigned char digest[DIGEST_BYTES], before[DIGEST_BYTES];
     enum code code;
 
-    BUG_ON(permit == NULL || permit->closing); /* a second outcome, or one for what expects none */
+    if (permit == NULL || permit->closing) /* a second outcome, or one for what expects none */
+        return CODE_INVALID;
     head = permit->head;
 #define NUMBER(NAME, name) values[O_##NAME] = row_int((int64_t)from->name);
 #define TEXT(NAME, name) values[O_##NAME] = row_text(from->name);

@@ -4,6 +4,7 @@
 #include "audit/ring_priv.h"
 
 #include "base/bug.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -59,6 +60,12 @@ void ring__free(struct audit_ring **ring)
     mem_free((void *)(*ring)->seq_of);
     mem_free(*ring);
     *ring = NULL;
+}
+
+void ring__break(struct ring_shared *shared, const char *what)
+{
+    if (!atomic_exchange(&shared->is_broken, true))
+        log_error("audit", "%s; every call is denied until the gate is started again: please report it", what);
 }
 
 /* ---- producer ---------------------------------------------------------------------------------------------------- */
@@ -276,7 +283,6 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     fixed->query_bytes = from->query.len;
     if (fixed->has_query)
         salted(fixed->salt, from->query, fixed->query_digest);
-    BUG_ON(from->query.len > AUDIT_QUERY_BYTES);
     set_text(texts, TEXT_QUERY, from->target.at != NULL ? from->query : SPAN_NONE);
     fixed->has_session = from->session.at != NULL;
     if (fixed->has_session)
@@ -294,8 +300,9 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     struct texts texts; /* not cleared: all are set */
     uint64_t bytes;
 
-    BUG_ON(from->expects_outcome && from->verdict != AUDIT_PERMIT);
     *ticket = 0;
+    if ((from->expects_outcome && from->verdict != AUDIT_PERMIT) || from->query.len > AUDIT_QUERY_BYTES)
+        ring__break(ring->shared, "a decision has an outcome that it cannot have, or a query that is too long");
     if (audit_is_down(ring)) {
         enum reason reason = from->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : from->reason;
 
@@ -356,14 +363,18 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     struct texts texts;
     uint64_t seq;
 
-    BUG_ON((result->decision == 0) == (result->ticket == 0));
-    if (result->has_said_room) {
-        BUG_ON(ring->reserved_said < RING_SAID_BYTES);
-        ring->reserved_said -= RING_SAID_BYTES;
+    if ((result->decision == 0) == (result->ticket == 0) || (result->has_said_room && ring->reserved_said < RING_SAID_BYTES)) {
+        ring__break(ring->shared, "an outcome is of no decision, or of two, or has no room");
+        return;
     }
+    if (result->has_said_room)
+        ring->reserved_said -= RING_SAID_BYTES;
     if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
         return; /* the writer has taken its room back */
-    BUG_ON(ring->reserved == 0);
+    if (ring->reserved == 0) {
+        ring__break(ring->shared, "an outcome comes for which no decision has reserved room");
+        return;
+    }
     ring->reserved--;
     gather_said(from, &texts);
     gather_answer(ring, result, &texts);
@@ -394,8 +405,10 @@ enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint6
     *seq = 0;
     if (ticket > audit_settled(ring))
         return AUDIT_WAITING;
-    BUG_ON(ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS);
-    *seq = ring__seq(ring, ticket);
+    if (ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS)
+        ring__break(ring->shared, "the fate of a decision is asked for that is forgotten");
+    else
+        *seq = ring__seq(ring, ticket);
     return *seq != 0 ? AUDIT_DURABLE : AUDIT_FAILED;
 }
 
@@ -406,7 +419,8 @@ uint64_t audit_settled(const struct audit_ring *ring)
 
 bool audit_is_down(const struct audit_ring *ring)
 {
-    return atomic_load_explicit(&ring->shared->down, memory_order_relaxed);
+    return atomic_load_explicit(&ring->shared->down, memory_order_relaxed) ||
+           atomic_load_explicit(&ring->shared->is_broken, memory_order_relaxed);
 }
 
 /* ---- writer ------------------------------------------------------------------------------------------------------ */

@@ -71,6 +71,7 @@ struct ring_head {
 /* What rings share with their writer. */
 struct ring_shared {
     atomic_bool down;
+    atomic_bool is_broken; /* ring__break */
     atomic_int sleeps;     /* enum ring_sleep */
     int wake_fd;           /* eventfd that the writer waits for */
     uint64_t arguments_max_bytes;
@@ -165,6 +166,10 @@ bool ring__release(struct audit_ring *ring, uint64_t at);
 void ring__set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
 uint64_t ring__seq(const struct audit_ring *ring, uint64_t ticket);
 void ring__settle(struct audit_ring *ring, uint64_t ticket);
+
+/* A record that no sound program puts, or asks for: calls are denied from then on, as while the audit is down, until a start
+ * that begins with what is on disk. Nothing is aborted, since an abort would lose what the rings hold. Any thread. */
+void ring__break(struct ring_shared *shared, const char *what);
 
 /* Wakes the writer if it sleeps at least this deep. Any thread. */
 void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from);

@@ -117,6 +117,8 @@ static void up_turn(struct audit *audit)
     int64_t now = clock_monotonic_us(), wait_us = writer__job_wait_us(audit);
     enum work work = look(audit);
 
+    if (audit_is_down(audit->lanes[0].ring))
+        writer__say(audit, "it was asked for what no sound program asks for: the log says what; start the gate again");
     if (work == WORK_NONE)
         audit->empty_us = now;
     if (wait_us == 0) {
@@ -485,7 +487,7 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
         .rows = atomic_load_explicit(&audit->rows_total, memory_order_relaxed),
         .wal_bytes = atomic_load_explicit(&audit->wal_bytes, memory_order_relaxed),
         .open_permits = atomic_load_explicit(&audit->open_permits, memory_order_relaxed),
-        .down = atomic_load(&audit->shared.down),
+        .down = audit_is_down(audit->lanes[0].ring),
         .signed_seq = atomic_load(&audit->notary.signed_size),
         .checkpoint_failures = atomic_load(&audit->notary.failures),
         .rotations = atomic_load(&audit->rotations),

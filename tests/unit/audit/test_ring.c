@@ -340,6 +340,81 @@ static void test_stress(void **state)
     assert_false(next(bench, &view));
 }
 
+/* Each breaks its ring: the next call is denied. */
+static void break_by_decision(struct bench *bench)
+{
+    struct audit_decision decision = audit_call("acme", "c");
+    uint64_t ticket;
+
+    decision.verdict = AUDIT_DENY;
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_DOWN);
+}
+
+static void break_by_query(struct bench *bench)
+{
+    static char query[AUDIT_QUERY_BYTES + 1];
+    struct audit_decision decision = audit_call("acme", "c");
+    uint64_t ticket;
+
+    decision.query = span_of(query, sizeof query);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_DOWN);
+}
+
+static void break_by_result(struct bench *bench)
+{
+    struct audit_result result = audit_answer(41);
+
+    audit_put_result(bench->ring, &result);
+}
+
+static void break_by_two(struct bench *bench)
+{
+    struct audit_result result = audit_answer(41);
+
+    result.ticket = 1;
+    audit_put_result(bench->ring, &result);
+}
+
+static void break_by_said(struct bench *bench)
+{
+    struct audit_result result = audit_answer(41);
+
+    result.has_said_room = true;
+    audit_put_result(bench->ring, &result);
+}
+
+static void break_by_fate(struct bench *bench)
+{
+    uint64_t seq = 1;
+
+    assert_int_equal(audit_fate(bench->ring, 0, &seq), AUDIT_FAILED);
+    assert_int_equal(seq, 0);
+}
+
+/* 10.28: what can only be a fault of ours denies from then on and aborts nobody; what the ring holds is whole. */
+static void test_faults_of_ours_deny(void **state)
+{
+    void (*const breaks[])(struct bench *) = {break_by_decision, break_by_query, break_by_result,
+                                              break_by_two, break_by_said, break_by_fate};
+    struct audit_decision decision = audit_call("acme", "c");
+    struct ring_view view;
+    void *one;
+    uint64_t ticket;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
+        struct bench *bench;
+
+        assert_int_equal(setup(&one), 0);
+        bench = one;
+        breaks[i](bench);
+        assert_true(audit_is_down(bench->ring));
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_DOWN);
+        assert_false(next(bench, &view));
+        teardown(&one);
+    }
+}
+
 static void test_out_of_memory(void **state)
 {
     struct bench *bench = *state;
@@ -364,6 +439,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_down_counts_and_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_more_tickets_than_fates, setup, teardown),
+        cmocka_unit_test(test_faults_of_ours_deny),
         cmocka_unit_test_setup_teardown(test_stress, setup, teardown),
         cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
     };

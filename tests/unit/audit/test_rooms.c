@@ -68,9 +68,40 @@ static void test_room_comes_back_once(void **state)
     audit_file_fini(&file);
 }
 
+/* 10.28: a second outcome of one call is a fault of ours: it is not written, all else is, and calls are denied from then on. */
+static void test_second_outcome_denies(void **state)
+{
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result result = audit_answer(0);
+    struct audit_gauges gauges;
+    struct audit_file file;
+    struct audit *audit;
+    struct audit_ring *ring;
+    uint64_t first, second, ticket;
+
+    (void)state;
+    audit_file_init(&file);
+    audit = open_still(&file);
+    ring = audit_ring(audit, 0);
+    assert_ok(audit_put_decision(ring, &decision, &first));
+    assert_ok(audit_put_decision(ring, &decision, &second));
+    assert_true(writer__batch(audit));
+    assert_int_equal(audit_fate(ring, first, &result.decision), AUDIT_DURABLE);
+    audit_put_result(ring, &result);
+    audit_put_result(ring, &result);
+    assert_true(writer__batch(audit));
+    assert_int_equal(audit_put_decision(ring, &decision, &ticket), CODE_DOWN);
+    audit_gauges(audit, &gauges);
+    assert_true(gauges.down);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM outcome"), 1);
+    assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM unfinished"), 1);
+    audit_file_fini(&file);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once), cmocka_unit_test(test_second_outcome_denies)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
