@@ -259,14 +259,14 @@ static enum identity_fault judge_type(const struct reading *r, const struct json
     return has_id_token_marks(r) ? IDENTITY_FAULT_ID_TOKEN : IDENTITY_FAULT_NONE;
 }
 
-static bool is_signed_by(const struct reading *r, const struct identity__jws *jws, const struct identity__key *key)
+static bool is_signed_by(struct reading *r, const struct identity__jws *jws, const struct identity__key *key)
 {
     r->token->is_signed = identity__jws_is_signed(jws, key);
     memcpy(r->token->signed_by, key->thumbprint, DIGEST_BYTES);
     return r->token->is_signed;
 }
 
-static enum identity_fault judge_signature(const struct reading *r, const struct identity__jws *jws,
+static enum identity_fault judge_signature(struct reading *r, const struct identity__jws *jws,
                                            const struct identity_key_set *set)
 {
     const struct identity__key *keys, *only = NULL;
