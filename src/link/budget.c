@@ -109,39 +109,48 @@ uint64_t budget_address(const struct sock_address *address)
 
 /* ---- tables ---- */
 
-/* Two workers may open two slots for one principal at the same moment; each then counts apart, so the limit may be exceeded
- * for as long as both are in use, never undercut. */
-static bool enter(struct budget_table *table, uint64_t who, uint32_t limit, uint32_t *slot)
+enum entered { ENTERED, FULL, RACED };
+
+/* Goes to the slot where `tag` stands already, else to the first that is nobody's. RACED: somebody else has taken that one. */
+static enum entered try_enter(struct budget_table *table, uint32_t home, uint64_t tag, uint64_t most, uint32_t *slot)
 {
-    uint64_t tag = who & ~COUNT_MASK;
-    uint64_t most = limit == 0 || limit > COUNT_MASK ? COUNT_MASK : limit;
-    uint32_t home = (uint32_t)((who ^ (who >> 32)) % table->size);
     uint32_t empty = table->size;
+    uint64_t old;
 
-    for (uint32_t probe = 0; probe <= PROBES; probe++) {
-        uint32_t index = probe < PROBES ? (home + probe) % table->size : empty;
-        uint64_t old;
-
-        if (index == table->size)
-            return false;
-        old = atomic_load_explicit(&table->slots[index], memory_order_relaxed);
-        for (;;) {
-            bool is_ours = (old & COUNT_MASK) != 0 && (old & ~COUNT_MASK) == tag;
-
-            if (!is_ours && ((old & COUNT_MASK) != 0 || probe < PROBES))
-                break;
-            if (is_ours && (old & COUNT_MASK) >= most)
-                return false;
-            if (atomic_compare_exchange_weak_explicit(&table->slots[index], &old, is_ours ? old + 1 : tag | 1,
-                                                      memory_order_relaxed, memory_order_relaxed)) {
-                *slot = index;
-                return true;
-            }
+    for (uint32_t probe = 0; probe < PROBES; probe++) {
+        *slot = (home + probe) % table->size;
+        old = atomic_load_explicit(&table->slots[*slot], memory_order_relaxed);
+        while ((old & COUNT_MASK) != 0 && (old & ~COUNT_MASK) == tag) {
+            if ((old & COUNT_MASK) >= most)
+                return FULL;
+            if (atomic_compare_exchange_weak_explicit(&table->slots[*slot], &old, old + 1, memory_order_relaxed,
+                                                      memory_order_relaxed))
+                return ENTERED;
         }
         if (empty == table->size && (old & COUNT_MASK) == 0)
-            empty = index;
+            empty = *slot;
     }
-    return false;
+    if (empty == table->size)
+        return FULL;
+    *slot = empty;
+    old = atomic_load_explicit(&table->slots[empty], memory_order_relaxed);
+    return (old & COUNT_MASK) == 0 &&
+           atomic_compare_exchange_strong_explicit(&table->slots[empty], &old, tag | 1, memory_order_relaxed,
+                                                   memory_order_relaxed) ? ENTERED : RACED;
+}
+
+/* A lost race is run again: another has won it, so it ends. Two workers may open two slots for one principal at the same
+ * moment; each then counts apart, so the limit may be exceeded for as long as both are in use, never undercut. */
+static bool enter(struct budget_table *table, uint64_t who, uint32_t limit, uint32_t *slot)
+{
+    uint64_t most = limit == 0 || limit > COUNT_MASK ? COUNT_MASK : limit;
+    uint32_t home = (uint32_t)((who ^ (who >> 32)) % table->size);
+    enum entered entered;
+
+    do
+        entered = try_enter(table, home, who & ~COUNT_MASK, most, slot);
+    while (entered == RACED);
+    return entered == ENTERED;
 }
 
 static void leave(struct budget_table *table, uint32_t slot)

@@ -113,6 +113,45 @@ static void test_shares(void **state)
     budget_fini(&budget);
 }
 
+enum { RACERS = 4, RACES = 100000 };
+
+/* All begin at one place of the table, so that each looks for the first free slot that another takes. */
+static void *race(void *who)
+{
+    uintptr_t refused = 0;
+    uint32_t slot;
+
+    for (uint64_t i = 0; i < RACES; i++) {
+        uint64_t tag = (*(const uint64_t *)who * RACES + i) << 32;
+
+        if (budget_enter(&budget, tag | (uint32_t)(tag >> 32), 0, &slot))
+            budget_leave(&budget, slot);
+        else
+            refused++;
+    }
+    return (void *)refused;
+}
+
+/* 10.26: who loses the race for a free slot finds another. */
+static void test_lost_races(void **state)
+{
+    pthread_t threads[RACERS];
+    uint64_t who[RACERS];
+    void *refused;
+
+    (void)state;
+    assert_ok(budget_init(&budget, 0, 0));
+    for (uint64_t i = 0; i < RACERS; i++) {
+        who[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, race, &who[i]), 0);
+    }
+    for (int i = 0; i < RACERS; i++) {
+        assert_int_equal(pthread_join(threads[i], &refused), 0);
+        assert_null(refused);
+    }
+    budget_fini(&budget);
+}
+
 /* 4.8, 4.12: one account for all connections of one; not for others; an IPv6 machine is not many. */
 static void test_accounts(void **state)
 {
@@ -228,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
         cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_lost_races),
         cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_connection_shares),
     };
 
