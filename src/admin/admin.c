@@ -83,8 +83,11 @@ static enum code answer_ready(struct visit *visit, struct buf *text, bool with_b
 
     if (code != CODE_OK)
         return code;
-    if (buf_is_empty(text))
-        return answer(visit, 200, PLAIN, SPAN_LIT("ready\n"), with_body);
+    if (buf_is_empty(text)) {
+        buf_add_text(text, "ready\n");
+        code = visit->admin->conf.note(visit->admin->conf.context, text);
+        return code == CODE_OK ? answer(visit, 200, PLAIN, buf_peek(text), with_body) : code;
+    }
     return answer(visit, 503, PLAIN, buf_peek(text), with_body);
 }
 

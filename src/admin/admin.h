@@ -21,6 +21,8 @@ struct admin_conf {
     bool healthz, readyz, metrics; /* which paths exist */
     /* Appends why the gate is not ready, one sentence a line; nothing when it is. */
     enum code (*unready)(void *context, struct buf *out);
+    /* Likewise what is worth a word though it is ready. */
+    enum code (*note)(void *context, struct buf *out);
     /* Appends the text of /metrics. */
     enum code (*measure)(void *context, struct buf *out);
     void *context;

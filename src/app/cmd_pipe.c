@@ -30,10 +30,13 @@ struct pipe {
     bool has_ended;  /* the child */
 };
 
-static enum code dial(void *context, bool may_start, int *fd, struct why *why)
+static enum code dial(void *context, bool may_start, int *fd, unsigned char digest[LOCAL_DIGEST_BYTES], struct why *why)
 {
     struct pipe *pipe = context;
+    enum code code = conf_digest(pipe->conf, digest, why); /* the file may be another one by now */
 
+    if (code != CODE_OK)
+        return code;
     *fd = pipe->first;
     pipe->first = -1;
     return *fd >= 0 ? CODE_OK : pipe_gate_reach(pipe->conf, &pipe->route.pipe, may_start, fd, why);

@@ -4,6 +4,7 @@
 
 #include "app/disk.h"
 #include "audit/writer.h"
+#include "base/num.h"
 #include "db/db.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -40,6 +41,39 @@ static const char last_confined[] =
     "WHERE kind = 'start' AND json_type(detail, '$.confined') IS NOT NULL ORDER BY seq DESC LIMIT 1";
 static const char last_root[] = "SELECT 'root' FROM (SELECT detail FROM event WHERE kind = 'start' ORDER BY seq DESC LIMIT 1) "
                                 "WHERE json_extract(detail, '$.uid') = 0";
+
+/* What the gate said that it runs, and since when: at its start, and where it took another text. */
+static const char last_taken[] =
+    "SELECT coalesce(json_extract(detail, '$.configuration.sha256'), json_extract(detail, '$.sha256')), time_us FROM event "
+    "WHERE kind = 'start' OR (kind = 'reload' AND json_extract(detail, '$.configuration') = 'taken') ORDER BY seq DESC LIMIT 1";
+static const char last_kept[] =
+    "SELECT CASE json_extract(detail, '$.configuration') WHEN 'kept' THEN json_extract(detail, '$.why') END FROM event "
+    "WHERE kind IN ('start', 'reload') ORDER BY seq DESC LIMIT 1";
+
+static enum code look_at_running(struct report *report, const struct conf *conf, struct db *audit)
+{
+    struct db_stmt *stmt;
+    char hex[2 * DIGEST_BYTES], since[CLOCK_TEXT_BYTES], kept[512] = "";
+    bool is_same;
+    enum code code = db_find(audit, last_taken, NULL, 0, &stmt);
+
+    if (code != CODE_OK || span_is_empty(db_text(stmt, 0))) {
+        db_finalize(&stmt);
+        return code == CODE_NOT_FOUND ? CODE_OK : code;
+    }
+    num_hex(conf->proxy->digest, DIGEST_BYTES, hex);
+    clock_text(db_int(stmt, 1), since);
+    is_same = span_equals(db_text(stmt, 0), span_of(hex, sizeof hex));
+    code = ask_audit(audit, last_kept, kept, sizeof kept);
+    if (code == CODE_OK && kept[0] != '\0')
+        find(report, "running", false, "the last reload was refused, a configuration of %.19sZ runs: %s", since, kept);
+    else if (code == CODE_OK)
+        find(report, "running", is_same, "a configuration of %.19sZ, sha256 %.*s%s%s", since, 16, db_text(stmt, 0).at,
+             is_same ? ", which is what the file holds" : ", and the file holds another: reload it (SIGHUP): ",
+             is_same ? "" : conf->path);
+    db_finalize(&stmt);
+    return code;
+}
 
 /* Calls pass without it, so it is no fault; but nobody should have to look for it. */
 static enum code look_at_confinement(struct report *report, struct db *audit)
@@ -148,7 +182,8 @@ void cmd_status__audit(struct report *report, const struct conf *conf)
         if (denials[0] != '\0')
             find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
         if (look_at_refused(report, audit) != CODE_OK || look_at_fetched(report, audit) != CODE_OK ||
-            look_at_confinement(report, audit) != CODE_OK)
+            look_at_confinement(report, audit) != CODE_OK ||
+            (strcmp(life, "start") == 0 && look_at_running(report, conf, audit) != CODE_OK))
             find(report, "audit", false, "%s cannot be read: %s", conf->audit.database, db_error(audit));
     }
     db_close(&audit);

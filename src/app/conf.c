@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FILE_MAX_BYTES ((size_t)4 << 20)
@@ -161,7 +162,25 @@ const char *conf_find(const char *given)
     return access(usual[0], F_OK) != 0 && access(usual[1], F_OK) == 0 ? usual[1] : usual[0];
 }
 
-enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *faults)
+static enum code read_text(const char *path, struct buf *text, struct why *why)
+{
+    return file_read(path, FILE_TRUSTED, FILE_MAX_BYTES, text, why);
+}
+
+enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], struct why *why)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, FILE_MAX_BYTES);
+    code = read_text(path, &text, why);
+    if (code == CODE_OK)
+        digest_of(buf_peek(&text), digest);
+    buf_fini(&text);
+    return code;
+}
+
+enum code conf__tree(const char *path, struct yaml_tree **tree, unsigned char *digest, struct faults *faults)
 {
     struct buf text;
     struct why why = {""};
@@ -169,7 +188,9 @@ enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *f
 
     *tree = NULL;
     buf_init(&text, FILE_MAX_BYTES);
-    code = file_read(path, FILE_TRUSTED, FILE_MAX_BYTES, &text, &why);
+    code = read_text(path, &text, &why);
+    if (code == CODE_OK && digest != NULL)
+        digest_of(buf_peek(&text), digest);
     if (code == CODE_OK)
         code = yaml_read(buf_peek(&text), path, tree, faults);
     else if (code != CODE_NOMEM) {
@@ -207,8 +228,9 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     struct conf_reader reader = {.path = path, .faults = faults, .warnings = warnings != NULL ? warnings : &unheard};
     struct yaml_tree *tree;
     struct why why = {""};
+    unsigned char digest[DIGEST_BYTES];
     size_t before = faults->count;
-    enum code code = conf__tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, digest, faults);
 
     *conf = NULL;
     if (code != CODE_OK)
@@ -219,6 +241,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     if (*conf != NULL) {
         reader.tree = tree;
         reader.proxy = (*conf)->proxy;
+        memcpy(reader.proxy->digest, digest, sizeof digest);
         reader.arena = reader.own_arena = &(*conf)->arena;
         read_all(&reader, yaml_root(tree), *conf);
         (*conf)->commands = reader.commands;
@@ -256,7 +279,7 @@ static enum code one_path(const char *path, const char *section, const char *key
     struct conf_reader reader = {.path = path, .arena = &arena, .faults = faults};
     struct yaml_tree *tree;
     size_t before = faults->count;
-    enum code code = conf__tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, NULL, faults);
     const struct yaml_node *map;
     const char *found;
 
@@ -283,7 +306,7 @@ enum code conf_people(const char *path, struct arena *arena, struct conf_people 
     struct conf_reader reader = {.path = path, .arena = arena, .faults = faults};
     struct yaml_tree *tree;
     size_t before = faults->count;
-    enum code code = conf__tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, NULL, faults);
 
     *out = (struct conf_people){.is_on = false};
     arena_init(arena, ARENA_MAX_BYTES);

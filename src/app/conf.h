@@ -8,6 +8,7 @@
 #ifndef APP_CONF_H
 #define APP_CONF_H
 
+#include "crypto/digest.h"
 #include "identity/provider.h"
 #include "os/resolve.h"
 #include "pipe/runner.h"
@@ -111,6 +112,10 @@ struct conf {
  * CALLGATE_CONFIG, ./callgate.yaml and /etc/callgate/callgate.yaml; one that is named counts whether it is there or not.
  * Returns: a name that lives as long as given and the environment do. */
 const char *conf_find(const char *given);
+
+/* SHA-256 of the file's text: the whole configuration, since a file includes no other. Certificates, credentials and key sets
+ * that it names have lives of their own, and a pipe may not read them; every reload reads them anew. Errors: as file_read. */
+enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], struct why *why) MUST_USE;
 
 /* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
  * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */

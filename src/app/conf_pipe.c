@@ -78,7 +78,7 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     const struct yaml_node *root, *node;
     struct yaml_tree *tree;
     size_t before = faults->count;
-    enum code code = conf__tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, NULL, faults);
 
     *out = (struct conf_pipe_route){.key_prefix = ""};
     if (code != CODE_OK)

@@ -209,7 +209,7 @@ enum code serve__prepare(struct serve *serve, struct why *why)
     struct sandbox_proof proof = {.landlock = 0};
     enum code code = CODE_OK;
 
-    buf_init(&serve->confined, 256);
+    buf_init(&serve->confined, 16384);
     if (conf->user != NULL) {
         code = user_become(conf->user, why);
         if (code == CODE_OK)
@@ -231,6 +231,8 @@ enum code serve__prepare(struct serve *serve, struct why *why)
         return code;
     tell(conf, &proof);
     describe(&proof, &serve->confined);
+    buf_add_text(&serve->confined, ",\"configuration\":");
+    serve__describe_conf(conf, &serve->confined);
     return CODE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "app/serve_priv.h"
 
 #include "base/log.h"
+#include "base/num.h"
 #include "os/clock.h"
 #include "os/file.h"
 
@@ -21,6 +22,17 @@ static enum code unready(void *context, struct buf *out)
         buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
     if (serve->is_draining)
         buf_add_text(out, "the gate is draining\n");
+    return buf_code(out);
+}
+
+static enum code note(void *context, struct buf *out)
+{
+    const struct serve *serve = context;
+
+    if (serve->file.refused.text[0] != '\0')
+        buf_addf(out, "the last reload was refused, an older configuration runs: %s\n", serve->file.refused.text);
+    else if (serve->file.differs)
+        buf_addf(out, "%s holds something else than what runs: reload it (SIGHUP)\n", serve->conf->path);
     return buf_code(out);
 }
 
@@ -123,8 +135,38 @@ static void write_definitions(const struct serve_definitions *definitions, struc
              (unsigned long long)definitions->dropped);
 }
 
+/* A path may hold what a label would escape. */
+static void write_label(struct buf *out, struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == '\\' || text.at[i] == '"' || text.at[i] == '\n')
+            buf_add_byte(out, '\\');
+        buf_add_byte(out, text.at[i] == '\n' ? 'n' : text.at[i]);
+    }
+}
+
+static void write_configuration(const struct serve *serve, struct buf *out)
+{
+    char hex[2 * DIGEST_BYTES];
+
+    num_hex(serve->conf->proxy->digest, DIGEST_BYTES, hex);
+    buf_add_text(out, "# HELP callgate_config_info 1; its labels say which file runs, and the SHA-256 of its text.\n"
+                      "# TYPE callgate_config_info gauge\ncallgate_config_info{file=\"");
+    write_label(out, span_text(serve->conf->path));
+    buf_addf(out, "\",sha256=\"%.*s\"} 1\n", (int)sizeof hex, hex);
+    buf_addf(out, "# HELP callgate_config_differs 1 while the file holds something else than what runs, or cannot be read.\n"
+                  "# TYPE callgate_config_differs gauge\ncallgate_config_differs %d\n", serve->file.differs);
+    buf_addf(out, "# HELP callgate_config_reload_success 1 where what was read last, at the start or a reload, was taken.\n"
+                  "# TYPE callgate_config_reload_success gauge\ncallgate_config_reload_success %d\n",
+             serve->file.refused.text[0] == '\0');
+    buf_addf(out, "# HELP callgate_config_reload_timestamp_seconds When what runs was read, in seconds since 1970.\n"
+                  "# TYPE callgate_config_reload_timestamp_seconds gauge\ncallgate_config_reload_timestamp_seconds %lld\n",
+             (long long)(serve->file.taken_us / 1000000));
+}
+
 static void write_labelled(const struct serve *serve, const struct proxy_gauges *proxy, struct buf *out)
 {
+    write_configuration(serve, out);
     write_certificates(serve->conf->proxy, out);
     write_providers(serve, out);
     serve__measure_outgoing(serve, out);
@@ -230,7 +272,7 @@ enum code serve__open_admin(struct serve *serve, struct why *why)
     const struct conf_admin *from = &serve->conf->admin;
     const struct admin_conf conf = {
         .address = from->address, .healthz = from->public_healthz, .readyz = from->public_readyz,
-        .metrics = from->public_metrics, .unready = unready, .measure = measure, .context = serve,
+        .metrics = from->public_metrics, .unready = unready, .note = note, .measure = measure, .context = serve,
     };
     enum code code;
 

@@ -3,6 +3,7 @@
 
 #include "app/command.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "json/doc.h"
 #include "os/clock.h"
 #include "os/service.h"
@@ -69,6 +70,17 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
     return why_set(why, CODE_INVALID, "%s: `%s` cannot change while the gate runs; restart it", fresh->path, what);
 }
 
+static void look_at_file(struct serve *serve)
+{
+    struct serve_file *file = &serve->file;
+
+    file->looked_us = clock_monotonic_us();
+    file->unread.text[0] = '\0';
+    if (conf_digest(serve->conf->path, file->now, &file->unread) != CODE_OK)
+        memset(file->now, 0, DIGEST_BYTES);
+    file->differs = memcmp(file->now, serve->conf->proxy->digest, DIGEST_BYTES) != 0;
+}
+
 static enum code load_fresh(const struct conf *old, struct conf **fresh, struct why *why)
 {
     struct faults faults;
@@ -116,12 +128,28 @@ static enum code take_conf(struct serve *serve, struct why *why)
     return CODE_OK;
 }
 
+void serve__describe_conf(const struct conf *conf, struct buf *out)
+{
+    struct doc *doc = doc_object();
+    char hex[2 * DIGEST_BYTES];
+
+    num_hex(conf->proxy->digest, DIGEST_BYTES, hex);
+    doc_text(doc, "file", span_text(conf->path));
+    doc_text(doc, "sha256", span_of(hex, sizeof hex));
+    (void)buf_fail(out, doc_print(doc, out));
+    doc_free(&doc);
+}
+
 static void tell_reload(struct serve *serve, enum code code, const struct why *why)
 {
     struct doc *doc = doc_object();
     struct buf detail;
+    char hex[2 * DIGEST_BYTES];
 
-    buf_init(&detail, 4096);
+    buf_init(&detail, 16384);
+    num_hex(serve->conf->proxy->digest, DIGEST_BYTES, hex);
+    doc_text(doc, "file", span_text(serve->conf->path));
+    doc_text(doc, "sha256", span_of(hex, sizeof hex));
     doc_text(doc, "configuration", code == CODE_OK ? SPAN_LIT("taken") : SPAN_LIT("kept"));
     if (code != CODE_OK)
         doc_text(doc, "why", span_text(why->text));
@@ -129,6 +157,23 @@ static void tell_reload(struct serve *serve, enum code code, const struct why *w
         serve__event(serve, "reload", "gate", buf_peek(&detail));
     buf_fini(&detail);
     doc_free(&doc);
+}
+
+/* What is refused now is refused again by nobody but a signal, another text, or a pipe some seconds later. */
+static void note_reload(struct serve *serve, enum code code, const struct why *why)
+{
+    struct serve_file *file = &serve->file;
+
+    file->refused.text[0] = '\0';
+    if (code == CODE_OK)
+        file->taken_us = clock_wall_us();
+    else if (why->text[0] != '\0')
+        file->refused = *why;
+    else
+        (void)why_set(&file->refused, code, "%s", code_text(code));
+    look_at_file(serve);
+    memcpy(file->tried, file->now, DIGEST_BYTES);
+    file->tried_us = clock_monotonic_us();
 }
 
 void serve__reload(struct serve *serve)
@@ -145,6 +190,7 @@ void serve__reload(struct serve *serve)
     else
         log_error("app", "the old configuration stays: %s", why.text[0] != '\0' ? why.text : code_text(code));
     tell_reload(serve, code, &why);
+    note_reload(serve, code, &why);
     serve->store_seen = -1;
     serve->policy_refused = 0;
     serve__follow_store(serve);
@@ -152,4 +198,50 @@ void serve__reload(struct serve *serve)
         serve__tell_strays(serve);
     serve__tell_audit(serve);
     service_notify("READY=1");
+}
+
+#define LOOK_EVERY_US INT64_C(1000000)
+#define TRY_AGAIN_US INT64_C(5000000) /* what a refusal named, a certificate say, may be mended by then */
+
+void serve__follow_conf(struct serve *serve, bool is_asked)
+{
+    struct serve_file *file = &serve->file;
+    unsigned char before[DIGEST_BYTES];
+    int64_t now_us = clock_monotonic_us();
+
+    if (serve->is_draining || (!is_asked && now_us - file->looked_us < LOOK_EVERY_US))
+        return;
+    memcpy(before, file->now, DIGEST_BYTES);
+    look_at_file(serve);
+    if (!file->differs || file->unread.text[0] != '\0')
+        return;
+    if (!is_asked && (serve->linger_us == 0 || memcmp(before, file->now, DIGEST_BYTES) != 0))
+        return; /* an operator's own gate waits for his signal; and a file that changes may be half written still */
+    if (memcmp(file->now, file->tried, DIGEST_BYTES) != 0 || (is_asked && now_us - file->tried_us >= TRY_AGAIN_US))
+        serve__reload(serve);
+}
+
+/* What a pipe hears that still reads another one. */
+static void say_difference(const struct serve *serve, struct why *why)
+{
+    const struct serve_file *file = &serve->file;
+
+    if (file->unread.text[0] != '\0')
+        (void)why_set(why, CODE_IO, "its configuration %s cannot be read: %s", serve->conf->path, file->unread.text);
+    else if (file->refused.text[0] != '\0')
+        (void)why_set(why, CODE_INVALID, "it keeps an older %s: %s", serve->conf->path, file->refused.text);
+    else
+        (void)why_set(why, CODE_INVALID, "it runs %s, and this pipe reads another file: start it with --config and that one, "
+                      "or give this configuration a gate of its own with `pipe: {socket: FILE}`", serve->conf->path);
+}
+
+void serve__look_for_pipes(void *context)
+{
+    struct serve *serve = context;
+    uint64_t looks = proxy_looks(serve->proxy);
+    struct why why = {""};
+
+    serve__follow_conf(serve, true);
+    say_difference(serve, &why);
+    proxy_looked(serve->proxy, looks, &why);
 }

@@ -6,7 +6,7 @@
 enum code route_names_read(const char *config, struct route_names *names, struct faults *faults)
 {
     struct yaml_tree *tree;
-    enum code code = conf__tree(config, &tree, faults);
+    enum code code = conf__tree(config, &tree, NULL, faults);
     const struct yaml_node *routes = code == CODE_OK ? yaml_member(yaml_root(tree), "routes") : NULL;
 
     for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && code == CODE_OK; route = route->next) {

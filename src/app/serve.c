@@ -50,6 +50,9 @@ static enum code open_loop(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = inbox_init(&serve->names_changed, serve->loop, take_names, serve);
     serve->has_inbox = code == CODE_OK;
+    if (code == CODE_OK)
+        code = inbox_init(&serve->looks, serve->loop, serve__look_for_pipes, serve);
+    serve->has_looks = code == CODE_OK;
     return code == CODE_OK ? code : why_set(why, code, "the event loop cannot be made: %s", code_text(code));
 }
 
@@ -202,13 +205,20 @@ static enum code open_outside(struct serve *serve, struct why *why)
     return code;
 }
 
+static void pipe_differs(void *context)
+{
+    struct serve *serve = context;
+
+    inbox_poke(&serve->looks);
+}
+
 static enum code open_proxy(struct serve *serve, struct why *why)
 {
     int inherited[INHERITED_MAX];
     struct proxy_start start = {
         .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
         .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
-        .wanted = outside_wanted(serve->outside), .proofs = serve->proofs,
+        .wanted = outside_wanted(serve->outside), .proofs = serve->proofs, .look = pipe_differs, .look_context = serve,
     };
     enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
 
@@ -227,6 +237,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
 
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
                              .continue_why = continue_why};
+    serve->file.taken_us = clock_wall_us();
     buf_init(&serve->listed, LISTED_MAX_BYTES);
     buf_init(&serve->definitions.notes, SIZE_MAX / 2);
     serve->definitions.mark = -1;
@@ -372,6 +383,7 @@ static void poll_store(void *context)
 
     give_memory_back(serve);
     outside_look(serve->outside);
+    serve__follow_conf(serve, false);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
@@ -540,6 +552,8 @@ void serve_close(struct serve *serve)
         signals_fini(&serve->signals);
     if (serve->has_inbox)
         inbox_fini(&serve->names_changed);
+    if (serve->has_looks)
+        inbox_fini(&serve->looks);
     if (serve->loop != NULL)
         loop_free(&serve->loop);
     buf_fini(&serve->confined);

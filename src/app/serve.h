@@ -3,7 +3,7 @@
  *
  * main: signals, the store's changes, names, events for the audit. Workers and the audit writer have their own threads.
  *
- * Threads: main alone, but for the two inboxes, which others poke.
+ * Threads: main alone, but for the inboxes, which others poke.
  * Owns: all that it starts.
  * Lifetime: serve_open to serve_close; serve_run between them.
  * Errors: at the start a sentence and an end; later what is broken is logged and the old goes on. */
@@ -76,8 +76,19 @@ struct serve_attending {         /* to what people ask of the audit */
     unsigned busy;
 };
 
+struct serve_file {              /* the configuration's, and what came of it */
+    int64_t taken_us;            /* since 1970: when what runs was read */
+    struct why refused;          /* why the last reload kept the older one; empty: it was taken */
+    unsigned char now[DIGEST_BYTES];   /* what the file holds, as it was last looked at */
+    unsigned char tried[DIGEST_BYTES]; /* what was refused last */
+    bool differs;                /* from what runs, or it cannot be read */
+    struct why unread;           /* that */
+    int64_t tried_us, looked_us; /* monotonic */
+};
+
 struct serve {
     struct conf *conf;
+    struct serve_file file;
     struct buf confined;         /* what holds, as JSON */
     struct buf listed;           /* tools that the store is to be told of */
     int64_t listed_next_us;      /* not before then of further ones */
@@ -91,7 +102,8 @@ struct serve {
     int64_t trimmed_us;          /* when that was */
     struct loop_timer drain;     /* whether the last connection has gone */
     struct inbox names_changed;
-    bool has_inbox;
+    struct inbox looks;          /* pipes read another configuration */
+    bool has_inbox, has_looks;
 
     struct db *store;
     int64_t store_seen;          /* its data_version; -1: look again */

@@ -107,4 +107,11 @@ enum code serve__check_ports(const struct conf *fresh, struct why *why) MUST_USE
 /* SIGHUP: configuration, certificates, credentials, policy, keys. */
 void serve__reload(struct serve *serve);
 
+/* Looks at the file of the configuration, by the path that the gate was started with, and takes what it holds now: where a pipe
+ * asks, or where a pipe has started the gate, so that nobody else would reload it. `serve->file` is what came of it. */
+void serve__follow_conf(struct serve *serve, bool is_asked);
+void serve__look_for_pipes(void *serve); /* an inbox's: looks, and tells those that wait */
+/* A JSON object for events: which file, which digest. */
+void serve__describe_conf(const struct conf *conf, struct buf *out);
+
 #endif

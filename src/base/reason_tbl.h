@@ -36,6 +36,8 @@
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
     X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \
+    X(CONFIGURATION_DIFFERS, "configuration_differs", GATE, 503, 5030, UNAVAILABLE,                                             \
+      "The gate runs another configuration than the pipe reads.")                                                              \
     X(AUDIT_DOWN, "audit_down", GATE, 503, 5030, UNAVAILABLE, "The gate cannot record calls at the moment.")                   \
     X(AUDIT_FULL, "audit_full", GATE, 503, 5030, UNAVAILABLE, "The gate cannot record calls fast enough.")                     \
     X(PRINCIPAL_LIMIT, "principal_limit", AGENT, 429, 4290, RATE, "Too many requests of this principal at once.")              \

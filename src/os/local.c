@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define BACKLOG 4096
-#define MAGIC "callgate-pipe-1" /* with its NUL 16 bytes */
+#define MAGIC "callgate-pipe-2" /* with its NUL 16 bytes */
 #define HANDED_MAX 253          /* that the kernel takes with one message; it would close itself what has no room */
 
 static bool set_path(struct sockaddr_un *address, const char *path)
@@ -109,7 +109,7 @@ enum code local_pair(int ends[2])
 
 /* ---- the introduction ---- */
 
-enum code local_introduce(int fd, struct span name, int handed)
+enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed)
 {
     char bytes[LOCAL_INTRODUCTION_BYTES] = MAGIC;
     union {
@@ -122,6 +122,7 @@ enum code local_introduce(int fd, struct span name, int handed)
 
     BUG_ON(name.len > LOCAL_NAME_BYTES);
     memcpy(bytes + 16, name.at, name.len);
+    memcpy(bytes + 16 + LOCAL_NAME_BYTES, digest, LOCAL_DIGEST_BYTES);
     cmsg->cmsg_level = SOL_SOCKET;
     cmsg->cmsg_type = SCM_RIGHTS;
     cmsg->cmsg_len = CMSG_LEN(sizeof(int));
@@ -342,6 +343,11 @@ struct span local_name(const struct stream *stream)
     const char *name = introduced(stream)->bytes + 16;
 
     return span_of(name, strnlen(name, LOCAL_NAME_BYTES));
+}
+
+struct span local_digest(const struct stream *stream)
+{
+    return span_of(introduced(stream)->bytes + 16 + LOCAL_NAME_BYTES, LOCAL_DIGEST_BYTES);
 }
 
 void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid)

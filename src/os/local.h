@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unix stream sockets between a gate and the pipes of its machine: listening, connecting, and the introduction.
  *
- * Who connects introduces itself with LOCAL_INTRODUCTION_BYTES bytes that name a route, and hands over one descriptor: an end
- * of another stream socket, through which its server is reached. After these bytes the stream is like any other.
+ * Who connects introduces itself with LOCAL_INTRODUCTION_BYTES bytes that name a route and tell the SHA-256 of the
+ * configuration that it reads, and hands over one descriptor: an end of another stream socket, through which its server is
+ * reached. After these bytes the stream is like any other.
  *
  * Threads: any; a descriptor belongs to one thread.
  * Owns: a stream the descriptor that it was made of, and the one that was handed over until local_take.
@@ -19,7 +20,8 @@
 #include <sys/types.h>
 
 #define LOCAL_NAME_BYTES 64
-#define LOCAL_INTRODUCTION_BYTES (16 + LOCAL_NAME_BYTES)
+#define LOCAL_DIGEST_BYTES 32
+#define LOCAL_INTRODUCTION_BYTES (16 + LOCAL_NAME_BYTES + LOCAL_DIGEST_BYTES)
 
 /* Replaces what a gate that has ended left behind, never a socket where somebody listens, nor a file of another kind.
  * Takes: key: of the configuration that names the place, for who reads the error; mode: 0600: only its own user may connect.
@@ -36,7 +38,7 @@ enum code local_listener(int fd, uid_t *uid) MUST_USE;
 enum code local_pair(int ends[2]) MUST_USE;
 
 /* Takes: name of at most LOCAL_NAME_BYTES; handed: stays the caller's, who closes it. */
-enum code local_introduce(int fd, struct span name, int handed) MUST_USE;
+enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed) MUST_USE;
 
 /* The other side: a stream over an accepted socket, whose handshake is the introduction. It fails for another user than this
  * process's and root. On failure here the descriptor is still the caller's. */
@@ -44,6 +46,7 @@ enum code local_stream_new(int fd, struct stream **stream) MUST_USE;
 
 /* Of a stream whose handshake is done. */
 struct span local_name(const struct stream *stream);
+struct span local_digest(const struct stream *stream); /* LOCAL_DIGEST_BYTES */
 void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid);
 /* What was handed over, as a stream; once. */
 enum code local_take(struct stream *stream, struct stream **handed) MUST_USE;

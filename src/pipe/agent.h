@@ -16,6 +16,7 @@
 #define PIPE_AGENT_H
 
 #include "mcp/dialect.h"
+#include "os/local.h"
 #include "pipe/child.h"
 
 struct pipe_agent;
@@ -29,9 +30,9 @@ struct pipe_agent_conf {
     uint64_t line_bytes;       /* longer lines are answered with an error */
     struct span key_header;    /* empty: none is asked for */
     struct span key;
-    /* A connection to the gate, non-blocking. Where no gate runs one is started, if one may be, which takes a while.
-     * CODE_NOT_FOUND: there is none. */
-    enum code (*dial)(void *context, bool may_start, int *fd, struct why *why);
+    /* A connection to the gate, non-blocking, and the digest of the configuration as it is now. Where no gate runs one is
+     * started, if one may be, which takes a while. CODE_NOT_FOUND: there is none. */
+    enum code (*dial)(void *context, bool may_start, int *fd, unsigned char digest[LOCAL_DIGEST_BYTES], struct why *why);
     /* The agent sends no more, or takes no more: the child may end. */
     void (*done)(void *context);
     void *context;

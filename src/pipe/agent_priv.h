@@ -74,6 +74,7 @@ struct pipe_agent {
     bool is_done;             /* conf.done was called */
     bool is_finished;
     bool dial_failed;         /* and the agent's user knows */
+    bool is_told_why;         /* likewise: why the gate refuses what comes from here */
 };
 
 /* ---- agent.c ---- */

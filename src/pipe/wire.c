@@ -12,13 +12,13 @@
 #define SLOW_BYTES ((size_t)256 << 10)  /* that the agent has not taken: less is read meanwhile */
 
 /* The gate gets one end of a pair, and the child's side the other: so what the gate permits goes on to the child. */
-static enum code introduce(struct pipe_agent *agent, int fd)
+static enum code introduce(struct pipe_agent *agent, int fd, const unsigned char digest[LOCAL_DIGEST_BYTES])
 {
     int ends[2] = {-1, -1};
     enum code code = local_pair(ends);
 
     if (code == CODE_OK)
-        code = local_introduce(fd, agent->conf.route, ends[0]);
+        code = local_introduce(fd, agent->conf.route, digest, ends[0]);
     sock_close(&ends[0]);
     if (code != CODE_OK)
         sock_close(&ends[1]);
@@ -29,11 +29,12 @@ struct wire *wire__new(struct pipe_agent *agent, bool may_start)
 {
     struct wire *wire = mem_zalloc(sizeof *wire);
     struct why why = {""};
+    unsigned char digest[LOCAL_DIGEST_BYTES];
     int fd = -1;
-    enum code code = wire != NULL ? agent->conf.dial(agent->conf.context, may_start, &fd, &why) : CODE_NOMEM;
+    enum code code = wire != NULL ? agent->conf.dial(agent->conf.context, may_start, &fd, digest, &why) : CODE_NOMEM;
 
     if (code == CODE_OK)
-        code = introduce(agent, fd);
+        code = introduce(agent, fd, digest);
     if (code != CODE_OK) {
         if (!agent->dial_failed && may_start)
             agent__complain("%s", why.text[0] != '\0' ? why.text : code_text(code));
@@ -166,6 +167,20 @@ static void fail(struct wire *wire)
     post__free(&wire->post);
 }
 
+/* The gate runs another configuration, and says why. Said once, until it takes what comes from here. */
+static void look_for_why(struct wire *wire)
+{
+    const struct http_head *head = &wire->reader.head;
+    struct span why = SPAN_NONE;
+
+    for (size_t i = 0; i < head->count; i++)
+        if (span_equals_nocase(http_head_name(head, i), SPAN_LIT("Callgate-Why")))
+            why = http_head_value(head, i);
+    if (why.at != NULL && !wire->agent->is_told_why)
+        agent__complain("the gate denies every call of this pipe: %.*s", SPAN_ARG(why));
+    wire->agent->is_told_why = why.at != NULL;
+}
+
 static void read_replies(struct wire *wire)
 {
     while (wire->post != NULL && !wire->is_over) {
@@ -175,6 +190,7 @@ static void read_replies(struct wire *wire)
         bool is_fine = step != HTTP_STEP_FAULT;
 
         if (step == HTTP_STEP_HEAD_DONE) {
+            look_for_why(wire);
             wire->has_head = true;
             wire->is_stream = is_stream(&wire->reader.head);
         }

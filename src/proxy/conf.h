@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/why.h"
+#include "crypto/digest.h"
 #include "gate/definitions.h"
 #include "gate/plan.h"
 #include "http/reader.h"
@@ -144,6 +145,8 @@ struct proxy_conf {
     size_t provider_count;
     uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
     uint32_t connections_per_address; /* without an identity; 0: 256 */
+
+    unsigned char digest[DIGEST_BYTES]; /* of the text that it was read from; pipes name it */
 
     atomic_uint refs;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */

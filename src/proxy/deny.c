@@ -57,6 +57,20 @@ static struct span verbs_of(const struct exchange *exchange)
     return span_text(exchange->pass == &discovery__pass ? "GET, HEAD" : exchange->dialect->verbs);
 }
 
+/* For the pipe's stderr, and not for the agent: it names files. One line of visible ASCII, whatever stands in it. */
+static void write_difference(const struct pair *pair, struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 4096);
+    proxy__tell_differs(pair->lane, &text);
+    buf_add_text(out, "Callgate-Why: ");
+    for (size_t i = 0; i < buf_len(&text); i++)
+        buf_add_byte(out, buf_peek(&text).at[i] >= ' ' && buf_peek(&text).at[i] < 0x7f ? buf_peek(&text).at[i] : '?');
+    buf_add_text(out, "\r\n");
+    buf_fini(&text);
+}
+
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
 static void write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
 {
@@ -71,6 +85,8 @@ static void write_hints(const struct pair *pair, enum reason reason, int status,
         buf_add_span(out, SPAN_LIT("Cache-Control: public, max-age=300\r\n"));
     if (status == 429 || reason == REASON_RATE_LIMITED)
         http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
+    if (reason == REASON_CONFIGURATION_DIFFERS)
+        write_difference(pair, out);
     if (status == 405)
         http_write_line(out, SPAN_LIT("Allow: "), reason == REASON_TRANSPORT                   ? SPAN_LIT("GET")
                                                   : is_unknown || exchange->route == NULL ? verbs_of(exchange)

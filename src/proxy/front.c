@@ -420,6 +420,8 @@ bool front__head(struct pair *pair)
         return shake_hands(pair);
     if (pair->is_pipe && !pair->is_introduced)
         pipe__introduced(pair);
+    if (pair->is_pipe && pipe__waits(pair))
+        return false;
     if (http_reader_is_idle(&pair->asks) && buf_is_empty(&pair->front.in))
         return idle(pair);
     if (http_reader_is_idle(&pair->asks)) {

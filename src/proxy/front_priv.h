@@ -36,6 +36,7 @@ void route__correlate_body(struct exchange *exchange); /* by the message's _meta
 
 /* Connections of this machine's pipes. */
 void pipe__introduced(struct pair *pair);                /* its first bytes are here: who it is, and its way back */
+bool pipe__waits(struct pair *pair);                     /* for main to look at the configuration; stirred when it has */
 enum reason pipe__find(struct pair *pair);               /* the route that it named */
 
 /* ---- discovery.c: what clients of OAuth ask and are told ---- */

@@ -106,6 +106,12 @@ void lane__drain(struct lane *lane);
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                      struct stream **stream) MUST_USE;
 
+/* Has main look at the configuration, for a pipe that reads another one. Returns: the look's number, by which
+ * it is known whether it is over (then the lane has what came of it); 0: nobody looks. */
+uint64_t proxy__ask_look(struct lane *lane);
+bool proxy__has_looked(struct lane *lane, uint64_t look);
+void proxy__tell_differs(const struct lane *lane, struct buf *out); /* appends what the last look found wrong, a sentence */
+
 /* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane__wait_for_room(struct pair *pair);

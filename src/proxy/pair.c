@@ -54,7 +54,8 @@ void pair__check(const struct pair *pair)
     BUG_ON(pair->state == STATE_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
     BUG_ON(pair->state == STATE_HEAD && (call->owes_outcome || exchange->slot_taken));
     BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && pair->state != STATE_WHO &&
-           pair->state != STATE_CONNECT && exchange->question == NULL && list_is_linked(&pair->waits));
+           pair->state != STATE_CONNECT && !(pair->state == STATE_HEAD && pair->is_pipe) && exchange->question == NULL &&
+           list_is_linked(&pair->waits));
     BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && exchange->progress == CALL_NONE);
 }
 

@@ -38,12 +38,15 @@ struct pair {
     struct connection connection; /* first */
     struct list waits;        /* in lane->waiting, lane->stuck or lane->wanting */
     uint64_t awaited;         /* the ticket that it waits for there */
+    uint64_t look;            /* at the configuration, which a pipe waits for; 0: none */
     struct lane *lane;
     enum state state;
     enum reason ending;       /* UNSET: alive; the first one stays */
     bool is_tls;
     bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
     bool is_introduced;       /* a pipe: its first bytes are here */
+    bool is_settled;          /* likewise: whether it reads the configuration that runs, which is_agreed says */
+    bool is_agreed;
     bool timed_out;
     bool has_asked;           /* a head's first byte came */
     bool close_after;         /* this answer is the connection's last */

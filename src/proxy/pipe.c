@@ -9,6 +9,8 @@
  * and handed over the way to its server; from there on it is a pair like any other. There is no network between, so that
  * neither Host nor path mean anything. */
 
+#define LOOK_WAIT_US INT64_C(15000000)
+
 void pipe__introduced(struct pair *pair)
 {
     struct stream *back;
@@ -26,16 +28,46 @@ void pipe__introduced(struct pair *pair)
     leg_ready(&pair->back, LOOP_WRITE);
 }
 
+/* What the pipe reads is what runs, or main looks at the gate's own file first: nothing that a pipe says names a file. */
+bool pipe__waits(struct pair *pair)
+{
+    struct lane *lane = pair->lane;
+    bool has_looked;
+
+    if (pair->is_settled)
+        return false;
+    has_looked = pair->look != 0 && proxy__has_looked(lane, pair->look);
+    lane__adopt(lane, pair);
+    pair->is_agreed = span_equals(local_digest(pair->front.stream), span_of((const char *)pair->conf->digest, DIGEST_BYTES));
+    if (!pair->is_agreed && pair->look == 0) {
+        pair->look = proxy__ask_look(lane);
+        pair__deadline(pair, LOOK_WAIT_US);
+    }
+    if (!pair->is_agreed && pair->look != 0 && !has_looked && !pair->timed_out && !lane->is_draining &&
+        !pair->front.is_eof && !pair->front.is_broken) {
+        if (!list_is_linked(&pair->waits))
+            list_append(&lane->stuck, &pair->waits);
+        return true;
+    }
+    pair__stop_waiting(pair);
+    pair->is_settled = true;
+    pair->timed_out = false;
+    pair->deadline_us = 0;
+    return false;
+}
+
 enum reason pipe__find(struct pair *pair)
 {
     const struct proxy_conf *conf = pair->conf;
     struct span name = local_name(pair->front.stream);
+    enum reason reason = REASON_ROUTE_UNKNOWN;
 
     for (size_t i = 0; i < conf->route_count; i++) {
         if (!conf->routes[i].is_pipe || !span_equals(conf->routes[i].name, name))
             continue;
         pair->line.route = pair->back.stream != NULL ? &conf->routes[i] : NULL;
-        return route__lead(pair, &(struct place){.route = &conf->routes[i]});
+        reason = route__lead(pair, &(struct place){.route = &conf->routes[i]});
+        break;
     }
-    return REASON_ROUTE_UNKNOWN;
+    return pair->is_agreed ? reason : REASON_CONFIGURATION_DIFFERS;
 }

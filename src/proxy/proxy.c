@@ -27,6 +27,10 @@ struct proxy {
     struct resolve_table *next_names;
     bool is_draining;
     bool is_stopping;
+    void (*look)(void *context);    /* NULL: nobody does */
+    void *look_context;
+    struct why differs;             /* likewise under the lock: what the last look found wrong */
+    atomic_uint_fast64_t looks_asked, looks_done;
     atomic_uint_fast64_t published; /* counts changes of what the lock protects */
 };
 
@@ -118,6 +122,35 @@ static void work(void *argument)
     while (!lane->is_stopping || lane->worker.connections > 0)
         if (worker_turn(&lane->worker, -1) != CODE_OK)
             log_error("proxy", "worker %u: waiting for events failed", lane->worker.index);
+}
+
+uint64_t proxy__ask_look(struct lane *lane)
+{
+    struct proxy *proxy = lane->proxy;
+    uint64_t look = 0;
+
+    if (proxy != NULL && proxy->look != NULL) {
+        look = atomic_fetch_add(&proxy->looks_asked, 1) + 1;
+        proxy->look(proxy->look_context);
+    }
+    return look;
+}
+
+bool proxy__has_looked(struct lane *lane, uint64_t look)
+{
+    if (atomic_load(&lane->proxy->looks_done) < look)
+        return false;
+    follow(lane); /* whoever asks may come before the poke that tells of it */
+    return true;
+}
+
+void proxy__tell_differs(const struct lane *lane, struct buf *out)
+{
+    if (lane->proxy == NULL)
+        return;
+    lock(lane->proxy);
+    buf_add_text(out, lane->proxy->differs.text);
+    unlock(lane->proxy);
 }
 
 /* ---- opening ---- */
@@ -240,6 +273,8 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
         return why_set(why, CODE_NOMEM, "out of memory for the proxy");
     BUG_ON(pthread_mutex_init(&proxy->lock, NULL) != 0);
     atomic_init(&proxy->published, 0);
+    proxy->look = start->look;
+    proxy->look_context = start->look_context;
     if (connections == 0)
         connections = connections_of(start);
     code = budget_init(&proxy->budget, connections, conf->memory_bytes);
@@ -320,6 +355,19 @@ enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *c
             !span_equals(span_text(conf->listens[i].socket), span_text(old->listens[i].socket)))
             return why_set(why, CODE_INVALID, "`listen` has another address at place %zu; a restart takes it", i + 1);
     return CODE_OK;
+}
+
+uint64_t proxy_looks(const struct proxy *proxy)
+{
+    return atomic_load(&proxy->looks_asked);
+}
+
+void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why)
+{
+    lock(proxy);
+    proxy->differs = *why;
+    atomic_store(&proxy->looks_done, looks);
+    unlock_and_tell(proxy);
 }
 
 static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve_table *names)

@@ -34,6 +34,10 @@ struct proxy_start {
     void *dial_context;
     struct wanted *wanted;           /* what is known from outside; NULL: nothing is asked there */
     struct identity_proofs *proofs;  /* of tokens that are bound to a key; likewise */
+    /* From any worker: a pipe reads another configuration than runs, so main is to look at its file and then call
+     * proxy_looked. NULL: nobody looks, and such pipes are denied at once. */
+    void (*look)(void *context);
+    void *look_context;
     uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
 };
 
@@ -55,6 +59,11 @@ enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *c
  * Takes: a configuration that passed the check, and a table with the names of its upstreams. */
 void proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf_take, struct resolve_table *names_take);
 void proxy_publish_names(struct proxy *proxy, struct resolve_table *names_take);
+
+/* Main looks: for all that was asked before proxy_looks it has, and what runs is published. Takes: why: what a pipe is told
+ * that still reads another one; a line. */
+uint64_t proxy_looks(const struct proxy *proxy);
+void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why);
 
 /* The address that listener `index` is bound to. */
 void proxy_address(const struct proxy *proxy, size_t index, struct sock_address *address);

@@ -10,8 +10,14 @@
 
 static struct loop *loop;
 static struct admin *admin;
-static const char *unready_text = "";
+static const char *unready_text = "", *note_text = "";
 static char reply[8192];
+
+static enum code note(void *context, struct buf *out)
+{
+    (void)context;
+    return buf_add_text(out, note_text);
+}
 
 static enum code unready(void *context, struct buf *out)
 {
@@ -27,7 +33,8 @@ static enum code measure(void *context, struct buf *out)
 
 static int start(void **state)
 {
-    struct admin_conf conf = {.healthz = true, .readyz = true, .metrics = true, .unready = unready, .measure = measure};
+    struct admin_conf conf = {.healthz = true, .readyz = true, .metrics = true, .unready = unready, .note = note,
+                              .measure = measure};
     struct why why;
 
     (void)state;
@@ -115,6 +122,11 @@ static void test_ready_says_why_not(void **state)
     (void)state;
     unready_text = "";
     STARTS(ask("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
+    assert_non_null(strstr(reply, "ready\n"));
+    note_text = "the file holds something else than what runs\n"; /* 10.8 */
+    STARTS(ask("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200 OK\r\n");
+    assert_non_null(strstr(reply, "ready\nthe file holds"));
+    note_text = "";
     unready_text = "no policy is active\n";
     STARTS(ask("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 503 ");
     assert_non_null(strstr(reply, "no policy is active\n"));

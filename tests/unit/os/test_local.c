@@ -22,6 +22,8 @@ static int setup(void **state)
     return local_stream_new(front[1], &stream) == CODE_OK ? 0 : -1;
 }
 
+static const unsigned char digest[LOCAL_DIGEST_BYTES] = "what the pipe reads, in 31 bytes";
+
 static int teardown(void **state)
 {
     (void)state;
@@ -37,7 +39,7 @@ static void an_introduction_is_whole_or_nothing(void **state)
 {
     (void)state;
     assert_int_equal(stream_handshake(stream), IO_WANT_READ);
-    assert_int_equal(local_introduce(front[0], SPAN_LIT("files"), back[1]), CODE_OK);
+    assert_int_equal(local_introduce(front[0], SPAN_LIT("files"), digest, back[1]), CODE_OK);
     assert_int_equal(stream_handshake(stream), IO_FAIL);
     assert_string_equal(stream_fault(stream), "what was handed over is no end of a Unix stream socket");
 }
@@ -56,12 +58,12 @@ static void pieces_are_waited_for(void **state)
 static void an_end_within_it_is_an_end(void **state)
 {
     (void)state;
-    assert_int_equal(write(front[0], "callgate-pipe-1", 16), 16);
+    assert_int_equal(write(front[0], "callgate-pipe-2", 16), 16);
     sock_close(&front[0]);
     assert_int_equal(stream_handshake(stream), IO_EOF);
 }
 
-/* With another process at the other ends all is well. */
+/* 10.8: with another process at the other ends all is well, and it tells what it reads. */
 static void a_child_introduces_itself(void **state)
 {
     struct stream *handed;
@@ -75,7 +77,7 @@ static void a_child_introduces_itself(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         int own[2];
-        bool went = local_pair(own) == CODE_OK && local_introduce(front[0], SPAN_LIT("files"), own[0]) == CODE_OK &&
+        bool went = local_pair(own) == CODE_OK && local_introduce(front[0], SPAN_LIT("files"), digest, own[0]) == CODE_OK &&
                     write(front[0], "next", 4) == 4 && write(own[1], "way back", 8) == 8;
 
         (void)sleep(went ? 1 : 0);
@@ -85,6 +87,7 @@ static void a_child_introduces_itself(void **state)
         (void)usleep(1000);
     assert_int_equal(stream_handshake(stream), IO_OK);
     assert_true(span_is(local_name(stream), "files"));
+    assert_true(span_equals(local_digest(stream), span_of((const char *)digest, sizeof digest)));
     local_peer(stream, &uid, &pid);
     assert_int_equal(uid, geteuid());
     assert_int_equal(local_take(stream, &handed), CODE_OK);
