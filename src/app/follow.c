@@ -5,7 +5,6 @@
 #include "app/store.h"
 #include "app/store_tools.h"
 #include "base/log.h"
-#include "gate/remember.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -42,47 +41,6 @@ static void refuse_policy(struct serve *serve, uint64_t version, const struct wh
     serve->policy_refused = version;
     log_error("app", "policy version %" PRIu64 " is not taken, version %" PRIu64 " stays: %s", version, serve->policy_active,
               why->text);
-}
-
-/* A gate that does not know which steps were used would let them be used again. */
-enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why)
-{
-    struct remembered remembered = {0};
-    bool any = false;
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < conf->proxy->route_count; i++)
-        any |= conf->proxy->routes[i].plan_keys.count > 0;
-    if (any)
-        code = gate_remember_plans(serve->shared, conf->audit.database, clock_wall_us(), &remembered, why);
-    if (remembered.is_cut)
-        log_warn("app", "there is no room for all plans that were used within a day: plans of then use no more steps");
-    if (remembered.calls > 0)
-        log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered.calls);
-    return code;
-}
-
-/* What was counted before the gate ended. Without it the gate still serves, as after the first start. */
-void serve__remember(struct serve *serve)
-{
-    struct remembered remembered;
-    struct why why = {0};
-
-    if (gate_remember(serve->shared, serve->conf->audit.database, clock_wall_us(), &remembered, &why) != CODE_OK)
-        log_warn("app", "%s; limits and sequences begin anew", why.text);
-    else if (remembered.calls > 0)
-        log_info("app", "%" PRIu64 " recorded calls count for limits and sequences%s", remembered.calls,
-                 remembered.is_cut ? "; older ones were too many to be read" : "");
-}
-
-/* A rule that asks for earlier calls shall know those before it. */
-static void recall(const struct serve *serve, const struct policy *coming)
-{
-    struct why why = {0};
-
-    if (coming != NULL && serve->policy_active != 0 &&
-        gate_remember_watches(serve->shared, coming, serve->conf->audit.database, clock_wall_us(), &why) != CODE_OK)
-        log_warn("app", "%s; new rules that ask for earlier calls know none", why.text);
 }
 
 /* Where somebody else writes the store it is tried again at the next look. A server may list other tools each time, and all of
@@ -188,24 +146,8 @@ void serve__tell_strays(const struct serve *serve)
     policy_unref(&policy);
 }
 
-static enum code take_policy(struct serve *serve, struct why *why)
+void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *policy)
 {
-    struct policy *policy = NULL;
-    uint64_t version = 0;
-    enum code code = policy_store_active(serve->store, &version, why);
-
-    if (code != CODE_OK || version == serve->policy_active || (version != 0 && version == serve->policy_refused))
-        return code;
-    if (version != 0)
-        code = store_compile_policy(serve->store, version, &policy, why);
-    if (code == CODE_INVALID) {
-        refuse_policy(serve, version, why);
-        return CODE_OK;
-    }
-    if (code != CODE_OK)
-        return code;
-    gate_announce_policy(serve->shared, policy);
-    recall(serve, policy);
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;
     serve->policy_refused = 0;
@@ -214,6 +156,29 @@ static enum code take_policy(struct serve *serve, struct why *why)
     else
         log_warn("app", "no policy is active; everything is denied");
     serve__tell_strays(serve);
+}
+
+static enum code take_policy(struct serve *serve, struct why *why)
+{
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = policy_store_active(serve->store, &version, why);
+
+    if (code != CODE_OK || serve__awaits_version(serve, version) || (version != 0 && version == serve->policy_refused))
+        return code;
+    if (version == serve->policy_active) {
+        serve__drop_version(serve);
+        return CODE_OK;
+    }
+    if (version != 0)
+        code = store_compile_policy(serve->store, version, &policy, why);
+    if (code == CODE_INVALID) {
+        refuse_policy(serve, version, why);
+        return CODE_OK;
+    }
+    if (code != CODE_OK)
+        return code;
+    serve__take_version(serve, version, policy);
     return CODE_OK;
 }
 

@@ -18,6 +18,9 @@ static enum code unready(void *context, struct buf *out)
         buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
     if (serve->policy_active == 0)
         buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
+    if (serve->past.is_starting)
+        buf_add_text(out, "the gate is starting: calls are denied until the audit is read as far back as limits and sequences "
+                     "reach\n");
     if (file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
         buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
     if (serve->is_draining)

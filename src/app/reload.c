@@ -193,6 +193,7 @@ void serve__reload(struct serve *serve)
     note_reload(serve, code, &why);
     serve->store_seen = -1;
     serve->policy_refused = 0;
+    serve__past_reloaded(serve);
     serve__follow_store(serve);
     if (code == CODE_OK)
         serve__tell_strays(serve);

@@ -4,7 +4,6 @@
 #include "app/store.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "gate/remember.h"
 #include "http/selftest.h"
 #include "json/doc.h"
 #include "os/clock.h"
@@ -242,6 +241,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     buf_init(&serve->definitions.notes, SIZE_MAX / 2);
     serve->definitions.mark = -1;
     list_init(&serve->approvals.asks);
+    serve__past_init(&serve->past);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
     if (code == CODE_OK)
@@ -291,6 +291,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = audit_start(serve->audit, why);
     if (code == CODE_OK)
+        code = serve__start_past(serve, why);
+    if (code == CODE_OK)
         code = resolver_new(&serve->resolver, &conf, serve->conf->names, serve->conf->name_count, why);
     if (code != CODE_OK)
         return code;
@@ -298,6 +300,7 @@ static enum code start_threads(struct serve *serve, struct why *why)
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     take_names(serve);
     outside_look(serve->outside);
+    serve__mind_past(serve, PAST_START_WAIT_MS);
     code = proxy_run(serve->proxy, why);
     sandbox_narrow(SANDBOX_MAIN);
     return code;
@@ -384,6 +387,7 @@ static void poll_store(void *context)
     give_memory_back(serve);
     outside_look(serve->outside);
     serve__follow_conf(serve, false);
+    serve__mind_past(serve, 0);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
@@ -471,10 +475,6 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code != CODE_OK)
         return code;
     serve__follow_store(serve);
-    serve__remember(serve);
-    code = serve__remember_plans(serve, serve->conf, why);
-    if (code != CODE_OK)
-        return code;
     db_busy_wait(serve->store, START_WAIT_MS);
     code = serve__open_approvals(serve, why);
     db_busy_wait(serve->store, STORE_WAIT_MS);
@@ -523,6 +523,7 @@ void serve_close(struct serve *serve)
     struct audit_gauges gauges = {.down = true};
 
     admin_close(&serve->admin);
+    serve__close_past(serve);
     resolver_free(&serve->resolver);
     outside_unhear(serve->outside);
     proxy_stop(&serve->proxy);

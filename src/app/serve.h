@@ -22,10 +22,11 @@
 #include "audit/signer.h"
 #include "audit/writer.h"
 #include "db/db.h"
-#include "gate/gate.h"
+#include "gate/remember.h"
 #include "os/inbox.h"
 #include "os/loop.h"
 #include "os/signal.h"
+#include "os/thread.h"
 #include "proxy/proxy.h"
 #include "web/web.h"
 
@@ -56,6 +57,27 @@ struct serve_definitions {       /* what servers say of their tools */
     uint64_t fresh, changed, dropped; /* since the start */
     uint64_t dropped_told;       /* in an event */
     int64_t dropped_us;          /* when that was */
+};
+
+enum past_state { PAST_IDLE = 0, PAST_ASKED, PAST_READ };
+
+struct serve_past {              /* of the calls: what rules ask of it is read by a thread */
+    struct thread thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum past_state state;       /* under the lock; while it is ASKED the thread has what stands below `ends` */
+    bool ends;                   /* likewise */
+    atomic_bool stop;            /* the reading that is under way */
+    struct policy *coming;       /* for this version, which waits; NULL: for the one in force */
+    struct remembering asked;
+    struct remembered remembered;
+    enum code code;
+    struct why why;
+    uint64_t coming_version;
+    bool is_starting;            /* calls are denied meanwhile */
+    bool is_told;                /* and the log says so */
+    struct why told;             /* what was logged last of what failed */
+    int64_t began_us, again_us;  /* not before then, behind a failure */
 };
 
 #define SERVE_POSTERS 2
@@ -120,6 +142,7 @@ struct serve {
     struct serve_approvals approvals;
     struct serve_attending attending;
     struct serve_notify notify;
+    struct serve_past past;
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */

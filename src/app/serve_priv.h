@@ -38,6 +38,25 @@ enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why)
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
+/* A version of the store comes into force: at once, or when what its rules ask of the past is read. Where the gate knows
+ * nothing of that yet, calls are denied until it does. Takes: policy: the reference; NULL: none is active. */
+void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy);
+bool serve__awaits_version(const struct serve *serve, uint64_t version);
+void serve__drop_version(struct serve *serve); /* the one that waits */
+void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *policy);
+
+#define PAST_WAIT_MS 200 /* as long main waits for little to be read */
+#define PAST_START_WAIT_MS 1000 /* and connections at a start, before calls are denied */
+
+void serve__past_init(struct serve_past *past);
+enum code serve__start_past(struct serve *serve, struct why *why) MUST_USE;
+/* Waits so long, and goes on with what was read. */
+void serve__mind_past(struct serve *serve, unsigned wait_ms);
+/* Before a fresh configuration comes into force: which steps of plans were used, where it is the first that has plans. */
+enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, struct why *why) MUST_USE;
+void serve__past_reloaded(struct serve *serve);
+void serve__close_past(struct serve *serve);
+
 /* Tells the store which tools servers have listed, when they are others. */
 void serve__keep_listed(struct serve *serve);
 /* And what they say of them, which is news for the audit; hands the workers what is accepted, where that has changed. */
@@ -83,8 +102,6 @@ void serve__close_audit(struct serve *serve);
 void serve__mark_told(struct serve *serve);
 
 /* One event of the gate's own; detail is canonical JSON. */
-void serve__remember(struct serve *serve);
-enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why) MUST_USE;
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 
 /* How fetching tokens for upstreams goes: an event where one begins to work or to fail; metrics. */

@@ -34,6 +34,7 @@
     X(PLAN_ENDED, "plan_ended", AGENT, 403, 4030, POLICY, "The plan has ended, or has not begun.")                             \
     X(PLAN_FOREIGN, "plan_foreign", AGENT, 403, 4030, POLICY, "The plan is somebody else's.")                                  \
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
+    X(STARTING, "starting", GATE, 503, 5030, UNAVAILABLE, "The gate reads what was called before; try again soon.")            \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
     X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \
     X(CONFIGURATION_DIFFERS, "configuration_differs", GATE, 503, 5030, UNAVAILABLE,                                             \

@@ -77,6 +77,11 @@ void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
     gate_announce_policy(shared, NULL);
 }
 
+void gate_hold_back(struct gate_shared *shared, bool is_starting)
+{
+    atomic_store_explicit(&shared->is_starting, is_starting, memory_order_release);
+}
+
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
 {
     struct identity_keys *old;
@@ -337,6 +342,8 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
         atomic_fetch_add_explicit(&gate->held->users, 1, memory_order_relaxed);
     if (message->refused != REASON_UNSET) {
         settle_unjudged(message->refused, &decision->verdict);
+    } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {
+        settle_unjudged(REASON_STARTING, &decision->verdict);
     } else {
         evaluate(gate, message, decision);
         gate__mind_definition(gate, message, decision);

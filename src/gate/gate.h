@@ -35,6 +35,10 @@ void gate_shared_free(struct gate_shared **shared);
  * (gate_remember_watches) misses nothing. Takes: coming: stays the caller's; NULL: none. */
 void gate_announce_policy(struct gate_shared *shared, struct policy *coming);
 
+/* From now on, or no longer, every call that rules would judge is denied `starting`: what they ask of the past is not known
+ * yet. */
+void gate_hold_back(struct gate_shared *shared, bool is_starting);
+
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);

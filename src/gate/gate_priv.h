@@ -42,7 +42,8 @@ struct gate_shared {
     struct definitions *definitions;
     struct fold *fold;
     struct gate_state *state;
-    bool knows_plans; /* main's: what was used of them before the gate began is in `state` */
+    atomic_bool is_starting; /* `state` does not know yet what was called before */
+    bool knows_plans; /* whoever's who reads the past: what was used of them before the gate began is in `state` */
     int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
     struct approvals *approvals;
     struct question_shard shards[QUESTION_SHARDS];

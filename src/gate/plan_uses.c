@@ -266,6 +266,14 @@ void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_
     unlock_shard(shard);
 }
 
+void plan_uses_lose(struct plan_uses *uses, int64_t used_us)
+{
+    int64_t latest_us = atomic_load(&uses->lost_us);
+
+    while (used_us > latest_us && !atomic_compare_exchange_weak(&uses->lost_us, &latest_us, used_us))
+        ;
+}
+
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us)
 {
@@ -282,8 +290,8 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
         if (entry->used[step - 1] < UINT16_MAX)
             entry->used[step - 1]++;
         entry->expires_us = expires_us > entry->expires_us ? expires_us : entry->expires_us;
-    } else if (used_us > atomic_load(&uses->lost_us)) {
-        atomic_store(&uses->lost_us, used_us);
+    } else {
+        plan_uses_lose(uses, used_us);
     }
     unlock_shard(shard);
     return entry != NULL ? CODE_OK : CODE_NOMEM;

@@ -33,6 +33,9 @@ void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us) MUST_USE;
 
+/* Nobody knows what was used up to then: no plan can be used that was good by that time. */
+void plan_uses_lose(struct plan_uses *uses, int64_t used_us);
+
 /* Whether the plan's text was recorded; and that it was. Without room to remember that it is recorded again. */
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 void plan_uses_told(struct plan_uses *uses, const struct plan *plan, int64_t now_us);

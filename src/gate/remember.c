@@ -12,10 +12,9 @@
 
 enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
 
-#define SELECT \
+#define CALLS \
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
-    "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' "
-#define ALL "ORDER BY seq"
+    "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' ORDER BY seq"
 /* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
  * file before. */
 #define ANSWERS \
@@ -23,15 +22,16 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
     "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq BETWEEN ?1 AND ?2 " \
     "AND o.time_us >= ?3 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
     "ORDER BY o.seq"
-#define HAS_ANSWERS "SELECT 1 FROM pragma_table_info('outcome') WHERE name = 'answer_rules'"
-#define SUMS "AND instr(rules, '\"spent\":') > 0 ORDER BY seq"
+#define IS_INDEXED "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'decision_time'"
+#define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
 
 struct counting {
     struct gate_moment moment;
     const struct policy *policy;
     struct remembered *remembered;
-    int64_t now_us;
-    bool only_watches, only_sums, of_answers;
+    const atomic_bool *stop;
+    int64_t now_us, since_us; /* where the longest window begins */
+    bool only_watches, of_answers;
     bool has_sums;
     struct arena arena; /* one row's rules */
     struct buf canonical;
@@ -81,8 +81,8 @@ static const struct json_node *read_rules(struct counting *counting, struct span
 }
 
 /* A sum that the row does not have was not asked for then, and counts from now on. Returns: whether there is any to count. */
-static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, bool only_sums,
-                     struct verdict_spent *spent, struct policy_limit counted[POLICY_LIMITS_MAX])
+static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, struct verdict_spent *spent,
+                     struct policy_limit counted[POLICY_LIMITS_MAX])
 {
     uint32_t count = 0;
 
@@ -91,8 +91,8 @@ static bool spent_of(const struct policy_limit *limit, const struct json_node *r
         const struct json_node *amount = json_member(recorded, limit->sum_text);
         uint64_t value = 1;
 
-        if (limit->sum == NULL ? only_sums : amount == NULL || amount->type != JSON_NUMBER ||
-                                 json_number_scaled(amount->raw, POLICY_SUM_PLACES, &value) != CODE_OK)
+        if (limit->sum != NULL && (amount == NULL || amount->type != JSON_NUMBER ||
+                                   json_number_scaled(amount->raw, POLICY_SUM_PLACES, &value) != CODE_OK))
             continue;
         counted[count] = *limit;
         counted[count].at = count;
@@ -121,7 +121,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     struct policy_met met;
     const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
     bool counts = !counting->only_watches && !counting->of_answers &&
-                  spent_of(policy_limit_of(counting->policy, rule), recorded, counting->only_sums, &spent, limits);
+                  spent_of(policy_limit_of(counting->policy, rule), recorded, &spent, limits);
     bool is_watched = false;
 
     if (session.len == DIGEST_BYTES) {
@@ -135,8 +135,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
         return;
     }
-    if (!counting->only_sums)
-        policy_each_watch(counting->policy, &question, &met, see, &is_watched);
+    policy_each_watch(counting->policy, &question, &met, see, &is_watched);
     if (counts)
         gate_state_count(&counting->moment, &question, &spent);
     if (is_watched)
@@ -144,119 +143,166 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     counting->remembered->calls += counts || is_watched;
 }
 
-static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
+static bool is_stopped(const struct counting *counting)
+{
+    return counting->stop != NULL && atomic_load(counting->stop);
+}
+
+static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last)
 {
     struct db_stmt *row;
-    enum code code = db_select(db, counting->of_answers ? ANSWERS : counting->only_sums ? SELECT SUMS : SELECT ALL,
-                               DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(since_us)), &row);
+    enum code code = db_select(db, counting->of_answers ? ANSWERS : CALLS,
+                               DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(counting->since_us)), &row);
 
-    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK) {
+        counting->remembered->rows++;
         count_row(counting, row);
+    }
     db_finalize(&row);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code count_between(struct counting *counting, struct db *db, int64_t first, int64_t last, bool only_sums,
-                               int64_t since_us)
+static enum code count_answers(struct counting *counting, struct db *db, int64_t last)
 {
-    counting->only_sums = only_sums;
-    return first <= last ? count_rows(counting, db, first, last, since_us) : CODE_OK;
-}
+    enum code code;
 
-/* Files of before have none. */
-static enum code count_answers(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
-{
-    struct db_stmt *row;
-    enum code code = db_select(db, HAS_ANSWERS, NULL, 0, &row);
-
-    if (code == CODE_OK)
-        code = db_step(row);
-    db_finalize(&row);
     counting->of_answers = true;
-    if (code == CODE_OK)
-        code = count_rows(counting, db, first, last, since_us);
+    code = count_rows(counting, db, 1, last);
     counting->of_answers = false;
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
-/* The rows of one file from `first` to `last`, as far as they lie in the windows; of those before them the sums, since no
- * restart may give a budget back. */
-static enum code count_file(struct counting *counting, const char *path, int64_t first, int64_t last, struct why *why)
+/* An index of times says where the windows begin; without one the rows themselves do, and none is looked at twice. */
+static enum code count_calls(struct counting *counting, struct db *db, int64_t last)
 {
-    struct recorded_range range = {.since_us = counting->now_us - policy_memory_us(counting->policy)};
-    int64_t from = 1, to = 0;
+    const struct recorded_range range = {.since_us = counting->since_us, .last_seq = last};
+    struct db_stmt *index = NULL;
+    int64_t from = 1, to = last;
+    enum code code = db_find(db, IS_INDEXED, NULL, 0, &index);
+
+    db_finalize(&index);
+    if (code == CODE_OK)
+        code = recorded_range_bounds(db, &range, &from, &to);
+    return code == CODE_OK || code == CODE_NOT_FOUND ? count_rows(counting, db, from, to) : code;
+}
+
+static enum code count_steps(struct counting *counting, struct db *db, int64_t last);
+
+static enum code count_file(struct counting *counting, const char *path, int64_t last, struct why *why)
+{
     struct db *db = NULL;
-    enum code code = db_open(path, DB_READ, &db, why);
+    enum code code = is_stopped(counting) ? CODE_BUSY : trail_open(path, &db, why);
 
     if (code != CODE_OK)
         return code;
-    code = recorded_range_bounds(db, &range, &from, &to);
-    counting->remembered->is_cut |= from < first && first > 1 && to >= from;
-    if (code == CODE_OK && policy_watches_answers(counting->policy))
-        code = count_answers(counting, db, first, last, range.since_us);
-    last = to < last ? to : last;
-    if (code == CODE_OK && counting->has_sums)
-        code = count_between(counting, db, from, last < first ? last : first - 1, true, range.since_us);
-    if (code == CODE_OK)
-        code = count_between(counting, db, from > first ? from : first, last, false, range.since_us);
+    db_stop_when(db, counting->stop);
+    if (counting->policy == NULL)
+        code = count_steps(counting, db, last);
+    else if (policy_watches_answers(counting->policy))
+        code = count_answers(counting, db, last);
+    if (code == CODE_OK && counting->policy != NULL)
+        code = count_calls(counting, db, last);
     if (code != CODE_OK)
         why_set(why, code, "%s cannot be read: %s", path, db_error(db));
     db_close(&db);
     return code;
 }
 
-static enum code count_trail(struct counting *counting, const char *path, int64_t before_seq, int64_t rows_max, struct why *why)
+/* Calls of files that are not here were made before the next one began: nobody knows which, for as long as a window reaches
+ * there. */
+static enum code mind_gap(struct counting *counting, const struct trail_file *next, struct why *why)
 {
-    struct trail trail;
-    int64_t first, last;
-    enum code code;
+    struct db_stmt *row = NULL;
+    struct db *db = NULL;
+    enum code code = trail_open(next->path, &db, why);
 
-    *counting->remembered = (struct remembered){.calls = 0};
-    if (policy_memory_us(counting->policy) == 0)
-        return CODE_OK;
-    code = trail_find(path, true, &trail, why);
     if (code != CODE_OK)
         return code;
-    counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
+    code = db_find(db, BEGINNING, NULL, 0, &row);
+    counting->moment.now_us = counting->now_us;
+    if (code == CODE_OK && db_int(row, 0) < counting->now_us)
+        counting->moment.now_us = db_int(row, 0);
+    db_finalize(&row);
+    db_close(&db);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        return why_set(why, code, "%s cannot be read", next->path);
+    if (counting->moment.now_us < counting->since_us)
+        return CODE_OK;
+    counting->remembered->gap_us = counting->moment.now_us;
+    if (counting->policy != NULL)
+        gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
+    else
+        plan_uses_lose(gate_state_plans(counting->moment.state), counting->moment.now_us);
+    return CODE_OK;
+}
+
+/* What came of a file's last calls may be later than they are, but not than the calls of the next file. */
+static bool reaches(const struct counting *counting, const struct trail *trail, size_t at)
+{
+    bool of_answers = counting->policy != NULL && policy_watches_answers(counting->policy);
+    const struct trail_file *next = at + 1 < trail->count ? &trail->files[at + 1] : NULL;
+
+    if (trail_file_reaches(&trail->files[at], counting->since_us, 0))
+        return true;
+    return of_answers && (next == NULL || next->last_us == 0 || trail_file_reaches(next, counting->since_us, 0));
+}
+
+static enum code count_trail(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
+{
+    struct trail trail;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code != CODE_OK)
+        return code;
     arena_init(&counting->arena, (size_t)1 << 24);
     buf_init(&counting->canonical, (size_t)1 << 24);
-    last = trail.count > 0 ? trail.files[trail.count - 1].last_seq : 0;
-    last = last < before_seq ? last : before_seq - 1;
-    first = last > rows_max ? last - rows_max + 1 : 1;
-    for (size_t i = 0; i < trail.count && code == CODE_OK; i++)
-        if ((trail.files[i].last_seq >= first || counting->has_sums) && trail.files[i].before_seq < last)
-            code = count_file(counting, trail.files[i].path, first, last, why);
+    for (size_t i = 0; i < trail.count && code == CODE_OK && trail.files[i].before_seq < before_seq - 1; i++) {
+        if (!trail.files[i].follows)
+            code = mind_gap(counting, &trail.files[i], why);
+        if (code == CODE_OK && reaches(counting, &trail, i))
+            code = count_file(counting, trail.files[i].path, before_seq - 1, why);
+    }
     buf_fini(&counting->canonical);
     arena_fini(&counting->arena);
     trail_fini(&trail);
     return code;
 }
 
+static enum code count_windows(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
+{
+    int64_t memory_us = counting->policy != NULL ? policy_memory_us(counting->policy) : 0;
+
+    if (memory_us == 0)
+        return CODE_OK;
+    counting->since_us = counting->now_us - memory_us;
+    counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
+    return count_trail(counting, path, before_seq, why);
+}
+
 enum code gate_state_remember(struct gate_state *state, const struct policy *policy, const char *path, int64_t now_us,
-                              int64_t before_seq, int64_t rows_max, struct remembered *remembered, struct why *why)
+                              int64_t before_seq, struct remembered *remembered, struct why *why)
 {
     struct counting counting = {
         .moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered, .now_us = now_us};
 
-    return count_trail(&counting, path, before_seq, rows_max, why);
+    *remembered = (struct remembered){.rows = 0};
+    return count_windows(&counting, path, before_seq, why);
 }
 
-enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const char *path, int64_t now_us,
-                                struct why *why)
+enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const struct remembering *remembering,
+                                struct remembered *remembered, struct why *why)
 {
-    struct remembered remembered;
-    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = coming,
-                                .remembered = &remembered, .now_us = now_us, .only_watches = true};
+    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = coming, .only_watches = true,
+                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
 
-    if (shared->policy == NULL || policy_watches_all_of(shared->policy, coming))
-        return CODE_OK;
-    return count_trail(&counting, path, INT64_MAX, REMEMBER_NEW_ROWS_MAX, why);
+    *remembered = (struct remembered){.rows = 0};
+    return count_windows(&counting, remembering->path, INT64_MAX, why);
 }
 
 /* ---- plans ---- */
 
 #define PLANS \
-    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 " \
+    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND time_us >= ?2 " \
     "AND verdict = 'permit' AND plan_step IS NOT NULL"
 
 /* A clock that is set back since makes no plan that was used in the future forgotten the sooner. Without room the plans of then
@@ -270,63 +316,51 @@ static void count_step(struct counting *counting, struct db_stmt *row)
     if (num_unhex(db_text(row, 2), digest, sizeof digest) != CODE_OK || num_u64(db_text(row, 3), &step) != CODE_OK ||
         step > PLAN_STEPS_MAX)
         return;
-    counting->remembered->calls++;
-    counting->remembered->is_cut |= plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), db_int(row, 0),
+    counting->remembered->steps++;
+    counting->remembered->lacks_room |= plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), db_int(row, 0),
                                                     counting->now_us) != CODE_OK;
 }
 
-static enum code count_steps(struct counting *counting, const char *path, struct why *why)
+static enum code count_steps(struct counting *counting, struct db *db, int64_t last)
 {
-    struct recorded_range range = {.since_us = counting->now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US};
-    int64_t first = 1, last = 0;
     struct db_stmt *row = NULL;
-    struct db *db = NULL;
-    enum code code = trail_open(path, &db, why);
+    enum code code = db_select(db, PLANS, DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
 
-    if (code != CODE_OK)
-        return code;
-    code = recorded_range_bounds(db, &range, &first, &last);
-    if (code == CODE_OK && first <= last)
-        code = db_select(db, PLANS, DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(range.since_us)), &row);
-    while (code == CODE_OK && row != NULL && (code = db_step(row)) == CODE_OK)
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
         count_step(counting, row);
     db_finalize(&row);
-    code = code == CODE_NOT_FOUND ? CODE_OK : code;
-    if (code != CODE_OK)
-        why_set(why, code, "%s cannot be read: %s", path, db_error(db));
-    db_close(&db);
-    return code;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-enum code gate_remember_plans(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
-                              struct why *why)
+enum code gate_remember_plans(struct gate_shared *shared, const struct remembering *remembering,
+                              struct remembered *remembered, struct why *why)
 {
     int64_t steady_us = clock_monotonic_us() + shared->clock_us; /* who sets the clock forwards has nothing forgotten either */
-    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered,
-                                .now_us = now_us < steady_us ? now_us : steady_us};
-    struct trail trail;
-    enum code code;
+    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered, .stop = remembering->stop,
+                                .now_us = remembering->now_us < steady_us ? remembering->now_us : steady_us};
+    enum code code = CODE_OK;
 
-    *remembered = (struct remembered){.calls = 0};
-    if (shared->knows_plans)
-        return CODE_OK;
-    code = trail_find(path, true, &trail, why);
-    if (code != CODE_OK)
-        return code;
-    for (size_t i = 0; i < trail.count && code == CODE_OK; i++)
-        if (trail_file_reaches(&trail.files[i], counting.now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US, 0))
-            code = count_steps(&counting, trail.files[i].path, why);
-    trail_fini(&trail);
+    counting.since_us = counting.now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US;
+    if (!shared->knows_plans)
+        code = count_trail(&counting, remembering->path, INT64_MAX, why);
     shared->knows_plans = code == CODE_OK;
     return code;
 }
 
-enum code gate_remember(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
+enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
                         struct why *why)
 {
-    *remembered = (struct remembered){.calls = 0};
-    if (shared->policy == NULL)
-        return CODE_OK;
-    return gate_state_remember(shared->state, shared->policy, path, now_us, INT64_MAX, REMEMBER_ROWS_MAX, remembered,
-                               why);
+    struct policy *policy = gate_policy(shared);
+    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = policy,
+                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
+    enum code code;
+
+    *remembered = (struct remembered){.rows = 0};
+    gate_state_clear(shared->state);
+    shared->knows_plans = false;
+    code = count_windows(&counting, remembering->path, INT64_MAX, why);
+    if (code == CODE_OK && remembering->with_plans)
+        code = gate_remember_plans(shared, remembering, remembered, why);
+    policy_unref(&policy);
+    return code;
 }

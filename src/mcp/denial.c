@@ -24,13 +24,14 @@ static bool is_call(const struct mcp_message *message)
 }
 
 /* What policy says, or the gate cannot do, is told inside the protocol; what is wrong with the message, the credentials or
- * the upstream is told by HTTP too. */
+ * the upstream is told by HTTP too, and so is that a gate starts, since whoever balances over several takes another one. */
 static bool is_told_inside(enum reason reason)
 {
     switch (reason_blame(reason)) {
     case BLAME_POLICY:
-    case BLAME_GATE:
         return true;
+    case BLAME_GATE:
+        return reason != REASON_STARTING;
     case BLAME_NOBODY:
     case BLAME_AGENT:
     case BLAME_UPSTREAM:

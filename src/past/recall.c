@@ -15,7 +15,7 @@ enum code recall_make(struct recall *recall, const struct policy *policy, const 
         .granted = recorded_granted};
     if (policy_memory_us(policy) > 0)
         code = gate_state_remember(recall->state, policy, trail, recall->moment.now_us, (int64_t)recorded->seq,
-                                   REMEMBER_ROWS_MAX, &remembered, why);
+                                   &remembered, why);
     if (code == CODE_OK)
         question->state = gate_moment_view(&recall->moment);
     return code;

@@ -83,7 +83,7 @@ static void write_hints(const struct pair *pair, enum reason reason, int status,
         discovery__challenge(exchange, reason, out);
     if (reason == REASON_METADATA)
         buf_add_span(out, SPAN_LIT("Cache-Control: public, max-age=300\r\n"));
-    if (status == 429 || reason == REASON_RATE_LIMITED)
+    if (status == 429 || reason == REASON_RATE_LIMITED || reason == REASON_STARTING)
         http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (reason == REASON_CONFIGURATION_DIFFERS)
         write_difference(pair, out);
