@@ -100,8 +100,8 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -l:libcjose.so.0 -lpg_query
 endif
 
-# llhttp: Debian's node-llhttp ships C sources, which go into our library compiled strict. Where that package does not
-# exist but libllhttp does, pkg-config finds it. Only src/http (and its tests) see the header: #include <llhttp.h>.
+# llhttp: up to version 8 (Debian 12, Ubuntu 24.04) node-llhttp ships C sources, which go into our library compiled strict. Later it is a
+# library of its own, which knows no loose build. Only src/http (and its tests) see the header: #include <llhttp.h>.
 LLHTTP_SRC ?= /usr/share/llhttp
 LLHTTP_INC ?= /usr/share/include/llhttp
 ifneq ($(wildcard $(LLHTTP_SRC)/llhttp.c),)
@@ -193,7 +193,9 @@ $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@
 
-# .incbin is not among the dependencies that the compiler writes down.
+# Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
+# assembler knows are lost where files are optimised together.
+$(B)/obj/src/app/text_detectors.o $(B)/obj/src/audit/schema.o: EXTRA += -fno-lto
 $(B)/obj/src/app/text_detectors.o: policies/detectors/text.yaml
 $(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql $(wildcard schema/history/*.sql)
 

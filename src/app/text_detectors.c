@@ -2,18 +2,15 @@
 #include "app/text_detectors.h"
 
 #include "base/bug.h"
+#include "base/take_in.h"
 
-/* The file as it is shipped, so that there is one. */
-__asm__(".pushsection .rodata\n"
-        "text_detectors_begin: .incbin \"policies/detectors/text.yaml\"\n"
-        "text_detectors_end: .byte 0\n"
-        ".popsection\n");
-extern const char text_detectors_begin[], text_detectors_end[];
+extern const char app__text_detectors[];
+
+TAKE_IN(app__text_detectors, "policies/detectors/text.yaml");
 
 enum code text_detectors_open(struct text_detectors *detectors)
 {
-    const struct policy_file file = {
-        SPAN_LIT("text.yaml"), span_of(text_detectors_begin, (size_t)(text_detectors_end - text_detectors_begin))};
+    const struct policy_file file = {SPAN_LIT("text.yaml"), span_text(app__text_detectors)};
     const struct detector **list; /* the set's */
     struct faults faults;
     enum code code;

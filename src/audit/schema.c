@@ -4,16 +4,7 @@
 #include "audit/schema.h"
 
 #include "audit/indices.h"
-
-#define TAKE_IN(name, file)            \
-    __asm__(".pushsection .rodata\n"   \
-            ".global " #name "\n"      \
-            ".type " #name ", @object\n" \
-            #name ":\n"                \
-            ".incbin \"" file "\"\n"   \
-            ".byte 0\n"                \
-            ".size " #name ", . - " #name "\n" \
-            ".popsection\n")
+#include "base/take_in.h"
 
 extern const char audit__schema_1[], audit__schema_2[], audit__schema_3[], audit__schema_4[], audit__schema_5[];
 

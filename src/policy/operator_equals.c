@@ -149,7 +149,7 @@ static enum truth find_contained(struct rule_walk *walk, const struct op *op, st
 
     if (op->value->type != JSON_STRING || (op->varies && !policy__said(walk, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
-    while (part.len > 0 && left.len >= part.len && (at = memmem(left.at, left.len, part.at, part.len)) != NULL) {
+    while (left.at != NULL && part.len > 0 && (at = memmem(left.at, left.len, part.at, part.len)) != NULL) {
         found(context, SPAN_NONE, (size_t)(at - text.at), part.len);
         left = span_part(text, (size_t)(at - text.at) + part.len, SIZE_MAX);
     }

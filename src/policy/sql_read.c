@@ -145,15 +145,12 @@ static bool has_column(const struct rows *rows, struct span name)
     return rows->names_column && span_equals(rows->name, name);
 }
 
-/* SYSTEM_USER is a function's own word from PostgreSQL 16 on. */
 static void look_column(struct walk *walk, const struct json_node *fields)
 {
     struct span before, name;
 
     if (!split(json_member(fields, SPAN_LIT("fields")), &before, &name))
         return; /* `t.*`, or a table's by its schema */
-    if (before.len == 0 && span_is(name, "system_user"))
-        add(walk, SQL_FUNCTION, SPAN_NONE, name);
     for (const struct rows *rows = walk->rows; rows != NULL; rows = rows->next)
         if (span_equals(rows->name, before) && !has_column(rows, name))
             add(walk, SQL_FUNCTION, SPAN_NONE, name);
@@ -277,6 +274,13 @@ static void look_delete(struct walk *walk, const struct json_node *fields)
         add_statement(walk, "delete_all");
 }
 
+/* PostgreSQL 16 takes one without a name. */
+static void look_subselect(struct walk *walk, const struct json_node *fields)
+{
+    if (json_member(fields, SPAN_LIT("alias")) == NULL)
+        refuse(walk, "a subquery in FROM without", SPAN_LIT("alias"));
+}
+
 static void look_conflict(struct walk *walk, const struct json_node *fields)
 {
     if (!span_is(json_member_text(fields, "action"), "ONCONFLICT_NOTHING"))
@@ -311,7 +315,7 @@ static const struct shape shapes[] = {
     {"MinMaxExpr", "op:- args", NULL},
     {"SubLink", "subLinkType:- testexpr operName:- subselect", look_operator},
     {"SQLValueFunction", "op:- typmod:-", look_value},
-    {"RangeSubselect", "lateral:- subquery alias:-", NULL},
+    {"RangeSubselect", "lateral:- subquery alias:-", look_subselect},
     {"RangeFunction", "lateral:- ordinality:- is_rowsfrom:- functions alias:- coldeflist", NULL},
     {"RangeTableSample", "relation method:- args repeatable", look_sample},
     {"ColumnDef", "colname:- typeName:TypeName is_local:- collClause:-", NULL},
@@ -337,7 +341,7 @@ static const struct shape shapes[] = {
     {"UpdateStmt", "relation:Target targetList whereClause fromClause returningList", look_update},
     {"DeleteStmt", "relation:Target usingClause whereClause returningList", look_delete},
     {"MergeStmt", "relation:Target sourceRelation joinCondition mergeWhenClauses", look_merge},
-    {"MergeWhenClause", "matched:- commandType:- override:- condition targetList values", NULL},
+    {"MergeWhenClause", "matched:- matchKind:- commandType:- override:- condition targetList values", NULL},
     {"OnConflictClause", "action:- infer:InferClause targetList whereClause", look_conflict},
     {"InferClause", "indexElems whereClause conname:-", NULL},
     {"IndexElem", "name:- expr ordering:- nulls_ordering:-", NULL},
@@ -515,9 +519,7 @@ static enum code walk_tree(const struct json_node *tree, struct arena *arena, st
     return walk.code;
 }
 
-/* ---- readings ---- */
-
-static enum code read_one(struct span text, bool conforming, struct arena *arena, struct sql_reading *reading, struct why *why)
+enum code sql_read(struct span text, struct arena *arena, struct sql_reading *reading, struct why *why)
 {
     static const struct json_rules rules = {.max_depth = 128, .max_nodes = 120000, .max_keys = 64};
     const struct json_node *root;
@@ -529,7 +531,7 @@ static enum code read_one(struct span text, bool conforming, struct arena *arena
     *reading = (struct sql_reading){.count = 0};
     arena_init(&nodes, TREE_BYTES);
     buf_init(&tree, TREE_BYTES);
-    code = sql_parse(text, conforming, &tree, why);
+    code = sql_parse(text, &tree, why);
     if (code == CODE_OK) {
         code = json_read(buf_peek(&tree), &rules, &tree, &nodes, &root, &fault);
         if (code == CODE_OK)
@@ -540,30 +542,4 @@ static enum code read_one(struct span text, bool conforming, struct arena *arena
     buf_fini(&tree);
     arena_fini(&nodes);
     return code;
-}
-
-static bool are_equal(const struct sql_reading *a, const struct sql_reading *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->names[i].kind != b->names[i].kind || !span_equals(a->names[i].schema, b->names[i].schema) ||
-            !span_equals(a->names[i].name, b->names[i].name))
-            return false;
-    return true;
-}
-
-enum code sql_read(struct span text, struct arena *arena, struct sql_reading *reading, struct why *why)
-{
-    struct sql_reading other;
-    enum code code = read_one(text, true, arena, reading, why);
-
-    if (code == CODE_OK && span_find(text, '\\') < text.len) {
-        code = read_one(text, false, arena, &other, why);
-        if (code == CODE_INVALID)
-            return CODE_OK;
-        if (code == CODE_OK && !are_equal(reading, &other))
-            code = why_set(why, CODE_UNDECIDED, "a server with standard_conforming_strings off reads it otherwise");
-    }
-    return code == CODE_INVALID ? CODE_UNDECIDED : code;
 }

@@ -2,7 +2,7 @@
 /* What a text of SQL uses: its statements, tables and functions, as PostgreSQL's own parser reads them.
  *
  * The reading is by allow-list: a kind of node, or a member of one, that the walk does not know makes the whole text unread, so
- * that nothing can be missed. So does a text that reads otherwise where a server has standard_conforming_strings off.
+ * that nothing can be missed. What servers, by version or setting, read differently is refused before (sql/sql.c).
  *
  * What a raw parse cannot tell: a column `t.f` of a table may be a function of one argument, t's row; a view, a rule, a
  * trigger, an operator or a type's own functions may do anything. That is up to who made them on the server.

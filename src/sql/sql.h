@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PostgreSQL's own parser. libpg_query lives here; what its trees mean is said in policy/sql_read.h.
+/* PostgreSQL's own parser, of version 15, 16 or 17. libpg_query lives here; what its trees mean is said in policy/sql_read.h.
  *
  * Threads: any, with a stack of 8 MiB (os/thread.h). What the library keeps is kept by thread.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: CODE_INVALID and CODE_UNDECIDED with a reason; CODE_NOMEM. */
+ * Errors: CODE_UNDECIDED with a reason; CODE_NOMEM. */
 #ifndef SQL_SQL_H
 #define SQL_SQL_H
 
@@ -15,10 +15,10 @@
 
 #define SQL_MAX_BYTES ((size_t)32 << 10) /* 2 MiB of stack, and 8 ms, at the worst: test_sql_read.c has the worst */
 
-/* Appends the parse tree as JSON. Takes: text: valid UTF-8; conforming: what the server has for standard_conforming_strings.
- * Returns: CODE_OK; CODE_INVALID: no SQL to such a server, which runs nothing of it; CODE_UNDECIDED: it is not parsed;
- * CODE_NOMEM. */
-enum code sql_parse(struct span text, bool conforming, struct buf *tree, struct why *why) MUST_USE;
+/* Appends the parse tree as JSON. What the parser refuses proves nothing: another version, or a server of other settings, may
+ * read it. So what they are known to read differently is refused before the parser is asked, and no text passes because it is refused.
+ * Takes: text: valid UTF-8. Returns: CODE_OK; CODE_UNDECIDED: it is not parsed; CODE_NOMEM. */
+enum code sql_parse(struct span text, struct buf *tree, struct why *why) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *sql_library(void);

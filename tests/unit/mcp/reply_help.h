@@ -49,8 +49,7 @@ static void expect(const char *data, const char *method, enum reason reason)
 
     get(&g, data, method, NULL, NULL);
     if (g.reason != reason)
-        print_error("%s: %s, %s\n", data, reason_name(g.reason), g.fault.text);
-    assert_int_equal(g.reason, reason);
+        fail_msg("%.*s: %s, %s", SPAN_ARG(span_text(data)), reason_name(g.reason), g.fault.text);
     if (reason != REASON_PERMITTED) {
         assert_int_equal(buf_len(&g.out), 0);
         assert_true(g.fault.text[0] != '\0');

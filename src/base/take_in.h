@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A text of the repository inside the program, taken in as it is, so that no second copy can differ.
+ *
+ * The symbol is global, since where files are optimised together the assembler's text and who reads it may end in different
+ * objects; the Makefile keeps such a file out of that besides, and knows which texts it depends on.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: none; the assembler says which file it does not find. */
+#ifndef BASE_TAKE_IN_H
+#define BASE_TAKE_IN_H
+
+/* Defines `name`, declared elsewhere as `extern const char name[]`. Takes: file: from the repository's root. A NUL stands behind it. */
+#define TAKE_IN(name, file)              \
+    __asm__(".pushsection .rodata\n"     \
+            ".global " #name "\n"        \
+            ".type " #name ", @object\n" \
+            #name ":\n"                  \
+            ".incbin \"" file "\"\n"     \
+            ".byte 0\n"                  \
+            ".size " #name ", . - " #name "\n" \
+            ".popsection\n")
+
+#endif
