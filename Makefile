@@ -80,6 +80,18 @@ LINK_tsan     := -fsanitize=thread
 LINK_cover    := --coverage
 LINK_fuzz     := -fsanitize=address,undefined
 
+# llhttp: where node-llhttp ships C sources (Debian 12, Ubuntu 24.04), they go into our library, compiled strict. Later it is a library of
+# its own, which knows no loose build. Only src/http (and its tests) see the header: #include <llhttp.h>.
+LLHTTP_SRC ?= /usr/share/llhttp
+LLHTTP_INC ?= /usr/share/include/llhttp
+LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1
+ifneq ($(wildcard $(LLHTTP_SRC)/llhttp.c),)
+LLHTTP_OBJ    := $(B)/obj/llhttp/llhttp.o $(B)/obj/llhttp/http.o $(B)/obj/llhttp/api.o
+LLHTTP_CFLAGS += -isystem $(LLHTTP_INC)
+else
+LLHTTP_LIBS   := -lllhttp
+endif
+
 # Unicode's confusables, as Debian's python3-confusable-homoglyphs (or PyPI's) keeps them: they become a table while we are built.
 CONFUSABLES ?= /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 LOOKALIKES  := build/gen/lookalike_tbl.h
@@ -88,7 +100,7 @@ PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 NEEDS_NO_PACKAGES := help clean deps test demo
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
-           $(shell for h in pg_query.h cjose/cjose.h; do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
+           $(shell for h in pg_query.h cjose/cjose.h $(if $(LLHTTP_OBJ),,llhttp.h); do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
            $(if $(wildcard $(CONFUSABLES)),,$(CONFUSABLES))
 MISSING := $(strip $(MISSING))
 ifneq ($(MISSING),)
@@ -98,20 +110,6 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # cjose's file for pkg-config asks for headers of jansson, which we never see; its package for other processors has no link to link with.
 # libpg_query has no such file; last, since it has functions of common names.
 PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -l:libcjose.so.0 -lpg_query
-endif
-
-# llhttp: up to version 8 (Debian 12, Ubuntu 24.04) node-llhttp ships C sources, which go into our library compiled strict. Later it is a
-# library of its own, which knows no loose build. Only src/http (and its tests) see the header: #include <llhttp.h>.
-LLHTTP_SRC ?= /usr/share/llhttp
-LLHTTP_INC ?= /usr/share/include/llhttp
-ifneq ($(wildcard $(LLHTTP_SRC)/llhttp.c),)
-LLHTTP_OBJ    := $(B)/obj/llhttp/llhttp.o $(B)/obj/llhttp/http.o $(B)/obj/llhttp/api.o
-LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 -isystem $(LLHTTP_INC)
-LLHTTP_LIBS   :=
-else
-LLHTTP_OBJ    :=
-LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 $(shell $(PKG_CONFIG) --cflags libllhttp 2>/dev/null)
-LLHTTP_LIBS   := $(shell $(PKG_CONFIG) --libs libllhttp 2>/dev/null)
 endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))

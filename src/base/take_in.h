@@ -11,7 +11,7 @@
 #ifndef BASE_TAKE_IN_H
 #define BASE_TAKE_IN_H
 
-/* Defines `name`, declared elsewhere as `extern const char name[]`. Takes: file: from the repository's root. A NUL stands behind it. */
+/* Defines `name`, which is declared as `extern const char name[]`; NUL stands behind it. `file` is named from the root. */
 #define TAKE_IN(name, file)              \
     __asm__(".pushsection .rodata\n"     \
             ".global " #name "\n"        \

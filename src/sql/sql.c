@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call of the library, whose ways with stack, time, memory and threads were measured (15-4.0.0; 16-5.1.0 and 17-6.1.0 alike):
+/* The call of the library, whose ways with stack, time, memory and threads were measured (15-4.0.0; 17-6.1.0 alike):
  *
  *  - It writes its tree by recursion, without its check of the stack's depth: 64 bytes a level, and `1+1+1` is a level for two
  *    bytes. Its parser has a stack of its own, 10,000 deep. So the length bounds the stack.
@@ -63,7 +63,7 @@ static size_t tag_of(struct span text)
     return *text.at == '$' && len < text.len && text.at[len] == '$' && !is_digit(text.at[1]) ? len + 1 : 0;
 }
 
-/* Takes: text: not empty. Returns: the bytes of the string, quoted name or comment that it begins with, past its end where that is
+/* Takes: text: not empty. Returns: the bytes of the string, quoted name or comment that it begins with, more where its end is
  * missing; 1 where it begins with none. A backslash means nothing to any of them, since none stands before a quote. */
 static size_t passed_by(struct span text)
 {
@@ -104,12 +104,14 @@ static bool is_odd_number(struct span word)
     return false;
 }
 
-/* Words that PostgreSQL 16 and 17 have a grammar of their own for, and phrases whose trees are those of others. A name in double
- * quotes is none. Takes: before: the word in front; word: or what stands there of one byte. */
+/* Words that PostgreSQL 16 and 17 have a grammar of their own for, and phrases whose trees are those of others. A name in
+ * double quotes is none. Takes: before: the word in front; word: or what stands there of one byte. */
 static bool is_new(struct span before, struct span word)
 {
-    static const char *const words[] = {"system_user", "json_array", "json_arrayagg", "json_exists", "json_object", "json_objectagg",
-                                        "json_query", "json_scalar", "json_serialize", "json_table", "json_value", "merge_action"};
+    static const char *const words[] = {
+        "system_user", "json_array", "json_arrayagg", "json_exists", "json_object", "json_objectagg", "json_query",
+        "json_scalar", "json_serialize", "json_table", "json_value", "merge_action",
+    };
     static const char *const phrases[][2] = {{"json", "("}, {"at", "local"}, {"matched", "by"}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -16,7 +16,7 @@
 #define SQL_MAX_BYTES ((size_t)32 << 10) /* 2 MiB of stack, and 8 ms, at the worst: test_sql_read.c has the worst */
 
 /* Appends the parse tree as JSON. What the parser refuses proves nothing: another version, or a server of other settings, may
- * read it. So what they are known to read differently is refused before the parser is asked, and no text passes because it is refused.
+ * read it. So what they are known to read differently is refused before it is asked, and no text passes because it refuses one.
  * Takes: text: valid UTF-8. Returns: CODE_OK; CODE_UNDECIDED: it is not parsed; CODE_NOMEM. */
 enum code sql_parse(struct span text, struct buf *tree, struct why *why) MUST_USE;
 
