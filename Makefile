@@ -195,7 +195,7 @@ $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 # assembler knows are lost where files are optimised together.
 $(B)/obj/src/app/text_detectors.o $(B)/obj/src/audit/schema.o: EXTRA += -fno-lto
 $(B)/obj/src/app/text_detectors.o: policies/detectors/text.yaml
-$(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql $(wildcard schema/history/*.sql)
+$(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)

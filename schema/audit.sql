@@ -74,43 +74,35 @@ CREATE TABLE decision (
     status               INTEGER, -- denials: HTTP status that the agent got
     latency_us           INTEGER, -- denials: from the head to the verdict
     expects_outcome      INTEGER NOT NULL, -- 1: exactly one row of `outcome` follows
+    target               TEXT,    -- the path below the route, as it went up; NULL: the route is exact and no query came
+    params_bytes         INTEGER, -- size of what stood in `params` beside name and arguments; NULL: nothing
+    params_digest        BLOB,    -- SHA-256(salt || params)
+    -- What an access token or a certificate said of who asks, JSON arrays of strings: what does not fit into 8 KiB is counted in a
+    -- number at the end. NULL: it has none.
+    groups               TEXT,
+    scopes               TEXT,
+    issuer               TEXT,    -- who issued the token
+    token_key            TEXT,    -- the id of the key that signed it
+    claims_bytes         INTEGER, -- of claims those that the policy's rules ask for, and no others: their size
+    claims_digest        BLOB,    -- SHA-256(salt || claims)
+    plan                 TEXT,    -- the intent plan that the call showed: SHA-256 of its signed text, hexadecimal, as in an event `plan`
+    plan_step            TEXT,    -- the step of it that the call is (used where the verdict is permit); NULL: none that could be used
+    definition           TEXT,    -- SHA-256, hexadecimal, of what the tool said it was when it was called; NULL: nobody knows
+    api_key              INTEGER, -- number of the API key that called, as events `key_made` and `key_revoked` have it; NULL: none did
+    agent                TEXT,    -- the program that acts for the principal; NULL: nothing says which
+    agent_from           TEXT,    -- where that is known from
+    actors               TEXT,    -- JSON: who acts for whom, as a token has it (`act` of RFC 8693)
+    client_says          TEXT,    -- JSON: what the client says of itself, which nobody has verified
     hash                 BLOB NOT NULL,
     -- Outside the chain, so that they can be erased; the digests above vouch for them. They are columns and not a table
     -- of their own because a second insert costs the writer 15 % and each call 41 bytes.
     salt                 BLOB,    -- 16 random bytes
     arguments            TEXT,    -- canonical JSON
-    arguments_begin      TEXT
+    arguments_begin      TEXT,
+    params               TEXT,    -- these members as one canonical object, or its beginning (params_bytes is larger then)
+    query                TEXT,    -- which `query_digest` vouches for
+    claims               TEXT     -- an object of paths, each with a list of what is there, which is empty or has one value
 ) STRICT;
-
--- Columns of version 3; a file that was brought up has them in the same places. In the chain, behind `expects_outcome`:
--- the path below the route and how much stood in `params` beside name and arguments, as it went up. NULL: the route is exact
--- and no query came; nothing else stood there.
-ALTER TABLE decision ADD COLUMN target TEXT;
-ALTER TABLE decision ADD COLUMN params_bytes INTEGER;
--- SHA-256(salt || params)
-ALTER TABLE decision ADD COLUMN params_digest BLOB;
--- Outside the chain: these members as one canonical object, or its beginning (params_bytes is larger then); and the query,
--- which `query_digest` vouches for.
-ALTER TABLE decision ADD COLUMN params TEXT;
-ALTER TABLE decision ADD COLUMN query TEXT;
-
--- Of version 5, in the chain. What an access token or a certificate said of who asks, JSON arrays of strings: what does not fit
--- into 8 KiB is counted in a number at the end. NULL: it has none. Who issued the token, and the id of the key that signed it.
-ALTER TABLE decision ADD COLUMN groups TEXT;
-ALTER TABLE decision ADD COLUMN scopes TEXT;
-ALTER TABLE decision ADD COLUMN issuer TEXT;
-ALTER TABLE decision ADD COLUMN token_key TEXT;
--- Of claims those that the policy's rules ask for, and no others: their size, SHA-256(salt || claims), and outside the chain
--- themselves or their beginning. An object of paths, each with a list of what is there, which is empty or has one value.
-ALTER TABLE decision ADD COLUMN claims_bytes INTEGER;
-ALTER TABLE decision ADD COLUMN claims_digest BLOB;
-ALTER TABLE decision ADD COLUMN claims TEXT;
--- The intent plan that the call showed: the SHA-256 of its signed text, in hexadecimal, which stands in an event `plan`, and the step
--- of it that the call is (used where the verdict is permit); NULL: none that could be used.
-ALTER TABLE decision ADD COLUMN plan TEXT;
-ALTER TABLE decision ADD COLUMN plan_step TEXT;
--- Of version 6, in the chain: the SHA-256, in hexadecimal, of what the tool said it was when it was called. NULL: nobody knows.
-ALTER TABLE decision ADD COLUMN definition TEXT;
 
 -- What came of each permit. Written when the reply was delivered; `unknown` is written at the next start for those that
 -- a crash left open.
@@ -131,32 +123,27 @@ CREATE TABLE outcome (
     server_denied        INTEGER NOT NULL,
     latency_us           INTEGER, -- from the head to the last byte
     upstream_us          INTEGER, -- from the first byte up to the first byte down
-    hash                 BLOB NOT NULL
+    answer_bytes         INTEGER, -- size of the canonical answer, where a route keeps answers
+    answer_digest        BLOB,    -- SHA-256(answer_salt || answer)
+    -- What the policy's rules for answers did to what came back. All NULL: nothing.
+    answer_rule          TEXT,    -- the deciding one
+    answer_effect        TEXT,    -- redact, withhold or flag
+    answer_found         TEXT,    -- what detectors found ({"payment_card": 2}, never the text)
+    answer_rules         TEXT,    -- all that applied ([{"id": ..., "effect": ...}])
+    answer_undecided     TEXT,    -- what could not be decided
+    response_digest_before BLOB,  -- as response_digest, of the body that came, where another one was delivered
+    server_withheld      INTEGER, -- how many notifications were withheld; NULL: none
+    hash                 BLOB NOT NULL,
+    -- Outside the chain, so that they can be erased.
+    answer_salt          BLOB,    -- its own, so that one row suffices to check the answer
+    answer               TEXT     -- or its beginning
 ) STRICT;
-
--- Of version 3. In the chain, behind `upstream_us`: the size of the canonical answer, where a route keeps answers, and
--- SHA-256(answer_salt || answer). Outside, so that they can be erased: a salt of its own, and the answer's beginning.
-ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;
-ALTER TABLE outcome ADD COLUMN answer_digest BLOB;
-ALTER TABLE outcome ADD COLUMN answer_salt BLOB;
-ALTER TABLE outcome ADD COLUMN answer TEXT;
-
--- Of version 6, in the chain. What the policy's rules for answers did to what came back: the deciding rule, its effect (redact,
--- withhold or flag), what detectors found ({"payment_card": 2}, never the text), all rules that applied ([{"id": ..., "effect": ...}])
--- and what could not be decided. All NULL: nothing was done.
-ALTER TABLE outcome ADD COLUMN answer_rule TEXT;
-ALTER TABLE outcome ADD COLUMN answer_effect TEXT;
-ALTER TABLE outcome ADD COLUMN answer_found TEXT;
-ALTER TABLE outcome ADD COLUMN answer_rules TEXT;
-ALTER TABLE outcome ADD COLUMN answer_undecided TEXT;
--- As response_digest, of the body that came, where another one was delivered; and how many notifications were withheld. NULL: none.
-ALTER TABLE outcome ADD COLUMN response_digest_before BLOB;
-ALTER TABLE outcome ADD COLUMN server_withheld INTEGER;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
 -- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
--- heads_damaged, plan (what an agent was delegated, signed), migrated (the tables around the
--- chain were brought to a newer version), sealed (the last row of a file), continued (the first of the next one) ...
+-- heads_damaged, unsigned_rows (a start took over rows that nobody had signed), clock_jumped, read (somebody was given rows
+-- over the gate's socket), retired (files were given away), hold and hold_ended (what no erasure touches), plan (what an agent
+-- was delegated, signed), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (
     seq             INTEGER PRIMARY KEY,
     time_us         INTEGER NOT NULL,
@@ -177,6 +164,20 @@ CREATE TABLE checkpoint (
     note    TEXT NOT NULL         -- a C2SP signed note, as in audit.db.heads
 ) STRICT;
 
+-- Texts of policies, once a file: before the first row that was judged by a version in it, its files stand here. Not in the chain,
+-- and vouched for by it: `policy_hash` of a row is the hash over these names and texts, as audit-format.md has it.
+CREATE TABLE policy_text (
+    digest BLOB PRIMARY KEY,      -- SHA-256 of the text
+    text   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE policy_file (
+    policy_hash BLOB NOT NULL,    -- of the version
+    name        TEXT NOT NULL,    -- what `policy:` in it says
+    digest      BLOB NOT NULL,    -- of its text
+    PRIMARY KEY (policy_hash, name)
+) STRICT, WITHOUT ROWID;
+
 -- ---- nobody changes a row -------------------------------------------------------------------------------------------
 -- These stop mistakes. Who has the file can drop a trigger, but not without breaking the chain.
 
@@ -190,13 +191,18 @@ CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'th
 CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
+CREATE TRIGGER policy_text_update BEFORE UPDATE ON policy_text BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER policy_text_delete BEFORE DELETE ON policy_text BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER policy_file_update BEFORE UPDATE ON policy_file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER policy_file_delete BEFORE DELETE ON policy_file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+
 CREATE TRIGGER decision_update BEFORE UPDATE OF
     seq, time_us, tenant_previous, tenant, principal, authentication, client, session, node, correlation,
     correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes,
     arguments_digest, arguments_cut, arguments_redacted, begin_digest, body_bytes, body_digest, query_bytes, query_digest,
     verdict, reason, rule, rule_reason, rules, undecided, monitor, policy_version, policy_hash, judge_us, status,
     latency_us, expects_outcome, hash, target, params_bytes, params_digest, groups, scopes, issuer, token_key, claims_bytes,
-    claims_digest, plan, plan_step, definition ON decision
+    claims_digest, plan, plan_step, definition, api_key, agent, agent_from, actors, client_says ON decision
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 CREATE TRIGGER outcome_update BEFORE UPDATE OF
@@ -248,15 +254,20 @@ CREATE TABLE erasure (
     before_us INTEGER NOT NULL
 ) STRICT;
 
+-- What no erasure touches: events `hold` that no `hold_ended` names, those of the files before this one among them. The events are
+-- the evidence, not these rows. NULL: whatever is there.
+CREATE TABLE hold (
+    seq       INTEGER PRIMARY KEY, -- the event's
+    tenant    TEXT,
+    principal TEXT,
+    since_us  INTEGER,             -- rows of this time and later
+    until_us  INTEGER              -- and before this one
+) STRICT;
+
 -- ---- finding rows ---------------------------------------------------------------------------------------------------
 -- The file that is written has no index but that of `outcome.decision`, which only grows at its end: it is small, and looked
 -- through in tenths of a second. Once a file is sealed, the gate gives it the indices of indices.sql, which every query and every
 -- view uses by itself: name the columns, as in WHERE correlation = '...', and no more. Indices are not evidence.
-
--- For queries that were written for earlier versions; `call` is as fast. first_us and last_us are the row's own time.
-CREATE VIEW by_correlation AS SELECT correlation, seq FROM decision WHERE correlation IS NOT NULL;
-CREATE VIEW by_tenant AS SELECT tenant, seq, time_us AS first_us, time_us AS last_us FROM decision WHERE tenant IS NOT NULL;
-CREATE VIEW by_tool AS SELECT tool, verdict, seq, time_us AS first_us, time_us AS last_us FROM decision WHERE tool IS NOT NULL;
 
 -- ---- views for people -----------------------------------------------------------------------------------------------
 
@@ -277,7 +288,8 @@ CREATE VIEW call AS
            d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
            d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
            d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
-           d.definition, o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld
+           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says,
+           o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
 -- What was not permitted.

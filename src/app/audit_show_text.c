@@ -151,9 +151,15 @@ static void say_request(struct story *story)
         say(story, "nobody known");
     say_value(story, "", "principal", "");
     say_value(story, " of ", "tenant", "");
-    say_value(story, " (", "authentication", ")");
+    say_value(story, " (", "authentication", "");
+    say_value(story, " ", "api_key", "");
+    say(story, show__value(&story->show->call, "authentication").at != NULL ? ")" : "");
     say_value(story, ", from ", "client", "");
     say_value(story, ", at ", "node", "");
+    say_line(story, "agent", "agent");
+    say_value(story, ", by ", "agent_from", "");
+    say_line(story, "acting", "actors");
+    say_line(story, "client", "client_says");
     say_line(story, "groups", "groups");
     say_line(story, "scopes", "scopes");
     say_line(story, "claims", "claims");

@@ -66,7 +66,12 @@
     DIGEST(CLAIMS_DIGEST, claims_digest, has_claims) \
     TEXT(PLAN, plan) \
     TEXT(PLAN_STEP, plan_step) \
-    TEXT(DEFINITION, definition)
+    TEXT(DEFINITION, definition) \
+    OWN(API_KEY, api_key) \
+    TEXT(AGENT, agent) \
+    TEXT(AGENT_FROM, agent_from) \
+    JSON(ACTORS, actors) \
+    JSON(CLIENT_SAYS, client_says)
 
 /* Outside the chain, so that it can be erased: the salt of the digests, and texts that they vouch for. */
 #define DECISION_OUTSIDE_TABLE(OWN, KEPT) \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer_priv.h"
 
-#include "audit/schema.h"
 #include "base/log.h"
 #include "os/clock.h"
 
@@ -12,33 +11,16 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
 
-/* The UPDATE that empties what rows of a slice have outside the chain, and NUL; NUL alone: this version has nothing there. */
-static enum code add_update(struct db *db, const struct row_shape *shape, struct buf *sql)
+/* The UPDATE that empties what rows of a slice have outside the chain, and NUL. */
+static enum code add_update(const struct row_shape *shape, struct buf *sql)
 {
-    struct buf is_there, names;
-    enum code code;
-
-    buf_init(&is_there, SIZE_MAX / 2);
-    buf_init(&names, SIZE_MAX / 2);
-    code = audit__columns(db, "main", shape->name, &names);
-    for (int i = 0; i < shape->outside && code == CODE_OK; i++) {
-        const char *name = shape->outside_columns[i];
-
-        if (!audit__is_column(&names, name))
-            continue;
-        if (buf_len(sql) == 0)
-            (void)buf_addf(sql, "UPDATE %s SET %s = NULL", shape->name, name);
-        else
-            (void)buf_addf(sql, ", %s = NULL", name);
-        (void)buf_addf(&is_there, "%s%s IS NOT NULL", buf_len(&is_there) == 0 ? "" : " OR ", name);
-    }
-    code = code == CODE_OK ? buf_code(&is_there) : code;
-    if (buf_len(sql) > 0)
-        (void)buf_addf(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (%.*s)",
-                       SPAN_ARG(buf_peek(&is_there)));
-    buf_fini(&names);
-    buf_fini(&is_there);
-    return code == CODE_OK ? buf_add_byte(sql, '\0') : code;
+    (void)buf_addf(sql, "UPDATE %s SET ", shape->name);
+    for (int i = 0; i < shape->outside; i++)
+        (void)buf_addf(sql, "%s%s = NULL", i == 0 ? "" : ", ", shape->outside_columns[i]);
+    (void)buf_add_text(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (");
+    for (int i = 0; i < shape->outside; i++)
+        (void)buf_addf(sql, "%s%s IS NOT NULL", i == 0 ? "" : " OR ", shape->outside_columns[i]);
+    return buf_add(sql, ")", 2);
 }
 
 static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
@@ -48,11 +30,11 @@ static enum code empty_values(struct db *db, enum row_table table, const struct 
     enum code code;
 
     buf_init(&sql, SIZE_MAX / 2);
-    code = add_update(db, row__shape(table), &sql);
-    if (code == CODE_OK && buf_len(&sql) > 1)
+    code = add_update(row__shape(table), &sql);
+    if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, &stmt);
     buf_fini(&sql);
-    if (stmt == NULL)
+    if (code != CODE_OK)
         return code;
     db_bind_int(stmt, 1, at);
     db_bind_int(stmt, 2, at + count);
@@ -64,7 +46,6 @@ static enum code empty_values(struct db *db, enum row_table table, const struct 
     return code;
 }
 
-/* A sealed file of an older version has fewer columns. */
 enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
 {
     int64_t changed = 0;

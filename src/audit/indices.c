@@ -40,19 +40,14 @@ static enum code make(struct db *db)
 enum code indices__build(const char *path, const atomic_bool *stop, struct why *why)
 {
     struct db *db;
-    int64_t version = 0;
     enum code code = db_open(path, DB_WRITE, &db, why);
 
     if (code != CODE_OK)
         return code;
     db_stop_when(db, stop);
-    code = audit__refuse_newer(db, path, why);
+    code = audit__refuse_other(db, path, why);
     if (code == CODE_OK)
         code = sort_beside(db, path);
-    if (code == CODE_OK)
-        code = db_number(db, "PRAGMA user_version", &version);
-    if (code == CODE_OK && version < AUDIT_SCHEMA_VERSION)
-        code = audit__migrate(db, &version);
     if (code == CODE_OK)
         code = make(db);
     if (code != CODE_OK && why->text[0] == '\0')

@@ -118,6 +118,7 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
     values[D_VERDICT] = row_text(span_text(audit_verdict_text(from->verdict)));
     values[D_REASON] = row_text(span_text(reason_name(from->reason)));
     values[D_POLICY_VERSION] = from->policy_version != 0 ? row_int((int64_t)from->policy_version) : row_null();
+    values[D_API_KEY] = from->api_key != 0 ? row_int(from->api_key) : row_null();
     values[D_STATUS] = denied && from->status != 0 ? row_int(from->status) : row_null();
     values[D_LATENCY] = denied ? row_int(from->latency_us) : row_null();
 }

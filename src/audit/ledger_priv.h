@@ -38,7 +38,6 @@ struct ledger {
     struct ledger_tip committed;
     uint64_t begin_seq;          /* number before the file's first row */
     bool is_open_ended;          /* at opening: the last row was no `stop` event */
-    int64_t migrated_from;       /* at opening: the schema that the file had; 0: this build's */
     struct heads heads;
     struct permits permits;
     bool keeps_leaves;           /* somebody wants them: */

@@ -101,7 +101,7 @@ static enum code make_schema(struct ledger *ledger, int64_t time_us)
     return code;
 }
 
-static enum code check_kind(struct ledger *ledger, bool *fresh, bool *older, struct why *why)
+static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
 {
     int64_t version, application, tables;
     enum code code = db_number(ledger->db, "PRAGMA user_version", &version);
@@ -113,10 +113,9 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, bool *older, str
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     *fresh = tables == 0;
-    *older = !*fresh && version < AUDIT_SCHEMA_VERSION;
     if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
         return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
-    return *fresh ? CODE_OK : audit__refuse_newer(ledger->db, ledger->path, why);
+    return *fresh ? CODE_OK : audit__refuse_other(ledger->db, ledger->path, why);
 }
 
 static enum code prepare_all(struct ledger *ledger)
@@ -152,8 +151,8 @@ static enum code check_wal(struct ledger *ledger)
 
 static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
 {
-    bool fresh, older = false;
-    enum code code = check_kind(ledger, &fresh, &older, why);
+    bool fresh;
+    enum code code = check_kind(ledger, &fresh, why);
 
     if (code != CODE_OK)
         return code;
@@ -164,8 +163,6 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         code = check_wal(ledger);
     if (code == CODE_OK && fresh)
         code = make_schema(ledger, time_us);
-    if (code == CODE_OK && older)
-        code = audit__migrate(ledger->db, &ledger->migrated_from);
     if (code == CODE_OK)
         code = prepare_all(ledger);
     db_watch_wal(ledger->db);

@@ -52,30 +52,8 @@ enum code reader__open(const char *path, struct db **db, struct why *why)
     return code;
 }
 
-/* What filters and figures ask of an outcome; a file of an earlier version lacks some of it. */
-static const char *const later_columns[] = {"decision", "outcome", "status", "latency_us", "answer_effect", "answer_rule",
-                                            "answer_rules", "answer_found"};
-#define LATER_COLUMNS (sizeof later_columns / sizeof *later_columns)
-
-static enum code add_outcomes(struct db *db, int64_t last)
-{
-    struct buf names, sql;
-    enum code code;
-
-    buf_init(&names, SIZE_MAX / 2);
-    buf_init(&sql, SIZE_MAX / 2);
-    code = audit__columns(db, "next", "outcome", &names);
-    buf_add_text(&sql, "INSERT OR IGNORE INTO temp.later SELECT ");
-    for (size_t i = 0; i < LATER_COLUMNS && code == CODE_OK; i++)
-        buf_addf(&sql, "%s%s", i > 0 ? ", " : "", audit__is_column(&names, later_columns[i]) ? later_columns[i] : "NULL");
-    if (code == CODE_OK)
-        code = buf_add(&sql, " FROM next.outcome WHERE decision <= ?", sizeof " FROM next.outcome WHERE decision <= ?");
-    if (code == CODE_OK)
-        code = db_change(db, buf_peek(&sql).at, DB_VALUES(db_of_int(last)));
-    buf_fini(&names);
-    buf_fini(&sql);
-    return code;
-}
+/* What filters and figures ask of an outcome. */
+#define LATER_COLUMNS "decision, outcome, status, latency_us, answer_effect, answer_rule, answer_rules, answer_found"
 
 /* A file lists what was open at its beginning: where no call of ours is among that, none ends behind it. */
 static enum code read_later(struct db *db, const char *path, int64_t last, bool is_next, bool *some)
@@ -91,7 +69,8 @@ static enum code read_later(struct db *db, const char *path, int64_t last, bool 
                         &open) == CODE_OK;
     db_finalize(&open);
     if (*some)
-        code = add_outcomes(db, last);
+        code = db_change(db, "INSERT OR IGNORE INTO temp.later SELECT " LATER_COLUMNS " FROM next.outcome WHERE decision <= ?",
+                         DB_VALUES(db_of_int(last)));
     return code == CODE_OK ? db_exec(db, "DETACH next") : code;
 }
 

@@ -295,7 +295,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     struct ring_decision fixed = {
         .time_us = from->time_us, .judge_us = from->judge_us, .latency_us = from->latency_us,
         .policy_version = from->policy_version, .status = from->status, .verdict = from->verdict,
-        .reason = from->reason, .expects_outcome = from->expects_outcome,
+        .reason = from->reason, .expects_outcome = from->expects_outcome, .api_key = from->api_key,
     };
     struct texts texts; /* not cleared: all are set */
     uint64_t bytes;

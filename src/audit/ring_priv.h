@@ -38,6 +38,7 @@ struct ring_decision {
     uint64_t ticket;
     int64_t time_us, judge_us, latency_us;
     uint64_t policy_version;
+    int64_t api_key;
     uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes, claims_bytes;
     int32_t status;
     enum audit_verdict verdict;

@@ -354,12 +354,5 @@ enum code trail_open(const char *path, struct db **db, struct why *why)
             return why_set(why, code, "%s: leads to no file, but %s is there: name that one, or make %s a link to it",
                            path, newest, path);
     }
-    if (code != CODE_OK)
-        return code;
-    code = audit__complete(*db);
-    if (code != CODE_OK) {
-        (void)reader__why(why, code, path, *db);
-        db_close(db);
-    }
     return code;
 }

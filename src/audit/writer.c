@@ -2,7 +2,6 @@
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
-#include "audit/schema.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -252,16 +251,6 @@ static enum code describe_start(const struct audit *audit, struct buf *out)
     return code == CODE_OK ? buf_addf(out, ",\"pid\":%d}", (int)getpid()) : code;
 }
 
-static enum code tell_migration(struct audit *audit, int64_t now_us, struct buf *text)
-{
-    enum code code;
-
-    buf_clear(text);
-    code = buf_addf(text, "{\"from\":%lld,\"to\":%d}", (long long)audit->ledger.migrated_from, AUDIT_SCHEMA_VERSION);
-    audit->ledger.migrated_from = 0;
-    return code == CODE_OK ? writer__event(audit, "migrated", now_us, buf_peek(text)) : code;
-}
-
 /* What the last run left open, then that this one begins. */
 static enum code write_start(struct audit *audit, const struct kept *kept, const struct audit_loss *accepted)
 {
@@ -290,8 +279,6 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = describe_start(audit, &text);
     if (code == CODE_OK)
         code = writer__event(audit, "start", now, buf_peek(&text));
-    if (code == CODE_OK && ledger->migrated_from != 0)
-        code = tell_migration(audit, now, &text);
     if (code == CODE_OK)
         code = writer__checkpoint_start(audit, now);
     if (code == CODE_OK && kept->loss != NULL) /* the next start takes only a signed word for it */

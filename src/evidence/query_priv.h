@@ -46,9 +46,10 @@ bool query__asks_outcome(const struct query *query);
 #define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN outcome AS o ON o.decision = d.seq"
 #define QUERY_OUTCOMES_LATER QUERY_OUTCOMES " LEFT JOIN temp.later AS k ON k.decision = d.seq"
 
-/* What versions behind the fourth have appended, in the order in which the view `call` and an export have it. */
+/* What was appended, in the order in which the view `call` and an export have it. */
 #define QUERY_LATER_OF_DECISION(X) \
-    X(groups) X(scopes) X(issuer) X(token_key) X(claims) X(claims_bytes) X(plan) X(plan_step) X(definition)
+    X(groups) X(scopes) X(issuer) X(token_key) X(claims) X(claims_bytes) X(plan) X(plan_step) X(definition) \
+    X(api_key) X(agent) X(agent_from) X(actors) X(client_says)
 #define QUERY_LATER_OF_OUTCOME(X) \
     X(answer_rule) X(answer_effect) X(answer_found) X(answer_rules) X(answer_undecided) X(server_withheld)
 #define QUERY_NAME(name) #name,

@@ -319,7 +319,7 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
 
     if (code == CODE_OK && tables != 4)
         code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
-    return code == CODE_OK ? audit__refuse_newer(verifier->db, path, why) : code;
+    return code == CODE_OK ? audit__refuse_other(verifier->db, path, why) : code;
 }
 
 static bool has_moved(const struct verify_conf *conf, bool may_move)

@@ -427,6 +427,7 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .time_us = message->time_us,
         .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,
         .client = message->client, .session = message->session, .issuer = message->issuer, .token_key = message->token_key,
+        .api_key = message->api_key,
         .correlation = message->correlation, .correlation_replaced = message->correlation_replaced,
         .trace = message->trace, .upstream = message->upstream, .dialect = message->dialect,
         .protocol_version = message->protocol_version,

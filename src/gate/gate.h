@@ -77,6 +77,7 @@ struct gate_message {
     bool may_step_up;           /* who asks may come again with more scopes: lists show what these would open */
     const struct json_node *claims;
     struct span issuer, token_key; /* of the access token, and its key's id; for the record alone */
+    int64_t api_key;            /* number of the key that called; likewise; 0: none */
     struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;
     struct span upstream, dialect, protocol_version;

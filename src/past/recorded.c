@@ -16,7 +16,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_TELLS_PARAMS };
+       C_PLAN, C_PLAN_STEP, C_DEFINITION };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -232,7 +232,7 @@ static enum code read_params(struct recorded *recorded, struct db_stmt *row)
     struct span text = db_text(row, C_PARAMS);
     enum code code;
 
-    recorded->hidden.meta = text.at != NULL || !db_is_null(row, C_PARAMS_BYTES) || db_int(row, C_TELLS_PARAMS) == 0;
+    recorded->hidden.meta = text.at != NULL || !db_is_null(row, C_PARAMS_BYTES);
     if (text.at == NULL || (int64_t)text.len < db_int(row, C_PARAMS_BYTES))
         return CODE_OK;
     code = json_read(text, &agent_rules, &recorded->others, &recorded->arena, &question->params, &fault);

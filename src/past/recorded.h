@@ -68,18 +68,12 @@ struct recorded {
     struct buf canonical, others, applied, who; /* others: the other members of params; applied: rules; who: groups ... */
 };
 
-/* Whether the row was written by who writes down all of params, so that what it lacks was not there: files know that from
- * version 3 on, and say when they were brought up to it. */
-#define RECORDED_TELLS_PARAMS \
-    "(SELECT user_version FROM pragma_user_version) >= 3 " \
-    "AND seq > (SELECT coalesce(max(seq), 0) FROM event WHERE kind = 'migrated')"
-
 /* The first words of a statement whose rows recorded_read takes; a WHERE on columns of `decision` may follow. */
 #define RECORDED_SELECT \
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
     "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
-    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, " RECORDED_TELLS_PARAMS " FROM decision "
+    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

@@ -52,6 +52,7 @@ enum reason who__identify(struct pair *pair)
 
     if (exchange->identity.ticket != 0)
         return REASON_UNSET;
+    call->asked.api_key = exchange->identity.key_id;
     if (exchange->identity.fault != NULL)
         log_debug("proxy", "%s: a token is not taken: %s", pair->client, exchange->identity.fault);
     if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)

@@ -107,7 +107,7 @@ static void go_on(struct bench *bench)
 
     assert_int_equal(db_open(bench->first.path, DB_READ, &first, NULL), CODE_OK);
     assert_int_equal(db_open(bench->second.path, DB_CREATE, &second, NULL), CODE_OK);
-    assert_int_equal(db_exec(second, audit__schema_of(AUDIT_SCHEMA_VERSION)), CODE_OK);
+    assert_int_equal(db_exec(second, audit__schema), CODE_OK);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
     assert_int_equal(db_exec(second, pragmas), CODE_OK);

@@ -95,7 +95,6 @@ static void compare(struct db *db, const char *correlation)
         "SELECT seq FROM call WHERE correlation = ?1 ORDER BY seq",
         "SELECT seq FROM call WHERE correlation IN (?1, 'no-such') ORDER BY seq",
         "SELECT c.seq FROM (SELECT ?1 AS name) AS n JOIN call AS c ON c.correlation = n.name ORDER BY c.seq",
-        "SELECT seq FROM by_correlation WHERE correlation = (SELECT ?1) ORDER BY seq",
     };
     struct buf all, found;
 
@@ -262,8 +261,7 @@ static void test_killed_while_it_is_written(void **state)
 
 static void test_tenant_and_time(void **state)
 {
-    static const char *const found = "SELECT seq FROM by_tenant WHERE tenant = ?1 AND last_us >= %lld AND first_us < %lld "
-                                     "ORDER BY seq";
+    static const char *const found = "SELECT seq FROM call WHERE tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
     static const char *const all = "SELECT seq FROM decision WHERE +tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
     struct db *db = reader(bench->file.path);
     struct buf a, b;

@@ -86,20 +86,17 @@ static void test_columns_are_the_schemas(void **state)
     assert_int_equal(db_exec(db, audit__schema), CODE_OK);
     for (int table = 0; table < ROW_TABLES; table++) {
         const struct row_shape *shape = row__shape((enum row_table)table);
-        struct buf names;
-        char sql[96];
+        char sql[160];
         int64_t columns;
-
-        buf_init(&names, 65536);
-        assert_int_equal(audit__columns(db, "main", shape->name, &names), CODE_OK);
 
         for (int i = 0; i < shape->count + shape->outside; i++) {
             const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];
 
-            if (!audit__is_column(&names, name))
+            (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", shape->name, name);
+            assert_int_equal(db_number(db, sql, &columns), CODE_OK);
+            if (columns != 1)
                 fail_msg("%s.%s", shape->name, name);
         }
-        buf_fini(&names);
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", shape->name);
         assert_int_equal(db_number(db, sql, &columns), CODE_OK);
         assert_int_equal(columns, shape->count + 1 + shape->outside);

@@ -47,10 +47,9 @@ static void test_every_field_of_a_decision(void **state)
         "SELECT json_array(seq, time_us, tenant, principal, authentication, client, hex(session), node, correlation, "
         "correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes, "
         "arguments_cut, arguments_redacted, body_bytes, query_bytes, verdict, reason, rule, rule_reason, rules, undecided, "
-        "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), "
-        "length(salt), "
+        "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), length(salt), "
         "arguments, arguments_begin, target, params_bytes, params, query, groups, scopes, issuer, token_key, claims_bytes, claims, "
-        "plan, plan_step, definition) FROM decision";
+        "plan, plan_step, definition, api_key, agent, agent_from, actors, client_says) FROM decision";
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
     struct audit_decision decision = {
@@ -59,12 +58,13 @@ static void test_every_field_of_a_decision(void **state)
         .correlation_replaced = SPAN_LIT("was"), .trace = SPAN_LIT("tr"), .upstream = SPAN_LIT("u"),
         .dialect = SPAN_LIT("d"), .protocol_version = SPAN_LIT("v"), .direction = SPAN_LIT("server"),
         .method = SPAN_LIT("m"), .tool = SPAN_LIT("\xc3\xa4"), .rpc_id = SPAN_LIT("\"x\""),
-            .arguments = SPAN_LIT("{\"a\":1}"),
-        .arguments_redacted = true, .body = SPAN_LIT("body!"), .query = SPAN_LIT("q=1"), .verdict = AUDIT_HOLD,
-        .target = SPAN_LIT("/v1"), .params = SPAN_LIT("{}"),
+        .arguments = SPAN_LIT("{\"a\":1}"), .arguments_redacted = true, .body = SPAN_LIT("body!"), .query = SPAN_LIT("q=1"),
+        .verdict = AUDIT_HOLD, .target = SPAN_LIT("/v1"), .params = SPAN_LIT("{}"),
         .groups = SPAN_LIT("[\"g\",3]"), .scopes = SPAN_LIT("[]"), .issuer = SPAN_LIT("i"), .token_key = SPAN_LIT("k"), /* 8.4 */
         .claims = SPAN_LIT("{\"$\":[1]}"), .plan = SPAN_LIT("ff"), .plan_step = SPAN_LIT("2"),
         .definition = SPAN_LIT("d0"), /* 9.3 */
+        .api_key = 4, .agent = SPAN_LIT("a"), .agent_from = SPAN_LIT("token"), .actors = SPAN_LIT("{}"), /* 10.36 */
+        .client_says = SPAN_LIT("[]"),
         .reason = REASON_APPROVAL_REQUIRED, .rule = SPAN_LIT("r"), .rule_reason = SPAN_LIT("because"),
         .undecided = SPAN_LIT("r: a"), .rules = SPAN_LIT("[]"), .monitor = SPAN_LIT("{}"), .policy_version = 9,
         .policy_hash = SPAN_LIT("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), .judge_us = 3,
@@ -77,13 +77,12 @@ static void test_every_field_of_a_decision(void **state)
     audit_close(&audit);
     expect(file, sql,
            "[2,11,\"t\",\"p\",\"bearer\",\"::1\",\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\","
-           "\"node-1\","
-           "\"c\",\"was\",\"tr\",\"u\",\"d\",\"v\",\"server\",\"m\",\"\xc3\xa4\",\"\\\"x\\\"\",7,0,1,5,3,\"hold\","
+           "\"node-1\",\"c\",\"was\",\"tr\",\"u\",\"d\",\"v\",\"server\",\"m\",\"\xc3\xa4\",\"\\\"x\\\"\",7,0,1,5,3,\"hold\","
            "\"approval_required\","
            "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,"
            "\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
            "77,0,32,16,\"{\\\"a\\\":1}\",null,\"/v1\",2,\"{}\",\"q=1\","
-           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\",\"d0\"]");
+           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\",\"d0\",4,\"a\",\"token\",\"{}\",\"[]\"]");
 }
 
 /* 1.24: what is not there is NULL, and NULL is not the empty text */
@@ -100,8 +99,10 @@ static void test_absent_fields(void **state)
     audit_close(&audit);
     expect(file, "SELECT json_array(tenant, session, correlation, arguments_bytes, body_bytes, body_digest, query_digest, "
                  "policy_version, policy_hash, status, tenant_previous, arguments, verdict, length(arguments_digest), "
-                 "target, params_bytes, params_digest, params, query, groups, claims_bytes, claims, plan, definition) FROM decision",
-           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null,null,null,null,null,null]");
+                 "target, params_bytes, params_digest, params, query, groups, claims_bytes, claims, plan, definition, "
+                 "api_key, agent, client_says) FROM decision",
+           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null,null,null,"
+           "null,null,null,null,null,null]");
 }
 
 /* 1.24 */
@@ -299,11 +300,10 @@ static void test_finding_rows(void **state)
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_close(&audit);
-    expect(file, "SELECT group_concat(seq) FROM by_correlation WHERE correlation = 'c-10'", "22,23");
-    expect(file, "SELECT group_concat(seq) FROM by_correlation WHERE correlation = 'c-4999'", "10000,10001");
-    expect(file, "SELECT count(*) || ' ' || count(DISTINCT seq) FROM by_correlation", "10000 10000");
-    expect(file, "SELECT count(*) FROM by_tenant WHERE tenant = 't1'", "3333");
-    expect(file, "SELECT count(*) || ' ' || min(verdict) FROM by_tool WHERE tool = 'even'", "5000 deny");
+    expect(file, "SELECT group_concat(seq) FROM call WHERE correlation = 'c-10'", "22,23");
+    expect(file, "SELECT group_concat(seq) FROM call WHERE correlation = 'c-4999'", "10000,10001");
+    expect(file, "SELECT count(*) FROM call WHERE tenant = 't1'", "3333");
+    expect(file, "SELECT count(*) || ' ' || min(verdict) FROM call WHERE tool = 'even'", "5000 deny");
     expect_whole(file, 10002);
     audit = audit_file_open(file, 1); /* goes on from the tenants' last rows */
     (void)audit_file_call(audit_ring(audit, 0), "t1", "c");
@@ -558,9 +558,12 @@ static void test_foreign_files(void **state)
     audit_close(&audit);
     assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA user_version = 9999"), CODE_OK);
-    db_close(&db);
     assert_int_equal(audit_open(&conf, &audit, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "newer"));
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 6"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(audit_open(&conf, &audit, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "verify it with the program of its time"));
 }
 
 /* A gate does not go on behind an end that somebody changed. */

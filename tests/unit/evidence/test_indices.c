@@ -118,7 +118,6 @@ static void test_plain_sql_goes_by_an_index(void **state)
          "decision_correlation (correlation=?)"},
         {"SELECT b.* FROM call AS a JOIN call AS b ON b.correlation = a.correlation WHERE a.seq = ?",
          "decision_correlation (correlation=?)"},
-        {"SELECT * FROM call WHERE seq IN (SELECT seq FROM by_correlation WHERE correlation = ?)", "decision_correlation (correlation=?)"},
         {"SELECT * FROM call WHERE tenant = ? AND time_us >= ? AND time_us < ?", "decision_tenant (tenant=? AND time_us>? AND time_us<?)"},
         {"SELECT * FROM call WHERE tenant = ? AND correlation = ?", "decision_correlation (correlation=?)"},
         {"SELECT * FROM call WHERE tool = ? AND verdict = 'deny'", "decision_tool (tool=? AND verdict=?)"},

@@ -330,7 +330,7 @@ static void test_columns(void **state)
     struct db *db;
 
     (void)state;
-    assert_int_equal(audit__schema_model(AUDIT_SCHEMA_VERSION, &db), CODE_OK);
+    assert_int_equal(audit__schema_model(&db), CODE_OK);
     assert_int_equal(db_prepare(db, "SELECT * FROM call", &stmt), CODE_OK);
     for (int i = 0; i < db_columns(stmt); i++)
         assert_string_equal(audit_columns()[i], db_column_name(stmt, i));

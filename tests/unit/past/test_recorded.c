@@ -72,7 +72,7 @@ static void change(struct house *house, const char *sql)
     struct why why = {""};
 
     (void)snprintf(copy, sizeof copy, "ATTACH '%s' AS f; CREATE TABLE decision AS SELECT * FROM f.decision; "
-                   "CREATE TABLE event AS SELECT * FROM f.event; DETACH f; PRAGMA user_version = 3", house->file.path);
+                   "CREATE TABLE event AS SELECT * FROM f.event; DETACH f", house->file.path);
     db_close(&house->db);
     assert_int_equal(db_open(":memory:", DB_CREATE, &house->db, &why), CODE_OK);
     assert_int_equal(db_exec(house->db, copy), CODE_OK);
@@ -144,21 +144,6 @@ static void test_other_members_come_back(void **state)
     recorded = find(house, seq);
     assert_true(recorded->question.hidden->meta);
     assert_true(recorded->query_unknown);
-}
-
-/* 4.10: what a file of before version 3 lacks may have been there */
-static void test_older_rows_cannot_tell(void **state)
-{
-    struct house *house = *state;
-    const struct audit_decision call = audit_call("acme", "c-1");
-    uint64_t before = put(house, &call), after = put(house, &call);
-
-    assert_false(find(house, before)->question.hidden->meta);
-    change(house, "INSERT INTO event(seq, kind) SELECT min(seq), 'migrated' FROM decision");
-    assert_true(find(house, before)->question.hidden->meta);
-    assert_false(find(house, after)->question.hidden->meta);
-    change(house, "PRAGMA user_version = 2");
-    assert_true(find(house, after)->question.hidden->meta);
 }
 
 /* 8.4: who asked comes back without a token: groups and scopes as far as they were kept, claims as far as rules asked for them. */
@@ -424,7 +409,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_members_come_back, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_older_rows_cannot_tell, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_who_asked_comes_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_claims_that_are_not_there, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
