@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table that callers fill: in shards, bounded, with shares (base/shares.h), a keyed hash (base/hash.h) and entries that lapse.
+/* A table that callers fill: in shards, bounded, with shares (base/shares.h), a keyed hash (base/hash.h), entries that lapse.
  *
  * An entry begins with a struct map_entry. Who finds no room first makes those go whose time is over; of others none gives way.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a table's room is. The one rule of every table that callers fill: a tenant may hold no more of it than is free, and a
- * principal no more than his tenant could still take. So one tenant alone gets half, n of them n parts of n + 1, and whoever comes next
- * finds as much free as each of them has; within a tenant likewise. Nothing is set aside for anybody.
+ * principal no more than his tenant could still take. So one tenant alone gets half, n of them n parts of n + 1, and whoever
+ * comes next finds as much free as each of them has; within a tenant likewise. Nothing is set aside for anybody.
  *
  * Threads: one at a time; a table asks under its own lock.
  * Owns: an account of everybody who holds something.

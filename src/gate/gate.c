@@ -259,7 +259,7 @@ struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_me
     return (struct gate_moment){
         /* Nobody can make a server ask again: its messages are held for good. */
         .state = gate->shared->state, .approvals = message->from_server ? NULL : gate->shared->approvals,
-        .now_us = message->read_us + gate->shared->clock_us,
+        .now_us = message->read_us + gate->shared->clock_us, .home = message->home,
     };
 }
 

@@ -1,86 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/plan_uses.h"
 
-#include "base/bug.h"
-#include "base/hash.h"
-#include "base/list.h"
+#include "base/map.h"
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define SHARDS 64
-#define BUCKETS 256     /* of a shard */
-#define OWNERS 256      /* tenants that are told apart */
-#define SWEEP_EACH 4    /* entries looked at for every new one */
-#define SWEEP_FULL 256  /* and where there is no room */
 #define BLOCK_BYTES 16  /* what the heap adds to a block, about */
 #define STEPS_EACH 8    /* that make an entry longer, of what is recorded */
 #define TOLD_US (INT64_C(600) * 1000000) /* a plan that nobody can use is told of again after so long */
 
 struct entry {
-    struct list by_turn;
-    struct entry *next; /* in the bucket */
+    struct map_entry base;
     unsigned char digest[DIGEST_BYTES];
-    int64_t expires_us;
-    uint32_t owner;
     uint16_t count;
     uint16_t open; /* uses of a strict plan's step of which it is not settled whether they stay: all are of one step */
     bool is_told;
     uint16_t used[]; /* `count`, of each step */
 };
 
-struct shard {
-    pthread_mutex_t lock;
-    struct list by_turn; /* whom the sweep looks at next, first */
-    struct entry *buckets[BUCKETS];
-    size_t bytes;
-    size_t of_owner[OWNERS];
-};
-
 struct plan_uses {
-    size_t cap_bytes; /* of one shard */
+    struct map *map;
     _Atomic int64_t lost_us; /* the latest of the recorded uses for which there was no room */
-    struct shard shards[SHARDS];
 };
 
 enum code plan_uses_new(size_t cap_bytes, struct plan_uses **out)
 {
+    const struct map_conf conf = {.cap = cap_bytes, .shards = 64, .buckets = 256, .key_at = offsetof(struct entry, digest),
+                                  .key_bytes = DIGEST_BYTES};
     struct plan_uses *uses = mem_zalloc(sizeof *uses);
+    enum code code = uses != NULL ? map_new(&conf, &uses->map) : CODE_NOMEM;
 
     *out = uses;
-    if (uses == NULL)
-        return CODE_NOMEM;
-    uses->cap_bytes = cap_bytes / SHARDS;
-    atomic_store(&uses->lost_us, INT64_MIN);
-    for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&uses->shards[i].lock, NULL) != 0);
-        list_init(&uses->shards[i].by_turn);
-    }
-    return CODE_OK;
+    if (code != CODE_OK)
+        plan_uses_free(out);
+    else
+        atomic_store(&uses->lost_us, INT64_MIN);
+    return code;
 }
 
-static struct shard *lock_shard(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
+static struct map_shard *lock_shard(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
 {
-    struct shard *shard = &uses->shards[digest[0] % SHARDS];
+    struct map_shard *shard = map_shard(uses->map, map_hash(uses->map, digest));
 
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    map_lock(shard);
     return shard;
 }
 
-static void unlock_shard(struct shard *shard)
+static struct entry *find_entry(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
 {
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
-}
+    uint64_t hash = map_hash(uses->map, digest);
 
-static struct entry **place_of(struct shard *shard, const unsigned char digest[DIGEST_BYTES])
-{
-    struct entry **at = &shard->buckets[digest[1] % BUCKETS];
-
-    while (*at != NULL && memcmp((*at)->digest, digest, DIGEST_BYTES) != 0)
-        at = &(*at)->next;
-    return at;
+    return (struct entry *)map_find(map_shard(uses->map, hash), hash, digest);
 }
 
 static size_t bytes_of(uint32_t count)
@@ -88,34 +60,12 @@ static size_t bytes_of(uint32_t count)
     return sizeof(struct entry) + count * sizeof(uint16_t) + BLOCK_BYTES;
 }
 
-static void drop(struct shard *shard, struct entry *entry)
-{
-    *place_of(shard, entry->digest) = entry->next;
-    list_remove(&entry->by_turn);
-    shard->bytes -= bytes_of(entry->count);
-    shard->of_owner[entry->owner] -= bytes_of(entry->count);
-    mem_free(entry);
-}
-
-static struct entry *first_by_turn(const struct shard *shard)
-{
-    return list_is_empty(&shard->by_turn) ? NULL : LIST_ENTRY(shard->by_turn.next, struct entry, by_turn);
-}
-
-static void clear(struct shard *shard)
-{
-    struct entry *entry;
-
-    while ((entry = first_by_turn(shard)) != NULL)
-        drop(shard, entry);
-}
-
 void plan_uses_clear(struct plan_uses *uses)
 {
-    for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_lock(&uses->shards[i].lock) != 0);
-        clear(&uses->shards[i]);
-        unlock_shard(&uses->shards[i]);
+    for (uint32_t i = 0; i < uses->map->conf.shards; i++) {
+        map_lock(&uses->map->shards[i]);
+        map_clear(&uses->map->shards[i]);
+        map_unlock(&uses->map->shards[i]);
     }
     atomic_store(&uses->lost_us, INT64_MIN);
 }
@@ -125,65 +75,43 @@ void plan_uses_free(struct plan_uses **uses)
     struct plan_uses *gone = *uses;
 
     *uses = NULL;
-    if (gone == NULL)
-        return;
-    plan_uses_clear(gone);
-    for (size_t i = 0; i < SHARDS; i++)
-        pthread_mutex_destroy(&gone->shards[i].lock);
+    if (gone != NULL)
+        map_free(&gone->map);
     mem_free(gone);
 }
 
-/* Who still counts goes to the end of the row and stays. */
-static void sweep(struct shard *shard, int64_t now_us, unsigned most)
+static struct entry *add_entry(struct plan_uses *uses, struct map_shard *shard, const unsigned char digest[DIGEST_BYTES],
+                               struct share whose, uint32_t count, int64_t expires_us, int64_t now_us)
 {
-    for (unsigned i = 0; i < most && !list_is_empty(&shard->by_turn); i++) {
-        struct entry *entry = first_by_turn(shard);
+    struct entry *entry = mem_zalloc(bytes_of(count));
 
-        if (entry->expires_us <= now_us) {
-            drop(shard, entry);
-            continue;
-        }
-        list_remove(&entry->by_turn);
-        list_append(&shard->by_turn, &entry->by_turn);
-    }
-}
-
-static bool has_bytes(const struct plan_uses *uses, const struct shard *shard, uint32_t owner, size_t bytes)
-{
-    return shard->bytes + bytes <= uses->cap_bytes && shard->of_owner[owner] + bytes <= uses->cap_bytes - shard->bytes;
+    if (entry == NULL)
+        return NULL;
+    entry->base = (struct map_entry){.whose = whose, .weight = bytes_of(count), .lapses_us = expires_us};
+    memcpy(entry->digest, digest, DIGEST_BYTES);
+    entry->count = (uint16_t)count;
+    if (map_add(shard, map_hash(uses->map, digest), &entry->base, now_us) == CODE_OK)
+        return entry;
+    mem_free(entry);
+    return NULL;
 }
 
 /* The plan's own, made or made longer where need be. NULL: there is no room. */
-static struct entry *entry_for(struct plan_uses *uses, struct shard *shard, const unsigned char digest[DIGEST_BYTES],
-                               struct span tenant, uint32_t count, int64_t expires_us, int64_t now_us)
+static struct entry *entry_for(struct plan_uses *uses, struct map_shard *shard, const unsigned char digest[DIGEST_BYTES],
+                               struct share whose, uint32_t count, int64_t expires_us, int64_t now_us)
 {
-    struct entry **at = place_of(shard, digest), *entry = *at;
-    uint32_t owner = entry != NULL ? entry->owner : (uint32_t)(hash_span(tenant) % OWNERS);
-    size_t more = bytes_of(count) - (entry != NULL ? bytes_of(entry->count) : 0);
+    struct entry *entry = find_entry(uses, digest);
+    struct map_entry *base = &entry->base;
 
-    if (entry != NULL && entry->count >= count)
+    if (entry == NULL)
+        return add_entry(uses, shard, digest, whose, count, expires_us, now_us);
+    if (entry->count >= count)
         return entry;
-    if (entry != NULL) {
-        list_remove(&entry->by_turn); /* the sweep leaves it alone */
-        expires_us = entry->expires_us;
-    }
-    sweep(shard, now_us, has_bytes(uses, shard, owner, more) ? SWEEP_EACH : SWEEP_FULL);
-    at = place_of(shard, digest); /* the sweep may have dropped who stood before it */
-    entry = has_bytes(uses, shard, owner, more) ? mem_resize(*at, bytes_of(count)) : NULL;
-    if (entry == NULL) {
-        if (*at != NULL)
-            list_append(&shard->by_turn, &(*at)->by_turn);
+    if (map_resize(shard, &base, bytes_of(count), bytes_of(count) - bytes_of(entry->count), now_us) != CODE_OK)
         return NULL;
-    }
-    if (*at == NULL)
-        *entry = (struct entry){.owner = owner, .expires_us = expires_us};
+    entry = (struct entry *)base;
     memset(entry->used + entry->count, 0, (count - entry->count) * sizeof *entry->used);
-    memcpy(entry->digest, digest, DIGEST_BYTES);
     entry->count = (uint16_t)count;
-    *at = entry;
-    list_append(&shard->by_turn, &entry->by_turn);
-    shard->bytes += more;
-    shard->of_owner[owner] += more;
     return entry;
 }
 
@@ -216,10 +144,10 @@ static uint32_t find(const struct entry *entry, const struct plan *plan, const s
 
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why)
 {
-    struct shard *shard = lock_shard(uses, plan->digest);
-    uint32_t step = find(*place_of(shard, plan->digest), plan, fit, why);
+    struct map_shard *shard = lock_shard(uses, plan->digest);
+    uint32_t step = find(find_entry(uses, plan->digest), plan, fit, why);
 
-    unlock_shard(shard);
+    map_unlock(shard);
     return step;
 }
 
@@ -227,9 +155,10 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const 
                          uint32_t *step)
 {
     bool is_lost = plan->not_before_us - PLAN_LEEWAY_US <= atomic_load(&uses->lost_us);
-    struct shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry = is_lost ? NULL : entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count,
-                                                     plan->expires_us, now_us);
+    struct map_shard *shard = lock_shard(uses, plan->digest);
+    struct share whose = share_of(plan->tenant, plan->principal);
+    struct entry *entry =
+        is_lost ? NULL : entry_for(uses, shard, plan->digest, whose, plan->step_count, plan->expires_us, now_us);
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
     enum reason why;
 
@@ -240,30 +169,30 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const 
     } else if (code == CODE_OK) {
         code = CODE_LIMIT;
     }
-    unlock_shard(shard);
+    map_unlock(shard);
     return code;
 }
 
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step)
 {
-    struct shard *shard = lock_shard(uses, digest);
-    struct entry *entry = *place_of(shard, digest);
+    struct map_shard *shard = lock_shard(uses, digest);
+    struct entry *entry = find_entry(uses, digest);
 
     if (entry != NULL && step <= entry->count && entry->used[step - 1] > 0)
         entry->used[step - 1]--;
     if (entry != NULL && entry->open > 0)
         entry->open--;
-    unlock_shard(shard);
+    map_unlock(shard);
 }
 
 void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
 {
-    struct shard *shard = lock_shard(uses, digest);
-    struct entry *entry = *place_of(shard, digest);
+    struct map_shard *shard = lock_shard(uses, digest);
+    struct entry *entry = find_entry(uses, digest);
 
     if (entry != NULL && entry->open > 0)
         entry->open--;
-    unlock_shard(shard);
+    map_unlock(shard);
 }
 
 void plan_uses_lose(struct plan_uses *uses, int64_t used_us)
@@ -279,41 +208,42 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
 {
     int64_t expires_us = used_us + PLAN_LIFE_MAX_US + PLAN_LEEWAY_US;
     uint32_t count = (step + STEPS_EACH - 1) / STEPS_EACH * STEPS_EACH; /* how many the plan has, no record says */
-    struct shard *shard;
+    struct map_shard *shard;
     struct entry *entry;
 
     if (expires_us <= now_us || step == 0 || step > PLAN_STEPS_MAX)
         return CODE_OK;
     shard = lock_shard(uses, digest);
-    entry = entry_for(uses, shard, digest, tenant, count, expires_us, now_us);
+    entry = entry_for(uses, shard, digest, share_of(tenant, SPAN_NONE), count, expires_us, now_us);
     if (entry != NULL) {
         if (entry->used[step - 1] < UINT16_MAX)
             entry->used[step - 1]++;
-        entry->expires_us = expires_us > entry->expires_us ? expires_us : entry->expires_us;
+        entry->base.lapses_us = expires_us > entry->base.lapses_us ? expires_us : entry->base.lapses_us;
     } else {
         plan_uses_lose(uses, used_us);
     }
-    unlock_shard(shard);
+    map_unlock(shard);
     return entry != NULL ? CODE_OK : CODE_NOMEM;
 }
 
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
 {
-    struct shard *shard = lock_shard(uses, digest);
-    const struct entry *entry = *place_of(shard, digest);
+    struct map_shard *shard = lock_shard(uses, digest);
+    const struct entry *entry = find_entry(uses, digest);
     bool is_told = entry != NULL && entry->is_told;
 
-    unlock_shard(shard);
+    map_unlock(shard);
     return is_told;
 }
 
 void plan_uses_told(struct plan_uses *uses, const struct plan *plan, int64_t now_us)
 {
     int64_t expires_us = plan->expires_us > now_us + TOLD_US ? plan->expires_us : now_us + TOLD_US;
-    struct shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry = entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count, expires_us, now_us);
+    struct map_shard *shard = lock_shard(uses, plan->digest);
+    struct entry *entry = entry_for(uses, shard, plan->digest, share_of(plan->tenant, plan->principal), plan->step_count,
+                                    expires_us, now_us);
 
     if (entry != NULL)
         entry->is_told = true;
-    unlock_shard(shard);
+    map_unlock(shard);
 }

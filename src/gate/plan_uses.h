@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was used of the plans that agents showed: by plan and step, for all workers.
  *
- * Threads: any; sharded, one short lock a shard, as in gate/tally.h.
+ * Threads: any; sharded, one short lock a shard (base/map.h).
  * Owns: its entries.
  * Lifetime: plan_uses_new to plan_uses_free. Bounded by cap_bytes: entries of plans that have ended give way, others never do;
- *   a tenant takes at most as much as is left for all others.
+ *   whoever a plan is for is charged for it, within his share (base/shares.h).
  * Errors: no room: CODE_NOMEM, and nothing is taken. */
 #ifndef GATE_PLAN_USES_H
 #define GATE_PLAN_USES_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/state.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"
@@ -76,20 +77,12 @@ static void add_number(struct digest *digest, uint64_t number)
     digest_add(digest, &number, sizeof number);
 }
 
-/* Tenants share the room fairly. Takes: tenant: empty where the calls of all tenants are counted together. */
-static uint32_t owner_of(struct span tenant)
-{
-    uint32_t owner = 0;
-
-    for (size_t i = 0; i < tenant.len; i++)
-        owner = owner * 31 + (unsigned char)tenant.at[i];
-    return owner % TALLY_OWNERS;
-}
-
-static struct tally_key key_of(struct digest *digest, struct span tenant)
+/* Whoever's call it is is charged, also for what the calls of all tenants are counted by. */
+static struct tally_key key_of(struct digest *digest, const struct gate_moment *moment, const struct question *question)
 {
     unsigned char full[DIGEST_BYTES];
-    struct tally_key key = {.owner = owner_of(tenant)};
+    struct tally_key key = {.share = share_of(moment->home.at != NULL ? moment->home : question->tenant, question->principal),
+                            .tenant = hash_span(question->tenant)};
 
     digest_final(digest, full);
     memcpy(key.bytes, full, sizeof key.bytes);
@@ -129,7 +122,7 @@ static struct tally_key limit_key(const struct gate_moment *moment, const struct
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if (limit->by & UINT32_C(1) << by)
             add_value(&digest, moment, question, by);
-    return key_of(&digest, limit->by & UINT32_C(1) << POLICY_BY_TENANT ? question->tenant : SPAN_NONE);
+    return key_of(&digest, moment, question);
 }
 
 static struct tally_take take_of(const struct gate_moment *moment, const struct question *question,
@@ -155,7 +148,7 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
         add_part(&digest, question->upstream);
     }
     add_value(&digest, moment, question, by);
-    return key_of(&digest, question->tenant);
+    return key_of(&digest, moment, question);
 }
 
 /* ---- what evaluation asks ---- */
@@ -163,10 +156,12 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
 static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
                                   uint64_t amount, int64_t *wait_us)
 {
-    const struct gate_moment *moment = context;
+    struct gate_moment *moment = context;
     struct tally_take take = take_of(moment, question, limit, amount);
+    enum policy_known known = tally_has_room(moment->state->tally, &take, moment->now_us, wait_us);
 
-    return tally_has_room(moment->state->tally, &take, moment->now_us, wait_us);
+    moment->is_full = moment->is_full || known == POLICY_UNKNOWN;
+    return known;
 }
 
 /* Who belongs to no session cannot be asked what was called in it. */
@@ -295,7 +290,10 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, c
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         if (moment->plan != NULL)
             asked.plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &asked.plan.why);
+        moment->is_full = false;
         policy_eval(policy, &asked, timed, scratch, verdict);
+        if (verdict->reason == REASON_RATE_LIMITED && moment->is_full)
+            verdict->reason = REASON_STATE_SHARE;
         code = CODE_OK;
         if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
             code = take(moment, question, &verdict->spent, false, token);
@@ -306,7 +304,7 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, c
     }
     moment->step = token->state != NULL && token->step != 0 ? token->step : asked.plan.step; /* or what another left of it */
     if (code != CODE_OK)
-        deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_MEMORY);
+        deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
     /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
     if (verdict->monitor_spent.limit != NULL && take(moment, question, &verdict->monitor_spent, false, &monitored) == CODE_OK)
         gate_token_spend(&monitored);

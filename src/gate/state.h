@@ -33,12 +33,14 @@ void gate_state_clear(struct gate_state *state); /* nothing happened yet */
 struct gate_moment {
     struct gate_state *state;
     int64_t now_us;
+    struct span home; /* the credential's own tenant, who is charged; at == NULL: the question's, which a record has */
     const struct definition *definition; /* of the tool that is called, as it was accepted; NULL: it was not */
     struct approvals *approvals; /* NULL: nobody can approve anything, unless */
     const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
     enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */
     const struct plan *plan;     /* that the call shows, and that is its principal's and in its time; NULL: none */
     struct plan_fit fit;         /* which of its steps the call is */
+    bool is_full;                /* some limit could not be asked for want of room */
     uint32_t step;               /* judged: the one that it uses where it is permitted; 0: none */
     bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
 };

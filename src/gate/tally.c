@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/tally.h"
 
-#include "base/bug.h"
-#include "base/list.h"
+#include "base/map.h"
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define SHARDS 64
-#define BUCKETS 1024    /* of a shard */
-#define SWEEP_EACH 4    /* entries looked at for every new one: more than come, so that those whose time is over go */
-#define SWEEP_FULL 256  /* and where there is no room */
+#define BUCKETS 1024
 #define BLOCK_BYTES 16  /* what the heap adds to a block, about */
 #define FIRST_ROOM 4    /* marks */
+#define LOSERS 256      /* tenants of a shard whose losses are told apart */
 
 /* What comes back together. */
 struct mark {
@@ -22,11 +19,9 @@ struct mark {
 };
 
 struct entry {
-    struct list by_turn;
-    struct entry *next; /* in the bucket */
-    struct tally_key key;
+    struct map_entry base;
+    unsigned char key[TALLY_KEY_BYTES];
     int64_t latest_us;
-    int64_t expires_us; /* from then on it says no more than its absence */
     uint64_t total;     /* of all marks */
     struct mark *marks; /* a ring; NULL: only noted */
     uint32_t first, count, room;
@@ -34,95 +29,48 @@ struct entry {
 
 #define FIRST_BYTES (sizeof(struct entry) + 2 * BLOCK_BYTES + FIRST_ROOM * sizeof(struct mark)) /* of a limit's entry */
 
-struct shard {
-    pthread_mutex_t lock;
-    struct list by_turn; /* whom the sweep looks at next, first */
-    struct entry *buckets[BUCKETS];
-    uint64_t keys, refused;
-    size_t bytes;
-    size_t of_owner[TALLY_OWNERS];
-    int64_t lost_until_us[TALLY_OWNERS]; /* until then a note may be missing */
+/* Until then a note may be missing: of a tenant, or of whoever. Under the shard's lock. */
+struct losses {
+    int64_t all_until_us;
+    uint32_t count;
+    struct {
+        uint64_t tenant;
+        int64_t until_us;
+    } of[LOSERS];
 };
 
 struct tally {
-    size_t cap_bytes; /* of one shard */
-    struct shard shards[SHARDS];
+    struct map *map;
+    struct losses losses[SHARDS];
 };
 
-static void forget_losses(struct shard *shard)
+static void forget_losses(struct tally *tally)
 {
-    for (size_t i = 0; i < TALLY_OWNERS; i++)
-        shard->lost_until_us[i] = INT64_MIN;
+    for (size_t i = 0; i < SHARDS; i++) {
+        tally->losses[i].all_until_us = INT64_MIN;
+        tally->losses[i].count = 0;
+    }
+}
+
+static void free_entry(struct map_entry *base)
+{
+    mem_free(((struct entry *)base)->marks);
+    mem_free(base);
 }
 
 enum code tally_new(size_t cap_bytes, struct tally **out)
 {
+    const struct map_conf conf = {.cap = cap_bytes, .shards = SHARDS, .buckets = BUCKETS, .key_at = offsetof(struct entry, key),
+                                  .key_bytes = TALLY_KEY_BYTES, .free = free_entry};
     struct tally *tally = mem_zalloc(sizeof *tally);
+    enum code code = tally != NULL ? map_new(&conf, &tally->map) : CODE_NOMEM;
 
     *out = tally;
-    if (tally == NULL)
-        return CODE_NOMEM;
-    tally->cap_bytes = cap_bytes / SHARDS;
-    for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&tally->shards[i].lock, NULL) != 0);
-        forget_losses(&tally->shards[i]);
-        list_init(&tally->shards[i].by_turn);
-    }
-    return CODE_OK;
-}
-
-static size_t bytes_of(const struct entry *entry)
-{
-    return sizeof *entry + BLOCK_BYTES + (entry->room > 0 ? entry->room * sizeof *entry->marks + BLOCK_BYTES : 0);
-}
-
-static void weigh(struct shard *shard, const struct entry *entry, bool comes)
-{
-    size_t bytes = comes ? bytes_of(entry) : 0 - bytes_of(entry);
-
-    shard->bytes += bytes;
-    shard->of_owner[entry->key.owner] += bytes;
-}
-
-static uint64_t number_of(const struct tally_key *key)
-{
-    uint64_t number;
-
-    memcpy(&number, key->bytes, sizeof number);
-    return number;
-}
-
-static struct entry **place_of(struct shard *shard, const struct tally_key *key)
-{
-    struct entry **at = &shard->buckets[number_of(key) / SHARDS % BUCKETS];
-
-    while (*at != NULL && memcmp(&(*at)->key, key, sizeof *key) != 0)
-        at = &(*at)->next;
-    return at;
-}
-
-static void drop(struct shard *shard, struct entry *entry)
-{
-    *place_of(shard, &entry->key) = entry->next;
-    list_remove(&entry->by_turn);
-    weigh(shard, entry, false);
-    shard->keys--;
-    mem_free(entry->marks);
-    mem_free(entry);
-}
-
-static struct entry *first_by_turn(const struct shard *shard)
-{
-    return list_is_empty(&shard->by_turn) ? NULL : LIST_ENTRY(shard->by_turn.next, struct entry, by_turn);
-}
-
-static void clear(struct shard *shard)
-{
-    struct entry *entry;
-
-    while ((entry = first_by_turn(shard)) != NULL)
-        drop(shard, entry);
-    forget_losses(shard);
+    if (code != CODE_OK)
+        tally_free(out);
+    else
+        forget_losses(tally);
+    return code;
 }
 
 void tally_free(struct tally **tally)
@@ -130,92 +78,58 @@ void tally_free(struct tally **tally)
     struct tally *gone = *tally;
 
     *tally = NULL;
-    if (gone == NULL)
-        return;
-    for (size_t i = 0; i < SHARDS; i++) {
-        clear(&gone->shards[i]);
-        pthread_mutex_destroy(&gone->shards[i].lock);
-    }
+    if (gone != NULL)
+        map_free(&gone->map);
     mem_free(gone);
-}
-
-static struct shard *shard_of(struct tally *tally, const struct tally_key *key)
-{
-    return &tally->shards[number_of(key) % SHARDS];
-}
-
-static struct shard *lock_shard(struct tally *tally, const struct tally_key *key)
-{
-    struct shard *shard = shard_of(tally, key);
-
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
-    return shard;
-}
-
-static void unlock_shard(struct shard *shard)
-{
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
 }
 
 void tally_clear(struct tally *tally)
 {
-    for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_lock(&tally->shards[i].lock) != 0);
-        clear(&tally->shards[i]);
-        unlock_shard(&tally->shards[i]);
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        map_lock(&tally->map->shards[i]);
+        map_clear(&tally->map->shards[i]);
+        tally->losses[i].all_until_us = INT64_MIN;
+        tally->losses[i].count = 0;
+        map_unlock(&tally->map->shards[i]);
     }
 }
 
-/* ---- room ---- */
+/* ---- entries ---- */
 
-/* Whoever still counts goes to the end of the row and stays. */
-static void sweep(struct shard *shard, const struct entry *spared, int64_t now_us, unsigned most)
+static struct map_shard *shard_of(struct tally *tally, const struct tally_key *key)
 {
-    for (unsigned i = 0; i < most && !list_is_empty(&shard->by_turn); i++) {
-        struct entry *entry = first_by_turn(shard);
-
-        if (entry != spared && entry->expires_us <= now_us) {
-            drop(shard, entry);
-            continue;
-        }
-        list_remove(&entry->by_turn);
-        list_append(&shard->by_turn, &entry->by_turn);
-    }
+    return map_shard(tally->map, map_hash(tally->map, key->bytes));
 }
 
-static bool has_bytes(const struct tally *tally, const struct shard *shard, uint32_t owner, size_t bytes)
+static struct map_shard *lock_shard(struct tally *tally, const struct tally_key *key)
 {
-    return shard->bytes + bytes <= tally->cap_bytes && shard->of_owner[owner] + bytes <= tally->cap_bytes - shard->bytes;
+    struct map_shard *shard = shard_of(tally, key);
+
+    map_lock(shard);
+    return shard;
 }
 
-static bool makes_room(struct tally *tally, struct shard *shard, const struct entry *spared, uint32_t owner, size_t bytes,
-                       int64_t now_us)
+static struct entry *find(struct tally *tally, const struct tally_key *key)
 {
-    if (!has_bytes(tally, shard, owner, bytes))
-        sweep(shard, spared, now_us, SWEEP_FULL);
-    if (has_bytes(tally, shard, owner, bytes))
-        return true;
-    shard->refused++;
-    return false;
+    uint64_t hash = map_hash(tally->map, key->bytes);
+
+    return (struct entry *)map_find(map_shard(tally->map, hash), hash, key->bytes);
 }
 
-static struct entry *add_entry(struct tally *tally, struct shard *shard, const struct tally_key *key, int64_t now_us)
+static struct entry *add_entry(struct tally *tally, struct map_shard *shard, const struct tally_key *key, int64_t now_us)
 {
-    struct entry *entry, **at;
+    struct entry *entry = mem_zalloc(sizeof *entry);
 
-    sweep(shard, NULL, now_us, SWEEP_EACH);
-    if (!makes_room(tally, shard, NULL, key->owner, sizeof *entry + BLOCK_BYTES, now_us))
-        return NULL;
-    entry = mem_zalloc(sizeof *entry);
     if (entry == NULL)
         return NULL;
-    entry->key = *key;
+    memcpy(entry->key, key->bytes, sizeof entry->key);
+    entry->base.whose = key->share;
+    entry->base.weight = sizeof *entry + BLOCK_BYTES;
     entry->latest_us = INT64_MIN;
-    at = place_of(shard, key);
-    *at = entry;
-    list_append(&shard->by_turn, &entry->by_turn);
-    weigh(shard, entry, true);
-    shard->keys++;
+    if (map_add(shard, map_hash(tally->map, key->bytes), &entry->base, now_us) != CODE_OK) {
+        mem_free(entry);
+        return NULL;
+    }
     return entry;
 }
 
@@ -243,9 +157,7 @@ static int64_t time_for(const struct entry *entry, int64_t now_us)
 
 static size_t growth_bytes(const struct entry *entry)
 {
-    size_t marks = entry->room > 0 ? entry->room : FIRST_ROOM;
-
-    return marks * sizeof *entry->marks + BLOCK_BYTES;
+    return entry->room > 0 ? entry->room * sizeof *entry->marks : FIRST_ROOM * sizeof *entry->marks + BLOCK_BYTES;
 }
 
 static bool is_same_stretch(int64_t per_us, int64_t a_us, int64_t b_us)
@@ -272,7 +184,7 @@ static void close_gaps(struct entry *entry)
     entry->count = kept;
 }
 
-static bool grow(struct tally *tally, struct shard *shard, struct entry *entry, int64_t now_us)
+static bool grow(struct map_shard *shard, struct entry *entry, int64_t now_us)
 {
     uint32_t room = entry->room > 0 ? entry->room * 2 : FIRST_ROOM;
     struct mark *marks;
@@ -280,19 +192,17 @@ static bool grow(struct tally *tally, struct shard *shard, struct entry *entry, 
     close_gaps(entry);
     if (entry->count < entry->room)
         return true;
-    if (!makes_room(tally, shard, entry, entry->key.owner, growth_bytes(entry), now_us))
-        return false;
     marks = mem_array(room, sizeof *marks);
-    if (marks == NULL)
+    if (marks == NULL || map_grow(shard, &entry->base, growth_bytes(entry), now_us) != CODE_OK) {
+        mem_free(marks);
         return false;
+    }
     for (uint32_t i = 0; i < entry->count; i++)
         marks[i] = *mark_at(entry, i);
-    weigh(shard, entry, false);
     mem_free(entry->marks);
     entry->marks = marks;
     entry->first = 0;
     entry->room = room;
-    weigh(shard, entry, true);
     return true;
 }
 
@@ -314,11 +224,11 @@ static int64_t wait_for(const struct entry *entry, const struct tally_take *take
     return take->per_us;
 }
 
-static enum policy_known has_room(struct tally *tally, struct shard *shard, const struct tally_take *take, int64_t now_us,
+static enum policy_known has_room(struct tally *tally, struct map_shard *shard, const struct tally_take *take, int64_t now_us,
                                   int64_t *wait_us)
 {
     static const struct entry nobody;
-    struct entry *entry = *place_of(shard, &take->key);
+    struct entry *entry = find(tally, &take->key);
 
     *wait_us = 1000000;
     if (entry != NULL) {
@@ -330,24 +240,24 @@ static enum policy_known has_room(struct tally *tally, struct shard *shard, cons
         return POLICY_NO;
     }
     if (entry == NULL)
-        return makes_room(tally, shard, NULL, take->key.owner, FIRST_BYTES, now_us) ? POLICY_YES : POLICY_UNKNOWN;
+        return map_allows(shard, take->key.share, FIRST_BYTES, NULL, now_us) ? POLICY_YES : POLICY_UNKNOWN;
     if (entry->count < entry->room || joins(entry, take->per_us, now_us))
         return POLICY_YES;
-    return makes_room(tally, shard, entry, entry->key.owner, growth_bytes(entry), now_us) ? POLICY_YES : POLICY_UNKNOWN;
+    return map_allows(shard, entry->base.whose, growth_bytes(entry), &entry->base, now_us) ? POLICY_YES : POLICY_UNKNOWN;
 }
 
 enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us)
 {
-    struct shard *shard = lock_shard(tally, &take->key);
+    struct map_shard *shard = lock_shard(tally, &take->key);
     enum policy_known known = has_room(tally, shard, take, now_us, wait_us);
 
-    unlock_shard(shard);
+    map_unlock(shard);
     return known;
 }
 
-static enum code take_one(struct tally *tally, struct shard *shard, struct tally_take *take, int64_t now_us)
+static enum code take_one(struct tally *tally, struct map_shard *shard, struct tally_take *take, int64_t now_us)
 {
-    struct entry *entry = *place_of(shard, &take->key);
+    struct entry *entry = find(tally, &take->key);
 
     if (entry == NULL)
         entry = add_entry(tally, shard, &take->key, now_us);
@@ -361,7 +271,7 @@ static enum code take_one(struct tally *tally, struct shard *shard, struct tally
     if (take->amount == 0)
         return CODE_OK;
     if (!joins(entry, take->per_us, now_us)) {
-        if (entry->count == entry->room && !grow(tally, shard, entry, now_us))
+        if (entry->count == entry->room && !grow(shard, entry, now_us))
             return CODE_NOMEM;
         entry->count++;
         *mark_at(entry, entry->count - 1) = (struct mark){.amount = 0};
@@ -370,15 +280,15 @@ static enum code take_one(struct tally *tally, struct shard *shard, struct tally
     mark_at(entry, entry->count - 1)->amount += take->amount;
     entry->total += take->amount;
     entry->latest_us = now_us;
-    if (entry->expires_us < now_us + take->per_us)
-        entry->expires_us = now_us + take->per_us;
+    if (entry->base.lapses_us < now_us + take->per_us)
+        entry->base.lapses_us = now_us + take->per_us;
     return CODE_OK;
 }
 
 /* Its mark is the first that is not older: a mark's time is that of the last that it holds. */
-static void give_back(struct shard *shard, const struct tally_take *take)
+static void give_back(struct tally *tally, const struct tally_take *take)
 {
-    struct entry *entry = *place_of(shard, &take->key);
+    struct entry *entry = find(tally, &take->key);
     uint32_t at = entry != NULL ? entry->count : 0;
 
     while (at > 0 && mark_at(entry, at - 1)->time_us >= take->taken_us)
@@ -392,26 +302,26 @@ static void give_back(struct shard *shard, const struct tally_take *take)
 
 void tally_give_back(struct tally *tally, const struct tally_take *take)
 {
-    struct shard *shard = lock_shard(tally, &take->key);
+    struct map_shard *shard = lock_shard(tally, &take->key);
 
-    give_back(shard, take);
-    unlock_shard(shard);
+    give_back(tally, take);
+    map_unlock(shard);
 }
 
 /* Their shards, each once, in the order in which all threads lock them. Returns: how many. */
-static uint32_t shards_of(struct tally *tally, const struct tally_take *takes, uint32_t count, struct shard **shards)
+static uint32_t shards_of(struct tally *tally, const struct tally_take *takes, uint32_t count, struct map_shard **shards)
 {
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct shard *shard = shard_of(tally, &takes[i].key);
+        struct map_shard *shard = shard_of(tally, &takes[i].key);
         uint32_t at = found;
 
         while (at > 0 && shards[at - 1] > shard)
             at--;
         if (at > 0 && shards[at - 1] == shard)
             continue;
-        memmove(&shards[at + 1], &shards[at], (found - at) * sizeof(struct shard *));
+        memmove(&shards[at + 1], &shards[at], (found - at) * sizeof(struct map_shard *));
         shards[at] = shard;
         found++;
     }
@@ -420,75 +330,105 @@ static uint32_t shards_of(struct tally *tally, const struct tally_take *takes, u
 
 enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us)
 {
-    struct shard *shards[TALLY_TAKES_MAX + 1];
+    struct map_shard *shards[TALLY_TAKES_MAX + 1];
     uint32_t locked = shards_of(tally, takes, count, shards), taken = 0;
     enum code code = CODE_OK;
 
     for (uint32_t i = 0; i < locked; i++)
-        BUG_ON(pthread_mutex_lock(&shards[i]->lock) != 0);
+        map_lock(shards[i]);
     while (taken < count && code == CODE_OK) {
         code = take_one(tally, shard_of(tally, &takes[taken].key), &takes[taken], now_us);
         taken += code == CODE_OK;
     }
     for (uint32_t i = 0; i < taken && code != CODE_OK; i++)
-        give_back(shard_of(tally, &takes[i].key), &takes[i]);
+        give_back(tally, &takes[i]);
     for (uint32_t i = 0; i < locked; i++)
-        unlock_shard(shards[i]);
+        map_unlock(shards[i]);
     return code;
 }
 
 /* ---- notes ---- */
 
-static void doubt(struct shard *shard, uint32_t owner, int64_t now_us, int64_t keep_us)
+static struct losses *losses_of(struct tally *tally, const struct map_shard *shard)
 {
-    if (shard->lost_until_us[owner] <= now_us + keep_us)
-        shard->lost_until_us[owner] = now_us + keep_us + 1;
+    return &tally->losses[shard - tally->map->shards];
+}
+
+static void set_later(int64_t *until_us, int64_t last_us)
+{
+    if (*until_us <= last_us)
+        *until_us = last_us + 1;
+}
+
+/* Where more tenants have lost something than are told apart, all have. */
+static void doubt(struct losses *losses, uint64_t tenant, int64_t now_us, int64_t keep_us)
+{
+    uint32_t at = 0;
+
+    while (at < losses->count && losses->of[at].tenant != tenant && losses->of[at].until_us > now_us)
+        at++;
+    if (at == LOSERS) {
+        set_later(&losses->all_until_us, now_us + keep_us);
+        return;
+    }
+    if (at == losses->count || losses->of[at].tenant != tenant)
+        losses->of[at].until_us = INT64_MIN;
+    losses->of[at].tenant = tenant;
+    losses->count += at == losses->count;
+    set_later(&losses->of[at].until_us, now_us + keep_us);
+}
+
+static bool is_in_doubt(const struct losses *losses, uint64_t tenant, int64_t now_us)
+{
+    bool is_lost = now_us < losses->all_until_us;
+
+    for (uint32_t i = 0; i < losses->count && !is_lost; i++)
+        is_lost = losses->of[i].tenant == tenant && now_us < losses->of[i].until_us;
+    return is_lost;
 }
 
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
 {
-    struct shard *shard = lock_shard(tally, key);
-    struct entry *entry = *place_of(shard, key);
+    struct map_shard *shard = lock_shard(tally, key);
+    struct entry *entry = find(tally, key);
 
     if (entry == NULL)
         entry = add_entry(tally, shard, key, now_us);
     if (entry != NULL) {
         entry->latest_us = time_for(entry, now_us);
-        if (entry->expires_us <= entry->latest_us + keep_us)
-            entry->expires_us = entry->latest_us + keep_us + 1;
+        set_later(&entry->base.lapses_us, entry->latest_us + keep_us);
     } else {
-        doubt(shard, key->owner, now_us, keep_us);
+        doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
     }
-    unlock_shard(shard);
+    map_unlock(shard);
 }
 
 void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
 {
-    struct shard *shard = lock_shard(tally, key);
+    struct map_shard *shard = lock_shard(tally, key);
 
-    doubt(shard, key->owner, now_us, keep_us);
-    unlock_shard(shard);
+    doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
+    map_unlock(shard);
 }
 
 void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us)
 {
     for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_lock(&tally->shards[i].lock) != 0);
-        for (uint32_t owner = 0; owner < TALLY_OWNERS; owner++)
-            doubt(&tally->shards[i], owner, now_us, keep_us);
-        unlock_shard(&tally->shards[i]);
+        map_lock(&tally->map->shards[i]);
+        set_later(&tally->losses[i].all_until_us, now_us + keep_us);
+        map_unlock(&tally->map->shards[i]);
     }
 }
 
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us)
 {
-    struct shard *shard = lock_shard(tally, key);
-    const struct entry *entry = *place_of(shard, key);
-    enum policy_known known = now_us < shard->lost_until_us[key->owner] ? POLICY_UNKNOWN : POLICY_NO;
+    struct map_shard *shard = lock_shard(tally, key);
+    const struct entry *entry = find(tally, key);
+    enum policy_known known = is_in_doubt(losses_of(tally, shard), key->tenant, now_us) ? POLICY_UNKNOWN : POLICY_NO;
 
     if (entry != NULL && now_us - entry->latest_us <= within_us)
         known = POLICY_YES;
-    unlock_shard(shard);
+    map_unlock(shard);
     return known;
 }
 
@@ -496,12 +436,12 @@ void tally_stats(struct tally *tally, struct tally_stats *stats)
 {
     *stats = (struct tally_stats){0};
     for (size_t i = 0; i < SHARDS; i++) {
-        struct shard *shard = &tally->shards[i];
+        struct map_shard *shard = &tally->map->shards[i];
 
-        BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
-        stats->keys += shard->keys;
-        stats->bytes += shard->bytes;
+        map_lock(shard);
+        stats->keys += shard->count;
+        stats->bytes += shard->shares.held;
         stats->refused += shard->refused;
-        unlock_shard(shard);
+        map_unlock(shard);
     }
 }

@@ -6,31 +6,28 @@
  * more, those in the same 256th of the window come back together, with the last of them: never more than `most` in any window,
  * each at most per/256 late.
  *
- * Threads: any; sharded, one short lock a shard, as in question_table.h.
+ * Threads: any; sharded, one short lock a shard (base/map.h).
  * Owns: its entries.
- * Lifetime: tally_new to tally_free. Bounded by cap_bytes: entries whose time is over give way, others never do; where none
- *   gives way there is no room (POLICY_UNKNOWN, CODE_NOMEM), and what could not be noted makes later questions undecided. An
- *   owner takes at most as much as is left for all others: one alone half of it, so that nobody fills the room of everybody.
+ * Lifetime: tally_new to tally_free. Bounded by cap_bytes: entries whose time is over give way, others never do; whoever made
+ *   an entry is charged for it, within his share (base/shares.h). Where there is no room (POLICY_UNKNOWN, CODE_NOMEM),
+ *   what could not be noted makes later questions of that tenant undecided.
  * Errors: enum code; time that runs backwards stands still, for each key. The same calls with the same times give the same
  *   answers, whatever the clock of the machine says. */
 #ifndef GATE_TALLY_H
 #define GATE_TALLY_H
 
-#include "base/code.h"
+#include "base/shares.h"
 #include "policy/question.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 #define TALLY_EXACT 256
 
 struct tally;
 
-#define TALLY_OWNERS 256
-
+#define TALLY_KEY_BYTES 16
 struct tally_key {
-    unsigned char bytes[16]; /* of a SHA-256: equal only where what was counted is equal */
-    uint32_t owner;          /* whose room it takes, below TALLY_OWNERS; a function of what was counted */
+    unsigned char bytes[TALLY_KEY_BYTES]; /* of a SHA-256: equal only where what was counted is equal */
+    struct share share;      /* whose room it takes where there is no entry yet */
+    uint64_t tenant;         /* a hash: of what was lost he knows nothing; a function of what was counted */
 };
 
 enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;

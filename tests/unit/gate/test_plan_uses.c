@@ -181,23 +181,24 @@ static void test_room(void **state)
 
     (void)state;
     assert_int_equal(plan_uses_new((size_t)64 * 4096, &uses), CODE_OK);
-    for (unsigned i = 0; i < 1000 && code == CODE_OK; i++, taken += code == CODE_OK) {
+    for (unsigned i = 0; i < 10000 && code == CODE_OK; i++, taken += code == CODE_OK) {
         plan.digest[30] = (unsigned char)(i >> 8);
-        plan.digest[31] = (unsigned char)i; /* all in one shard */
+        plan.digest[31] = (unsigned char)i;
         code = plan_uses_take(uses, &plan, &first, NOW, &step);
     }
     assert_int_equal(code, CODE_NOMEM);
-    assert_in_range(taken, 10, 30);
-    memset(plan.digest + 30, 0, 2);
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_LIMIT); /* the first is known as ever */
-    plan.tenant = SPAN_LIT("umbrella");
-    plan.digest[29] = 1;
+    assert_in_range(taken, 20, 64 * 30); /* until one of 64 shards is full */
+    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_NOMEM);
+    plan.tenant = SPAN_LIT("umbrella"); /* 10.3 */
     assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
     plan.tenant = SPAN_LIT("acme");
-    plan.digest[29] = 2;
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_NOMEM);
+    memset(plan.digest + 30, 0, 2);
+    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_LIMIT); /* the first is known as ever */
     plan.expires_us = NOW + 120 * SECOND;
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW + 61 * SECOND, &step), CODE_OK); /* the others have ended */
+    for (unsigned i = 0; i < 64; i++) { /* the others have ended */
+        plan.digest[29] = (unsigned char)(i + 100);
+        assert_int_equal(plan_uses_take(uses, &plan, &first, NOW + 61 * SECOND, &step), CODE_OK);
+    }
     plan_uses_free(&uses);
 }
 
@@ -237,15 +238,17 @@ static void test_no_room_for_the_record(void **state)
     for (unsigned i = 2; i < 20; i++)
         steps[i].times = 1;
     assert_int_equal(plan_uses_new((size_t)64 * 4096, &uses), CODE_OK);
-    for (unsigned i = 0; i < 100 && code == CODE_OK; i++, counted += code == CODE_OK) {
-        plan.digest[31] = (unsigned char)i; /* all in one shard */
-        code = plan_uses_count(uses, plan.digest, 1, plan.tenant, NOW - (100 - i) * SECOND, NOW);
+    for (unsigned i = 0; i < 3000 && code == CODE_OK; i++, counted += code == CODE_OK) {
+        plan.digest[30] = (unsigned char)(i >> 8);
+        plan.digest[31] = (unsigned char)i;
+        code = plan_uses_count(uses, plan.digest, 1, plan.tenant, NOW - (3000 - i) * SECOND, NOW);
     }
     assert_int_equal(code, CODE_NOMEM);
-    assert_in_range(counted, 10, 30); /* as many as when they were used, about: steps that nobody used cost nothing */
+    assert_in_range(counted, 20, 64 * 30); /* as many as when they were used, about: steps that nobody used cost nothing */
     plan.not_before_us = NOW - 3600 * SECOND;
     plan.expires_us = NOW + 3600 * SECOND;
-    plan.digest[0]++; /* another shard, where there is room: whether it was used, nobody knows */
+    plan.digest[0]++;
+    plan.tenant = SPAN_LIT("umbrella"); /* who has room: whether it was used, nobody knows */
     assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_NOMEM);
     plan.not_before_us = NOW + 30 * SECOND; /* and which is this one, that could not be used then */
     assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_OK);

@@ -567,10 +567,10 @@ static void test_a_full_table_asks_or_denies(void **state)
     gate_state_free(&room.state);
     assert_int_equal(gate_state_new(64, &room.state), CODE_OK);
     moment = (struct gate_moment){.state = room.state, .now_us = SECOND, .granted = say_yes};
-    expect(&room, "bot", "plain", SECOND, REASON_RATE_LIMITED, NULL);
+    expect(&room, "bot", "plain", SECOND, REASON_STATE_SHARE, NULL);
     expect(&room, "bot", "pay", SECOND, REASON_APPROVAL_REQUIRED, "pay");
     gate_state_judge(&moment, room.policy, &pay, false, room.scratch, room.verdict, &token);
-    assert_int_equal(room.verdict->reason, REASON_MEMORY);
+    assert_int_equal(room.verdict->reason, REASON_STATE_SHARE);
     assert_null(token.state);
     leave(&room);
 }
