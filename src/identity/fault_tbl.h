@@ -54,6 +54,6 @@
     X(PROOF_TOKEN, "The proof is for another token, or for none (`ath`).") \
     X(PROOF_ID, "The proof has no `jti` of 1 to 256 bytes.") \
     X(PROOF_REPLAYED, "The proof was used already, or was made before the gate started.") \
-    X(PROOF_FULL, "The gate remembers as many proofs as it can; try again later.")
+    X(PROOF_SHARE, "As many proofs of this tenant or principal are remembered as may be; try again later.")
 
 #endif

@@ -90,6 +90,7 @@ struct identity {
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
     uint64_t ticket;            /* not 0: it is not known yet; ask again when `wanted` has settled this */
+    uint64_t proof;             /* of possession, not used up yet: identity_use_proof; 0: none is due */
     unsigned char key_digest[DIGEST_BYTES];
 };
 
@@ -108,6 +109,10 @@ enum reason identity_decide(const struct identity_source *sources, size_t count,
 enum identity_fault identity_source_read(const struct identity_source *source, struct span slug,
                                          const struct identity_key_set *keys, struct span text, struct span answer,
                                          int64_t now_us, struct identity_token **token) MUST_USE;
+
+/* Uses up the proof that was shown, where one is due: behind whatever else bounds who may ask, since a proof counts once.
+ * Nothing is permitted before. Returns: PERMITTED, or why not. */
+enum reason identity_use_proof(struct identity *identity, struct identity_proofs *proofs, int64_t now_us) MUST_USE;
 
 void identity_leave(struct identity *identity); /* gives its token back; what it borrowed of it is gone */
 

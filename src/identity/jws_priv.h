@@ -46,9 +46,6 @@ bool identity__jws_is_signed(const struct identity__jws *jws, const struct ident
 /* The decoded bytes of unpadded base64url, exactly `len` of them. */
 bool identity__read_bytes(const struct json_node *text, unsigned char *out, size_t len);
 
-/* Takes: key: not 0. Returns: NONE, once for as long as a proof may come again; PROOF_REPLAYED, PROOF_FULL, MEMORY. */
-enum identity_fault identity__proof_use(struct identity_proofs *proofs, uint64_t key, int64_t now_us) MUST_USE;
-
 /* Seconds since 1970 as microseconds. Returns: false: no such number; a node that is NULL is none. */
 bool identity__read_time(const struct json_node *number, int64_t *us);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/proof.h"
 
+#include "base/hash.h"
 #include "identity/jws_priv.h"
 
 #include <pthread.h>
@@ -8,13 +9,14 @@
 #define ARENA_BYTES ((size_t)1 << 20)
 #define SHARDS 16
 #define FIRST_SLOTS 64
-#define SHARD_SLOTS_MAX (UINT32_C(1) << 17) /* half of them used: a million proofs in two minutes over all shards, 16 MiB */
+#define SHARD_USED_MAX (UINT32_C(1) << 17) /* two million proofs in two minutes over all shards, 32 MiB */
 #define GENERATION_US (2 * IDENTITY_PROOF_LEEWAY_US)
 
 /* A set of 8 bytes of digests; 0: an empty slot. */
 struct used {
     uint64_t *slots;
-    uint32_t size, count;
+    uint32_t size;
+    struct shares shares; /* how many are whose */
 };
 
 /* A proof that is taken is in `now`, which becomes `before` when it is as old as a proof can be; so it is in one of them for as
@@ -36,26 +38,35 @@ enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs)
     if (*proofs == NULL)
         return CODE_NOMEM;
     (*proofs)->began_us = now_us;
-    for (unsigned i = 0; i < SHARDS; i++)
+    for (unsigned i = 0; i < SHARDS; i++) {
         BUG_ON(pthread_mutex_init(&(*proofs)->shards[i].lock, NULL) != 0);
+        shares_init(&(*proofs)->shards[i].now.shares, SHARD_USED_MAX);
+    }
     return CODE_OK;
+}
+
+static void forget(struct used *used)
+{
+    mem_free(used->slots);
+    shares_fini(&used->shares);
+    *used = (struct used){.size = 0};
 }
 
 void identity_proofs_free(struct identity_proofs **proofs)
 {
     for (unsigned i = 0; *proofs != NULL && i < SHARDS; i++) {
         pthread_mutex_destroy(&(*proofs)->shards[i].lock);
-        mem_free((*proofs)->shards[i].now.slots);
-        mem_free((*proofs)->shards[i].before.slots);
+        forget(&(*proofs)->shards[i].now);
+        forget(&(*proofs)->shards[i].before);
     }
     mem_free(*proofs);
     *proofs = NULL;
 }
 
-/* Its slot, or the empty one where it would be. */
+/* Its slot, or the empty one where it would be. Whoever makes a proof chooses its key, and not its hash. */
 static uint64_t *slot_of(const struct used *used, uint64_t key)
 {
-    uint32_t at = (uint32_t)(key >> 32) & (used->size - 1);
+    uint32_t at = (uint32_t)(hash_bytes(&key, sizeof key) >> 32) & (used->size - 1);
 
     while (used->slots[at] != 0 && used->slots[at] != key)
         at = (at + 1) & (used->size - 1);
@@ -70,10 +81,8 @@ static bool holds(const struct used *used, uint64_t key)
 /* At most half of the slots are used. */
 static enum identity_fault grow(struct used *used)
 {
-    struct used larger = {.size = used->size > 0 ? 2 * used->size : FIRST_SLOTS, .count = used->count};
+    struct used larger = {.size = used->size > 0 ? 2 * used->size : FIRST_SLOTS, .shares = used->shares};
 
-    if (larger.size > SHARD_SLOTS_MAX)
-        return IDENTITY_FAULT_PROOF_FULL;
     larger.slots = mem_array(larger.size, sizeof *larger.slots);
     if (larger.slots == NULL)
         return IDENTITY_FAULT_MEMORY;
@@ -89,27 +98,56 @@ static void turn(struct shard *shard, int64_t now_us)
 {
     if (now_us - shard->began_us < GENERATION_US)
         return;
-    mem_free(shard->before.slots);
+    forget(&shard->before);
     shard->before = shard->now;
     shard->now = (struct used){.size = 0};
+    shares_init(&shard->now.shares, SHARD_USED_MAX);
     shard->began_us = now_us;
 }
 
-enum identity_fault identity__proof_use(struct identity_proofs *proofs, uint64_t key, int64_t now_us)
+static struct shard *lock_shard(struct identity_proofs *proofs, uint64_t key)
 {
-    struct shard *shard = &proofs->shards[key % SHARDS];
-    enum identity_fault fault = IDENTITY_FAULT_NONE;
+    struct shard *shard = &proofs->shards[hash_bytes(&key, sizeof key) % SHARDS];
 
     BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    return shard;
+}
+
+static bool is_used(const struct shard *shard, uint64_t key)
+{
+    return holds(&shard->now, key) || holds(&shard->before, key);
+}
+
+static enum identity_fault look_for(struct identity_proofs *proofs, uint64_t key)
+{
+    struct shard *shard = lock_shard(proofs, key);
+    bool is_there = is_used(shard, key);
+
+    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    return is_there ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
+}
+
+static enum identity_fault add(struct used *used, uint64_t key, struct share whose)
+{
+    enum identity_fault fault = 2 * used->shares.held >= used->size ? grow(used) : IDENTITY_FAULT_NONE;
+    enum code code;
+
+    if (fault != IDENTITY_FAULT_NONE)
+        return fault;
+    code = shares_take(&used->shares, whose, 1);
+    if (code == CODE_OK)
+        *slot_of(used, key) = key;
+    return code == CODE_OK ? IDENTITY_FAULT_NONE : code == CODE_LIMIT ? IDENTITY_FAULT_PROOF_SHARE : IDENTITY_FAULT_MEMORY;
+}
+
+enum identity_fault identity_proof_use(struct identity_proofs *proofs, uint64_t key, struct share whose, int64_t now_us)
+{
+    struct shard *shard = lock_shard(proofs, key);
+    enum identity_fault fault = IDENTITY_FAULT_PROOF_REPLAYED;
+
     turn(shard, now_us);
-    if (holds(&shard->now, key) || holds(&shard->before, key))
-        fault = IDENTITY_FAULT_PROOF_REPLAYED;
-    else if (2 * shard->now.count >= shard->now.size)
-        fault = grow(&shard->now);
-    if (fault == IDENTITY_FAULT_NONE) {
-        *slot_of(&shard->now, key) = key;
-        shard->now.count++;
-    }
+    if (!is_used(shard, key))
+        fault = add(&shard->now, key, whose);
     BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
     return fault;
 }
@@ -199,12 +237,12 @@ static enum identity_fault judge_key(const struct identity_token *token, const s
 }
 
 static enum identity_fault judge_proof(const struct identity_token *token, const struct identity_proof_request *request,
-                                       struct identity_proofs *proofs, struct identity__jws *jws, struct arena *arena)
+                                       struct identity_proofs *proofs, struct identity__jws *jws, struct arena *arena,
+                                       uint64_t *key)
 {
     enum identity_fault fault = request->proof.len <= IDENTITY_PROOF_BYTES_MAX ? identity__jws_open(jws, request->proof, arena)
                                                                                 : IDENTITY_FAULT_SIZE;
     unsigned char digest[DIGEST_BYTES];
-    uint64_t key;
 
     if (fault != IDENTITY_FAULT_NONE)
         return fault == IDENTITY_FAULT_MEMORY ? fault : IDENTITY_FAULT_PROOF_FORM;
@@ -216,23 +254,25 @@ static enum identity_fault judge_proof(const struct identity_token *token, const
     if (fault != IDENTITY_FAULT_NONE)
         return fault;
     digest_of_two(span_of(token->bound_key, DIGEST_BYTES), json_member_text(jws->claims, "jti"), digest);
-    memcpy(&key, digest, sizeof key);
-    return identity__proof_use(proofs, key != 0 ? key : 1, request->now_us);
+    memcpy(key, digest, sizeof *key);
+    *key = *key != 0 ? *key : 1;
+    return look_for(proofs, *key);
 }
 
 enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,
-                                         struct identity_proofs *proofs)
+                                         struct identity_proofs *proofs, uint64_t *key)
 {
     struct identity__jws jws = {.text = SPAN_NONE};
     struct arena arena;
     enum identity_fault fault;
 
+    *key = 0;
     if ((token->bound & IDENTITY_BOUND_KEY) == 0)
         return request->by_dpop ? IDENTITY_FAULT_PROOF_UNBOUND : IDENTITY_FAULT_NONE;
     if (!request->by_dpop || request->proof.at == NULL)
         return IDENTITY_FAULT_PROOF_MISSING;
     arena_init(&arena, ARENA_BYTES);
-    fault = judge_proof(token, request, proofs, &jws, &arena);
+    fault = judge_proof(token, request, proofs, &jws, &arena, key);
     identity__jws_fini(&jws);
     arena_fini(&arena);
     return fault;

@@ -8,6 +8,7 @@
 #ifndef IDENTITY_PROOF_H
 #define IDENTITY_PROOF_H
 
+#include "base/shares.h"
 #include "identity/token.h"
 
 #define IDENTITY_PROOF_BYTES_MAX 8192
@@ -28,9 +29,14 @@ struct identity_proof_request {
     int64_t now_us;
 };
 
-/* Checks what a token's `cnf.jkt` asks, and uses the proof up. A token that is bound to no key passes where the scheme was
- * Bearer. */
+/* Checks what a token's `cnf.jkt` asks; also that the proof was not used. A token that is bound to no key passes where the
+ * scheme was Bearer, with a *key of 0. Takes: key: of the proof, to be used up. */
 enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,
-                                         struct identity_proofs *proofs) MUST_USE;
+                                         struct identity_proofs *proofs, uint64_t *key) MUST_USE;
+
+/* Uses it up; key: not 0. Returns: NONE, once for as long as a proof may come again; PROOF_REPLAYED; PROOF_SHARE: whoever
+ * shows it has used as many as is his share (base/shares.h); MEMORY. */
+enum identity_fault identity_proof_use(struct identity_proofs *proofs, uint64_t key, struct share whose, int64_t now_us)
+    MUST_USE;
 
 #endif

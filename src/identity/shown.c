@@ -24,7 +24,7 @@ static enum reason refuse(struct identity *identity, enum identity_fault fault)
     identity->fault = identity_fault_text(fault);
     if (fault == IDENTITY_FAULT_MEMORY)
         return REASON_MEMORY;
-    return fault == IDENTITY_FAULT_PROOF_FULL ? REASON_IDENTITY_UNAVAILABLE : REASON_CREDENTIAL_WRONG;
+    return fault == IDENTITY_FAULT_PROOF_SHARE ? REASON_PROOF_SHARE : REASON_CREDENTIAL_WRONG;
 }
 
 /* ---- by whom ---- */
@@ -216,7 +216,8 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
         fault = IDENTITY_FAULT_PROOF_URL;
         for (int is_public = 0; is_public < 2 && fault == IDENTITY_FAULT_PROOF_URL; is_public++) {
             proof.url = request->url(request->context, is_public != 0);
-            fault = proof.url.at == NULL ? IDENTITY_FAULT_MEMORY : identity_proof_check(token, &proof, request->proofs);
+            fault = proof.url.at == NULL ? IDENTITY_FAULT_MEMORY : identity_proof_check(token, &proof, request->proofs,
+                                                                                       &identity->proof);
         }
     }
     return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
@@ -269,6 +270,15 @@ enum reason identity__token(struct span value, const struct identity_source *sou
     if (reason != REASON_PERMITTED)
         identity_token_unref(&identity->token);
     return reason;
+}
+
+enum reason identity_use_proof(struct identity *identity, struct identity_proofs *proofs, int64_t now_us)
+{
+    enum identity_fault fault = IDENTITY_FAULT_NONE;
+
+    if (identity->proof != 0)
+        fault = identity_proof_use(proofs, identity->proof, share_of(identity->home, identity->principal), now_us);
+    return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
 }
 
 void identity_leave(struct identity *identity)

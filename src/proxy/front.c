@@ -301,6 +301,8 @@ static enum reason settle_who(struct pair *pair, bool *waits)
     if (reason == REASON_UNSET)
         reason = limit_principal(pair);
     if (reason == REASON_UNSET)
+        reason = who__prove(pair);
+    if (reason == REASON_UNSET)
         reason = belong(pair);
     if (reason == REASON_UNSET)
         reason = check_session(pair);

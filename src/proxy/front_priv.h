@@ -15,6 +15,8 @@ bool front__who(struct pair *pair);
 bool front__body(struct pair *pair);
 /* Where exchange.identity.ticket is set it is not known yet. Returns: UNSET to go on, anything else is a refusal. */
 enum reason who__identify(struct pair *pair);
+/* Uses the proof up with which a token came. Returns: UNSET to go on. */
+enum reason who__prove(struct pair *pair);
 struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);

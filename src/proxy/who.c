@@ -4,6 +4,7 @@
 #include "proxy/upstream_priv.h"
 
 #include "base/log.h"
+#include "os/clock.h"
 
 static bool copy(struct exchange *exchange, struct span *text)
 {
@@ -41,6 +42,12 @@ static enum reason keep_names(struct exchange *exchange)
     return REASON_UNSET;
 }
 
+static void tell_fault(const struct pair *pair)
+{
+    if (pair->exchange.identity.fault != NULL)
+        log_debug("proxy", "%s: a token is not taken: %s", pair->client, pair->exchange.identity.fault);
+}
+
 enum reason who__identify(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -53,8 +60,7 @@ enum reason who__identify(struct pair *pair)
     if (exchange->identity.ticket != 0)
         return REASON_UNSET;
     call->asked.api_key = exchange->identity.key_id;
-    if (exchange->identity.fault != NULL)
-        log_debug("proxy", "%s: a token is not taken: %s", pair->client, exchange->identity.fault);
+    tell_fault(pair);
     if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
         reason = REASON_MEMORY;
     if (exchange->identity.consumed != NULL)
@@ -77,4 +83,12 @@ enum reason who__identify(struct pair *pair)
     call->asked.tenant = exchange->identity.tenant;
     call->asked.authentication = exchange->identity.authentication;
     return REASON_UNSET;
+}
+
+enum reason who__prove(struct pair *pair)
+{
+    enum reason reason = identity_use_proof(&pair->exchange.identity, pair->lane->proofs, clock_wall_us());
+
+    tell_fault(pair);
+    return reason == REASON_PERMITTED ? REASON_UNSET : reason;
 }

@@ -107,6 +107,7 @@ static void try_proof(struct span header, struct span claims)
     struct identity_proof_request request = {.method = SPAN_LIT("POST"), .url = SPAN_LIT(AUDIENCE), .token = SPAN_LIT("t"),
                                              .by_dpop = true, .now_us = NOW};
     struct buf text, whole;
+    uint64_t used;
 
     buf_init(&text, 1 << 20);
     buf_init(&whole, 1 << 20);
@@ -115,12 +116,13 @@ static void try_proof(struct span header, struct span claims)
     buf_addf(&whole, ",%.*s", SPAN_ARG(header));
     fake_sign(key, "EdDSA", SPAN_NONE, buf_peek(&whole), claims, &text);
     request.proof = buf_peek(&text);
-    if (identity_proof_check(&bound, &request, proofs) == IDENTITY_FAULT_NONE) {
+    if (identity_proof_check(&bound, &request, proofs, &used) == IDENTITY_FAULT_NONE) {
         cJSON *object = cJSON_ParseWithLength(claims.at, claims.len);
 
         BUG_ON(object == NULL || !says(object, "htm", SPAN_LIT("POST")));
         BUG_ON(!says(object, "ath", SPAN_LIT("47mKTaMaEn1L3m5DAz9muidMqw636xxw7EFAK_YnPdg")));
-        BUG_ON(identity_proof_check(&bound, &request, proofs) == IDENTITY_FAULT_NONE);
+        BUG_ON(identity_proof_use(proofs, used, (struct share){1, 2}, NOW) != IDENTITY_FAULT_NONE);
+        BUG_ON(identity_proof_check(&bound, &request, proofs, &used) == IDENTITY_FAULT_NONE);
         cJSON_Delete(object);
     }
     buf_fini(&text);
