@@ -59,6 +59,27 @@ void heads__list(const struct heads *heads, struct head **out)
             *out++ = head;
 }
 
+void heads__move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq)
+{
+    if (head->seq <= sound_seq) {
+        head->sound_seq = head->seq;
+        memcpy(head->sound_hash, head->hash, DIGEST_BYTES);
+    }
+    head->seq = seq;
+    memcpy(head->hash, hash, DIGEST_BYTES);
+}
+
+void heads__undo(struct heads *heads, uint64_t sound_seq)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct head *head = heads->buckets[i]; head != NULL; head = head->next) {
+            if (!head->known || head->seq <= sound_seq)
+                continue;
+            head->seq = head->sound_seq;
+            memcpy(head->hash, head->sound_hash, DIGEST_BYTES);
+        }
+}
+
 void heads__forget(struct heads *heads)
 {
     for (size_t i = 0; i < BUCKETS; i++)

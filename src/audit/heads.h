@@ -17,6 +17,8 @@ struct head {
     uint32_t permits;  /* open ones that point here */
     bool known;        /* false: seq and hash must be asked of the database */
     unsigned char hash[DIGEST_BYTES];
+    uint64_t sound_seq; /* where the last row is not known to be durable: the last that is */
+    unsigned char sound_hash[DIGEST_BYTES];
     uint32_t len;
     char tenant[];
 };
@@ -32,6 +34,9 @@ enum code heads__init(struct heads *heads) MUST_USE;
 void heads__fini(struct heads *heads);
 enum code heads__find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
 void heads__list(const struct heads *heads, struct head **out); /* all of them, in no order */
+/* Its last row. Takes: sound_seq: rows up to this one are durable. */
+void heads__move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq);
+void heads__undo(struct heads *heads, uint64_t sound_seq);  /* the rows behind this one are none */
 void heads__forget(struct heads *heads);                    /* all become unknown */
 void heads__trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
 

@@ -82,10 +82,8 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
     memcpy(ledger->tip.hash, hash, DIGEST_BYTES);
     if (ledger->keeps_leaves)
         note_leaf(ledger, hash, head);
-    if (head != NULL) {
-        head->seq = ledger->tip.seq;
-        memcpy(head->hash, hash, DIGEST_BYTES);
-    }
+    if (head != NULL)
+        heads__move(head, ledger->tip.seq, hash, ledger->committed.seq);
     return CODE_OK;
 }
 
@@ -223,7 +221,7 @@ enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcom
     return code;
 }
 
-enum code ledger__find_open(struct ledger *ledger)
+enum code ledger__find_open(struct ledger *ledger, uint64_t after)
 {
     struct db_stmt *stmt;
     /* Each start closes what was open before it, so nothing older than the last one can be. The salt of one from a file before
@@ -231,13 +229,14 @@ enum code ledger__find_open(struct ledger *ledger)
     enum code code = db_prepare(ledger->db,
                                 "SELECT p.decision, p.tenant, NULL FROM permit_start AS p WHERE NOT EXISTS (SELECT 1 FROM "
                                 "outcome AS o WHERE o.decision = p.decision) UNION ALL "
-                                "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > coalesce((SELECT max(seq) "
-                                "FROM event WHERE kind = 'start'), 0) AND d.expects_outcome = 1 AND NOT EXISTS (SELECT 1 "
-                                "FROM outcome AS o WHERE o.decision = d.seq) ORDER BY 1",
+                                "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > max(?1, coalesce("
+                                "(SELECT max(seq) FROM event WHERE kind = 'start'), 0)) AND d.expects_outcome = 1 "
+                                "AND NOT EXISTS (SELECT 1 FROM outcome AS o WHERE o.decision = d.seq) ORDER BY 1",
                                 &stmt);
 
     if (code != CODE_OK)
         return code;
+    db_bind_int(stmt, 1, (int64_t)after);
     while ((code = db_step(stmt)) == CODE_OK) {
         struct span tenant = db_text(stmt, 1), salt = db_blob(stmt, 2);
         unsigned char kept[ROW_SALT_BYTES] = {0};

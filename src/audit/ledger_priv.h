@@ -78,7 +78,7 @@ enum code ledger__event(struct ledger *ledger, const struct audit_event *event) 
 enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
     MUST_USE;
 
-/* Reads the permits without outcome since the last start into ledger->permits. */
-enum code ledger__find_open(struct ledger *ledger) MUST_USE;
+/* Reads the permits without outcome since the last start, and behind the row `after`, into ledger->permits. */
+enum code ledger__find_open(struct ledger *ledger, uint64_t after) MUST_USE;
 
 #endif

@@ -2,6 +2,7 @@
 #include "audit/ledger_priv.h"
 
 #include "audit/place_priv.h"
+#include "audit/reader.h"
 #include "audit/schema.h"
 #include "audit/walk.h"
 #include "base/bug.h"
@@ -243,18 +244,33 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
 }
 
-/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. */
+/* Whether the last row that this gate knows to be durable is in the file. */
+static bool is_known_to(const struct ledger *ledger)
+{
+    unsigned char hash[DIGEST_BYTES];
+
+    return ledger->committed.seq > ledger->begin_seq &&
+           reader__hash(ledger->db, (int64_t)ledger->committed.seq, hash) == CODE_OK &&
+           memcmp(hash, ledger->committed.hash, DIGEST_BYTES) == 0;
+}
+
+/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. A gate that opens it anew,
+ * while every call is denied, knows those of all rows but the last ones. */
 static enum code read_heads(struct ledger *ledger)
 {
+    uint64_t known = is_known_to(ledger) ? ledger->committed.seq : 0;
     struct db_stmt *stmt;
     enum code code;
 
-    heads__forget(&ledger->heads);
-    code = db_prepare(ledger->db,
-                      "SELECT tenant, seq, hash FROM decision WHERE tenant IS NOT NULL UNION ALL "
-                      "SELECT tenant, seq, hash FROM outcome WHERE tenant IS NOT NULL UNION ALL "
-                      "SELECT tenant, seq, hash FROM event WHERE tenant IS NOT NULL ORDER BY seq",
-                      &stmt);
+    if (known > 0)
+        heads__undo(&ledger->heads, known);
+    else
+        heads__forget(&ledger->heads);
+    code = db_select(ledger->db,
+                     "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                     "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                     "SELECT tenant, seq, hash FROM event WHERE seq > ?1 AND tenant IS NOT NULL ORDER BY seq",
+                     DB_VALUES(db_of_int((int64_t)known)), &stmt);
     if (code != CODE_OK)
         return code;
     while ((code = db_step(stmt)) == CODE_OK) {
@@ -264,8 +280,7 @@ static enum code read_heads(struct ledger *ledger)
         code = heads__find(&ledger->heads, db_text(stmt, 0), &head);
         if (code != CODE_OK || hash.len != DIGEST_BYTES)
             break;
-        head->seq = (uint64_t)db_int(stmt, 1);
-        memcpy(head->hash, hash.at, DIGEST_BYTES);
+        heads__move(head, (uint64_t)db_int(stmt, 1), (const unsigned char *)hash.at, known);
         head->known = true;
     }
     db_finalize(&stmt);
@@ -322,9 +337,10 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
         if (code != CODE_OK)
             (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     }
-    ledger->committed = ledger->tip;
     place__remember(ledger);
-    if (code != CODE_OK)
+    if (code == CODE_OK)
+        ledger->committed = ledger->tip;
+    else
         ledger__close(ledger);
     return code;
 }

@@ -211,7 +211,7 @@ static enum code close_denied(struct audit *audit)
     struct audit_result result = {.time_us = clock_wall_us(), .outcome = OUTCOME_NOT_SENT, .reason = REASON_AUDIT_DOWN,
                                   .upstream_us = -1};
     struct permits *permits = &audit->ledger.permits;
-    enum code code = ledger__find_open(&audit->ledger);
+    enum code code = ledger__find_open(&audit->ledger, audit->doubt_seq);
 
     for (size_t i = 0; i < permits->size && code == CODE_OK; i++)
         if (permits->slots[i].seq > audit->doubt_seq && !permits->slots[i].closing)

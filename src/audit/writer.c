@@ -261,7 +261,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
 
     buf_init(&text, AUDIT_JSON_BYTES);
     if (ledger->is_open_ended)
-        code = ledger__find_open(ledger);
+        code = ledger__find_open(ledger, 0);
     if (code == CODE_OK)
         code = ledger__begin(ledger);
     if (code == CODE_OK)

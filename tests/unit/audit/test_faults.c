@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1.25, 1.27, 3.9: what the disk does to the audit: full, broken, locked, read for hours. After each: no permit was told that is
- * not there, nothing is written twice, the chain is whole, and the writer comes back by itself. */
+/* 1.25, 1.27, 3.9, 10.29: what the disk does to the audit: full, broken, locked, read for hours. After each: no permit was told
+ * that is not there, nothing is written twice, the chain is whole, and the writer comes back by itself. */
 #include "audit/writer.h"
 
 #include "base/mem.h"
