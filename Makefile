@@ -16,6 +16,7 @@ FUZZ_SMOKE_SECONDS ?= 3
 FUZZ_TORTURE_SECONDS ?= 3600
 ORACLE_AGREEMENTS ?= 60000
 ORACLE_SEED ?= 1
+SPELLINGS ?= 4000
 DIFFERENTIAL_INPUTS ?= 20000
 DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
 
@@ -279,6 +280,7 @@ oracle: all $(ORACLE_BIN)
 	@tests/oracle/run $(B)/tests/oracle/judge --agreements $(ORACLE_AGREEMENTS) --seed $(ORACLE_SEED)
 	@tests/oracle/answers $(B)/tests/oracle/judge --agreements $(shell expr $(ORACLE_AGREEMENTS) / 5) --seed $(ORACLE_SEED)
 	@tests/oracle/properties $(B)/tests/oracle/judge --seed $(ORACLE_SEED)
+	@tests/oracle/spellings $(B)/tests/oracle/judge --spellings $(SPELLINGS) --seed $(ORACLE_SEED)
 
 differential: all $(ORACLE_BIN)
 	@tests/oracle/differential $(B)/tests/oracle/reader --inputs $(DIFFERENTIAL_INPUTS) --seed $(ORACLE_SEED)
@@ -452,6 +454,7 @@ help:
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
 #: make oracle       a second evaluator judges random policies and calls (ORACLE_AGREEMENTS=60000, ORACLE_SEED=1)
 #: make mutants      small changes to the sources that the tests of their room must see (MUTANTS=200 SEED=1 ROOM=gate AGAIN=1)
+#:                   paths and URIs that it lets through are opened by Python, Node and Go (SPELLINGS=4000)
 #: make differential what our readers accept, CPython, Node and Go read the same (DIFFERENTIAL_INPUTS=20000 each of JSON and HTTP)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so

@@ -2,6 +2,7 @@
 #include "past/learn_priv.h"
 
 #include "base/utf8.h"
+#include "policy/reading.h"
 #include "unicode/unicode.h"
 
 struct shape *learn__new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name)
@@ -86,22 +87,8 @@ static void shorten(struct span *prefix, struct span text)
 /* Absolute, already resolved, and nothing in it that `under` could be undecided on. */
 static bool is_plain_path(struct span text)
 {
-    struct span rest = text;
-
-    if (text.len < 2 || text.at[0] != '/' || text.len > LEARN_PREFIX_BYTES * 4)
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.at[i] < 0x20 || text.at[i] == 0x7f || text.at[i] == '%' || text.at[i] == '\\' ||
-            (unsigned char)text.at[i] == 0xc2) /* C1 controls begin so */
-            return false;
-    while (rest.len > 0) {
-        struct span step = span_cut(span_part(rest, 1, SIZE_MAX), '/', &rest);
-
-        if (step.len == 0 || span_is(step, ".") || span_is(step, ".."))
-            return false;
-        rest = rest.len > 0 ? span_of(rest.at - 1, rest.len + 1) : rest;
-    }
-    return text.at[text.len - 1] != '/';
+    return text.len >= 2 && text.len <= LEARN_PREFIX_BYTES * 4 && text.at[0] == '/' && text.at[text.len - 1] != '/' &&
+           (reading_of_steps(text) & ~(unsigned)READING_LOOSE) == 0;
 }
 
 /* The folder of a path without its last slash; the root is empty. */

@@ -54,17 +54,18 @@ static enum policy_known was_called(void *context, const struct question *questi
                                     enum policy_by by, int64_t within_us)
 {
     const struct policy_case *kase = context;
+    enum policy_known known = POLICY_NO;
 
-    for (uint32_t i = 0; i < kase->earlier_count; i++) {
+    for (uint32_t i = 0; i < kase->earlier_count && known != POLICY_YES; i++) {
         const struct case_earlier *earlier = &kase->earlier[i];
-
         const struct policy_met met = {.rules = &earlier->met, .count = earlier->met.id.at != NULL};
+        enum policy_known one = POLICY_NO;
 
-        if (earlier->ago_us <= within_us && is_same(&earlier->question, question, by) &&
-            policy__is_watched(policy__watch_of(watch), &earlier->question, &met) == POLICY_YES)
-            return POLICY_YES;
+        if (earlier->ago_us <= within_us && is_same(&earlier->question, question, by))
+            one = policy__is_watched(policy__watch_of(watch), &earlier->question, &met);
+        known = one != POLICY_NO ? one : known;
     }
-    return POLICY_NO;
+    return known;
 }
 
 static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,

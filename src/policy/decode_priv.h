@@ -18,6 +18,7 @@ enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf,
 /* decode_text.c. Takes: out: room for text.len bytes, and policy__html_growth() more. Returns: how many were written. */
 size_t policy__read_percent(struct span text, char *out); /* any bytes */
 size_t policy__say_percent(struct span text, char *out);  /* UTF-8 */
+int policy__escape_at(struct span text, size_t at);       /* the byte for which the escape there stands; -1: none is there */
 size_t policy__read_html(struct span text, char *out);
 size_t policy__html_growth(size_t len);
 

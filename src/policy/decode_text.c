@@ -9,8 +9,7 @@
 
 #include <stdlib.h>
 
-/* Returns: the byte that the escape at `at` stands for; -1: none stands there. */
-static int escaped(struct span text, size_t at)
+int policy__escape_at(struct span text, size_t at)
 {
     int high = at + 2 < text.len && text.at[at] == '%' ? num_hex_digit(text.at[at + 1]) : -1;
     int low = high >= 0 ? num_hex_digit(text.at[at + 2]) : -1;
@@ -23,7 +22,7 @@ size_t policy__read_percent(struct span text, char *out)
     size_t len = 0;
 
     for (size_t i = 0; i < text.len; i++) {
-        int byte = escaped(text, i);
+        int byte = policy__escape_at(text, i);
 
         if (byte >= 0)
             i += 2;
@@ -43,7 +42,7 @@ size_t policy__say_percent(struct span text, char *out)
         size_t read = 0, taken;
 
         for (int byte = 0; read < sizeof bytes && byte >= 0; read += byte >= 0) {
-            byte = escaped(text, i + 3 * read);
+            byte = policy__escape_at(text, i + 3 * read);
             bytes[read] = (unsigned char)byte;
         }
         taken = utf8_length(bytes, bytes + read);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/candidates_priv.h"
+#include "policy/reading.h"
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -188,8 +189,11 @@ enum code policy__index_each(const struct policy *policy, const struct question 
 {
     const struct index *index = policy->index;
     enum code code = add(context, index->general, index->general_count);
+    struct uri_readings readings;
+    bool any_resource = question->any_resource ||
+                        (policy->asks_resource && reading_of_uri(question->resource, &readings) != READING_ONE);
 
-    for (size_t i = 0; question->any_resource && i < index->bucket_count && code == CODE_OK; i++)
+    for (size_t i = 0; any_resource && i < index->bucket_count && code == CODE_OK; i++)
         if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
             code = add(context, index->buckets[i].rules, index->buckets[i].count);
     for (enum dimension d = DIM_TENANT; d <= DIM_HELD && code == CODE_OK; d++) {

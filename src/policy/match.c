@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/match.h"
+#include "policy/reading.h"
 #include "policy/walk.h"
 
 #include "base/glob.h"
@@ -59,6 +60,36 @@ enum truth policy_name_matches(const struct match_name *name, bool opening, stru
     case NAME_LABEL: break; /* it asks for more than a name */
     }
     return matches ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+/* A name that spells the URI out means it, and `*` means all of them; of the rest each reading is asked. */
+static enum truth uri_matches(const struct match_name *name, bool opening, struct span uri, enum reading_count count,
+                              struct span usual, struct regex_budget *budget)
+{
+    enum truth truth;
+
+    if (name->kind == NAME_LITERAL ? span_equals(name->text, uri) : name->kind == NAME_GLOB && span_is(name->text, "*"))
+        return TRUTH_TRUE;
+    if (count == READING_MANY)
+        return TRUTH_UNDECIDED;
+    truth = policy_name_matches(name, opening, uri, budget);
+    return count == READING_ONE || policy_name_matches(name, opening, usual, budget) == truth ? truth : TRUTH_UNDECIDED;
+}
+
+static enum truth resources_match(const struct names *names, bool opening, struct span uri, struct regex_budget *budget)
+{
+    enum truth truth = TRUTH_FALSE;
+    struct uri_readings readings;
+    enum reading_count count;
+    struct span usual;
+
+    if (uri.len <= READING_URI_MAX && !regex_budget_spend(budget, (uint64_t)uri.len / 16 * VISIT_WORK))
+        return TRUTH_UNDECIDED;
+    count = reading_of_uri(uri, &readings);
+    usual = span_of(readings.usual, readings.len);
+    for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++)
+        truth = truth_or(truth, uri_matches(&names->name[i], opening, uri, count, usual, budget));
+    return truth;
 }
 
 struct span *question_place(struct question *question, enum dimension dimension)
@@ -147,6 +178,8 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
     /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */
     if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;
+    if (dimension == DIM_RESOURCE)
+        return resources_match(names, opening, value, budget);
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
         truth = truth_or(truth, policy_name_matches(&names->name[i], opening, value, budget));
         /* An answer is judged by the name `response` and by the method that it answers. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* under: where a file path leads, read as a file server reads it: decoded once, then step by step. */
+/* under: where a file path leads, read as servers read it: as it is written, and decoded once; then step by step. */
 #include "policy/compile_priv.h"
 #include "policy/decode_priv.h"
+#include "policy/reading.h"
 #include "policy/variable.h"
 
 #include "unicode/unicode.h"
@@ -14,18 +15,14 @@ struct directory {
 /* Why a directory cannot stand in a policy, or NULL. What a value may have and what it means is for values only. */
 static const char *wrong_with(struct span directory)
 {
-    struct span rest = span_part(directory, 1, SIZE_MAX);
+    unsigned doubts = reading_of_steps(directory);
 
     if (directory.len == 0 || directory.at[0] != '/')
         return "is not absolute; begin it with /";
-    if (span_find(directory, '%') < directory.len || span_find(directory, '\\') < directory.len)
+    if ((doubts & READING_ESCAPE) != 0 || span_find(directory, '\\') < directory.len)
         return "holds `%` or a backslash, which no value keeps; write the plain name";
-    while (rest.len > 0) {
-        struct span step = span_cut(rest, '/', &rest);
-
-        if (step.len == 0 || span_is(step, ".") || span_is(step, ".."))
-            return "holds `//`, `.` or `..`; write where it leads";
-    }
+    if ((doubts & (READING_EMPTY | READING_DOT | READING_CLIMBS)) != 0)
+        return "holds `//`, `.` or `..`; write where it leads";
     return unicode_is_deceptive(directory) ? "holds invisible or control characters; write the plain name" : NULL;
 }
 
@@ -52,20 +49,10 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         op->varies |= directories[i].varies;
 }
 
-static bool is_debatable(struct span path)
+/* Of `//` in front POSIX lets each system say what it means, and URLs name a host by it. */
+static bool is_plain(struct span path, unsigned doubts)
 {
-    uint32_t point;
-
-    if (path.len == 0 || path.at[0] != '/')
-        return true;
-    while (path.len > 0) {
-        size_t taken = unicode_next(path, &point);
-
-        if (taken == 0 || point == '%' || point == '\\' || point < 0x20 || (point >= 0x7f && point < 0xa0))
-            return true;
-        path = span_part(path, taken, SIZE_MAX);
-    }
-    return false;
+    return span_starts_with(path, SPAN_LIT("/")) && !span_starts_with(path, SPAN_LIT("//")) && (doubts & READING_ODD) == 0;
 }
 
 /* Walks along the path and counts how many of the directory's steps stand at its front: nothing has to be built. */
@@ -100,38 +87,54 @@ static bool is_inside(struct span path, struct span directory)
     return wanted.len == 0;
 }
 
+/* Decoded once. Returns: false: there are more readings than these two. */
+static bool read_path(struct rule_walk *walk, struct span text, struct span *decoded)
+{
+    unsigned doubts = reading_of_steps(text);
+    char *at;
+
+    *decoded = text;
+    /* Which steps there are depends on who decodes, cuts and resolves in which order; so does what is left where some climb. */
+    if (!is_plain(text, doubts) || ((doubts & READING_LOOSE) != 0 && (doubts & READING_CLIMBS) != 0))
+        return false;
+    if ((doubts & READING_ESCAPE) == 0)
+        return true;
+    at = arena_alloc(walk->arena, text.len);
+    walk->no_memory |= at == NULL;
+    if (at == NULL)
+        return false;
+    *decoded = span_of(at, policy__read_percent(text, at));
+    doubts = reading_of_steps(*decoded);
+    return is_plain(*decoded, doubts) && (doubts & READING_ESCAPE) == 0;
+}
+
 static enum truth under(struct rule_walk *walk, const struct op *op, struct span text)
 {
     const struct directory *directories = op->terms;
     enum truth truth = TRUTH_FALSE;
-    struct span path = text;
+    struct span decoded, cut;
 
-    if (span_find(text, '%') < text.len) {
-        char *decoded = arena_alloc(walk->arena, text.len);
-
-        if (decoded == NULL) {
-            walk->no_memory = true;
-            return TRUTH_UNDECIDED;
-        }
-        path = span_of(decoded, policy__read_percent(text, decoded));
-    }
-    if (is_debatable(path))
+    if (!read_path(walk, text, &decoded))
         return TRUTH_UNDECIDED;
-    for (uint32_t i = 0; i < op->term_count; i++) {
+    for (cut = span_part(decoded, 0, 0); cut.len < decoded.len && strchr("?#;", cut.at[cut.len]) == NULL; cut.len++)
+        ;
+    for (uint32_t i = 0; i < op->term_count && truth != TRUTH_TRUE; i++) {
         struct span directory = directories[i].text;
 
         if (directories[i].varies && !policy__said(walk, directories[i].text, VARIABLE_STEP, &directory))
             truth = TRUTH_UNDECIDED;
-        else if (is_inside(path, directory))
-            return TRUTH_TRUE;
+        else if (is_inside(text, directory) && is_inside(decoded, directory))
+            truth = TRUTH_TRUE;
+        else if (is_inside(text, directory) || is_inside(decoded, directory) || is_inside(cut, directory))
+            truth = TRUTH_UNDECIDED; /* who cuts at `?` does not leave a permit's folder, as nothing climbs */
     }
     return truth;
 }
 
-/* A path is decoded, looked over, and read for each directory. */
+/* A path is looked over, decoded, looked over again, and read for each directory in three ways. */
 static uint64_t cost(const struct op *op, struct span text)
 {
-    return policy__text_cost(op, text) * (2 + op->term_count);
+    return policy__text_cost(op, text) * (3 + 3 * (uint64_t)op->term_count);
 }
 
 static void sample(const struct op *op, struct samples *samples)

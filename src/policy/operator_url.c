@@ -2,6 +2,7 @@
 /* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
  * which. */
 #include "policy/compile_priv.h"
+#include "policy/reading.h"
 #include "policy/variable.h"
 
 #include "base/glob.h"
@@ -20,70 +21,6 @@ struct url_terms {
     uint32_t scheme_count, host_count, port_count;
     bool any_port;
 };
-
-/* Schemes whose default port every client knows, and that all need a host (WHATWG URL, special schemes). */
-static const struct {
-    const char *scheme;
-    uint64_t port;
-} usual[] = {{"http", 80}, {"https", 443}, {"ws", 80}, {"wss", 443}, {"ftp", 21}};
-
-/* Returns: 0 for other schemes. */
-static uint64_t usual_port(struct span scheme)
-{
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (span_equals_nocase(scheme, span_text(usual[i].scheme)))
-            return usual[i].port;
-    return 0;
-}
-
-static bool is_letter(char c)
-{
-    return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* RFC 3986, scheme. */
-static bool is_scheme(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_letter(text.at[i]) && (i == 0 || !(is_digit(text.at[i]) || (text.at[i] && strchr("+-.", text.at[i])))))
-            return false;
-    return text.len > 0;
-}
-
-/* Labels of letters, digits, `-` and `_`; in a policy also `*` and `?`. */
-static bool is_name(struct span text, const char *more)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-
-        if (c == '.' ? i == 0 || i + 1 == text.len || text.at[i - 1] == '.'
-                     : !is_letter(c) && !is_digit(c) && (c == '\0' || strchr(more, c) == NULL))
-            return false;
-    }
-    return text.len > 0;
-}
-
-/* Whether some client takes the name for an IPv4 address: 2130706433, 127.1, 0x7f.1. */
-static bool ends_in_number(struct span name)
-{
-    size_t begin = name.len;
-    struct span last;
-
-    while (begin > 0 && name.at[begin - 1] != '.')
-        begin--;
-    last = span_part(name, begin, SIZE_MAX);
-    if (last.len >= 2 && last.at[0] == '0' && (last.at[1] | 32) == 'x')
-        return true;
-    for (size_t i = 0; i < last.len; i++)
-        if (!is_digit(last.at[i]))
-            return false;
-    return last.len > 0;
-}
 
 /* Takes: a host as it stands in a URL, IPv6 in brackets. Gives what it reaches, so that a forbidden IPv4 address is not to be
  * had in IPv6's clothes. */
@@ -112,7 +49,7 @@ static struct span copy_lower(struct compiler *c, struct span text)
 
 static void take_scheme(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    if (!is_scheme(text->text))
+    if (!reading_is_scheme(text->text))
         FAULT(c, text, "`%.*s` is no scheme; write it without `:` and `//`, as in [https]", SPAN_ARG(text->text));
     *(struct span *)part = copy_lower(c, text->text);
 }
@@ -126,9 +63,9 @@ static const char *wrong_with_host(struct span host, bool is_address)
     if (span_find(host, ':') < host.len || span_find(host, '/') < host.len || span_find(host, '@') < host.len)
         return "is more than a host; write the host alone, in brackets if it is an IPv6 address; schemes and ports have "
                "lists of their own";
-    if (!is_name(host, "-_*?"))
+    if (!reading_is_name(host, "-_*?"))
         return "is no host; write letters, digits, `-`, `_` and dots, `*` and `?` for parts, other letters as xn--...";
-    if (glob_is_literal(host) && ends_in_number(host))
+    if (glob_is_literal(host) && reading_ends_in_number(host))
         return "is no host that all clients read alike; write an IPv4 address as four plain numbers, ranges with `cidr`";
     return NULL;
 }
@@ -195,42 +132,11 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
 
 /* ---- the value's side ---- */
 
-struct url_parts {
-    struct span scheme;
-    bool has_authority;
-    bool has_userinfo;
-    struct span host;
-    struct span port; /* empty: none */
-};
-
 static bool is_visible(struct span text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.at[i] < 0x21 || text.at[i] > 0x7e || text.at[i] == '\\')
             return false;
-    return true;
-}
-
-static bool split(struct span text, struct url_parts *url)
-{
-    struct span rest;
-    size_t end = 0;
-
-    *url = (struct url_parts){.scheme = span_cut(text, ':', &rest)};
-    if (url->scheme.len == text.len || !is_scheme(url->scheme))
-        return false;
-    url->has_authority = span_starts_with(rest, SPAN_LIT("//"));
-    if (!url->has_authority)
-        return true;
-    rest = span_part(rest, 2, SIZE_MAX);
-    while (end < rest.len && rest.at[end] != '/' && rest.at[end] != '?' && rest.at[end] != '#')
-        end++;
-    rest = span_part(rest, 0, end);
-    url->has_userinfo = span_find(rest, '@') < rest.len;
-    end = rest.len > 0 && rest.at[0] == '[' ? span_find(rest, ']') : 0;
-    end += span_find(span_part(rest, end, SIZE_MAX), ':');
-    url->host = span_part(rest, 0, end);
-    url->port = span_part(rest, end + 1, SIZE_MAX);
     return true;
 }
 
@@ -279,14 +185,14 @@ static enum truth host_truth(struct rule_walk *walk, const struct url_terms *ter
     struct span host = span_of(lower, url->host.len);
 
     if (url->host.len == 0)
-        return terms->hosts != NULL || usual_port(url->scheme) != 0 ? TRUTH_UNDECIDED : TRUTH_TRUE;
+        return terms->hosts != NULL || reading_usual_port(url->scheme) != 0 ? TRUTH_UNDECIDED : TRUTH_TRUE;
     if (url->host.len > sizeof lower)
         return TRUTH_UNDECIDED;
     for (size_t i = 0; i < host.len; i++)
         lower[i] = url->host.at[i] >= 'A' && url->host.at[i] <= 'Z' ? (char)(url->host.at[i] | 32) : url->host.at[i];
     if (read_address(host, &address))
         return address_truth(walk, terms, &address, host);
-    if (!is_name(host, "-_") || ends_in_number(host))
+    if (!reading_is_name(host, "-_") || reading_ends_in_number(host))
         return TRUTH_UNDECIDED;
     for (uint32_t i = 0; i < terms->host_count && truth != TRUTH_TRUE; i++)
         truth = truth_or(truth, term_truth(walk, &terms->hosts[i], host));
@@ -295,7 +201,7 @@ static enum truth host_truth(struct rule_walk *walk, const struct url_terms *ter
 
 static enum truth port_truth(const struct url_terms *terms, const struct url_parts *url)
 {
-    uint64_t usual_one = usual_port(url->scheme), port = usual_one;
+    uint64_t usual_one = reading_usual_port(url->scheme), port = usual_one;
 
     if (usual_one != 0 && url->host.len == 0)
         return TRUTH_UNDECIDED;
@@ -317,7 +223,7 @@ static enum truth url(struct rule_walk *walk, const struct op *op, struct span t
 {
     struct url_parts url;
 
-    if (!is_visible(text) || !split(text, &url) || url.has_userinfo)
+    if (!is_visible(text) || !reading_split(text, &url) || url.has_userinfo)
         return TRUTH_UNDECIDED;
     return truth_and(scheme_truth(op->terms, &url),
                      truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));

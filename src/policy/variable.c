@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/variable.h"
 
+#include "policy/reading.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
 #include "unicode/unicode.h"
@@ -77,35 +78,10 @@ static bool is_label(struct span text)
     return true;
 }
 
-/* A step `.` or `..`, also encoded: authors ask of paths with `starts_with`, too, and servers walk them. */
-static bool has_dots(struct span value)
-{
-    size_t dots = 0;
-    bool is_dots = true;
-
-    for (size_t i = 0; i <= value.len; i++) {
-        struct span rest = span_part(value, i, SIZE_MAX);
-
-        if (i == value.len || value.at[i] == '/' || value.at[i] == '\\') {
-            if (is_dots && (dots == 1 || dots == 2))
-                return true;
-            dots = 0;
-            is_dots = true;
-        } else if (value.at[i] == '.') {
-            dots++;
-        } else if (span_starts_with(rest, SPAN_LIT("%2e")) || span_starts_with(rest, SPAN_LIT("%2E"))) {
-            dots++;
-            i += 2;
-        } else {
-            is_dots = false;
-        }
-    }
-    return false;
-}
-
 static bool may_stand(struct span value, enum variable_place place)
 {
-    if (value.len == 0 || has_dots(value) || unicode_is_deceptive(value))
+    /* Authors ask of paths with `starts_with`, too, and servers walk them. */
+    if (value.len == 0 || (reading_of_steps(value) & (READING_DOT | READING_CLIMBS)) != 0 || unicode_is_deceptive(value))
         return false;
     for (size_t i = 0; i < value.len; i++)
         if ((unsigned char)value.at[i] < ' ' || (place == VARIABLE_STEP && strchr("/\\%", value.at[i]) != NULL))

@@ -13,7 +13,17 @@ from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends,
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
-URIS = ["file:///a", "file:///srv/x", "FILE:///a", "db://x?y", "x", ""]
+URIS = ["file:///a", "file:///srv/x", "FILE:///a", "db://x?y", "x", "db://Ada@x/y", "DB://x/Y", "http://example.com/a", "http://example.com:80/a",
+        "http://example.com:81/a", "HTTP://example.com/a", "http://me@Example.com/a", "http://10.0.0.1/a", "http://10.1/a", "note:A", "Note:a",
+        "file://localhost/a", "file:////a", "file:///srv/../a", "file:///srv/%2E%2E/a", "file:///%61", "file:///a%20b", "file:///a?b", ""]
+# What others are made of.
+URI_BEGINS = ["file:///", "FILE:///", "file://localhost/", "file:/", "file://", "db://", "db://X", "db://u@", "dB:", "http://example.com",
+              "http://u@example.com:80", "https://EXAMPLE.com:443/", "http://[::1]/", "http://0x7f.1/", "ws://x:080/", "x:", "//x/", "", "ftp:",
+              "http://a..b/", "db://h:/", "db://h:22/", "db://u@v@h/", "note://caf%C3%A9", "file://h:1/", "db://[x", "http://x."]
+URI_STEPS = ["a", "srv", "x", "..", ".", "/", "/", "/", "//", "%2E", "%2e%2E", "%2F", "%20", "%C3%A4", "%c3%a4", "%41", "%25", "%5C", "\\", " ",
+             "?", "#", ";", "%3B", "%3F", "q=..", "\u00e4", "%", "%zz", "|", "[", "@", ":", "...", "+", "%2B", "%00", "A"]
+URI_GLOBS = ["file:*", "file:///*", "file:///a*", "*", "db://*", "db://x*", "http://example.com/*", "http://*", "*/a", "*x", "?*", "note:?",
+             "http*", "file:///srv/*"]
 PATHS = ["/v1/x", "/v1/y", "/v1", "/", "/v1/x/y", "/v1/*"]
 GROUPS = ["staff", "Staff", "admin", "acme", "a,b", "*", "/acme/read", "\u017ftaff", ""]
 SCOPES = ["read", "read:all", "READ", "tools/call", "*", "acme"]
@@ -39,6 +49,9 @@ PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srv
          "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
          "/srv/a/../../etc", "/srv/a\n", "/srv/..%2f..%2fetc", "/srv//..//srv/a", "/SRV/a", "/srv/a/%2E", "/%73rv/a", "/srvx/a", "/sr/v", "/srv/ab", "/srv/a/b", "/srv/./../srv/a",
          "/srv/a/%25", "/../../srv", "/srv/..", "/srv/\u00e4/..", "/srv/x/..//../etc"]
+# What others are made of.
+PATH_STEPS = ["srv", "srv/a", "a", "/", "/", "/", "/", "..", "..", ".", "%2e", "%2F", "%2f", "%73", "%20", "?", "#", ";", "%3f", "%5c", "%25",
+              "etc", "x", "%C3%A4"]
 DIRECTORIES = ["/srv", "/srv/", "/srv/a", "/", "/etc", "/\u00e4"]
 SCHEMES = ["http", "https", "HTTPS", "ws", "wss", "ftp", "file", "x-y+1", "mailto"]
 HOSTS = ["example.com", "Example.COM", "a.example.com", "evil-example.com", "example.com.", "10.0.0.1", "010.0.0.1", "0x0a.0.0.1",
@@ -163,6 +176,8 @@ class Generator:
         elif wanted == "decode":
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
+        elif wanted == "under" and self.maybe(0.6):
+            text = "/" * self.maybe(0.9) + "".join(self.random.choice(["srv", *PATH_STEPS]) for _ in range(self.random.randrange(1, 10)))
         else:
             text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID, "detect": DETECTED}[wanted])
         return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
@@ -410,9 +425,14 @@ class Generator:
                 names.append(name)
         return names
 
+    def uri(self):
+        if self.maybe(0.5):
+            return self.random.choice(URIS)
+        return self.random.choice(URI_BEGINS) + "".join(self.random.choice(URI_STEPS) for _ in range(self.random.randrange(1, 6)))
+
     def label(self):
         """What it stands for; where it is written it gets a name."""
-        pools = [("tools", TOOLS + ["re*"]), ("tools", TOOLS + ["re*"]), ("resources", URIS[:-1] + ["file:*"]), ("prompts", TOOLS)]
+        pools = [("tools", TOOLS + ["re*"]), ("tools", TOOLS + ["re*"]), ("resources", URIS[:-1] + URI_GLOBS), ("prompts", TOOLS)]
         entries = []
         for word, pool in self.random.choices(pools, k=self.random.randrange(1, 4)):
             one = {word: self.random.sample(pool, self.random.randrange(1, 3))}
@@ -470,7 +490,7 @@ class Generator:
             if self.maybe(share * (0.4 if self.past else 1)):
                 rule["match"][word] = self.names(pool)
         if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
-            word, pool = self.random.choice([("resources", URIS[:-1] + ["file:*", "*x"]), ("prompts", TOOLS)])
+            word, pool = self.random.choice([("resources", URIS[:-1] + URI_GLOBS), ("prompts", TOOLS)])
             rule["match"][word] = self.names(pool)
         if not self.without & {"limit", "met", "resources"} and self.maybe(0.1):
             rule["match"]["labels"] = [self.label() for _ in range(self.random.choice([1, 1, 2]))]
@@ -515,7 +535,7 @@ class Generator:
             call["root"].update({"a": amount(), "b": amount(), "list": [amount(), amount()]} if self.maybe(0.7) else
                                 {"a": [{"b": amount()}, {"b": amount()} if self.maybe(0.7) else {}]})
         if method.startswith("resources/") and self.maybe(0.9):
-            call.setdefault("root", {})["uri"] = self.random.choice(URIS) if self.maybe(0.9) else self.value(1)
+            call.setdefault("root", {})["uri"] = self.uri() if self.maybe(0.9) else self.value(1)
         if method == "prompts/get" and self.maybe(0.9):
             call["prompt"] = self.random.choice(TOOLS)
         if self.maybe(0.4):
@@ -542,7 +562,7 @@ class Generator:
             return self.random.choice(TOOLS)
         earlier = {"tool": self.random.choice(TOOLS)}
         if "resources" not in self.without and self.maybe(0.2):
-            earlier = self.random.choice([{"resource": self.random.choice(URIS[:-1])}, {"prompt": self.random.choice(TOOLS)}])
+            earlier = self.random.choice([{"resource": self.uri() or "x"}, {"prompt": self.random.choice(TOOLS)}])
         if self.met and self.maybe(0.5):
             earlier = {"met": self.random.choice(meetable(rules))} if self.maybe(0.7) else {**earlier, "met": self.random.choice(meetable(rules))}
         for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("session", ["s1", "s2", ""]),

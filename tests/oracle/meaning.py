@@ -98,8 +98,7 @@ def say(text, call, name):
             said += "{" + found[1] + "}"
             continue
         stands = call.get(found[2], "")
-        steps = re.split(r"[/\\]", re.sub("%2[eE]", ".", stands))
-        if stands == "" or {".", ".."} & set(steps) or values.hides(stands) or any(c < " " for c in stands):
+        if stands == "" or values.has_dots(stands) or values.hides(stands) or any(c < " " for c in stands):
             return None
         if (name == "under" and set(stands) & set("/\\%")) or (name == "url" and not re.fullmatch("[a-z0-9_-]+", stands, re.ASCII)):
             return None
@@ -460,9 +459,9 @@ def during_truth(fact, call):
 
 def was_before(fact, call, by, asked):
     """Whether `asked` holds of a call that was permitted within the time, in one of the companies."""
-    return truth(any(asked(earlier) and call.get("time", 0) - us_of(seconds_of(fact.get("within", "24h"))) <= earlier["time"]
-                     and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)
-                     for earlier in call["past"].permitted))
+    return any_of([FALSE] + [asked(earlier) for earlier in call["past"].permitted
+                             if call.get("time", 0) - us_of(seconds_of(fact.get("within", "24h"))) <= earlier["time"]
+                             and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)])
 
 
 def was_called(fact, earlier):
@@ -477,15 +476,15 @@ def session_truth(fact, call):
     if not by:
         return UNDECIDED
     if "label" not in fact:
-        return was_before(fact, call, by, lambda earlier: was_called(fact, earlier))
+        return was_before(fact, call, by, lambda earlier: truth(was_called(fact, earlier)))
     truths = [was_before(fact, call, by, lambda earlier, label=label: is_labelled(label, earlier)) for label in fact["label"]]
     return all_of(truths) if fact.get("every") else any_of(truths)
 
 
 def is_labelled(label, call):
     """9.4: a label is a list of tools, wherever they are, and of maps as `match` takes them, by names and globs."""
-    return any(all_of(list(match_truths({"effect": "forbid", "match": one if isinstance(one, dict) else {"tools": [one]}}, call).values())) == TRUE
-               for one in label)
+    return any_of([all_of(list(match_truths({"effect": "forbid", "match": one if isinstance(one, dict) else {"tools": [one]}}, call).values()))
+                   for one in label])
 
 
 def fact_truth(condition, call, nots):
@@ -515,6 +514,16 @@ def name_truth(name, value, opening, is_method):
     if is_method and name == "protocol":  # 10
         return truth(value in PROTOCOL or value.startswith("notifications/"))
     return truth(glob(name, value))  # a literal is a glob without anything special
+
+
+def resource_truth(name, uri, opening):
+    """What spells a URI out means it, and `*` all of them. Else each of its readings is asked; where they differ, or are too many, it
+    is undecided."""
+    readings = values.uri_readings(uri)
+    if name == "*" or (isinstance(name, str) and not re.search(r"[*?\\]", name) and name == uri):
+        return TRUE
+    truths = {name_truth(name, one, opening, False) for one in readings or []}
+    return truths.pop() if len(truths) == 1 else UNDECIDED
 
 
 def methods_of(rule):
@@ -550,7 +559,8 @@ MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", 
 def match_truths(rule, call):
     opening = rule["effect"] == "permit"
     match = {**rule.get("match", {}), "methods": methods_of(rule)}
-    return {word: any_of([truth(is_labelled(label, call)) for label in match[word]]) if word == "labels" else
+    return {word: any_of([is_labelled(label, call) for label in match[word]]) if word == "labels" else
+            any_of([resource_truth(n, v, opening) for n in match[word] for v in values_of(word, call)]) if word == "resources" else
             any_of([name_truth(n, v, opening, word == "methods") for n in match[word] for v in values_of(word, call)])
             for word in MATCHED if match.get(word) is not None}
 

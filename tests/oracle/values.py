@@ -214,12 +214,75 @@ def steps_of(path):
     return steps
 
 
+def has_dots(text):
+    """A step `.` or `..`, as it is written or escaped; `?`, `#` and `;` end one, too."""
+    return bool({".", ".."} & set(re.split(r"[/\\?#;]", percent(text))))
+
+
+def debatable(path):
+    return (any("\udc80" <= c <= "\udcff" or c == "\\" or unicodedata.category(c) == "Cc" for c in path)
+            or not path.startswith("/") or path.startswith("//"))
+
+
 def under(directories, text):
-    text = escaped_bytes(text).decode("utf-8", "surrogateescape")  # once
-    if any("\udc80" <= c <= "\udcff" for c in text) or not text.startswith("/") or "%" in text or "\\" in text or any(unicodedata.category(c) == "Cc" for c in text):
+    decoded = escaped_bytes(text).decode("utf-8", "surrogateescape")  # once
+    if debatable(text) or debatable(decoded) or "%" in decoded:
         return UNDECIDED
-    steps = steps_of(text)
-    return truth(any(steps[:len(steps_of(one))] == steps_of(one) for one in directories))
+    if ".." in re.split("[/?#;]", decoded) and ({"?", "#", ";"} & set(decoded) or re.search("%2[eEfF]", text)):
+        return UNDECIDED
+    if re.search(r"//(.*/)?\.\.(/|$)", decoded, re.DOTALL):
+        return UNDECIDED
+    if any(is_inside(text, one) and is_inside(decoded, one) for one in directories):
+        return TRUE
+    return UNDECIDED if any(is_inside(path, one) for one in directories for path in (text, decoded, re.split("[?#;]", decoded)[0])) else FALSE
+
+
+def is_inside(path, directory):
+    return steps_of(path)[:len(steps_of(directory))] == steps_of(directory)
+
+
+# ---- URIs of resources ----
+
+
+def uri_readings(uri):
+    """The readings of a URI; None: there are more than two."""
+    if len(uri.encode()) > 8192 or re.search(r'[^!-~]|["<>\\^`{|}#]', uri):
+        return None
+    for escape in re.finditer("%(.{0,2})", uri):
+        if not re.fullmatch("[0-9A-F]{2}", escape[1]) or re.fullmatch(r"[\0-\x1f\x7f/\\%A-Za-z0-9._~-]", chr(int(escape[1], 16))):
+            return None
+    scheme, rest = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(.*)", uri).groups()
+    authority, known = None, PORTS.get((scheme or "").lower())
+    if scheme and rest.startswith("//"):
+        authority, rest = re.fullmatch(r"//([^/?]*)(.*)", rest).groups()
+    path, mark, query = rest.partition("?")
+    is_file = (scheme or "").lower() == "file"
+    if has_dots(path) or "//" in path or (mark and (query == "" or is_file)):
+        return None
+    if not scheme:
+        return [uri]
+    if authority is None:
+        return None if known or is_file else [uri, scheme.lower() + ":" + rest]
+    return authority_readings(scheme, authority, rest, known, is_file) and [uri, authority_readings(scheme, authority, rest, known, is_file)]
+
+
+def authority_readings(scheme, authority, rest, known, is_file):
+    """The URI in the usual form; None where it is unusual in more than one thing, or who knows how."""
+    user, at, server = authority.partition("@") if "@" in authority else ("", "", authority)
+    host, colon, port = server.partition(":")
+    if "[" in server or "@" in server or (colon and (is_file or not re.fullmatch("[1-9][0-9]{0,4}", port) or int(port) > 65535)):
+        return None
+    if known:
+        if not rest or not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", host):
+            return None
+        if re.fullmatch(r"[0-9]+|0[xX].*", host.split(".")[-1]) and not (address(host) and address(host).version == 4):
+            return None
+    capitals = re.sub("%..", "", scheme + host)
+    unusual = [capitals != capitals.lower(), bool(at), colon != "" and int(port) == known, is_file and host != ""]
+    if sum(unusual) > 1:
+        return None
+    small = "".join(one if one.startswith("%") else one.lower() for one in re.split("(%..)", host))
+    return scheme.lower() + "://" + ("" if unusual[3] else small) + ("" if unusual[2] else colon + port) + rest
 
 
 # ---- url, cidr, format ----

@@ -82,7 +82,7 @@ static void test_never(void **state)
         PERMIT("match: {tools: [a], methods: [ping, tools/call]}"),
         PERMIT("match: {tools: [a], methods: [{regex: 'tools/.*'}]}"),
         WHEN("{arg: a, min: 5, max: 5.0}"),
-        WHEN("{arg: a, equals: '/b%2f', under: /b}"),
+        WHEN("{arg: a, equals: '/b/%2f', under: /b}"),
         FORBID("match: {tools: [t]}, when: [{arg: a, equals: b, in: [c], decode: [percent], absent: ignored}]"),
         WHEN("{arg: a, keys: true, is: string}, {arg: a, is: object}"),
         FORBID("match: {tools: [t]}, when: [{arg: $, keys: true, equals: b}]"),

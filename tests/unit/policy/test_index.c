@@ -435,10 +435,10 @@ static void test_long_names_under_globs(void **state)
         const char *before, *after;
         bool is_costly;
     } cases[] = {
-        {"effect: permit, match: {resources: ['*aaaaaaaab", "']}", true},
-        {"effect: permit, match: {resources: ['aaaa*aaaab", "']}", true},
-        {"effect: permit, match: {resources: ['aaaaaab", "*aaaa']}", false},
-        {"effect: permit, match: {resources: ['file:///", "/*']}", false},
+        {"effect: permit, match: {prompts: ['*aaaaaaaab", "']}", true},
+        {"effect: permit, match: {prompts: ['aaaa*aaaab", "']}", true},
+        {"effect: permit, match: {prompts: ['aaaaaab", "*aaaa']}", false},
+        {"effect: permit, match: {resources: ['*aaaaaaaab", "']}", false}, /* so long a URI is none that is looked at */
     };
     char *name = malloc((1 << 20) + 1);
 
@@ -449,12 +449,13 @@ static void test_long_names_under_globs(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = many_rules(1000, cases[i].before, cases[i].after);
         struct question question = plain_question();
+        bool is_uri = strstr(cases[i].before, "resources") != NULL;
         struct court court;
 
         court_open(&court, text);
-        question.method = SPAN_LIT("resources/read");
+        question.method = is_uri ? SPAN_LIT("resources/read") : SPAN_LIT("prompts/get");
         question.tool = SPAN_NONE;
-        question.resource = span_text(name);
+        *(is_uri ? &question.resource : &question.prompt) = span_text(name);
         assert_int_equal(judge(&court, question, NULL)->reason, cases[i].is_costly ? REASON_TOO_COSTLY : REASON_NO_RULE);
         assert_false(policy_could_permit(court.policy, &question, court.scratch));
         court_close(&court);

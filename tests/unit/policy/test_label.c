@@ -58,7 +58,27 @@ static const char text[] =
     "expect: {verdict: deny, rule: shut}}\n"
     "  - {name: v, call: {method: resources/read, upstream: vault, params: {uri: 'file:///etc/a'}}, expect: {verdict: permit}}\n"
     "  - {name: w, call: {method: prompts/get, upstream: vault, prompt: 'file:///private/a'}, expect: {verdict: permit}}\n"
-    "  - {name: x, call: {tool: crm_x, upstream: vault}, expect: {verdict: deny, rule: shut}}\n";
+    "  - {name: x, call: {tool: crm_x, upstream: vault}, expect: {verdict: deny, rule: shut}}\n"
+    /* 10.2: a URI that some server takes for one of the label's has it for who closes, also later. */
+    "  - {name: y, call: {method: resources/read, upstream: vault, params: "
+    "{uri: 'file:///x/../private/a'}}, expect: {verdict: deny, rule: shut}}\n"
+    "  - {name: z, call: {method: resources/read, upstream: vault, params: "
+    "{uri: 'FILE:///private/a'}}, expect: {verdict: deny, rule: shut}}\n"
+    "  - {name: y1, call: {method: resources/read, upstream: vault, params: "
+    "{uri: 'file:////private/a'}}, "
+    "expect: {verdict: deny, rule: shut}}\n"
+    "  - {name: y2, call: {method: resources/read, upstream: vault, params: "
+    "{uri: 'file://localhost/private/a'}}, "
+    "expect: {verdict: deny, rule: shut}}\n"
+    "  - {name: y3, call: {method: resources/read, upstream: vault, params: "
+    "{uri: 'FILE:///etc/a'}}, "
+    "expect: {verdict: permit}}\n"
+    "  - {name: y4, call: {tool: send, after: [{resource: 'FILE:///private/a', upstream: vault}, "
+    "web_fetch]}, expect: {verdict: deny, rule: both}}\n"
+    "  - {name: y5, call: {tool: send, after: [{resource: 'file:///%70rivate/a', upstream: vault}, "
+    "web_fetch]}, expect: {verdict: deny, rule: both}}\n"
+    "  - {name: y6, call: {tool: pay, after: [{resource: 'file:///a//b', upstream: vault}]}, "
+    "expect: {verdict: hold, rule: any}}\n";
 
 static void told(void *context, const struct policy_test_result *result)
 {
@@ -77,7 +97,7 @@ static void test_meaning(void **state)
     court_open(&court, text);
     assert_int_equal(policy_test(court.policy, court.scratch, told, &count, &passed, &failed), CODE_OK);
     assert_int_equal(failed, 0);
-    assert_int_equal(passed, 24);
+    assert_int_equal(passed, 32);
     court_close(&court);
 }
 

@@ -20,7 +20,10 @@ static const struct row rows[] = {
     {"ada", HOME, "\"/h/bob/x\"", 'F', 'F'},
     {"ada", HOME, "\"/h/ada/../bob/x\"", 'F', 'F'},
     {"ada", HOME, "\"/h/{principal}/x\"", 'F', 'F'},
-    {"Ada Lovelace", HOME, "\"/h/Ada%20Lovelace/x\"", 'T', 'T'},
+    {"Ada Lovelace", HOME, "\"/h/Ada Lovelace/%20x\"", 'T', 'T'},
+    {"Ada Lovelace", HOME, "\"/h/Ada%20Lovelace/x\"", 'U', 'U'}, /* who does not decode finds another folder */
+    {"x%2f..", "starts_with: '/h/{principal}/'", "\"/h/x%2f../bob\"", 'U', 'U'},
+    {"..;x", "starts_with: '/h/{principal}/'", "\"/h/..;x/bob\"", 'U', 'U'},
     {"\xc3\xa4", HOME, "\"/h/\\u00e4/x\"", 'T', 'T'},
     /* who is called so gets no folder of others, nor none of their own, but what is theirs without a name they keep */
     {"..", HOME, "\"/h/../etc\"", 'U', 'U'},
