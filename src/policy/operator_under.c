@@ -55,86 +55,80 @@ static bool is_plain(struct span path, unsigned doubts)
     return span_starts_with(path, SPAN_LIT("/")) && !span_starts_with(path, SPAN_LIT("//")) && (doubts & READING_ODD) == 0;
 }
 
-/* Walks along the path and counts how many of the directory's steps stand at its front: nothing has to be built. */
-static bool is_inside(struct span path, struct span directory)
+/* Step by step from the root, above which is the root. Takes: out: room for path.len bytes. */
+static struct span resolved(struct span path, char *out)
 {
-    struct span wanted = span_part(directory, 1, SIZE_MAX); /* what has not been met yet */
-    size_t depth = 0, met = 0;
+    size_t len = 0;
 
     while (path.len > 0) {
-        struct span step = span_cut(path, '/', &path), rest, next = span_cut(wanted, '/', &rest);
+        struct span step = span_cut(path, '/', &path);
 
-        if (step.len == 0 || span_is(step, "."))
-            continue;
-        if (!span_is(step, "..")) {
-            if (depth == met && next.len > 0 && span_equals(step, next)) {
-                wanted = rest;
-                met++;
-            }
-            depth++;
-        } else if (depth > 0) {
-            depth--;
-            if (met > depth) { /* the last step that was met is left again */
-                size_t begin = wanted.len > 0 ? (size_t)(wanted.at - directory.at) - 1 : directory.len;
-
-                while (directory.at[begin - 1] != '/')
-                    begin--;
-                wanted = span_part(directory, begin, SIZE_MAX);
-                met--;
-            }
+        if (span_is(step, "..")) {
+            while (len > 0 && out[--len] != '/')
+                ;
+        } else if (step.len > 0 && !span_is(step, ".")) {
+            out[len++] = '/';
+            memcpy(out + len, step.at, step.len);
+            len += step.len;
         }
     }
-    return wanted.len == 0;
+    return span_of(out, len);
 }
 
-/* Decoded once. Returns: false: there are more readings than these two. */
-static bool read_path(struct rule_walk *walk, struct span text, struct span *decoded)
+static bool is_inside(struct span path, struct span directory)
+{
+    return span_starts_with(path, directory) && (path.len == directory.len || path.at[directory.len] == '/');
+}
+
+/* Gives: where it leads as it is written, decoded once, and decoded and cut where a URL's path may end.
+ * Returns: false: there are more readings. */
+static bool read_path(struct rule_walk *walk, struct span text, struct span leads[3])
 {
     unsigned doubts = reading_of_steps(text);
-    char *at;
+    char *at = arena_alloc(walk->arena, 4 * text.len + 1);
+    struct span decoded = at != NULL ? span_of(at, policy__read_percent(text, at)) : text;
+    size_t cut = 0;
 
-    *decoded = text;
-    /* Which steps there are depends on who decodes, cuts and resolves in which order; so does what is left where some climb. */
-    if (!is_plain(text, doubts) || ((doubts & READING_LOOSE) != 0 && (doubts & READING_CLIMBS) != 0))
-        return false;
-    if ((doubts & READING_ESCAPE) == 0)
-        return true;
-    at = arena_alloc(walk->arena, text.len);
     walk->no_memory |= at == NULL;
-    if (at == NULL)
+    /* Which steps there are depends on who decodes, cuts and resolves in which order; so does what is left where some climb. */
+    if (at == NULL || !is_plain(text, doubts) || ((doubts & READING_LOOSE) != 0 && (doubts & READING_CLIMBS) != 0))
         return false;
-    *decoded = span_of(at, policy__read_percent(text, at));
-    doubts = reading_of_steps(*decoded);
-    return is_plain(*decoded, doubts) && (doubts & READING_ESCAPE) == 0;
+    doubts = reading_of_steps(decoded);
+    if (!is_plain(decoded, doubts) || (doubts & READING_ESCAPE) != 0)
+        return false;
+    while (cut < decoded.len && strchr("?#;", decoded.at[cut]) == NULL)
+        cut++;
+    leads[0] = resolved(text, at + text.len);
+    leads[1] = resolved(decoded, at + 2 * text.len);
+    leads[2] = resolved(span_part(decoded, 0, cut), at + 3 * text.len);
+    return true;
 }
 
 static enum truth under(struct rule_walk *walk, const struct op *op, struct span text)
 {
     const struct directory *directories = op->terms;
     enum truth truth = TRUTH_FALSE;
-    struct span decoded, cut;
+    struct span leads[3];
 
-    if (!read_path(walk, text, &decoded))
+    if (!read_path(walk, text, leads))
         return TRUTH_UNDECIDED;
-    for (cut = span_part(decoded, 0, 0); cut.len < decoded.len && strchr("?#;", cut.at[cut.len]) == NULL; cut.len++)
-        ;
     for (uint32_t i = 0; i < op->term_count && truth != TRUTH_TRUE; i++) {
         struct span directory = directories[i].text;
 
         if (directories[i].varies && !policy__said(walk, directories[i].text, VARIABLE_STEP, &directory))
             truth = TRUTH_UNDECIDED;
-        else if (is_inside(text, directory) && is_inside(decoded, directory))
-            truth = TRUTH_TRUE;
-        else if (is_inside(text, directory) || is_inside(decoded, directory) || is_inside(cut, directory))
-            truth = TRUTH_UNDECIDED; /* who cuts at `?` does not leave a permit's folder, as nothing climbs */
+        else if (is_inside(leads[0], directory) && is_inside(leads[1], directory))
+            truth = TRUTH_TRUE; /* cut, too, it does not leave the folder, as nothing climbs */
+        else if (is_inside(leads[0], directory) || is_inside(leads[1], directory) || is_inside(leads[2], directory))
+            truth = TRUTH_UNDECIDED;
     }
     return truth;
 }
 
-/* A path is looked over, decoded, looked over again, and read for each directory in three ways. */
+/* A path is looked over, decoded, looked over again, and resolved in three ways. */
 static uint64_t cost(const struct op *op, struct span text)
 {
-    return policy__text_cost(op, text) * (3 + 3 * (uint64_t)op->term_count);
+    return policy__text_cost(op, text) * (6 + (uint64_t)op->term_count);
 }
 
 static void sample(const struct op *op, struct samples *samples)

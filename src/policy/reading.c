@@ -175,8 +175,8 @@ static bool add_small(struct uri_readings *readings, struct span text)
     return has_capitals;
 }
 
-/* Whether the host and the port are spelled in the one way. Of `http` and its like everybody knows which are the same; of others
- * only what RFC 3986 says of all. Takes: len: of both together. */
+/* Whether the host and the port are spelled in the one way. Of `http` and its like everybody knows which are the same; of
+ * others only what RFC 3986 says of all. Takes: len: of both together. */
 static bool is_plain_server(const struct url_parts *url, size_t len)
 {
     uint64_t usual = reading_usual_port(url->scheme), port;
@@ -195,7 +195,8 @@ static bool is_plain_server(const struct url_parts *url, size_t len)
 static enum reading_count count_readings(const struct url_parts *url, bool is_file, struct uri_readings *readings)
 {
     uint64_t known = reading_usual_port(url->scheme), port = 0;
-    bool has_known_port = num_u64(url->port, &port) == CODE_OK && port == known, drops_host = is_file && url->host.len > 0;
+    bool has_known_port = num_u64(url->port, &port) == CODE_OK && port == known;
+    bool drops_host = is_file && url->host.len > 0;
     int unusual = url->has_userinfo + has_known_port + drops_host;
     bool is_small;
 

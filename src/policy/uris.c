@@ -3,6 +3,10 @@
  * any text may be between. So more URIs are assumed than the template has, which hides nothing that could be permitted. */
 #include "policy/match.h"
 
+#include "base/glob.h"
+
+#include <stdio.h>
+
 struct uri_ends {
     struct span begin, end;
 };
@@ -25,84 +29,28 @@ static struct uri_ends ends_of(struct span text)
     return (struct uri_ends){span_part(text, 0, begin), span_part(text, begin < text.len ? end : text.len, SIZE_MAX)};
 }
 
-/* Where the text of a glob begins that stands behind its last `*`; 0: it has none. *first: where the first stands. */
-static size_t after_last_star(struct span glob, size_t *first)
-{
-    size_t after = 0;
+#define PATTERN_MAX 128 /* of longer ones base/glob.h says that they meet */
 
-    *first = SIZE_MAX;
-    for (size_t i = 0; i < glob.len; i++) {
-        if (glob.at[i] == '\\' && i + 1 < glob.len) {
-            i++;
-        } else if (glob.at[i] == '*') {
-            *first = *first == SIZE_MAX ? i : *first;
-            after = i + 1;
-        }
-    }
-    return after;
+static bool glob_meets_uris(struct span glob, const struct uri_ends *ends)
+{
+    char pattern[PATTERN_MAX];
+    int len = snprintf(pattern, sizeof pattern, "%.*s*%.*s", SPAN_ARG(ends->begin), SPAN_ARG(ends->end));
+
+    return len >= PATTERN_MAX || glob_meets(glob, span_of(pattern, (size_t)len));
 }
 
-/* One character of a glob without `*`; each stands for one byte of ASCII text. Returns: what is behind it. */
-static struct span next(struct span glob, bool *any, char *byte)
+/* Whether what stands before the glob's `*` stands at the beginning of every URI, and what stands behind it at the end. */
+static bool glob_covers(struct span glob, const struct uri_ends *ends)
 {
-    size_t at = glob.at[0] == '\\' && glob.len > 1;
+    size_t first = 0, last;
 
-    *any = glob.at[0] == '?';
-    *byte = glob.at[at];
-    return span_part(glob, at + 1, SIZE_MAX);
-}
-
-static size_t length_of(struct span glob)
-{
-    size_t count = 0;
-    bool any;
-    char byte;
-
-    for (; glob.len > 0; count++)
-        glob = next(glob, &any, &byte);
-    return count;
-}
-
-/* Whether they agree as far as both go. */
-static bool begin_alike(struct span glob, struct span text)
-{
-    bool any;
-    char byte;
-
-    for (size_t i = 0; i < text.len && glob.len > 0; i++) {
-        glob = next(glob, &any, &byte);
-        if (!any && byte != text.at[i])
-            return false;
-    }
-    return true;
-}
-
-/* The same from their ends on. */
-static bool end_alike(struct span glob, struct span text)
-{
-    size_t length = length_of(glob);
-    bool any;
-    char byte;
-
-    for (; length > text.len; length--)
-        glob = next(glob, &any, &byte);
-    return begin_alike(glob, span_part(text, text.len - length, SIZE_MAX));
-}
-
-static bool glob_meets(struct span glob, const struct uri_ends *ends, bool covers)
-{
-    size_t first, last = after_last_star(glob, &first);
-    struct span head = span_part(glob, 0, first), tail = span_part(glob, last, SIZE_MAX);
-
-    /* What the glob wants between two `*` need not be in every URI of the template. */
-    for (size_t i = first; covers && i < last; i++)
-        if (glob.at[i] != '*')
-            return false;
-    if (covers && (last == 0 || length_of(head) > ends->begin.len || length_of(tail) > ends->end.len))
-        return false;
-    if (last == 0 && length_of(glob) < ends->begin.len)
-        return false;
-    return begin_alike(head, ends->begin) && end_alike(tail, ends->end);
+    while (first < glob.len && glob.at[first] != '*')
+        first += glob.at[first] == '\\' ? 2 : 1;
+    for (last = first; last + 1 < glob.len && glob.at[last + 1] == '*';)
+        last++;
+    return first < glob.len && glob_matches(span_part(glob, 0, first + 1), ends->begin) &&
+           span_find(span_part(glob, last + 1, SIZE_MAX), '*') == glob.len - last - 1 &&
+           glob_matches(span_part(glob, last, SIZE_MAX), ends->end);
 }
 
 static bool is_among(const struct names *names, struct span uri_template, bool covers)
@@ -110,7 +58,7 @@ static bool is_among(const struct names *names, struct span uri_template, bool c
     struct uri_ends ends = ends_of(uri_template);
 
     for (uint32_t i = 0; i < names->count; i++)
-        if (names->name[i].kind == NAME_REGEX ? !covers : glob_meets(names->name[i].text, &ends, covers))
+        if (names->name[i].kind == NAME_REGEX ? !covers : (covers ? glob_covers : glob_meets_uris)(names->name[i].text, &ends))
             return true;
     return !names->given;
 }
