@@ -125,13 +125,37 @@ static void take_line(struct pipe_agent *agent, struct span text)
     list_append(&agent->queue, &post->queued);
 }
 
+static void complain_of_length(const struct pipe_agent *agent)
+{
+    agent__complain("what came on stdin has more than %llu bytes, and is refused; `limits: {body:}` of the route allows more",
+                    (unsigned long long)agent->conf.line_bytes);
+}
+
 static void refuse_long(struct pipe_agent *agent)
 {
-    char error[96];
+    struct post *post = post__too_long(&agent->skim, agent->skimmed);
 
-    (void)snprintf(error, sizeof error, "{\"code\":-32600,\"message\":\"A line has more than %llu bytes.\"}",
-                   (unsigned long long)agent->conf.line_bytes);
-    agent__say_error(agent, SPAN_NONE, span_text(error));
+    complain_of_length(agent);
+    if (post != NULL)
+        list_append(&agent->queue, &post->queued);
+}
+
+/* Returns: whether the line is over. */
+static bool skim_line(struct pipe_agent *agent)
+{
+    struct span all = buf_peek(&agent->in.in), rest = all;
+    enum skim_step step;
+
+    do {
+        step = skim_feed(&agent->skim, &rest);
+    } while (step == SKIM_MESSAGE);
+    agent->skimmed += all.len - rest.len;
+    buf_drop(&agent->in.in, all.len - rest.len);
+    if (step != SKIM_END && !agent->in.is_eof)
+        return false;
+    refuse_long(agent);
+    agent->skims = false;
+    return true;
 }
 
 /* Of what has no end yet nothing is read twice. */
@@ -143,20 +167,21 @@ static bool take_one(struct pipe_agent *agent)
     bool is_whole = at < rest.len || (agent->in.is_eof && text.len > 0);
     size_t len = agent->scanned + at;
 
+    if (agent->skims)
+        return skim_line(agent);
     if (!is_whole && len <= agent->conf.line_bytes) {
         agent->scanned = text.len;
         return false;
     }
-    if (agent->skips)
-        agent->skips = at == rest.len && !agent->in.is_eof;
-    else if (len <= agent->conf.line_bytes)
-        take_line(agent, span_part(text, 0, len));
-    else {
-        refuse_long(agent);
-        agent->skips = !is_whole;
-    }
-    buf_drop(in, len + (at < rest.len));
     agent->scanned = 0;
+    if (len <= agent->conf.line_bytes) {
+        take_line(agent, span_part(text, 0, len));
+        buf_drop(in, len + (at < rest.len));
+        return true;
+    }
+    agent->skims = true;
+    agent->skim = (struct skim){0};
+    agent->skimmed = 0;
     return true;
 }
 
@@ -201,12 +226,16 @@ static void take_object(struct pipe_agent *agent)
     if (agent->is_begun || (!is_whole && !agent->in.is_eof && text.len <= agent->conf.line_bytes))
         return;
     agent->is_begun = agent->in.is_eof = true;
-    if (text.len > agent->conf.line_bytes || span_is_empty(span_trim(text)) || (post = post__new(HTTP_METHOD_POST)) == NULL) {
-        agent__complain("one JSON object of at most %llu bytes is read on stdin", (unsigned long long)agent->conf.line_bytes);
+    if (span_is_empty(span_trim(text)) || (post = post__new(HTTP_METHOD_POST)) == NULL) {
+        agent__complain("one JSON object is read on stdin");
         return;
     }
     post->kind = LINE_REQUEST;
-    if (buf_add_span(&post->text, is_whole ? span_part(text, 0, end) : text) != CODE_OK)
+    if (text.len > agent->conf.line_bytes) {
+        complain_of_length(agent);
+        post->withheld = text.len;
+        list_append(&agent->queue, &post->queued);
+    } else if (buf_add_span(&post->text, is_whole ? span_part(text, 0, end) : text) != CODE_OK)
         post__free(&post);
     else
         list_append(&agent->queue, &post->queued);
@@ -221,7 +250,7 @@ static void take_lines(struct pipe_agent *agent)
         take_object(agent);
         return;
     }
-    while (!is_full(agent) && !buf_is_empty(&agent->in.in) && take_one(agent))
+    while (!is_full(agent) && (!buf_is_empty(&agent->in.in) || (agent->skims && agent->in.is_eof)) && take_one(agent))
         continue;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "http/reader.h"
+#include "mcp/skim.h"
 #include "pipe/agent.h"
 #include "pipe/line.h"
 #include "pipe/tube.h"
@@ -34,6 +35,7 @@ struct post {
     struct buf version, name; /* of a modern one: as the headers have them */
     struct span rpc_method;   /* without its quotes */
     bool is_initialize, is_initialized, is_modern, is_cancel;
+    uint64_t withheld;        /* bytes that it would have: more than the gate takes. None of them goes; text is the id alone */
     uint64_t number;          /* by which the child's side tells that it was taken */
     bool is_taken;            /* on its way into the child's stdin */
     bool is_answered;         /* a response went to the agent */
@@ -65,7 +67,9 @@ struct pipe_agent {
     size_t scanned;           /* of in.in: bytes without a line end */
     struct buf session, version;
     uint64_t sent;            /* posts */
-    bool skips;               /* the rest of a line that was too long */
+    bool skims;               /* a line that is too long */
+    struct skim skim;         /* of that */
+    uint64_t skimmed;         /* bytes of it, so far */
     bool reads_file;
     bool is_begun;            /* `initialize` was answered */
     bool listens;             /* a GET is under way, or refused for good */
@@ -94,6 +98,7 @@ void agent__refused(struct pipe_agent *agent, struct post *post, int status, str
 /* ---- post.c ---- */
 struct post *post__new(enum http_method method) MUST_USE;
 struct post *post__of_line(struct span text) MUST_USE; /* NULL: no memory */
+struct post *post__too_long(const struct skim *skim, uint64_t bytes) MUST_USE; /* NULL: no memory */
 void post__free(struct post **post);
 enum code post__write(const struct post *post, const struct pipe_agent *agent, struct buf *out) MUST_USE;
 

@@ -415,18 +415,22 @@ static void keep(struct pipe_child *child, struct span line)
         buf_clear(&child->kept);
 }
 
+/* Takes: outcome: a member of the answer. */
+static void answer_child(struct pipe_child *child, struct span id, const char *outcome)
+{
+    struct buf text;
+
+    buf_init(&text, 65536);
+    if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}", SPAN_ARG(id), outcome) == CODE_OK)
+        (void)child__say(child, buf_peek(&text));
+    buf_fini(&text);
+}
+
 /* A child of many has no one whom it could ask, and one that several ask at once nobody of whom it is known. */
 static void refuse_question(struct pipe_child *child, struct span canonical, const struct line *line)
 {
-    struct buf text;
-    bool is_ping = line_method_is(canonical, line, "ping");
-
-    buf_init(&text, 65536);
-    if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}", SPAN_ARG(line_text(canonical, line->id)),
-                 is_ping ? "\"result\":{}" : "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests "
-                                             "share this process.\"}") == CODE_OK)
-        (void)child__say(child, buf_peek(&text));
-    buf_fini(&text);
+    answer_child(child, line_text(canonical, line->id), line_method_is(canonical, line, "ping") ? "\"result\":{}" :
+                 "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests share this process.\"}");
 }
 
 /* What names no request: to the one that has waited longest, since it may be about it; else to whom listens; but to nobody
@@ -486,6 +490,22 @@ void carry__line(struct pipe_child *child, struct span text)
     else if (!ends_subscription(child, canonical, &line))
         take_message(child, canonical, &line);
     buf_fini(&child->line);
+}
+
+void carry__too_long(struct pipe_child *child, const struct skim *skim)
+{
+    struct span id = skim_id(skim);
+    struct buf text;
+
+    if (skim->has_method && !span_is_empty(id))
+        answer_child(child, id, "\"error\":{\"code\":-32600,\"message\":\"The request is too large.\"}");
+    if (skim->has_method || span_is_empty(id))
+        return;
+    buf_init(&text, 4096); /* in its place, so that it goes the way of all answers */
+    if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":5030,\"message\":\"The server's answer is too "
+                 "large.\"}}", SPAN_ARG(id)) == CODE_OK)
+        carry__line(child, buf_peek(&text));
+    buf_fini(&text);
 }
 
 /* ---- streams and ends ---- */

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "os/process.h"
 
 #include <errno.h>
@@ -94,11 +95,34 @@ bool pipe_child_is_over(const struct pipe_child *child)
 
 /* ---- its lines ---- */
 
+/* Returns: whether the line is over. */
+static bool skim_line(struct pipe_child *child)
+{
+    struct span all = buf_peek(&child->out.in), rest = all;
+    enum skim_step step;
+
+    while ((step = skim_feed(&child->skim, &rest)) == SKIM_MESSAGE)
+        carry__too_long(child, &child->skim);
+    buf_drop(&child->out.in, all.len - rest.len);
+    child->skims = step != SKIM_END;
+    return !child->skims;
+}
+
+/* Who asked for it gets an error, and the command goes on: others may wait for it, too. */
+static void begin_skim(struct pipe_child *child)
+{
+    CHILD_LOG(child, LOG_WARN, "the command writes a line of more than %llu bytes; it is passed by, and who asked for it gets an "
+              "error. `limits: {event:}` of the route allows longer ones", (unsigned long long)child->conf.line_bytes);
+    child->skims = true;
+    child->skim = (struct skim){0};
+    child->scanned = 0;
+}
+
 static void take_lines(struct pipe_child *child)
 {
     struct buf *in = &child->out.in;
 
-    while (!child->is_unheard) {
+    while (!child->skims || skim_line(child)) {
         struct span all = buf_peek(in), fresh = span_part(all, child->scanned, SIZE_MAX);
         size_t end = child->scanned + span_find(fresh, '\n');
 
@@ -106,18 +130,12 @@ static void take_lines(struct pipe_child *child)
         if (end < all.len && end <= child->conf.line_bytes) {
             carry__line(child, span_part(all, 0, end));
             buf_drop(in, end + 1);
-            continue;
-        }
-        if (all.len <= child->conf.line_bytes)
+        } else if (all.len <= child->conf.line_bytes) {
             return;
-        log_line(LOG_ERROR, &(struct log_about){.room = "pipe", .upstream = child->conf.name},
-                 "the command writes a line of more than %llu bytes; it is ended. `limits: {event:}` of the route allows "
-                 "longer ones", (unsigned long long)child->conf.line_bytes);
-        child->is_unheard = true;
-        pipe_child_signal(child, SIGKILL);
+        } else {
+            begin_skim(child);
+        }
     }
-    buf_clear(in);
-    child->scanned = 0;
 }
 
 static void log_stderr(struct pipe_child *child, bool is_end)
@@ -168,11 +186,32 @@ static void be_dead(struct pipe_child *child)
 
 /* ---- one process a request ---- */
 
+/* Of a run that has failed its error object is an answer, and nothing else. */
+static bool is_error_object(struct span canonical)
+{
+    const struct json_node *root = NULL, *type;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+    bool is_error;
+
+    arena_init(&arena, SIZE_MAX / 2);
+    buf_init(&text, SIZE_MAX / 2);
+    if (json_read(canonical, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
+        root = NULL;
+    type = json_member(root, SPAN_LIT("type"));
+    is_error = type != NULL && type->type == JSON_STRING && span_is(type->text, "error");
+    buf_fini(&text);
+    arena_fini(&arena);
+    return is_error;
+}
+
 static void answer_run(struct pipe_child *run)
 {
     struct talk *talk = run->caller;
     struct span text = buf_peek(&run->out.in);
     bool is_good = WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0;
+    bool is_whole = WIFEXITED(run->status) && text.len <= run->conf.line_bytes;
     struct buf canonical;
     struct line line;
     enum code code;
@@ -186,11 +225,12 @@ static void answer_run(struct pipe_child *run)
     }
     buf_init(&canonical, SIZE_MAX / 2);
     code = line_read(text, &canonical, &line); /* CODE_INVALID is said of what is good JSON, too: it is no JSON-RPC */
-    if (!is_good || text.len > run->conf.line_bytes || buf_is_empty(&canonical) || (code != CODE_OK && code != CODE_INVALID)) {
+    is_whole = is_whole && !buf_is_empty(&canonical) && (code == CODE_OK || code == CODE_INVALID);
+    if (is_whole && (is_good || (!run->conf.is_told && is_error_object(buf_peek(&canonical))))) {
+        talk__answer(talk, 200, buf_peek(&canonical));
+    } else {
         CHILD_LOG(run, LOG_WARN, "the command %s", !is_good ? "has failed" : "writes no JSON, or too much of it");
         talk__fail(talk, 502, "the command has not answered");
-    } else {
-        talk__answer(talk, 200, buf_peek(&canonical));
     }
     buf_fini(&canonical);
 }

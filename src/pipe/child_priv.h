@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "http/reader.h"
+#include "mcp/skim.h"
 #include "pipe/child.h"
 #include "pipe/line.h"
 #include "pipe/tube.h"
@@ -106,10 +107,11 @@ struct pipe_child {
     bool has_exited;
     bool is_late;               /* what it left behind held its stdout for long enough */
     bool was_told;              /* that it is initialized */
-    bool is_unheard;            /* it wrote too long a line: it is killed, and the rest does not count */
     bool stopped_reading;       /* its stdin is closed, or will be */
     int status;
     size_t scanned;             /* of out.in: bytes without a line end */
+    bool skims;                 /* a line that is too long */
+    struct skim skim;           /* of that */
     uint64_t next_id;
     int64_t used_us;            /* when something was asked or answered last */
     struct list asks;
@@ -162,6 +164,7 @@ void talk__listen(struct talk *talk);
 void carry__post(struct talk *talk);                  /* its body is whole */
 void carry__get(struct talk *talk);
 void carry__line(struct pipe_child *child, struct span text);
+void carry__too_long(struct pipe_child *child, const struct skim *skim); /* a message of such a line: whom it concerns is told */
 void carry__gone(struct talk *talk);                  /* nobody is there for the answers any more */
 void carry__died(struct pipe_child *child, const char *text); /* nobody answers any more */
 

@@ -124,6 +124,25 @@ struct post *post__of_line(struct span text)
     return post;
 }
 
+struct post *post__too_long(const struct skim *skim, uint64_t bytes)
+{
+    struct post *post = post__new(HTTP_METHOD_POST);
+    struct span id = skim->members == 1 ? skim_id(skim) : SPAN_NONE;
+
+    if (post == NULL)
+        return NULL;
+    post->withheld = bytes;
+    if (skim->members == 1 && (span_is_empty(id) || !skim->has_method))
+        post->kind = skim->has_method ? LINE_NOTIFICATION : LINE_RESPONSE;
+    else if (!span_is_empty(id))
+        post->kind = LINE_REQUEST;
+    if (buf_add_span(&post->text, id) != CODE_OK)
+        post__free(&post);
+    else if (post->kind == LINE_REQUEST)
+        post->id = buf_peek(&post->text);
+    return post;
+}
+
 static void write_head(const struct post *post, const struct pipe_agent *agent, struct buf *out)
 {
     bool is_get = post->method == HTTP_METHOD_GET;
@@ -161,8 +180,10 @@ enum code post__write(const struct post *post, const struct pipe_agent *agent, s
     if (post->method == HTTP_METHOD_POST) {
         http_write_line(out, SPAN_LIT("Content-Type: "), SPAN_LIT("application/json"));
         http_write_line_u64(out, SPAN_LIT("Callgate-Line: "), post->number);
-        http_write_line_u64(out, SPAN_LIT("Content-Length: "), buf_len(&post->text));
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "), post->withheld > 0 ? post->withheld : buf_len(&post->text));
     }
+    if (post->withheld > 0) /* the gate refuses it by its head, and records that */
+        http_write_line(out, SPAN_LIT("Expect: "), SPAN_LIT("100-continue"));
     http_write_head_end(out);
-    return buf_add_span(out, buf_peek(&post->text));
+    return post->withheld > 0 ? buf_code(out) : buf_add_span(out, buf_peek(&post->text));
 }

@@ -39,8 +39,7 @@ def call(message):
         sys.stdout.flush()
         os._exit(3)
     if name == "long":
-        sys.stdout.write("x" * (100 << 20) + "\n")
-        sys.stdout.flush()
+        text = "x" * (100 << 20)
     if name == "big":
         text = "y" * arguments["bytes"]
     if name == "two":  # two messages in one write

@@ -50,6 +50,8 @@ def act(name, given):
     if name == "flood":
         for _ in range(1600):
             os.write(1, b"x" * 65536)
+    if name == "large":
+        return "x" * (9 << 20)
     if name == "silent":
         time.sleep(600)
     if name == "die":
