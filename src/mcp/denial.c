@@ -17,10 +17,11 @@ enum answer {
     ANSWER_NO_STREAM  /* 405 without a body: the only thing that clients take for benign */
 };
 
+/* SEP-2663: since 2026-07-28 no client asks for a task, and a `task` of before means nothing. */
 static bool is_call(const struct mcp_message *message)
 {
     return message->kind == MCP_REQUEST && span_is(message->method, "tools/call") &&
-           json_member(message->params, SPAN_LIT("task")) == NULL;
+           (message->is_modern || json_member(message->params, SPAN_LIT("task")) == NULL);
 }
 
 /* What policy says, or the gate cannot do, is told inside the protocol; what is wrong with the message, the credentials or
@@ -38,6 +39,12 @@ static bool is_told_inside(enum reason reason)
         return false;
     }
     return false;
+}
+
+/* What the gate does not take of an answer ends the call that it answers: told by HTTP, clients give up the session for it. */
+static bool is_answer_refused(enum reason reason)
+{
+    return reason >= REASON_UPSTREAM_MALFORMED && reason <= REASON_UPSTREAM_DECEPTIVE;
 }
 
 /* Modern revisions say by HTTP, too, that they do not have a method. */
@@ -64,6 +71,8 @@ static enum answer answer_of(const struct mcp_message *message, const struct mcp
     case MCP_REQUEST:
         break;
     }
+    if (is_answer_refused(denial->reason))
+        return ANSWER_ERROR_OK;
     if (!is_told_inside(denial->reason) || is_absent(message, denial->reason))
         return ANSWER_ERROR;
     return is_call(message) ? ANSWER_RESULT : ANSWER_ERROR_OK;

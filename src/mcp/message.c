@@ -113,7 +113,14 @@ static bool has_misspelled_meta(const struct json_node *meta)
     return false;
 }
 
-/* params and _meta, and whether it is a modern request. */
+/* A revision with sessions, by its name. */
+static bool is_old(const struct json_node *version)
+{
+    return version->type == JSON_STRING && !mcp_revision_is_modern(version->text) &&
+           mcp_revision_is_listed(mcp_revisions, version->text);
+}
+
+/* params and _meta, and whether it is a modern request: by the revision that it names, or where only those have its method. */
 static enum reason read_params(struct mcp_message *message, const struct mcp_read_rules *rules)
 {
     bool is_request = message->kind == MCP_REQUEST;
@@ -134,7 +141,11 @@ static enum reason read_params(struct mcp_message *message, const struct mcp_rea
         return REASON_PARAMS_INVALID;
     }
     version = json_member(message->meta, SPAN_LIT(MCP__MODERN_VERSION));
-    if (version != NULL) {
+    if (version != NULL && !message->is_modern && is_old(version)) {
+        message->modern_version = version->raw;
+        if (rules->version.at != NULL && !span_equals(rules->version, version->text))
+            return REASON_HEADER_MISMATCH;
+    } else if (version != NULL) {
         message->is_modern = true;
         message->modern_version = version->raw;
         message->asked_version = version->text;
@@ -161,7 +172,7 @@ static enum reason check_old(struct mcp_message *message, const struct mcp_read_
         return REASON_METHOD_UNKNOWN;
     if (has_old(rules->revisions))
         return REASON_PERMITTED;
-    message->modern_version = asked != NULL ? asked->raw : SPAN_NONE;
+    message->modern_version = asked != NULL ? asked->raw : message->modern_version;
     return REASON_VERSION_UNSUPPORTED;
 }
 

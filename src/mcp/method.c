@@ -23,9 +23,9 @@ struct method {
 static const struct method methods[] = {
     ROW("initialize", REQUEST, AGENT, " protocolVersion capabilities clientInfo", NULL),
     ROW("ping", REQUEST, BOTH, "", NULL),
-    ROW("server/discover", REQUEST, AGENT, NULL, ""),
+    ROW("server/discover", REQUEST, AGENT, "", ""),
     ROW("tools/list", REQUEST, AGENT, " cursor", " cursor"),
-    ROW("tools/call", REQUEST, AGENT, " name arguments task", " name arguments" INPUT),
+    ROW("tools/call", REQUEST, AGENT, " name arguments task", " name arguments task" INPUT),
     ROW("resources/list", REQUEST, AGENT, " cursor", " cursor"),
     ROW("resources/templates/list", REQUEST, AGENT, " cursor", " cursor"),
     ROW("resources/read", REQUEST, AGENT, " uri", " uri" INPUT),

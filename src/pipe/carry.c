@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOBODY "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests share this process.\"}"
 #define GONE_MOST 256 /* asks whose askers have gone, and which nothing answers: the oldest are forgotten */
 
 static void ask_free(struct ask *ask)
@@ -293,7 +294,6 @@ static void answer(struct pipe_child *child, struct ask *ask, struct span canoni
     enum code code;
 
     child->used_us = loop_now_us(child->conf.loop);
-    buf_clear(&child->edited);
     code = talk != NULL ? line_write(canonical, edits, 2, &child->edited) : CODE_OK;
     if (talk != NULL && code == CODE_OK)
         talk__answer(talk, status_of(ask, canonical, line), buf_peek(&child->edited));
@@ -415,7 +415,6 @@ static void keep(struct pipe_child *child, struct span line)
         buf_clear(&child->kept);
 }
 
-/* Takes: outcome: a member of the answer. */
 static void answer_child(struct pipe_child *child, struct span id, const char *outcome)
 {
     struct buf text;
@@ -429,8 +428,7 @@ static void answer_child(struct pipe_child *child, struct span id, const char *o
 /* A child of many has no one whom it could ask, and one that several ask at once nobody of whom it is known. */
 static void refuse_question(struct pipe_child *child, struct span canonical, const struct line *line)
 {
-    answer_child(child, line_text(canonical, line->id), line_method_is(canonical, line, "ping") ? "\"result\":{}" :
-                 "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests share this process.\"}");
+    answer_child(child, line_text(canonical, line->id), line_method_is(canonical, line, "ping") ? "\"result\":{}" : NOBODY);
 }
 
 /* What names no request: to the one that has waited longest, since it may be about it; else to whom listens; but to nobody
@@ -492,20 +490,17 @@ void carry__line(struct pipe_child *child, struct span text)
     buf_fini(&child->line);
 }
 
+/* The error in the answer's place goes the way of all answers. */
 void carry__too_long(struct pipe_child *child, const struct skim *skim)
 {
-    struct span id = skim_id(skim);
-    struct buf text;
+    char text[1024];
 
-    if (skim->has_method && !span_is_empty(id))
-        answer_child(child, id, "\"error\":{\"code\":-32600,\"message\":\"The request is too large.\"}");
-    if (skim->has_method || span_is_empty(id))
-        return;
-    buf_init(&text, 4096); /* in its place, so that it goes the way of all answers */
-    if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":5030,\"message\":\"The server's answer is too "
-                 "large.\"}}", SPAN_ARG(id)) == CODE_OK)
-        carry__line(child, buf_peek(&text));
-    buf_fini(&text);
+    (void)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":5030,\"message\":\"The server's "
+                   "answer is too large.\"}}", SPAN_ARG(skim_id(skim)));
+    if (!span_is_empty(skim_id(skim)) && skim->has_method)
+        answer_child(child, skim_id(skim), "\"error\":{\"code\":-32600,\"message\":\"The request is too large.\"}");
+    else if (!span_is_empty(skim_id(skim)))
+        carry__line(child, span_text(text));
 }
 
 /* ---- streams and ends ---- */

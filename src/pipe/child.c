@@ -111,8 +111,8 @@ static bool skim_line(struct pipe_child *child)
 /* Who asked for it gets an error, and the command goes on: others may wait for it, too. */
 static void begin_skim(struct pipe_child *child)
 {
-    CHILD_LOG(child, LOG_WARN, "the command writes a line of more than %llu bytes; it is passed by, and who asked for it gets an "
-              "error. `limits: {event:}` of the route allows longer ones", (unsigned long long)child->conf.line_bytes);
+    CHILD_LOG(child, LOG_WARN, "the command writes a line of more than %llu bytes; it is passed by, and who asked for it gets "
+              "an error. `limits: {event:}` of the route allows longer ones", (unsigned long long)child->conf.line_bytes);
     child->skims = true;
     child->skim = (struct skim){0};
     child->scanned = 0;

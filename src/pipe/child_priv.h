@@ -164,7 +164,7 @@ void talk__listen(struct talk *talk);
 void carry__post(struct talk *talk);                  /* its body is whole */
 void carry__get(struct talk *talk);
 void carry__line(struct pipe_child *child, struct span text);
-void carry__too_long(struct pipe_child *child, const struct skim *skim); /* a message of such a line: whom it concerns is told */
+void carry__too_long(struct pipe_child *child, const struct skim *skim); /* a message of such a line */
 void carry__gone(struct talk *talk);                  /* nobody is there for the answers any more */
 void carry__died(struct pipe_child *child, const char *text); /* nobody answers any more */
 

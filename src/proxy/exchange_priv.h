@@ -122,6 +122,7 @@ struct exchange {
     struct span version;     /* MCP-Protocol-Version as sent */
     struct span lacking;     /* the scope for want of which the call is denied, where the route tells; at == NULL: none */
     struct batch *batch;     /* several calls in one body; NULL: there is one, its own */
+    struct skim *skim;       /* of a message on it that is over the limit */
     struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
     struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
     struct gate_passing passing; /* the notification that was asked about last */

@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "mcp/batch.h"
 #include "mcp/endpoint.h"
+#include "mcp/skim.h"
 #include "sse/writer.h"
 
 #include <stdio.h>
@@ -147,6 +148,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
         return code;
     exchange->session_id = exchange->call->asked.session = span_of(name, buf_len(text));
     exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
+    pair->events.passes_by = true;
     code = mailbox__open(pair, exchange->session_id);
     buf_clear(text);
     buf_add_span(text, http_head_path(&pair->asks.head));
@@ -243,22 +245,78 @@ static enum reason take_part(struct pair *pair, const struct sse_event *event, c
     return take_answer(pair, event, part, span_of(method, len));
 }
 
+/* Whose call a message answers that is not delivered is told: nobody else answers it. Returns: whether the stream goes on. */
+static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = ERROR_BODY_MAX;
+    return exchange->dialect->reply_error(id, reason, 0, &exchange->event) != CODE_OK ||
+           stream__emit(pair, NULL, buf_peek(&exchange->event));
+}
+
+/* Takes: bytes: of a message that cannot be taken, or a piece of it: who is waiting for one that is named in it is told. */
+static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes, enum reason reason)
+{
+    enum skim_step step;
+    char method[128];
+    size_t len;
+
+    while ((step = skim_feed(skim, &bytes)) != SKIM_MORE) {
+        struct question_key key = call_key(&pair->exchange, skim_id(skim));
+
+        if (step == SKIM_MESSAGE && !skim->has_method && !span_is_empty(skim_id(skim)) &&
+            question_answer(pair->lane->gate, &key, method, &len) == CODE_OK && !tell_asker(pair, skim_id(skim), reason))
+            return false;
+    }
+    return true;
+}
+
 bool legacy__take_answer(struct pair *pair, const struct sse_event *event)
 {
-    struct mcp_part part;
+    struct mcp_part part = {0};
     struct buf text;
     size_t count;
-    bool is_array;
-    enum reason reason;
+    bool is_array, goes_on = true;
+    enum reason reason, whole;
 
     buf_init(&text, pair->exchange.route->limits.event_bytes);
-    reason = mcp_batch_split(event->data, &text, &part, 1, &count, &is_array, &pair->exchange.fault);
-    if (reason == REASON_PERMITTED)
-        reason = is_array ? REASON_UPSTREAM_JSON : take_part(pair, event, &part);
-    buf_fini(&text);
-    if (reason != REASON_PERMITTED)
+    whole = mcp_batch_split(event->data, &text, &part, 1, &count, &is_array, &pair->exchange.fault);
+    if (whole == REASON_PERMITTED && is_array)
+        whole = REASON_UPSTREAM_JSON;
+    reason = whole == REASON_PERMITTED ? take_part(pair, event, &part) : whole;
+    if (reason == REASON_MEMORY) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
-    return reason == REASON_PERMITTED;
+        goes_on = false;
+    } else if (reason != REASON_PERMITTED) {
+        struct skim skim = {0};
+
+        reply__pass_by(pair, reason);
+        if (whole != REASON_PERMITTED)
+            goes_on = tell_askers(pair, &skim, event->data, reason);
+        else if (part.is_response && reason != REASON_UPSTREAM_UNASKED)
+            goes_on = tell_asker(pair, part.id, reason);
+    }
+    buf_fini(&text);
+    return goes_on;
+}
+
+bool legacy__pass_by(struct pair *pair, const struct sse_event *event)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->skim == NULL)
+        exchange->skim = arena_zalloc(&exchange->arena, sizeof *exchange->skim);
+    if (exchange->skim == NULL) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
+    if (event->has_data)
+        return tell_askers(pair, exchange->skim, event->data, REASON_UPSTREAM_TOO_LARGE);
+    *exchange->skim = (struct skim){0};
+    reply__pass_by(pair, REASON_UPSTREAM_TOO_LARGE);
+    return true;
 }
 
 bool legacy__speak(struct pair *pair)

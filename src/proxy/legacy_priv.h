@@ -17,6 +17,7 @@ enum reason legacy__check_session(struct pair *pair, struct span session);
 bool legacy__opens(const struct exchange *exchange);     /* a stream outside of a session, as the old clients open */
 bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event);
 bool legacy__take_answer(struct pair *pair, const struct sse_event *event); /* or any other message on such a stream */
+bool legacy__pass_by(struct pair *pair, const struct sse_event *event); /* a piece of a message over the limit, or its end */
 bool legacy__open_call(struct pair *pair);               /* false: its id is open already, or there is no memory */
 void legacy__forget_call(struct pair *pair);             /* no answer is due */
 bool legacy__tells(const struct exchange *exchange);     /* what is said of the call comes on its session's stream */

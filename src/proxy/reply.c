@@ -43,13 +43,22 @@ static void describe(const struct pair *pair, enum reason reason, char *text, si
 
     if (fault->text != NULL && fault->kind != JSON_FAULT_NONE)
         (void)snprintf(text, size, "%s (%s, at byte %zu of the message)", reason_text(reason), fault->text, fault->offset);
-    else if (fault->text != NULL)
+    else if (fault->text != NULL && fault->text[0] != '\0')
         (void)snprintf(text, size, "%s (%s)", reason_text(reason), fault->text);
     else if (reason == REASON_UPSTREAM_TYPE)
         (void)snprintf(text, size, "%s (`%.*s`)", reason_text(reason),
                        SPAN_ARG(span_part(http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE), 0, 100)));
     else
         (void)snprintf(text, size, "%s", *pair->answers.detail ? pair->answers.detail : reason_text(reason));
+}
+
+void reply__pass_by(struct pair *pair, enum reason reason)
+{
+    char text[320];
+
+    describe(pair, reason, text, sizeof text);
+    upstream__tell(pair, reason, text);
+    reason_count(reason);
 }
 
 void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)

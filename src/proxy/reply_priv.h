@@ -16,6 +16,7 @@
 #define QUIET_US INT64_C(15000000)  /* a quiet event stream gets a comment */
 
 bool reply__step(struct pair *pair);
+COLD void reply__pass_by(struct pair *pair, enum reason reason); /* logs and counts what is left out of a stream that goes on */
 COLD void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
 COLD void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail);
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out);

@@ -339,6 +339,9 @@ static bool parse_once(struct pair *pair)
         (void)buf_fail(&exchange->text, sse_write_comment(&exchange->text));
         goes_on = may_say_more(pair);
         break;
+    case SSE_STEP_PASSED:
+        goes_on = legacy__pass_by(pair, &pair->events.event);
+        break;
     case SSE_STEP_NEED_MORE:
         break;
     }

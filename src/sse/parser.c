@@ -335,6 +335,39 @@ static enum sse_step take_line(struct sse_parser *parser, struct span line)
     return step == SSE_STEP_NEED_MORE ? end_line(parser) : step;
 }
 
+/* What lies in the buffer is the first piece. */
+static enum sse_step begin_over(struct sse_parser *parser)
+{
+    parser->is_over = parser->told = true;
+    parser->event.data = parser->view.at != NULL ? parser->view : buf_peek(&parser->data);
+    if (parser->name_len > 0)
+        parser->place = PLACE_VALUE;
+    parser->name_len = 0;
+    return SSE_STEP_PASSED;
+}
+
+/* Of an event over the limit: up to the end of a line; an empty one ends it. */
+static enum sse_step pass_by(struct sse_parser *parser, struct span in, size_t *used)
+{
+    size_t len = span_find(in, '\n');
+    bool is_end = len < in.len && parser->place == PLACE_NAME && (len == 0 || (len == 1 && in.at[0] == '\r'));
+
+    *used = len + (len < in.len);
+    if (is_end) {
+        parser->is_over = false;
+        parser->told = true;
+        parser->utf8_state = UTF8_START;
+        return SSE_STEP_PASSED;
+    }
+    if (len > 1 || (len == 1 && in.at[0] != '\r'))
+        parser->place = PLACE_VALUE;
+    parser->event.data = span_part(in, 0, len);
+    parser->event.has_data = parser->told = len > 0;
+    if (len < in.len)
+        parser->place = PLACE_NAME;
+    return len > 0 ? SSE_STEP_PASSED : SSE_STEP_NEED_MORE;
+}
+
 /* Goes on by at least one byte. The limit is looked at before the byte that would exceed it, so that the answer does not
  * depend on how the stream was cut. */
 static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *used)
@@ -342,6 +375,10 @@ static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *
     size_t room = parser->max_event_bytes - parser->event_bytes;
     struct span run = span_part(in, 0, room), line;
 
+    if (parser->is_over)
+        return pass_by(parser, in, used);
+    if (room == 0 && parser->passes_by && parser->event.has_data && !parser->after_cr)
+        return begin_over(parser);
     if (room == 0)
         return refuse(parser, REASON_UPSTREAM_TOO_LARGE, "an event over the limit");
     if (is_whole_line(parser, run, &line, used)) {
@@ -388,7 +425,7 @@ enum sse_step sse_parser_eof(struct sse_parser *parser)
         return SSE_STEP_FAULT;
     if (parser->told)
         clear_event(parser);
-    if (parser->is_open || (parser->place == PLACE_NAME && parser->name_len > 0) || parser->after_cr)
+    if (parser->is_over || parser->is_open || (parser->place == PLACE_NAME && parser->name_len > 0) || parser->after_cr)
         return refuse(parser, REASON_UPSTREAM_EVENT, "the stream ended in the middle of an event");
     return SSE_STEP_NEED_MORE;
 }

@@ -26,7 +26,8 @@ enum sse_step {
     SSE_STEP_FAULT = 0,
     SSE_STEP_NEED_MORE, /* everything was consumed */
     SSE_STEP_EVENT,     /* parser->event */
-    SSE_STEP_COMMENT    /* a comment line; its text is dropped */
+    SSE_STEP_COMMENT,   /* a comment line; its text is dropped */
+    SSE_STEP_PASSED     /* a piece of an event over the limit in parser->event.data; without data: its end */
 };
 
 struct sse_event {
@@ -57,6 +58,8 @@ struct sse_parser {
     uint8_t utf8_state;
     bool after_cr;
     bool is_open; /* a line of an event was read since the last one ended */
+    bool passes_by; /* its user's: an event over the limit is passed by in pieces, and no fault */
+    bool is_over;   /* one is being passed by */
     bool told;    /* the event was handed out and is cleared by the next call */
     char name[8]; /* of this and the two below nothing is read beyond their lengths */
     char type[SSE_TYPE_MAX_BYTES];

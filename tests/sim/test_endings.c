@@ -56,7 +56,7 @@ static void encoded_reply(void)
     sim_agent_posts(sim, CALL, "");
     sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
                               "Content-Length: 2\r\n\r\n{}");
-    has(sim_agent_hears(sim), "HTTP/1.1 502 ");
+    has(sim_agent_hears(sim), "HTTP/1.1 200 "); /* 10.22 */
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_ENCODED);
 }
 

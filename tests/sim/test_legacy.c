@@ -274,36 +274,70 @@ static void test_session(void **state) /* 5.4 */
 
 /* ---- what is not taken ---- */
 
-static void stream_ends_for(const char *json)
+#define TOLD(number, text) "\"id\":" number ",\"error\":{\"code\":5030,\"message\":\"" text
+
+/* 10.22: what cannot be taken ends the call that it answers, of which the asker is told, and not the stream. */
+static void passes_by(const char *json, enum reason reason, const char *told)
 {
+    uint64_t before = reason_counted(reason);
+
     open_session();
     accepted(CALL("4", "search"));
-    event(RESULT("4"));
-    has(stream_hears(), RESULT("4"));
     event(json);
-    has(stream_hears(), "0\r\n\r\n");
-    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+    if (told != NULL)
+        has(stream_hears(), told);
+    else
+        has_not(stream_hears(), "\"id\":");
+    assert_int_equal(reason_counted(reason), before + 1);
+    accepted(CALL("5", "search"));
+    event(RESULT("5"));
+    has(stream_hears(), RESULT("5"));
+    has_not(stream_hears(), "0\r\n\r\n");
     finish();
 }
 
 static void answers_twice(void)
 {
-    stream_ends_for(RESULT("4"));
+    open_session();
+    accepted(CALL("4", "search"));
+    event(RESULT("4"));
+    event("{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"twice\":1}}");
+    has(stream_hears(), RESULT("4"));
+    has_not(stream_hears(), "twice");
+    has_not(stream_hears(), "0\r\n\r\n");
+    finish();
 }
 
 static void answers_unasked(void)
 {
-    stream_ends_for(RESULT("9"));
+    passes_by(RESULT("9"), REASON_UPSTREAM_UNASKED, NULL);
 }
 
 static void answers_in_an_array(void)
 {
-    open_session();
-    accepted(CALL("4", "search"));
-    event("[" RESULT("4") "]");
-    has(stream_hears(), "0\r\n\r\n");
-    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_JSON);
-    finish();
+    passes_by("[" RESULT("4") "]", REASON_UPSTREAM_JSON, TOLD("4", "The upstream's answer is not acceptable."));
+}
+
+static void answers_badly(void)
+{
+    passes_by("{\"jsonrpc\":\"2.0\",\"result\":{\"a\":1,\"a\":2},\"id\":4}", REASON_UPSTREAM_DUPLICATE,
+              TOLD("4", "An object in the upstream's answer has a key twice."));
+}
+
+static void answers_null(void)
+{
+    passes_by("{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":null}", REASON_UPSTREAM_ERROR_NULL,
+              TOLD("4", "The upstream's answer has an error that is null."));
+}
+
+static void answers_too_much(void)
+{
+    static char json[300];
+
+    (void)snprintf(json, sizeof json, "{\"result\":{\"x\":\"%0250d\"},\"jsonrpc\":\"2.0\",\"id\":4}", 0);
+    sim->route->limits.event_bytes = 200;
+    passes_by(json, REASON_UPSTREAM_TOO_LARGE, TOLD("4", "The upstream's answer is too large."));
+    sim->route->limits.event_bytes = UINT64_C(8) << 20;
 }
 
 static void second_endpoint(void)
@@ -513,6 +547,9 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(answers_twice);
     in_every_weather(answers_unasked);
     in_every_weather(answers_in_an_array);
+    in_every_weather(answers_badly);
+    in_every_weather(answers_null);
+    in_every_weather(answers_too_much);
     in_every_weather(second_endpoint);
     in_every_weather(foreign_endpoint);
     in_every_weather(late_endpoint);

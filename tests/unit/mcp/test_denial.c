@@ -137,6 +137,30 @@ static void denies_other_requests(void **state)
         }
 }
 
+/* 10.22, 10.23: what the gate does not take of an answer is an error within 200, and a `task` of 2026-07-28 is none */
+static void denies_within_200(void **state)
+{
+    static const enum reason reasons[] = {REASON_UPSTREAM_MALFORMED, REASON_UPSTREAM_TYPE, REASON_UPSTREAM_ENCODED,
+                                          REASON_UPSTREAM_TOO_LARGE, REASON_UPSTREAM_JSON, REASON_UPSTREAM_UNASKED,
+                                          REASON_UPSTREAM_DECEPTIVE};
+    struct mcp_denial policy = {.reason = REASON_NO_RULE, .decision = 5};
+    struct asked a;
+
+    (void)state;
+    ask(&a, CALL("{\"name\":\"t\"}"));
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        struct mcp_denial denial = {.reason = reasons[i], .decision = 5};
+        struct mcp_denial of_stream = {.reason = reasons[i], .pseudo = SPAN_LIT("stream/open")};
+
+        assert_int_equal(mcp_denial_status(&a.message, &denial), 200);
+        assert_int_equal(mcp_denial_status(NULL, &of_stream), 502);
+    }
+    a.message.params = NULL;
+    a.message.is_modern = true;
+    assert_int_equal(mcp_denial_status(&a.message, &policy), 200);
+    ask_end(&a);
+}
+
 /* 1.19: a method that no rule names */
 static void denies_unknown_methods(void **state)
 {
@@ -332,6 +356,7 @@ int main(void)
         cmocka_unit_test(denies_calls),
         cmocka_unit_test(tells_when_it_cannot),
         cmocka_unit_test(denies_other_requests),
+        cmocka_unit_test(denies_within_200),
         cmocka_unit_test(denies_unknown_methods),
         cmocka_unit_test(denies_without_a_body),
         cmocka_unit_test(keeps_http_statuses),

@@ -67,7 +67,7 @@ static void knows_members_of_params(void **state)
         bool is_modern;
     } rows[] = {
         {"server/discover", "", true}, {"tools/list", "cursor", true}, {"resources/list", "cursor", true},
-        {"tools/call", "name arguments inputResponses requestState", true}, {"prompts/list", "cursor", true},
+        {"tools/call", "name arguments task inputResponses requestState", true}, {"prompts/list", "cursor", true},
         {"resources/read", "uri inputResponses requestState", true}, {"resources/templates/list", "cursor", true},
         {"prompts/get", "name arguments inputResponses requestState", true}, {"tasks/get", "taskId", true},
         {"completion/complete", "ref argument context", true}, {"subscriptions/listen", "notifications", true},
@@ -118,7 +118,7 @@ static void knows_eras(void **state)
         enum mcp_era era;
     } rows[] = {{"initialize", MCP_ERA_OLD}, {"ping", MCP_ERA_OLD}, {"logging/setLevel", MCP_ERA_OLD},
                 {"resources/subscribe", MCP_ERA_OLD}, {"resources/unsubscribe", MCP_ERA_OLD}, {"tasks/list", MCP_ERA_OLD},
-                {"tasks/result", MCP_ERA_OLD}, {"server/discover", MCP_ERA_MODERN}, {"subscriptions/listen", MCP_ERA_MODERN},
+                {"tasks/result", MCP_ERA_OLD}, {"server/discover", MCP_ERA_BOTH}, {"subscriptions/listen", MCP_ERA_MODERN},
                 {"tasks/update", MCP_ERA_MODERN}, {"tools/call", MCP_ERA_BOTH}, {"tools/list", MCP_ERA_BOTH},
                 {"tasks/get", MCP_ERA_BOTH}, {"resources/read", MCP_ERA_BOTH}, {"vendor/own", MCP_ERA_ANY},
                 {"roots/list", MCP_ERA_ANY}, {"notifications/cancelled", MCP_ERA_ANY}, {"", MCP_ERA_ANY}};

@@ -41,10 +41,18 @@ static void recognises_modern_requests(void **state)
         bool is_modern;
     } cases[] = {
         {{ASK("tools/list", "{" META "}"), NULL, NULL, NULL}, true},
-        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-11-25\"}}"), NULL, NULL, NULL}, true},
+        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2026-11-25\"}}"), NULL, NULL, NULL}, true},
         {{ASK("tools/list", "{\"_meta\":{" VERSION ":null}}"), NULL, NULL, NULL}, true},
         {{ASK("tools/list", "{\"_meta\":{\"io.modelcontextprotocol\\/protocolVersion\":[1]}}"), NULL, NULL, NULL}, true},
-        {{ASK("server/discover", "{}"), NULL, NULL, NULL}, true},
+        {{ASK("server/discover", "{" META "}"), NULL, NULL, NULL}, true},
+        {{ASK("server/discover", "{}"), "2026-07-28", NULL, NULL}, true},
+        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-11-25\"}}"), "2026-07-28", NULL, NULL}, true},
+        {{ASK("subscriptions/listen", "{\"_meta\":{" VERSION ":\"2025-11-25\"}}"), "2025-11-25", NULL, NULL}, true},
+        /* 10.19: one of before that a client names there, as official SDKs do, makes no modern request of it */
+        {{ASK("server/discover", "{\"_meta\":{" VERSION ":\"2025-11-25\"," CAPABILITIES ":{}}}"), "2025-11-25", NULL, NULL}, false},
+        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-11-25\"}}"), "2025-11-25", NULL, NULL}, false},
+        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-06-18\"}}"), NULL, NULL, NULL}, false},
+        {{ASK("server/discover", "{}"), NULL, NULL, NULL}, false},
         {{ASK("subscriptions/listen", "{}"), NULL, NULL, NULL}, true},
         {{ASK("tools/list", "{}"), "2026-07-28", NULL, NULL}, true},
         {{ASK("tools/list", "{}"), "2025-11-25", NULL, NULL}, false},
@@ -79,7 +87,7 @@ static void refuses_in_order(void **state)
         {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"1900-01-01\"}}"), NULL, NULL, NULL}, REASON_PARAMS_INVALID},
         {{ASK("tools/list", "{\"_meta\":{" VERSION ":7," CAPABILITIES ":{}}}"), "7", NULL, NULL}, REASON_PARAMS_INVALID},
         {{ASK("ping", "{\"_meta\":{" VERSION ":\"2026-07-28\"," CAPABILITIES ":[]}}"), NULL, NULL, NULL}, REASON_PARAMS_INVALID},
-        {{ASK("server/discover", "{}"), NULL, NULL, NULL}, REASON_PARAMS_INVALID},
+        {{ASK("server/discover", "{}"), "2026-07-28", NULL, NULL}, REASON_PARAMS_INVALID},
         {{ASK("tools/list", "[]"), "2026-07-28", "tools/list", NULL}, REASON_PARAMS_INVALID},
         /* then headers: missing, different */
         {{CALL_T, NULL, "tools/call", "t"}, REASON_HEADER_MISMATCH},
@@ -103,11 +111,11 @@ static void refuses_in_order(void **state)
          REASON_METHOD_UNKNOWN},
         {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"1900-01-01\"," CAPABILITIES ":{}}}"), "1900-01-01", "tools/list", NULL},
          REASON_VERSION_UNSUPPORTED},
-        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-11-25\"," CAPABILITIES ":{}}}"), "2025-11-25", "tools/list", NULL},
-         REASON_VERSION_UNSUPPORTED},
+        {{ASK("tools/list", "{\"_meta\":{" VERSION ":\"2025-11-25\"," CAPABILITIES ":{}}}"), "2025-06-18", "tools/list", NULL},
+         REASON_HEADER_MISMATCH},
         /* and then the parameters */
         {{ASK("tools/call", "{\"name\":7," META "}"), "2026-07-28", "tools/call", NULL}, REASON_TOOL_NAME_INVALID},
-        {{ASK("tools/call", "{\"name\":\"t\",\"task\":{}," META "}"), "2026-07-28", "tools/call", "t"}, REASON_PARAMS_INVALID},
+        {{ASK("tools/call", "{\"name\":\"t\",\"task\":{}," META "}"), "2026-07-28", "tools/call", "t"}, REASON_PERMITTED}, /* 10.23 */
         {{ASK("tools/call", "{\"name\":\"t\",\"inputResponses\":[]," META "}"), "2026-07-28", "tools/call", "t"},
          REASON_PARAMS_INVALID},
         {{ASK("tools/call", "{\"name\":\"t\",\"requestState\":{}," META "}"), "2026-07-28", "tools/call", "t"},

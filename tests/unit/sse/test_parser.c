@@ -334,9 +334,45 @@ static void memory_runs_out(void **state)
     }
 }
 
+/* 10.22: an event over the limit goes by in pieces, however it comes, and the next one is whole; not for who did not ask. */
+static void over_the_limit(void **state)
+{
+    static const char *const streams[] = {"data: {\"id\":12345678901234567890}\n\ndata: a\n\n",
+                                          "id: 1\r\ndata: {\"id\":12345678\r\ndata: 901234567890}\r\n\r\ndata: a\r\n\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t step = 1; step < 50; step++) {
+            struct span rest = span_text(streams[i]);
+            struct sse_parser parser;
+            char told[128] = "";
+            bool has_ended = false, has_next = false;
+
+            sse_parser_init(&parser, 20);
+            parser.passes_by = true;
+            while (rest.len > 0) {
+                struct span piece = span_part(rest, 0, step);
+                size_t used;
+                enum sse_step what = sse_parser_feed(&parser, piece, &used);
+
+                assert_int_not_equal(what, SSE_STEP_FAULT);
+                if (what == SSE_STEP_PASSED && parser.event.has_data)
+                    (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%.*s", SPAN_ARG(parser.event.data));
+                has_ended |= what == SSE_STEP_PASSED && !parser.event.has_data;
+                has_next |= what == SSE_STEP_EVENT && has_ended && span_is(parser.event.data, "a");
+                rest = span_part(rest, used, SIZE_MAX);
+            }
+            assert_non_null(strstr(told, i == 0 ? "{\"id\":12345678901234567890}" : "901234567890}"));
+            assert_true(has_ended && has_next);
+            assert_int_equal(sse_parser_eof(&parser), SSE_STEP_NEED_MORE);
+            sse_parser_fini(&parser);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(over_the_limit),
         cmocka_unit_test(events),
         cmocka_unit_test(priming_retry_and_comments),
         cmocka_unit_test(refusals),
