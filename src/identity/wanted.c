@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/shares.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,6 +52,7 @@ struct wanted {
     uint64_t serial;
     uint32_t first_free, first, last; /* numbers plus one; 0: none. `first`: wanted, and taken by nobody yet */
     uint32_t asked[ASKED_BUCKETS], asked_for[ASKED_BUCKETS]; /* how many are taken and not over, by `of` and by `who` */
+    struct shares shares; /* of those that agents cause and that are not over, by `who` */
     atomic_uint_fast64_t pending, refused, settled, forgotten;
 };
 
@@ -78,6 +80,7 @@ enum code wanted_new(const struct wanted_conf *conf, struct wanted **out)
     for (uint32_t i = 0; i < WANTED_PENDING_MAX; i++)
         wanted->slots[i].next = i + 1 < WANTED_PENDING_MAX ? i + 2 : 0;
     wanted->first_free = 1;
+    shares_init(&wanted->shares, SHARED_MAX);
     return CODE_OK;
 }
 
@@ -205,8 +208,10 @@ void wanted_free(struct wanted **out)
         mem_free(wanted->shards[i].entries);
         pthread_mutex_destroy(&wanted->shards[i].lock);
     }
-    if (wanted != NULL)
+    if (wanted != NULL) {
         pthread_mutex_destroy(&wanted->lock);
+        shares_fini(&wanted->shares);
+    }
     mem_free(wanted);
     *out = NULL;
 }
@@ -220,28 +225,18 @@ static void free_slot(struct wanted *wanted, struct slot *slot)
     wanted->first_free = (uint32_t)(slot - wanted->slots) + 1;
 }
 
-/* Whether somebody may want one more: nobody's flood is another's 503. */
-static bool has_share(const struct wanted *wanted, uint64_t who)
+/* Nobody's flood is another's 503. */
+static struct share share_for(uint64_t who)
 {
-    uint32_t own = 0, all = 0;
-
-    for (size_t i = 0; who != 0 && i < WANTED_PENDING_MAX; i++) {
-        const struct slot *slot = &wanted->slots[i];
-
-        if (atomic_load_explicit(&slot->ticket, memory_order_relaxed) == 0 || slot->work.key.who == 0)
-            continue;
-        own += slot->work.key.who == who;
-        all++;
-    }
-    return own < WANTED_EACH_MAX && all < SHARED_MAX;
+    return (struct share){.tenant = who};
 }
 
 static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
 {
-    uint32_t number = has_share(wanted, work.key.who) ? wanted->first_free : 0;
+    uint32_t number = wanted->first_free;
     struct slot *slot = number != 0 ? &wanted->slots[number - 1] : NULL;
 
-    if (slot == NULL)
+    if (slot == NULL || (work.key.who != 0 && shares_take(&wanted->shares, share_for(work.key.who), 1) != CODE_OK))
         return NULL;
     wanted->first_free = slot->next;
     slot->next = 0;
@@ -296,6 +291,8 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
     lock(&wanted->lock);
     BUG_ON(atomic_load(&slot->ticket) != entry->ticket);
     atomic_store(&slot->ticket, 0);
+    if (slot->work.key.who != 0)
+        shares_give(&wanted->shares, share_for(slot->work.key.who), 1);
     if (slot->is_taken) {
         count_asked(wanted, &slot->work.key, -1);
         free_slot(wanted, slot);

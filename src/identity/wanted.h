@@ -18,7 +18,6 @@
 #include "crypto/digest.h"
 
 #define WANTED_PENDING_MAX 1024
-#define WANTED_EACH_MAX (WANTED_PENDING_MAX / 4)
 #define WANTED_AT_ONCE 8      /* as many as web/ has connections to one server */
 #define WANTED_EACH_AT_ONCE 6
 #define WANTED_PAYLOAD_MAX 65536
@@ -37,8 +36,8 @@ struct wanted_key {
     enum wanted_kind kind;
     unsigned char digest[DIGEST_BYTES]; /* of all that the answer depends on */
     /* No part of the key; 0: not bounded by it. */
-    uint64_t who; /* for whom it is asked: he has WANTED_EACH_MAX under way at most, WANTED_EACH_AT_ONCE of them
-                   * asked, and all such leave room for the others */
+    uint64_t who; /* for whom it is asked: he has no more under way than may be still (base/shares.h), WANTED_EACH_AT_ONCE of
+                   * them asked, and all such leave room for the others */
     uint64_t of;  /* who is asked: WANTED_AT_ONCE at a time, and the rest when these are answered */
 };
 
