@@ -21,7 +21,8 @@ enum code approvals_new(const unsigned char key[DIGEST_BYTES], struct approvals 
         BUG_ON(pthread_mutex_init(&approvals->shards[i].lock, NULL) != 0);
         list_init(&approvals->shards[i].taken);
     }
-    BUG_ON(pthread_mutex_init(&approvals->asks_lock, NULL) != 0);
+    BUG_ON(pthread_mutex_init(&approvals->asks_lock, NULL) != 0 || pthread_mutex_init(&approvals->shares_lock, NULL) != 0);
+    shares_init(&approvals->shares, APPROVAL_WAITING_MAX);
     list_init(&approvals->asks);
     if (approvals->key == NULL) {
         approvals_free(out);
@@ -61,6 +62,8 @@ void approvals_free(struct approvals **approvals)
     for (size_t i = 0; i < APPROVAL_SHARDS; i++)
         free_shard(&gone->shards[i]);
     pthread_mutex_destroy(&gone->asks_lock);
+    pthread_mutex_destroy(&gone->shares_lock);
+    shares_fini(&gone->shares);
     secret_free(gone->key, DIGEST_BYTES);
     mem_free(gone);
 }
@@ -106,23 +109,44 @@ static uint32_t count_asked(struct approval_shard *shard, uint64_t scope)
     return count;
 }
 
+bool approvals__charge(struct approvals *approvals, struct approval *approval)
+{
+    BUG_ON(pthread_mutex_lock(&approvals->shares_lock) != 0);
+    approval->is_charged = shares_take(&approvals->shares, approval->whose, 1) == CODE_OK;
+    BUG_ON(pthread_mutex_unlock(&approvals->shares_lock) != 0);
+    return approval->is_charged;
+}
+
+static void discharge(struct approvals *approvals, struct approval *approval)
+{
+    BUG_ON(pthread_mutex_lock(&approvals->shares_lock) != 0);
+    if (approval->is_charged)
+        shares_give(&approvals->shares, approval->whose, 1);
+    approval->is_charged = false;
+    BUG_ON(pthread_mutex_unlock(&approvals->shares_lock) != 0);
+}
+
 /* The count of those that wait follows from the states. */
 void approvals__set_state(struct approvals *approvals, struct approval *approval, enum approval_state state)
 {
     if (approval->state != APPROVAL_ASKED && state == APPROVAL_ASKED)
         atomic_fetch_add_explicit(&approvals->waiting, 1, memory_order_relaxed);
-    if (approval->state == APPROVAL_ASKED && state != APPROVAL_ASKED)
+    if (approval->state == APPROVAL_ASKED && state != APPROVAL_ASKED) {
         atomic_fetch_sub_explicit(&approvals->waiting, 1, memory_order_relaxed);
+        discharge(approvals, approval);
+    }
     approval->state = state;
 }
 
-struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES])
+struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, struct share whose,
+                                const unsigned char digest[DIGEST_BYTES])
 {
     struct approval *approval = mem_zalloc(sizeof *approval), **bucket = bucket_of(shard, scope);
 
     if (approval == NULL)
         return NULL;
     approval->scope = scope;
+    approval->whose = whose;
     memcpy(approval->digest, digest, DIGEST_BYTES);
     approval->next = *bucket;
     *bucket = approval;
@@ -288,20 +312,28 @@ static void see(struct approval *approval, struct approval_mark *mark, int64_t n
         approval->told_us = now_us;
 }
 
-static enum reason note(struct approvals *approvals, struct approval_shard *shard, struct approval_mark *mark, int64_t now_us)
+static enum reason note(struct approvals *approvals, struct approval_shard *shard, struct share whose,
+                        struct approval_mark *mark, int64_t now_us)
 {
     struct approval *approval = approvals__find(shard, mark->scope, mark->digest);
+    bool is_new = approval == NULL;
 
     if (approval != NULL && approval->state != APPROVAL_ASKED && approval->until_us > now_us)
         return REASON_UNSET; /* somebody said something just now: the next try will hear it */
     if (approval == NULL || approval->state != APPROVAL_ASKED) {
-        if (count_asked(shard, mark->scope) >= APPROVAL_PER_PRINCIPAL ||
-            atomic_load_explicit(&approvals->waiting, memory_order_relaxed) >= APPROVAL_WAITING_MAX)
+        if (count_asked(shard, mark->scope) >= APPROVAL_PER_PRINCIPAL)
             return REASON_APPROVAL_LIMIT;
         if (approval == NULL)
-            approval = approvals__add(shard, mark->scope, mark->digest);
+            approval = approvals__add(shard, mark->scope, whose, mark->digest);
         if (approval == NULL)
             return REASON_MEMORY;
+        if (!approvals__charge(approvals, approval)) {
+            if (is_new) {
+                approvals__unlink(shard, approval);
+                mem_free(approval);
+            }
+            return REASON_APPROVAL_LIMIT;
+        }
         approval->told_us = 0;
         approval->decision = 0;
         approval->is_stored = false;
@@ -311,9 +343,11 @@ static enum reason note(struct approvals *approvals, struct approval_shard *shar
     return REASON_UNSET;
 }
 
-enum reason approvals_note(struct approvals *approvals, const struct question *question, const struct verdict *verdict,
-                           struct approval_marks *marks)
+enum reason approvals_note(struct approvals *approvals, const struct question *question, struct span home,
+                           const struct verdict *verdict, struct approval_marks *marks)
 {
+    struct share whose = share_of(home, question->principal);
+
     *marks = (struct approval_marks){.of = approvals};
     for (uint32_t i = 0; i < verdict->approval_count; i++) {
         const struct verdict_approval *wanted = &verdict->approvals[i];
@@ -327,7 +361,7 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
         if (wanted->is_granted)
             continue;
         shard = approvals__lock(approvals, mark->scope);
-        reason = note(approvals, shard, mark, question->time_us);
+        reason = note(approvals, shard, whose, mark, question->time_us);
         approvals__unlock(shard);
         if (reason != REASON_UNSET)
             return reason;

@@ -10,7 +10,7 @@
  * Owns: copies of everything.
  * Lifetime: approvals_new to approvals_free; marks and asks end before it.
  * Errors: no room and no memory close: the call is denied (REASON_APPROVAL_LIMIT, REASON_MEMORY). Bounded: 64 calls that wait a
- *   principal, 4,096 in all, 16 MiB of texts on their way to main; what waits unasked for a day is forgotten. */
+ *   principal, 4,096 in all by shares (base/shares.h), 16 MiB of texts on their way to main; what waits unasked for a day is forgotten. */
 #ifndef GATE_APPROVALS_H
 #define GATE_APPROVALS_H
 
@@ -56,9 +56,10 @@ bool approvals_take(struct approvals *approvals, const struct question *question
 void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time_us);
 void approvals_give_back(struct approval_marks *marks); /* the decision was never recorded */
 
-/* Notes what a held call waits for. Returns: UNSET, or why it is denied instead. */
-enum reason approvals_note(struct approvals *approvals, const struct question *question, const struct verdict *verdict,
-                           struct approval_marks *marks) MUST_USE;
+/* Notes what a held call waits for. Takes: home: the credential's own tenant, who is charged. Returns: UNSET, or why it is
+ * denied instead. */
+enum reason approvals_note(struct approvals *approvals, const struct question *question, struct span home,
+                           const struct verdict *verdict, struct approval_marks *marks) MUST_USE;
 
 /* The decision that holds the call has this number. Returns: the number by which people find what it waits for: that of the
  * first one, since the store does not keep each. */

@@ -196,7 +196,7 @@ static enum code put_answer(struct approvals *approvals, struct approval_shard *
     struct approval *approval = approvals__find(shard, scope, answer->digest);
 
     if (approval == NULL)
-        approval = approvals__add(shard, scope, answer->digest);
+        approval = approvals__add(shard, scope, share_of(answer->tenant, answer->principal), answer->digest);
     if (approval == NULL)
         return CODE_NOMEM;
     if (answer->is_open && approval->state != APPROVAL_NEW) {
@@ -205,6 +205,8 @@ static enum code put_answer(struct approvals *approvals, struct approval_shard *
         return CODE_OK;
     }
     approval->is_stored = answer->is_open;
+    if (answer->is_open)
+        (void)approvals__charge(approvals, approval);
     approvals__set_state(approvals, approval, answer->is_open      ? APPROVAL_ASKED
                                               : answer->is_granted ? APPROVAL_GIVEN
                                                                    : APPROVAL_REFUSED);

@@ -8,6 +8,7 @@
 #ifndef GATE_APPROVALS_PRIV_H
 #define GATE_APPROVALS_PRIV_H
 
+#include "base/shares.h"
 #include "gate/approvals.h"
 
 #include <pthread.h>
@@ -35,8 +36,10 @@ struct approval {
     struct approval *next; /* in the bucket: NEW to REFUSED */
     struct list taken;     /* in the shard's list: TAKEN to HANDED */
     uint64_t scope;
+    struct share whose;
     unsigned char digest[DIGEST_BYTES];
     enum approval_state state;
+    bool is_charged;       /* ASKED: to its share; not what the store has and others leave no room for */
     int64_t number;        /* of the store, once a person has answered */
     int64_t until_us;      /* ASKED: when last; GIVEN, REFUSED: until when it holds; USED: when */
     int64_t told_us;       /* ASKED: when main was told last */
@@ -55,6 +58,8 @@ struct approvals {
     unsigned char *key; /* DIGEST_BYTES, among the secrets */
     struct approval_shard shards[APPROVAL_SHARDS];
     atomic_uint_fast32_t waiting;
+    pthread_mutex_t shares_lock; /* behind a shard's */
+    struct shares shares;        /* of those that wait */
     atomic_bool was_given_back;
     pthread_mutex_t asks_lock;
     struct list asks; /* oldest first */
@@ -65,8 +70,11 @@ struct approval_shard *approvals__lock(struct approvals *approvals, uint64_t sco
 void approvals__unlock(struct approval_shard *shard);
 uint64_t approvals__scope(struct span tenant, struct span principal);
 struct approval *approvals__find(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES]);
-struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES]);
+struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, struct share whose,
+                                const unsigned char digest[DIGEST_BYTES]);
 void approvals__unlink(struct approval_shard *shard, struct approval *approval);
+/* One more that waits. Returns: false: more than its share. */
+bool approvals__charge(struct approvals *approvals, struct approval *approval);
 void approvals__set_state(struct approvals *approvals, struct approval *approval, enum approval_state state);
 bool approvals__is_taken(struct approval_shard *shard, int64_t number);
 

@@ -298,7 +298,7 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
         gate->serial++;
         gate_state_judge(&moment, gate->policy, &question, true, gate->scratch, &decision->verdict, &decision->token);
         make_consistent(&decision->verdict);
-        settled = message->from_server || gate__mind_approvals(gate, &question, decision);
+        settled = message->from_server || gate__mind_approvals(gate, &question, message->home, decision);
     }
     if (!settled) {
         decision->verdict.kind = VERDICT_HOLD;

@@ -151,7 +151,8 @@ void gate__renew(struct gate *gate, const struct gate_message *message, struct g
 
 /* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
  * the call is to be judged again. */
-bool gate__mind_approvals(struct gate *gate, const struct question *question, struct gate_decision *decision);
+bool gate__mind_approvals(struct gate *gate, const struct question *question, struct span home,
+                          struct gate_decision *decision);
 void gate__settle_approvals(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             uint64_t seq);
 void gate__drop_approvals(struct gate_decision *decision);

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "os/clock.h"
 
-bool gate__mind_approvals(struct gate *gate, const struct question *question, struct gate_decision *decision)
+bool gate__mind_approvals(struct gate *gate, const struct question *question, struct span home, struct gate_decision *decision)
 {
     struct verdict *verdict = &decision->verdict;
     struct approvals *approvals = gate->shared->approvals;
@@ -15,7 +15,7 @@ bool gate__mind_approvals(struct gate *gate, const struct question *question, st
         return true;
     if (verdict->kind == VERDICT_PERMIT)
         return approvals_take(approvals, question, verdict, &decision->approvals);
-    reason = approvals_note(approvals, question, verdict, &decision->approvals);
+    reason = approvals_note(approvals, question, home, verdict, &decision->approvals);
     if (reason != REASON_UNSET) {
         verdict->kind = VERDICT_DENY;
         verdict->reason = reason;

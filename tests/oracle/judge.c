@@ -328,7 +328,7 @@ static void hold(const struct judging *judging, const struct policy_case *kase, 
     const struct question *question = &kase->question;
     struct approval_marks marks;
 
-    if (approvals_note(judging->approvals, question, verdict, &marks) != REASON_UNSET)
+    if (approvals_note(judging->approvals, question, question->tenant, verdict, &marks) != REASON_UNSET)
         fail("no room for a held call");
     (void)approvals_held(&marks, 1);
     for (uint32_t i = 0; i < marks.count; i++) {

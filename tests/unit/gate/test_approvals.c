@@ -62,7 +62,7 @@ static bool ask(const struct question *question, struct approval_marks *marks)
 {
     struct verdict verdict = verdict_of(false);
 
-    assert_int_equal(approvals_note(approvals, question, &verdict, marks), REASON_UNSET);
+    assert_int_equal(approvals_note(approvals, question, question->tenant, &verdict, marks), REASON_UNSET);
     return marks->mark[0].tells;
 }
 
@@ -318,20 +318,35 @@ static void what_waits_is_bounded(void **state)
     for (int i = 0; i < 65; i++) {
         snprintf(text, sizeof text, "{\"n\":%d}", i);
         call = call_of("bot", text, NOW);
-        assert_int_equal(approvals_note(approvals, &call, &verdict, &marks), i < 64 ? REASON_UNSET : REASON_APPROVAL_LIMIT);
+        assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), i < 64 ? REASON_UNSET : REASON_APPROVAL_LIMIT);
     }
     call = call_of("bot", "{\"n\":3}", NOW);
-    assert_int_equal(approvals_note(approvals, &call, &verdict, &marks), REASON_UNSET);
+    assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
     answer(&call, 1, false, NOW + SECOND, 1);
     call = call_of("bot", "{\"n\":64}", NOW);
-    assert_int_equal(approvals_note(approvals, &call, &verdict, &marks), REASON_UNSET);
+    assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
     for (int i = 0; i < 5000; i++) {
         snprintf(text, sizeof text, "bot-%d", i);
         call = call_of(text, "{}", NOW);
-        waiting += approvals_note(approvals, &call, &verdict, &marks) == REASON_UNSET;
+        waiting += approvals_note(approvals, &call, call.tenant, &verdict, &marks) == REASON_UNSET;
     }
-    assert_int_equal(waiting, 4096 - 64);
-    assert_int_equal(approvals_waiting(approvals), 4096);
+    /* 10.3: all of one tenant's principals wait for half of the places; another's find a third of the rest, one by one. */
+    assert_int_equal(waiting, 4096 / 2 - 64);
+    assert_int_equal(approvals_waiting(approvals), 4096 / 2);
+    for (int i = 0; i < 50; i++) {
+        snprintf(text, sizeof text, "{\"n\":%d}", i);
+        call = call_of("bot", text, NOW);
+        call.tenant = SPAN_LIT("globex");
+        assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
+    }
+    /* What is over takes no place, and what was refused leaves nothing. */
+    approvals_tick(approvals, NOW + SECOND + APPROVAL_FORGET_US);
+    assert_int_equal(approvals_waiting(approvals), 0);
+    for (int i = 0; i < 64; i++) {
+        snprintf(text, sizeof text, "{\"m\":%d}", i);
+        call = call_of("bot", text, NOW);
+        assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
+    }
 }
 
 /* 2.2: what waits for main is bounded too, in bytes. */
@@ -372,7 +387,7 @@ static void without_memory_it_closes(void **state)
 
     (void)state;
     mem_fail_at(1, 1);
-    assert_int_equal(approvals_note(approvals, &call, &verdict, &marks), REASON_MEMORY);
+    assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_MEMORY);
     assert_int_equal(approvals_answer(approvals, &answered), CODE_NOMEM);
     mem_fail_at(0, 0);
     assert_int_equal(approvals_waiting(approvals), 0);

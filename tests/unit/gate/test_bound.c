@@ -88,7 +88,7 @@ static void recognise(struct bench *bench, const char *method, const char *param
     message.params = read.others;
     question = gate__question_of(&message);
     assert_int_equal(gate__bound_text(&bench->text, bench->policy, &question), CODE_OK);
-    assert_int_equal(approvals_note(bench->approvals, &question, &verdict, &marks), REASON_UNSET);
+    assert_int_equal(approvals_note(bench->approvals, &question, question.tenant, &verdict, &marks), REASON_UNSET);
     memcpy(digest, marks.mark[0].digest, DIGEST_BYTES);
 }
 
