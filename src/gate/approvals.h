@@ -9,8 +9,9 @@
  * Threads: any for the worker's verbs; main alone for its own. Sharded, one short lock a shard.
  * Owns: copies of everything.
  * Lifetime: approvals_new to approvals_free; marks and asks end before it.
- * Errors: no room and no memory close: the call is denied (REASON_APPROVAL_LIMIT, REASON_MEMORY). Bounded: 64 calls that wait a
- *   principal, 4,096 in all by shares (base/shares.h), 16 MiB of texts on their way to main; what waits unasked for a day is forgotten. */
+ * Errors: no room and no memory close: the call is denied (REASON_APPROVAL_LIMIT, REASON_MEMORY). Bounded: 64 calls that wait
+ *   a principal, 4,096 in all by shares (base/shares.h), 16 MiB of texts on their way to main; what waits unasked for a day is
+ *   forgotten. */
 #ifndef GATE_APPROVALS_H
 #define GATE_APPROVALS_H
 

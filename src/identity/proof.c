@@ -1,155 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/proof.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "identity/jws_priv.h"
 
-#include <pthread.h>
-
 #define ARENA_BYTES ((size_t)1 << 20)
-#define SHARDS 16
-#define FIRST_SLOTS 64
-#define SHARD_USED_MAX (UINT32_C(1) << 17) /* two million proofs in two minutes over all shards, 32 MiB */
-#define GENERATION_US (2 * IDENTITY_PROOF_LEEWAY_US)
+#define USED_MAX 524288 /* proofs remembered at one time: some 45 MiB */
+#define USED_US (2 * IDENTITY_PROOF_LEEWAY_US) /* so long after it was taken it may come again */
 
-/* A set of 8 bytes of digests; 0: an empty slot. */
 struct used {
-    uint64_t *slots;
-    uint32_t size;
-    struct shares shares; /* how many are whose */
-};
-
-/* A proof that is taken is in `now`, which becomes `before` when it is as old as a proof can be; so it is in one of them for as
- * long as it could come again. */
-struct shard {
-    pthread_mutex_t lock;
-    struct used now, before;
-    int64_t began_us;
+    struct map_entry base;
+    uint64_t key;
 };
 
 struct identity_proofs {
     int64_t began_us;
-    struct shard shards[SHARDS];
+    struct map *used;
 };
 
 enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs)
 {
+    const struct map_conf conf = {.cap = USED_MAX, .shards = 16, .buckets = 4096, .key_at = offsetof(struct used, key),
+                                  .key_bytes = sizeof(uint64_t)};
+    enum code code;
+
     *proofs = mem_zalloc(sizeof **proofs);
     if (*proofs == NULL)
         return CODE_NOMEM;
     (*proofs)->began_us = now_us;
-    for (unsigned i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&(*proofs)->shards[i].lock, NULL) != 0);
-        shares_init(&(*proofs)->shards[i].now.shares, SHARD_USED_MAX);
-    }
-    return CODE_OK;
-}
-
-static void forget(struct used *used)
-{
-    mem_free(used->slots);
-    shares_fini(&used->shares);
-    *used = (struct used){.size = 0};
+    code = map_new(&conf, &(*proofs)->used);
+    if (code != CODE_OK)
+        identity_proofs_free(proofs);
+    return code;
 }
 
 void identity_proofs_free(struct identity_proofs **proofs)
 {
-    for (unsigned i = 0; *proofs != NULL && i < SHARDS; i++) {
-        pthread_mutex_destroy(&(*proofs)->shards[i].lock);
-        forget(&(*proofs)->shards[i].now);
-        forget(&(*proofs)->shards[i].before);
-    }
+    if (*proofs != NULL)
+        map_free(&(*proofs)->used);
     mem_free(*proofs);
     *proofs = NULL;
 }
 
-/* Its slot, or the empty one where it would be. Whoever makes a proof chooses its key, and not its hash. */
-static uint64_t *slot_of(const struct used *used, uint64_t key)
-{
-    uint32_t at = (uint32_t)(hash_bytes(&key, sizeof key) >> 32) & (used->size - 1);
-
-    while (used->slots[at] != 0 && used->slots[at] != key)
-        at = (at + 1) & (used->size - 1);
-    return &used->slots[at];
-}
-
-static bool holds(const struct used *used, uint64_t key)
-{
-    return used->size > 0 && *slot_of(used, key) == key;
-}
-
-/* At most half of the slots are used. */
-static enum identity_fault grow(struct used *used)
-{
-    struct used larger = {.size = used->size > 0 ? 2 * used->size : FIRST_SLOTS, .shares = used->shares};
-
-    larger.slots = mem_array(larger.size, sizeof *larger.slots);
-    if (larger.slots == NULL)
-        return IDENTITY_FAULT_MEMORY;
-    for (uint32_t i = 0; i < used->size; i++)
-        if (used->slots[i] != 0)
-            *slot_of(&larger, used->slots[i]) = used->slots[i];
-    mem_free(used->slots);
-    *used = larger;
-    return IDENTITY_FAULT_NONE;
-}
-
-static void turn(struct shard *shard, int64_t now_us)
-{
-    if (now_us - shard->began_us < GENERATION_US)
-        return;
-    forget(&shard->before);
-    shard->before = shard->now;
-    shard->now = (struct used){.size = 0};
-    shares_init(&shard->now.shares, SHARD_USED_MAX);
-    shard->began_us = now_us;
-}
-
-static struct shard *lock_shard(struct identity_proofs *proofs, uint64_t key)
-{
-    struct shard *shard = &proofs->shards[hash_bytes(&key, sizeof key) % SHARDS];
-
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
-    return shard;
-}
-
-static bool is_used(const struct shard *shard, uint64_t key)
-{
-    return holds(&shard->now, key) || holds(&shard->before, key);
-}
-
 static enum identity_fault look_for(struct identity_proofs *proofs, uint64_t key)
 {
-    struct shard *shard = lock_shard(proofs, key);
-    bool is_there = is_used(shard, key);
+    uint64_t hash = map_hash(proofs->used, &key);
+    struct map_shard *shard = map_shard(proofs->used, hash);
+    bool is_used;
 
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
-    return is_there ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
-}
-
-static enum identity_fault add(struct used *used, uint64_t key, struct share whose)
-{
-    enum identity_fault fault = 2 * used->shares.held >= used->size ? grow(used) : IDENTITY_FAULT_NONE;
-    enum code code;
-
-    if (fault != IDENTITY_FAULT_NONE)
-        return fault;
-    code = shares_take(&used->shares, whose, 1);
-    if (code == CODE_OK)
-        *slot_of(used, key) = key;
-    return code == CODE_OK ? IDENTITY_FAULT_NONE : code == CODE_LIMIT ? IDENTITY_FAULT_PROOF_SHARE : IDENTITY_FAULT_MEMORY;
+    map_lock(shard);
+    is_used = map_find(shard, hash, &key) != NULL;
+    map_unlock(shard);
+    return is_used ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
 }
 
 enum identity_fault identity_proof_use(struct identity_proofs *proofs, uint64_t key, struct share whose, int64_t now_us)
 {
-    struct shard *shard = lock_shard(proofs, key);
-    enum identity_fault fault = IDENTITY_FAULT_PROOF_REPLAYED;
+    uint64_t hash = map_hash(proofs->used, &key);
+    struct map_shard *shard = map_shard(proofs->used, hash);
+    struct used *used = mem_zalloc(sizeof *used);
+    enum code code = CODE_EXISTS;
 
-    turn(shard, now_us);
-    if (!is_used(shard, key))
-        fault = add(&shard->now, key, whose);
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
-    return fault;
+    if (used == NULL)
+        return IDENTITY_FAULT_MEMORY;
+    *used = (struct used){.base = {.whose = whose, .weight = 1, .lapses_us = now_us + USED_US}, .key = key};
+    map_lock(shard);
+    if (map_find(shard, hash, &key) == NULL)
+        code = map_add(shard, hash, &used->base, now_us);
+    map_unlock(shard);
+    if (code != CODE_OK)
+        mem_free(used);
+    return code == CODE_OK       ? IDENTITY_FAULT_NONE
+           : code == CODE_EXISTS ? IDENTITY_FAULT_PROOF_REPLAYED
+           : code == CODE_LIMIT  ? IDENTITY_FAULT_PROOF_SHARE : IDENTITY_FAULT_MEMORY;
 }
 
 /* ---- one proof ---- */
