@@ -167,6 +167,18 @@ static void look_at_expiry(struct report *report, struct span whose, int64_t unt
          left_us > 0 ? "; have it renewed" : ": connections fail; have it renewed");
 }
 
+static void look_at_beginning(struct report *report, struct span whose, const struct tls_context *tls)
+{
+    int64_t from_us, until_us;
+    char at[CLOCK_TEXT_BYTES];
+
+    if (!tls_shown_times(tls, &from_us, &until_us) || from_us <= clock_wall_us())
+        return;
+    clock_text(from_us, at);
+    find(report, "tls", false, "the certificate of %.*s is not valid before %.19sZ: connections fail; put one that is in its "
+         "place", SPAN_ARG(whose), at);
+}
+
 /* Shakes hands as the gate would. Returns: whether a call could go; otherwise, what the matter is, empty: nobody is there. */
 static bool accepts_connections(const struct proxy_upstream *upstream, const struct sock_address *address, struct why *fault)
 {
@@ -217,6 +229,7 @@ static void look_at_route(struct report *report, const struct proxy_route *route
     if (route->upstream.tls != NULL) {
         look_at_expiry(report, route->name, tls_met_until_us(route->upstream.tls));
         look_at_expiry(report, span_text("the gate, as this route shows it"), tls_shown_until_us(route->upstream.tls));
+        look_at_beginning(report, span_text("the gate, as this route shows it"), route->upstream.tls);
     }
 }
 
@@ -226,8 +239,10 @@ static void look_at_listeners(struct report *report, const struct proxy_conf *co
         char address[SOCK_TEXT_BYTES];
 
         sock_text(&conf->listens[i].address, address);
-        if (conf->listens[i].tls != NULL)
-            look_at_expiry(report, span_text(address), tls_shown_until_us(conf->listens[i].tls));
+        if (conf->listens[i].tls == NULL)
+            continue;
+        look_at_expiry(report, span_text(address), tls_shown_until_us(conf->listens[i].tls));
+        look_at_beginning(report, span_text(address), conf->listens[i].tls);
     }
 }
 

@@ -120,6 +120,10 @@ enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], stru
 /* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
  * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
+/* Adds a fault for each certificate of ours, a listener's or one that an upstream is shown, that has ended or has not begun.
+ * Takes: old: only where what that one shows in its place is in its time, so that taking the new one would close what is open;
+ * NULL: all. Returns: whether there is none. */
+bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
 void conf_free(struct conf **conf); /* NULL is fine */
 
 uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
+#include "os/clock.h"
 #include "regex/regex.h"
 
 static struct regex *tenant_regex(struct conf_reader *reader, const struct yaml_node *node)
@@ -68,4 +69,61 @@ void conf__source_certificate(struct conf_reader *reader, const struct yaml_node
                    "`trusted_proxies`, or leave `from` out");
     if (source->header == NULL && !reader->has_client_ca)
         CONF_FAULT(reader, source_node, "no listener asks for client certificates; give one `tls: {client_ca: agents-ca.pem}`");
+}
+
+/* ---- of ours: whether they are in their time ---- */
+
+/* Returns: NULL: it is, or nothing is shown; else what is wrong with it, and from or until when. */
+static const char *out_of_time(const struct tls_context *tls, int64_t now_us, int64_t *at_us)
+{
+    int64_t from_us, until_us;
+
+    if (tls == NULL || !tls_shown_times(tls, &from_us, &until_us) || (from_us <= now_us && until_us > now_us))
+        return NULL;
+    *at_us = from_us > now_us ? from_us : until_us;
+    return from_us > now_us ? "is not valid before" : "ended at";
+}
+
+static void hold_one(struct faults *faults, const struct conf *conf, struct span whose, const struct tls_context *tls,
+                     const struct tls_context *old)
+{
+    int64_t now_us = clock_wall_us(), at_us = 0;
+    const char *wrong = out_of_time(tls, now_us, &at_us);
+    char at[CLOCK_TEXT_BYTES];
+    int64_t unasked;
+
+    if (wrong == NULL || (old != NULL && out_of_time(old, now_us, &unasked) != NULL))
+        return;
+    clock_text(at_us, at);
+    faults_add(faults, conf->path, 0, 0, "the certificate of %.*s %s %.19sZ: whoever checks it ends the connection; put one that "
+               "is valid now in its place", SPAN_ARG(whose), wrong, at);
+}
+
+static const struct tls_context *old_of(const struct conf *old, const struct proxy_route *route)
+{
+    for (size_t i = 0; old != NULL && i < old->proxy->route_count; i++)
+        if (span_equals(old->proxy->routes[i].name, route->name))
+            return old->proxy->routes[i].upstream.tls;
+    return NULL;
+}
+
+bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults)
+{
+    size_t before = faults->count;
+
+    for (size_t i = 0; i < conf->proxy->listen_count; i++) {
+        const struct proxy_listen *listen = &conf->proxy->listens[i];
+        char address[SOCK_TEXT_BYTES];
+
+        if (listen->tls == NULL)
+            continue;
+        sock_text(&listen->address, address);
+        hold_one(faults, conf, span_text(address), listen->tls, old != NULL ? old->proxy->listens[i].tls : NULL);
+    }
+    for (size_t i = 0; i < conf->proxy->route_count; i++) {
+        const struct proxy_route *route = &conf->proxy->routes[i];
+
+        hold_one(faults, conf, route->name, route->upstream.tls, old_of(old, route));
+    }
+    return faults->count == before;
 }

@@ -40,11 +40,16 @@ static int load_conf(const char *path, struct conf **conf)
 static int check_only(struct conf **conf)
 {
     struct why why = {0};
+    struct faults faults;
     enum code code = serve_check(*conf, &why);
 
+    faults_init(&faults);
+    (void)conf_certificates_hold(*conf, NULL, &faults);
     conf_free(conf);
     if (code != CODE_OK)
         return complain_why(code, &why);
+    if (faults.count > 0)
+        return complain_faults(&faults);
     printf("the configuration is good\n");
     return STATUS_DONE;
 }
@@ -53,8 +58,14 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
 {
     struct serve serve;
     struct why why = {0};
+    struct faults faults;
     enum code code;
 
+    /* The other listeners serve: a start that ended would close those, too. */
+    faults_init(&faults);
+    if (!conf_certificates_hold(conf, NULL, &faults))
+        for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
+            log_error("conf", "%s", faults.fault[i].text);
     signals_block();
     code = serve_open(&serve, conf, continue_why, &why);
     serve.linger_us = linger_us;

@@ -94,6 +94,20 @@ static enum code load_fresh(const struct conf *old, struct conf **fresh, struct 
     return code == CODE_OK ? code : why_of_faults(why, code, &faults);
 }
 
+/* A listener whose certificate has ended anyway is no reason to keep what else is older, lists of revoked ones among it. After
+ * proxy_check_conf: the listeners are the same. */
+static enum code check_certificates(const struct conf *old, const struct conf *fresh, struct why *why)
+{
+    struct faults faults;
+
+    faults_init(&faults);
+    if (!conf_certificates_hold(fresh, old, &faults))
+        return why_of_faults(why, CODE_INVALID, &faults);
+    if (!conf_certificates_hold(fresh, NULL, &faults))
+        log_error("app", "%s", faults.fault[0].text);
+    return CODE_OK;
+}
+
 static enum code take_conf(struct serve *serve, struct why *why)
 {
     struct conf *fresh = NULL;
@@ -109,6 +123,8 @@ static enum code take_conf(struct serve *serve, struct why *why)
         code = serve__remember_plans(serve, fresh, why);
     if (code == CODE_OK)
         code = proxy_check_conf(serve->proxy, fresh->proxy, why);
+    if (code == CODE_OK)
+        code = check_certificates(serve->conf, fresh, why);
     if (code == CODE_OK)
         code = resolver_set(serve->resolver, fresh->names, fresh->name_count);
     if (code != CODE_OK) {

@@ -92,6 +92,8 @@ bool tls_asks_certificate(const struct tls_context *context);
 /* When the first certificate ends, in microseconds since 1970; INT64_MAX: there is none. Of those that are shown to the peer;
  * and of those of an upstream, up to its authority, as the last full handshake met them. */
 int64_t tls_shown_until_us(const struct tls_context *context);
+/* Of our own certificate alone: a chain may hold one that has ended and that no peer needs. Returns: whether there is one. */
+bool tls_shown_times(const struct tls_context *context, int64_t *from_us, int64_t *until_us);
 int64_t tls_met_until_us(const struct tls_context *context);
 int64_t tls_staple_until_us(const struct tls_context *context); /* likewise the OCSP response that is shown */
 int64_t tls_lists_until_us(const struct tls_context *context); /* when the first list runs out; INT64_MAX: there is none */

@@ -180,6 +180,17 @@ int64_t tls_shown_until_us(const struct tls_context *context)
     return until < first ? until : first;
 }
 
+bool tls_shown_times(const struct tls_context *context, int64_t *from_us, int64_t *until_us)
+{
+    X509 *own = SSL_CTX_get0_certificate(context->ctx);
+
+    if (own == NULL)
+        return false;
+    *from_us = tls__time_us(X509_get0_notBefore(own));
+    *until_us = tls__time_us(X509_get0_notAfter(own));
+    return true;
+}
+
 int64_t tls_met_until_us(const struct tls_context *context)
 {
     int64_t until = atomic_load_explicit(&context->met_until_us, memory_order_relaxed);

@@ -17,8 +17,9 @@ class Authority:
         self.key.chmod(0o600)
         self.number = 0
 
-    def issue(self, name, alternatives=(), subject=None, days=30, until=None, authority=False):
-        """Returns (certificate, key) paths. `alternatives`: 'DNS:x', 'IP:127.0.0.1'; `until`: its end, as time.time() has it."""
+    def issue(self, name, alternatives=(), subject=None, days=30, until=None, authority=False, since=None):
+        """Returns (certificate, key) paths. `alternatives`: 'DNS:x', 'IP:127.0.0.1'; `until`: its end, as time.time() has it; `since` its
+        beginning, with `until`."""
         self.number += 1
         stem = self.folder / f"{self.number}-{name.replace('*', 'any')}"
         key, request, certificate = stem.with_suffix(".key"), stem.with_suffix(".csr"), stem.with_suffix(".pem")
@@ -33,7 +34,7 @@ class Authority:
                           "-days", str(days), "-extfile", extensions, "-out", certificate)
         else:
             self._ca("-batch", "-in", request, "-extfile", extensions, "-out", certificate, "-notext",
-                     "-startdate", self._stamp(time.time() - 3600), "-enddate", self._stamp(until))
+                     "-startdate", self._stamp(since or time.time() - 3600), "-enddate", self._stamp(until))
         key.chmod(0o600)
         return certificate, key
 
