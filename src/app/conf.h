@@ -14,7 +14,7 @@
 #include "pipe/runner.h"
 #include "proxy/conf.h"
 
-#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: not ready, and `status` says so */
+#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: the log, /readyz and `status` say so */
 
 struct conf_audit {
     const char *database;          /* audit.db */

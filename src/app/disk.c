@@ -7,6 +7,8 @@ uint64_t disk_hours(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us
 {
     double hours;
 
+    if (room_bytes < DISK_NONE_BYTES)
+        return 0;
     if (grown_bytes == 0 || within_us <= 0)
         return DISK_HOURS_MAX;
     hours = (double)room_bytes / (double)grown_bytes * (double)within_us / HOUR_US;

@@ -12,6 +12,7 @@
 
 #define DISK_LATELY_US INT64_C(600000000) /* the ten minutes that count as the present rate */
 #define DISK_HOURS_MAX 87600              /* ten years: no end in sight */
+#define DISK_NONE_BYTES (UINT64_C(1) << 20) /* less is no room: hours are 0, whatever has grown */
 #define DISK_RATE_US INT64_C(60000000)    /* the least time that tells a rate */
 
 uint64_t disk_hours(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us);

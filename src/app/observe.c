@@ -7,22 +7,30 @@
 #include "os/clock.h"
 #include "os/file.h"
 
+static void tell_low(const struct serve *serve, struct buf *out)
+{
+    uint64_t room_bytes;
+
+    if (file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
+        buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
+}
+
+/* Nothing that calls pass by: a gate that is taken out of service for what may come denies more than one that is nearly full. */
 static enum code unready(void *context, struct buf *out)
 {
     const struct serve *serve = context;
     struct audit_gauges audit;
-    uint64_t room_bytes;
 
     audit_gauges(serve->audit, &audit);
-    if (audit.down)
+    if (audit.down) {
         buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
+        tell_low(serve, out);
+    }
     if (serve->policy_active == 0)
         buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
     if (serve->past.is_starting)
         buf_add_text(out, "the gate is starting: calls are denied until the audit is read as far back as limits and sequences "
                      "reach\n");
-    if (file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
-        buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
     if (serve->is_draining)
         buf_add_text(out, "the gate is draining\n");
     return buf_code(out);
@@ -32,6 +40,7 @@ static enum code note(void *context, struct buf *out)
 {
     const struct serve *serve = context;
 
+    tell_low(serve, out);
     if (serve->file.refused.text[0] != '\0')
         buf_addf(out, "the last reload was refused, an older configuration runs: %s\n", serve->file.refused.text);
     else if (serve->file.differs)

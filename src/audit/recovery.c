@@ -72,13 +72,16 @@ static void wait_longer(struct audit *audit)
     audit->backoff_us = audit->backoff_us * 2 < BACKOFF_MAX_US ? audit->backoff_us * 2 : BACKOFF_MAX_US;
 }
 
+/* One line an outage, whatever its faults are called: `status` and the event say the last of them. */
 static void complain(struct audit *audit, const char *text)
 {
     if (strncmp(audit->down_text, text, sizeof audit->down_text - 1) == 0)
         return;
     (void)snprintf(audit->down_text, sizeof audit->down_text, "%.*s", (int)sizeof audit->down_text - 1, text);
     writer__say(audit, text);
-    log_error("audit", "%s; every call is denied until rows can be written again", text);
+    if (!audit->outage_is_told)
+        log_error("audit", "%s; every call is denied until rows can be written again", text);
+    audit->outage_is_told = true;
 }
 
 void writer__go_down(struct audit *audit, enum code code)
@@ -91,6 +94,7 @@ void writer__go_down(struct audit *audit, enum code code)
         (void)why_set(&why, code, "%s: %s (%s)", audit->ledger.file, db_error(audit->ledger.db), code_text(code));
     audit->sound = audit->ledger.committed;
     audit->in_doubt = audit->ledger.tip;
+    audit->healed_us = 0;
     if (!atomic_load(&audit->shared.down)) {
         audit->down_text[0] = '\0';
         audit->doubt_seq = audit->sound.seq;
@@ -291,7 +295,7 @@ bool writer__recover(struct audit *audit)
     writer__say(audit, "");
     audit->wal_pages = audit->checkpoint_pages = 0;
     audit->committed_us = clock_monotonic_us();
-    log_info("audit", "%s: rows can be written again", audit->ledger.path);
+    audit->healed_us = audit->committed_us;
     writer__publish(audit);
     return true;
 }

@@ -22,6 +22,7 @@
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 #define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
 #define LOOK_US 1000000         /* at the files, while nobody calls */
+#define HEALED_US INT64_C(10000000) /* rows were written for so long: the outage is over */
 #define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -111,6 +112,15 @@ static bool is_disturbed(struct audit *audit)
     return place__check(&audit->ledger) != CODE_OK || (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
 }
 
+static void tell_healed(struct audit *audit, int64_t now_us)
+{
+    if (audit->healed_us == 0 || now_us - audit->healed_us < HEALED_US)
+        return;
+    log_info("audit", "%s: rows can be written again", audit->ledger.path);
+    audit->outage_is_told = false;
+    audit->healed_us = 0;
+}
+
 static void up_turn(struct audit *audit)
 {
     int64_t now = clock_monotonic_us(), wait_us = writer__job_wait_us(audit);
@@ -118,6 +128,7 @@ static void up_turn(struct audit *audit)
 
     if (audit_is_down(audit->lanes[0].ring))
         writer__say(audit, "it was asked for what no sound program asks for: the log says what; start the gate again");
+    tell_healed(audit, now);
     if (work == WORK_NONE)
         audit->empty_us = now;
     if (wait_us == 0) {

@@ -90,6 +90,8 @@ struct audit {
     uint64_t doubt_seq;        /* permits above it were denied, should they turn up */
     int64_t down_wall_us, down_us, retry_us, backoff_us;
     char down_text[300];
+    bool outage_is_told;  /* in the log; until rows were written for ten seconds, so that a disk at its edge is one outage */
+    int64_t healed_us;    /* since when rows are written again, and nobody was told; 0: somebody was */
 
     _Atomic uint64_t rotations, last_seq, commits, rows_total, wal_bytes, open_permits;
 };

@@ -214,9 +214,11 @@ bool batch__record(struct pair *pair)
         return true;
     }
     if (code != CODE_BUSY || pair->timed_out) {
+        enum reason reason = code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN;
+
         exchange->call->is_permitted = false;
-        exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
-        deny__answer(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
+        exchange__settle(pair, OUTCOME_NOT_SENT, reason);
+        deny__answer(pair, reason);
         batch__finish(pair); /* at once, as exchange__audit does */
         return true;
     }

@@ -492,6 +492,7 @@ bool exchange__audit(struct pair *pair)
     if (exchange->batch != NULL)
         batch__finish(pair);
     pay_outcome(pair); /* at once: however long the agent takes to read this, the audit remembers a ticket for a while only */
+    call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
     return true;
 }
 
@@ -529,7 +530,7 @@ static void report(struct pair *pair)
         .tenant = exchange->identity.tenant,
         .method = exchange->call->asked.method,
         .tool = exchange->call->asked.tool,
-        .verdict = verdict->kind,
+        .verdict = verdict->kind == VERDICT_PERMIT && !exchange->call->is_permitted ? VERDICT_DENY : verdict->kind,
         .names_tool = exchange->call->decision.policy != NULL &&
                       policy_names_tool(exchange->call->decision.policy, exchange->call->asked.tool),
         .reason = exchange->call->is_permitted ? REASON_PERMITTED : exchange->call->refusal,

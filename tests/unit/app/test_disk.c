@@ -13,6 +13,8 @@ static void test_hours(void **state) /* 4.12 */
     assert_int_equal(disk_hours(100 * GIB, 0, 60 * MINUTE), DISK_HOURS_MAX);
     assert_int_equal(disk_hours(UINT64_MAX, 1, 60 * MINUTE), DISK_HOURS_MAX);
     assert_int_equal(disk_hours(GIB, 1, 0), DISK_HOURS_MAX);
+    assert_int_equal(disk_hours(0, 0, 60 * MINUTE), 0); /* 10.12: no room is no hours, whatever grew */
+    assert_int_equal(disk_hours(DISK_NONE_BYTES - 1, 0, 0), 0);
 }
 
 static void test_growth(void **state) /* 4.12: the last ten minutes count, not what was before */
