@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/cmd_audit_show_priv.h"
+#include "app/explain_call.h"
 
 #include "app/store.h"
-#include "app/store_definitions.h"
 #include "author/explain.h"
 #include "past/recall.h"
 
@@ -52,25 +52,6 @@ static enum code read_record(struct show *show, struct recorded *recorded, struc
     return code;
 }
 
-/* The version must be the very text that judged. */
-static enum code find_policy(struct show *show, const struct recorded *recorded, struct policy **policy,
-                             struct definition_set **definitions, struct why *why)
-{
-    struct span hash = show__value(&show->call, "policy_hash");
-    struct db *db = NULL;
-    enum code code = store_find(&show->place, DB_READ, &db, why);
-
-    if (code == CODE_OK)
-        code = store_compile_policy(db, recorded->policy_version, policy, why);
-    if (code == CODE_OK)
-        code = store_definitions_load(db, definitions, why);
-    db_close(&db);
-    if (code == CODE_OK && !span_equals(policy_hash(*policy), hash))
-        return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "
-                       "with --store", recorded->policy_version);
-    return code;
-}
-
 static enum code walk(struct show *show, struct recorded *recorded, const struct policy *policy,
                       const struct definition_set *definitions, struct why *why)
 {
@@ -112,7 +93,7 @@ static enum code walk_record(struct show *show, struct recorded *recorded, struc
                        ? "it was refused before a policy was asked" : "no policy was active");
         return CODE_OK;
     }
-    code = find_policy(show, recorded, &policy, &definitions, &hindrance);
+    code = explain_call_policy(&show->place, recorded, &policy, &definitions, &hindrance);
     if (code == CODE_OK)
         code = walk(show, recorded, policy, definitions, why);
     else if (code != CODE_NOMEM) {

@@ -12,6 +12,7 @@
 #include "os/file.h"
 #include "policy/schema.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct init {
     const char *conf_path;
     char policy_path[256];
     struct buf conf_text, policy_text;
-    unsigned tools, read_only, left_out;
+    unsigned tools, read_only, left_out, private;
     struct lister lister;
 };
 
@@ -134,12 +135,52 @@ static bool is_taken(struct span name)
            span_starts_with(name, SPAN_LIT("tool."));
 }
 
+/* Whether a word of the text, letters between others or from one capital to the next, is among these. */
+static bool has_word(struct span text, const char *const *words)
+{
+    for (size_t i = 0, end; i < text.len; i = end) {
+        char word[16] = "";
+
+        for (end = i; end < text.len && isalpha((unsigned char)text.at[end]) &&
+                      (end == i || !isupper((unsigned char)text.at[end]) || isupper((unsigned char)text.at[end - 1])); end++)
+            if (end - i < sizeof word - 1)
+                word[end - i] = (char)tolower((unsigned char)text.at[end]);
+        for (size_t w = 0; words[w] != NULL; w++)
+            if (end - i < sizeof word && strcmp(word, words[w]) == 0)
+                return true;
+        end += end == i;
+    }
+    return false;
+}
+
+/* A server's word that a tool changes nothing says nothing of what it tells: what may read environments, secrets or files is
+ * for a person to permit. Names, titles, arguments and descriptions say so. */
+static bool may_tell_secrets(const struct json_node *tool)
+{
+    static const char *const words[] = {
+        "env", "environ", "environment", "secret", "secrets", "credential", "credentials", "password", "passwords", "passwd",
+        "token", "tokens", "apikey", "keychain", "vault", "config", "file", "files", "filename", "filepath", "path", "paths",
+        "dir", "directory", "directories", "folder", "folders", "fs", "filesystem", NULL};
+    const struct json_node *said[] = {
+        json_member(tool, SPAN_LIT("name")), json_member(tool, SPAN_LIT("title")),
+        json_member(tool, SPAN_LIT("description")), json_at(tool, "annotations", "title", NULL)};
+    const struct json_node *arguments = json_at(tool, "inputSchema", "properties", NULL);
+
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (said[i] != NULL && said[i]->type == JSON_STRING && has_word(said[i]->text, words))
+            return true;
+    for (const struct json_node *one = arguments != NULL ? arguments->child : NULL; one != NULL; one = one->next)
+        if (has_word(one->key, words))
+            return true;
+    return false;
+}
+
 /* A tool that the server itself does not call read-only is for a person to permit. */
 static enum code write_tool(void *context, const struct json_node *tool)
 {
     struct init *init = context;
     const struct json_node *hint = json_at(tool, "annotations", "readOnlyHint", NULL);
-    const bool is_read_only = hint != NULL && hint->type == JSON_TRUE;
+    const bool is_marked = hint != NULL && hint->type == JSON_TRUE, is_read_only = is_marked && !may_tell_secrets(tool);
     const struct json_node *name = json_member(tool, SPAN_LIT("name"));
     const struct json_node *about = json_member(tool, SPAN_LIT("description"));
     const char *tool_part;
@@ -150,6 +191,7 @@ static enum code write_tool(void *context, const struct json_node *tool)
     }
     init->tools++;
     init->read_only += is_read_only;
+    init->private += is_marked && !is_read_only;
     if (about != NULL)
         write_summary(&init->policy_text, about->text);
     write_unbound(&init->policy_text, json_member(tool, SPAN_LIT("inputSchema")));
@@ -161,7 +203,8 @@ static enum code write_tool(void *context, const struct json_node *tool)
 static enum code write_policy_head(struct init *init)
 {
     return buf_addf(&init->policy_text,
-        "# Written by `callgate init`: it permits what the server calls read-only. Take the `# ` away before what else agents\n"
+        "# Written by `callgate init`: it permits what the server calls read-only, but for what may read environments,\n"
+        "# secrets or files. Take the `# ` away before what else agents\n"
         "# may call, take out what they must not, add conditions on arguments, or `arguments: by_schema` where you have read\n"
         "# and accepted what the server says that its tools are (callgate tools accept). Then:\n"
         "# callgate policy check %s && callgate policy load %s\n"
@@ -292,6 +335,8 @@ static int tell(const struct init *init, const char *key)
 {
     printf("%u tools found; %u are read-only by the server's word, and permitted. The rest are comments in the policy.\n",
            init->tools, init->read_only);
+    if (init->private > 0)
+        printf("%u of these are called read-only, too, and may read environments, secrets or files.\n", init->private);
     if (init->left_out > 0)
         printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
     printf("wrote %s and %s\n", init->conf_path, init->policy_path);

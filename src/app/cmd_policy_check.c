@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy check: what authors ask before anything is stored. */
 #include "app/cmd_policy_priv.h"
+#include "app/conf.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
@@ -10,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* GitHub's workflow commands end at a line end and take `%` as an escape; in a property `:` and `,` separate too. */
 static void print_github_text(const char *text, const char *escaped)
@@ -85,6 +87,8 @@ static int tell_check(const struct check *check)
     if (check->faults.count == 0)
         printf("%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules", check->warnings.count,
                check->warnings.count == 1 ? "warning" : "warnings");
+    if (check->faults.count == 0 && check->config == NULL)
+        printf("no configuration was read: names of upstreams were not held against its routes, as `load` does\n");
     return status;
 }
 
@@ -184,15 +188,15 @@ int cmd_policy__check(int argc, char **argv)
     const struct option options[] = {
         {.name = "json", .help = "the answer as JSON", .flag = &check.as_json},
         {.name = "github", .help = "as annotations of a GitHub workflow", .flag = &check.github},
-        {.name = "config", .takes = "FILE", .help = "holds names of upstreams against its routes; with what its version shares",
+        {.name = "config", .takes = "FILE", .help = "as for `load`, where it is there: upstreams must be its routes",
          .value = &check.config},
         {.name = "strict", .help = "warnings give exit status 1", .flag = &check.strict},
         {0},
     };
     const struct usage usage = {"callgate policy check FILE... [OPTIONS]",
                                 "Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
-                                "0). Regexes are tried on hostile input. With --config, upstreams that rules forbid, hold or\n"
-                                "redact must be those of some route.",
+                                "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
+                                "forbid, hold or redact must be those of some route.",
                                 options, 1, -1};
     struct policy_files files;
     struct route_names names;
@@ -209,6 +213,8 @@ int cmd_policy__check(int argc, char **argv)
     faults_init(&check.faults);
     faults_init(&check.warnings);
     route_names_init(&names);
+    if (check.config == NULL && access(conf_find(NULL), R_OK) == 0)
+        check.config = conf_find(NULL); /* what `load` would read, too */
     if (check.config != NULL)
         status = route_names_take(check.config, &names);
     if (check.config != NULL && status == OPTIONS_GO)

@@ -47,17 +47,13 @@ struct explaining {
 
 /* ---- the policy ---- */
 
-/* The version that was asked for, the one that judged a recorded call, or the active one. */
+/* The version that was asked for, or the active one. */
 static enum code choose_version(const struct explaining *e, struct db *db, uint64_t *version, struct why *why)
 {
     if (e->version != NULL) {
         if (num_u64(span_text(e->version), version) == CODE_OK && *version > 0 && *version <= INT64_MAX)
             return CODE_OK;
         return why_set(why, CODE_INVALID, "\"%s\" is no version; `callgate policy list` shows the numbers", e->version);
-    }
-    if (e->call.is_recorded) {
-        *version = e->call.recorded.policy_version;
-        return CODE_OK;
     }
     return policy_store_active(db, version, why);
 }
@@ -79,6 +75,10 @@ static int find_policy(struct explaining *e)
             status = policy_files_compile(&files, &e->policy);
         policy_files_fini(&files);
         return status;
+    }
+    if (e->call.is_recorded && e->version == NULL) {
+        code = explain_call_policy(&e->place, &e->call.recorded, &e->policy, &e->definitions, &why);
+        return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
     }
     code = store_find(&e->place, DB_READ, &db, &why);
     if (code == CODE_OK)

@@ -109,6 +109,11 @@ static int tell(const struct learning *l)
     if (proof->unknown > 0)
         fprintf(stderr, "%" PRIu64 " cannot be judged: what was cut, redacted or erased would decide\n",
                 proof->unknown);
+    if (proof->unasked > 0)
+        fprintf(stderr, "%" PRIu64 " cannot be judged: what no record holds would decide, such as a definition that nobody has "
+                "accepted (`callgate tools list`)\n", proof->unasked);
+    if (proof->answers > 0)
+        fprintf(stderr, "%" PRIu64 " had their answers changed by rules for answers; the draft has none\n", proof->answers);
     if (proof->left_out > 0)
         fprintf(stderr, "%" PRIu64 " have no rule; comments in the draft say why\n", proof->left_out);
     if (proof->failed_tests > 0)

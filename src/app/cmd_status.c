@@ -211,7 +211,7 @@ static bool accepts_connections(const struct proxy_upstream *upstream, const str
 static void look_at_route(struct report *report, const struct proxy_route *route, const struct resolve_table *names)
 {
     size_t count;
-    const struct sock_address *addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
+    const struct sock_address *addresses;
     struct why fault = {0};
     bool accepts = false;
 
@@ -220,6 +220,11 @@ static void look_at_route(struct report *report, const struct proxy_route *route
              SPAN_ARG(route->name), route->upstream.host);
         return;
     }
+    if (route->upstream.host == NULL) {
+        find(report, "upstream", true, "%.*s is for pipes: each brings its server", SPAN_ARG(route->name));
+        return;
+    }
+    addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
     for (size_t i = 0; i < count && !accepts; i++)
         accepts = accepts_connections(&route->upstream, &addresses[i], &fault);
     find(report, "upstream", accepts, "%.*s at %s:%u %s", SPAN_ARG(route->name), route->upstream.host, route->upstream.port,

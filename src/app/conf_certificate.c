@@ -95,8 +95,8 @@ static void hold_one(struct faults *faults, const struct conf *conf, struct span
     if (wrong == NULL || (old != NULL && out_of_time(old, now_us, &unasked) != NULL))
         return;
     clock_text(at_us, at);
-    faults_add(faults, conf->path, 0, 0, "the certificate of %.*s %s %.19sZ: whoever checks it ends the connection; put one that "
-               "is valid now in its place", SPAN_ARG(whose), wrong, at);
+    faults_add(faults, conf->path, 0, 0, "the certificate of %.*s %s %.19sZ: whoever checks it ends the connection; put one "
+               "that is valid now in its place", SPAN_ARG(whose), wrong, at);
 }
 
 static const struct tls_context *old_of(const struct conf *old, const struct proxy_route *route)

@@ -4,11 +4,14 @@
 #include "app/cmd_audit_priv.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "app/store.h"
+#include "app/store_definitions.h"
 
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define CALL_MAX_BYTES ((size_t)16 << 20)
@@ -359,6 +362,23 @@ int explain_call_make(struct explain_call *call)
     if (status == OPTIONS_GO)
         apply_options(call);
     return status;
+}
+
+enum code explain_call_policy(const struct store_place *place, const struct recorded *recorded, struct policy **policy,
+                              struct definition_set **definitions, struct why *why)
+{
+    struct db *db = NULL;
+    enum code code = store_find(place, DB_READ, &db, why);
+
+    if (code == CODE_OK && recorded->policy_version != 0)
+        code = store_compile_policy(db, recorded->policy_version, policy, why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, definitions, why);
+    db_close(&db);
+    if (code == CODE_OK && *policy != NULL && !span_equals(policy_hash(*policy), recorded->policy_hash))
+        return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "
+                       "with --store", recorded->policy_version);
+    return code;
 }
 
 int explain_call_of_test(struct explain_call *call, const struct policy *policy)

@@ -9,6 +9,8 @@
 #define APP_EXPLAIN_CALL_H
 
 #include "app/command.h"
+#include "app/commands.h"
+#include "gate/definition_set.h"
 #include "past/recorded.h"
 #include "policy/answer.h"
 
@@ -37,6 +39,11 @@ int explain_call_make(struct explain_call *call);
 
 /* --answer: what comes back, as `answer:` of a test or as a JSON-RPC message. Returns: as above. */
 int explain_call_answer(struct explain_call *call);
+
+/* The version that judged a recorded call, and the definitions that people accept now. The version must be the very text that
+ * judged: another store's of the same number would explain what never happened. *policy stays NULL where none was active. */
+enum code explain_call_policy(const struct store_place *place, const struct recorded *recorded, struct policy **policy,
+                              struct definition_set **definitions, struct why *why) MUST_USE;
 
 /* --test. */
 int explain_call_of_test(struct explain_call *call, const struct policy *policy);

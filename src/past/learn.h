@@ -49,6 +49,8 @@ enum code learn_read(struct learn *learn, const char *const *files, size_t file_
 struct learn_proof {
     uint64_t permitted;    /* calls that the draft permits */
     uint64_t unknown;      /* that depend on what the record lost */
+    uint64_t unasked;      /* that depend on what no record holds: `_meta`, a definition that nobody has accepted */
+    uint64_t answers;      /* whose answer rules had changed, which a draft does not */
     uint64_t left_out;     /* that the draft has no rule for, and says so */
     uint64_t denied;       /* that it should have permitted: a fault of ours */
     uint64_t first_denied; /* seq of the first of these */

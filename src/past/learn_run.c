@@ -85,7 +85,11 @@ static enum code judge_call(void *context, const struct replay_call *call)
     struct proving *proving = context;
     struct learn_proof *proof = proving->proof;
 
-    if (call->fate == REPLAY_UNKNOWN) {
+    if (call->fate == REPLAY_SAME || call->fate == REPLAY_OTHER_RULE) { /* told for what came back */
+        proof->answers += call->answer.fate == REPLAY_FLIPS;
+    } else if (call->fate == REPLAY_UNKNOWN && call->lack == RECORDED_WHOLE) {
+        proof->unasked++;
+    } else if (call->fate == REPLAY_UNKNOWN) {
         proof->unknown++;
     } else if (call->approved || !learn_drafted(proving->learn, call->upstream, call->method, call->target,
                                                   call->path)) {

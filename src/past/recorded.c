@@ -16,7 +16,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_PLAN, C_PLAN_STEP, C_DEFINITION };
+       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_HASH };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -123,7 +123,7 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
         {C_CORRELATION, &question->correlation}, {C_UPSTREAM, &question->upstream}, {C_METHOD, &question->method},
         {C_TARGET, &question->path}, {C_QUERY, &question->query},
         {C_TOOL, &recorded->target}, {C_RULE, &recorded->rule}, {C_REASON, &recorded->reason_text},
-        {C_BEGIN, &recorded->beginning},
+        {C_BEGIN, &recorded->beginning}, {C_HASH, &recorded->policy_hash},
     };
     enum code code = copy_session(recorded, row);
 

@@ -54,6 +54,7 @@ struct recorded {
     struct span rules;          /* all that applied, as the row has them */
     bool approved;              /* it passed because a person had said so */
     uint64_t policy_version;    /* 0: none was active */
+    struct span policy_hash;    /* its SHA-256 in hexadecimal digits */
     bool has_definition;        /* it is known what the tool that was called said it was */
     unsigned char definition[DIGEST_BYTES];
     /* what was asked */
@@ -73,7 +74,7 @@ struct recorded {
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
     "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
-    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition FROM decision "
+    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, lower(hex(policy_hash)) FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);
