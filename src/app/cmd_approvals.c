@@ -136,6 +136,7 @@ static void add_people(struct doc *doc, struct db *db, const struct store_approv
 
         doc_text(one, "by", span_text(voice->by));
         doc_text(one, "login", span_text(voice->login));
+        doc_text(one, "why", span_text(voice->why));
         doc_text_or_null(one, "person", voice->name[0] != '\0' ? span_text(voice->name) : SPAN_NONE);
         print_time(one, "given", voice->given_us);
         print_time(one, "until", voice->until_us);
@@ -333,12 +334,23 @@ static void print_place(const struct store_approval *approval)
 
 static void print_people(struct db *db, const struct store_approval *approval, int64_t now_us)
 {
+    struct store_voices voices;
     struct buf text;
 
+    if (approval->needed <= 1)
+        return;
     buf_init(&text, TEXT_BYTES);
-    if (approval->needed > 1 && cmd_approvals__add_people(db, approval, now_us, &text) == CODE_OK)
+    if (cmd_approvals__add_people(db, approval, now_us, &text) == CODE_OK)
         printf("people   %.*s\n", SPAN_ARG(buf_peek(&text)));
     buf_fini(&text);
+    cmd_approvals__voices(db, approval, now_us, &voices);
+    for (size_t i = 0; i < voices.count; i++) {
+        printf("         ");
+        print_safe(span_text(voices.of[i].by));
+        printf(": ");
+        print_safe(span_text(voices.of[i].why));
+        printf("\n");
+    }
 }
 
 static void show_story(struct db *db, const struct store_approval *approval, int64_t now_us)

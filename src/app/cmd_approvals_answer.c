@@ -36,12 +36,15 @@ static int tell(const struct store_answer *answer, bool as_json)
                                : answer->is_granted ? SPAN_LIT("approved")
                                                     : SPAN_LIT("refused"));
         doc_text(doc, "by", answer->by);
+        doc_bool(doc, "repeated", answer->is_repeated);
         doc_int(doc, "approved", answer->counted);
         doc_int(doc, "needed", answer->needed);
         print_time(doc, "until", is_partial ? answer->until_us : answer->holds_us);
         return print_doc(&doc);
     }
     clock_text(is_partial ? answer->until_us : answer->holds_us, until);
+    if (answer->is_repeated)
+        printf("approval %lld was given by you already: only the end of your word has moved\n", (long long)answer->ask);
     if (is_partial)
         printf("approval %lld has the word of %u of %u people; it waits for somebody else, while yours holds (until %s)\n",
                (long long)answer->ask, answer->counted, answer->needed, until);

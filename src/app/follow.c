@@ -164,12 +164,8 @@ static enum code take_policy(struct serve *serve, struct why *why)
     uint64_t version = 0;
     enum code code = policy_store_active(serve->store, &version, why);
 
-    if (code != CODE_OK || serve__awaits_version(serve, version) || (version != 0 && version == serve->policy_refused))
+    if (code != CODE_OK || serve__has_version(serve, version) || (version != 0 && version == serve->policy_refused))
         return code;
-    if (version == serve->policy_active) {
-        serve__drop_version(serve);
-        return CODE_OK;
-    }
     if (version != 0)
         code = store_compile_policy(serve->store, version, &policy, why);
     if (code == CODE_INVALID) {

@@ -24,16 +24,6 @@ static void unlock(struct serve_past *past)
     BUG_ON(pthread_mutex_unlock(&past->lock) != 0);
 }
 
-static enum past_state state_of(struct serve_past *past)
-{
-    enum past_state state;
-
-    lock(past);
-    state = past->state;
-    unlock(past);
-    return state;
-}
-
 void serve__past_init(struct serve_past *past)
 {
     pthread_condattr_t monotonic;
@@ -137,6 +127,7 @@ static void ask(struct serve *serve, struct policy *coming)
     struct serve_past *past = &serve->past;
 
     past->coming = coming;
+    past->has_failed = false;
     past->asked = (struct remembering){.path = serve->conf->audit.database, .stop = &past->stop, .now_us = clock_wall_us(),
                                        .with_plans = uses_plans(serve->conf)};
     past->began_us = clock_monotonic_us();
@@ -169,31 +160,19 @@ void serve__take_version(struct serve *serve, uint64_t version, struct policy *p
     serve__mind_past(serve, PAST_WAIT_MS);
 }
 
-bool serve__awaits_version(const struct serve *serve, uint64_t version)
+bool serve__has_version(struct serve *serve, uint64_t version)
 {
-    return serve->past.coming != NULL && serve->past.coming_version == version;
-}
+    struct serve_past *past = &serve->past;
 
-void serve__drop_version(struct serve *serve)
-{
-    if (serve->past.coming != NULL)
+    if (past->coming != NULL && past->coming_version != version && version == serve->policy_active)
         halt(serve);
-}
-
-static void tell_gap(const struct remembered *remembered)
-{
-    char until[CLOCK_TEXT_BYTES];
-
-    if (remembered->gap_us == 0)
-        return;
-    clock_text(remembered->gap_us, until);
-    log_warn("app", "files of the audit from before %s are not beside it, and rules ask for calls of then: limits count "
-             "without them, sequences are undecided as long as they reach there, plans of then use no more steps", until);
+    return version == serve->policy_active || (past->coming != NULL && past->coming_version == version);
 }
 
 static void tell_read(const struct serve_past *past)
 {
     const struct remembered *remembered = &past->remembered;
+    char until[CLOCK_TEXT_BYTES];
 
     if (remembered->rows > 0)
         log_info("app", "%" PRIu64 " recorded calls count for limits and sequences, of %" PRIu64 " permits and answers that "
@@ -203,7 +182,10 @@ static void tell_read(const struct serve_past *past)
         log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered->steps);
     if (remembered->lacks_room)
         log_warn("app", "there is no room for all plans that were used within a day: plans of then use no more steps");
-    tell_gap(remembered);
+    clock_text(remembered->gap_us, until);
+    if (remembered->gap_us != 0)
+        log_warn("app", "files of the audit from before %s are not beside it, and rules ask for calls of then: limits count "
+                 "without them, sequences are undecided as long as they reach there, plans of then use no more steps", until);
 }
 
 /* What could not be read is not known: as long as it may have been, who asks for it is told that nobody knows. */
@@ -227,7 +209,8 @@ static void end_start(struct serve *serve)
     struct serve_past *past = &serve->past;
 
     forget(serve);
-    if (past->code != CODE_OK) {
+    past->has_failed = past->code != CODE_OK;
+    if (past->has_failed) {
         if (strcmp(past->told.text, past->why.text) != 0)
             log_error("app", "%s; calls are denied (`starting`) until it can be read, or the file is taken away",
                       past->why.text);
@@ -260,7 +243,7 @@ void serve__mind_past(struct serve *serve, unsigned wait_ms)
     if (!past->is_told)
         log_info("app", "calls are denied (`starting`) until the audit is read as far back as limits and sequences reach");
     past->is_told = true;
-    if (state_of(past) == PAST_IDLE && clock_monotonic_us() >= past->again_us)
+    if (past->has_failed && clock_monotonic_us() >= past->again_us)
         ask(serve, NULL);
 }
 

@@ -474,8 +474,8 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     serve->has_signals = code == CODE_OK;
     if (code != CODE_OK)
         return code;
-    serve__follow_store(serve);
     db_busy_wait(serve->store, START_WAIT_MS);
+    serve__follow_store(serve);
     code = serve__open_approvals(serve, why);
     db_busy_wait(serve->store, STORE_WAIT_MS);
     if (code != CODE_OK)

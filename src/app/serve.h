@@ -74,6 +74,7 @@ struct serve_past {              /* of the calls: what rules ask of it is read b
     enum code code;
     struct why why;
     uint64_t coming_version;
+    bool has_failed;             /* it is asked once more */
     bool is_starting;            /* calls are denied meanwhile */
     bool is_told;                /* and the log says so */
     struct why told;             /* what was logged last of what failed */

@@ -41,8 +41,7 @@ void serve__follow_store(struct serve *serve);
 /* A version of the store comes into force: at once, or when what its rules ask of the past is read. Where the gate knows
  * nothing of that yet, calls are denied until it does. Takes: policy: the reference; NULL: none is active. */
 void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy);
-bool serve__awaits_version(const struct serve *serve, uint64_t version);
-void serve__drop_version(struct serve *serve); /* the one that waits */
+bool serve__has_version(struct serve *serve, uint64_t version); /* it is in force, or waits; another one waits no longer */
 void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *policy);
 
 #define PAST_WAIT_MS 200 /* as long main waits for little to be read */

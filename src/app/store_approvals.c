@@ -382,10 +382,10 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 /* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
  * their accounts; an account that a name was shown by, in whatever was said of this call, is no further person. */
 #define SELECT_VOICES \
-    "WITH said(id, granted, by, login, person, account, given_us, until_us, known) AS " \
-    "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known FROM approval_answer WHERE ask = ?1 " \
-    "UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5, ?6 WHERE ?5 > 0) " \
-    "SELECT by, login, person, account, given_us, until_us, known FROM said WHERE id IN (SELECT max(id) FROM said v " \
+    "WITH said(id, granted, by, login, person, account, given_us, until_us, known, why) AS " \
+    "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known, why FROM approval_answer " \
+    "WHERE ask = ?1 UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5, ?6, '' WHERE ?5 > 0) " \
+    "SELECT by, login, person, account, given_us, until_us, known, why FROM said WHERE id IN (SELECT max(id) FROM said v " \
     "WHERE granted AND until_us > ?2 AND id > (SELECT coalesce(max(id), 0) FROM said WHERE NOT granted) AND " \
     "(person IS NOT NULL OR NOT EXISTS (SELECT 1 FROM said n WHERE n.account = v.account AND n.person IS NOT NULL)) " \
     "GROUP BY coalesce(lower(person), account)) ORDER BY id"
@@ -440,6 +440,7 @@ static enum code add_voice(struct store_voices *voices, struct buf *known, struc
     copy_text(voice->by, sizeof voice->by, db_text(row, 0));
     copy_text(voice->login, sizeof voice->login, db_text(row, 1));
     copy_text(voice->name, sizeof voice->name, db_text(row, 2));
+    copy_text(voice->why, sizeof voice->why, db_text(row, 7));
     return CODE_OK;
 }
 
@@ -485,14 +486,22 @@ static int64_t holds_until(const struct store_voices *voices, uint32_t needed)
 
 static enum code count_people(struct db *db, struct store_answer *answer, struct why *why)
 {
-    struct store_voices voices;
+    struct store_voices voices, before;
     enum code code;
 
     answer->counted = answer->is_granted;
     answer->holds_us = answer->until_us;
-    if (!answer->is_granted || answer->needed <= 1)
+    answer->is_repeated = false;
+    if (!answer->is_granted)
         return CODE_OK;
-    code = read_voices(db, answer, &voices, why);
+    code = store_approval_voices(db, answer->ask, answer->given_us, &before, why);
+    if (code == CODE_OK)
+        code = read_voices(db, answer, &voices, why);
+    if (code != CODE_OK)
+        return code;
+    answer->is_repeated = voices.count <= before.count; /* nobody came to them */
+    if (answer->needed <= 1)
+        return CODE_OK;
     answer->counted = (uint32_t)voices.count;
     answer->holds_us = holds_until(&voices, answer->needed);
     return code;

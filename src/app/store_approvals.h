@@ -71,7 +71,7 @@ struct store_person {
 #define STORE_VOICES_MAX 16
 struct store_voices {
     struct store_voice {
-        char by[520], login[ACTOR_BYTES], name[ACTOR_BYTES];
+        char by[520], why[4004], login[ACTOR_BYTES], name[ACTOR_BYTES];
         int64_t account, given_us, until_us;
     } of[STORE_VOICES_MAX];
     size_t count;
@@ -88,6 +88,7 @@ struct store_answer {
     int64_t given_us, until_us;
     struct span by, login, why;
     struct store_person person;
+    bool is_repeated;            /* set: that person's word was in force already, and only its end moves */
     uint32_t counted, needed;    /* set: how many people approve it now, and how many have to */
     int64_t holds_us;            /* set: until when it is decided; 0: not yet */
 };

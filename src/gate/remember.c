@@ -7,22 +7,20 @@
 #include "crypto/digest.h"
 #include "db/db.h"
 #include "gate/gate_priv.h"
-#include "gate/recorded_range.h"
 #include "os/clock.h"
 
 enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
 
 #define CALLS \
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
-    "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' ORDER BY seq"
+    "WHERE seq <= ?1 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
 /* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
  * file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
-    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq BETWEEN ?1 AND ?2 " \
-    "AND o.time_us >= ?3 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
+    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 " \
+    "AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
     "ORDER BY o.seq"
-#define IS_INDEXED "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'decision_time'"
 #define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
 
 struct counting {
@@ -148,11 +146,11 @@ static bool is_stopped(const struct counting *counting)
     return counting->stop != NULL && atomic_load(counting->stop);
 }
 
-static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last)
+static enum code count_rows(struct counting *counting, struct db *db, int64_t last)
 {
     struct db_stmt *row;
     enum code code = db_select(db, counting->of_answers ? ANSWERS : CALLS,
-                               DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(counting->since_us)), &row);
+                               DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK) {
         counting->remembered->rows++;
@@ -167,23 +165,9 @@ static enum code count_answers(struct counting *counting, struct db *db, int64_t
     enum code code;
 
     counting->of_answers = true;
-    code = count_rows(counting, db, 1, last);
+    code = count_rows(counting, db, last);
     counting->of_answers = false;
     return code;
-}
-
-/* An index of times says where the windows begin; without one the rows themselves do, and none is looked at twice. */
-static enum code count_calls(struct counting *counting, struct db *db, int64_t last)
-{
-    const struct recorded_range range = {.since_us = counting->since_us, .last_seq = last};
-    struct db_stmt *index = NULL;
-    int64_t from = 1, to = last;
-    enum code code = db_find(db, IS_INDEXED, NULL, 0, &index);
-
-    db_finalize(&index);
-    if (code == CODE_OK)
-        code = recorded_range_bounds(db, &range, &from, &to);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? count_rows(counting, db, from, to) : code;
 }
 
 static enum code count_steps(struct counting *counting, struct db *db, int64_t last);
@@ -201,7 +185,7 @@ static enum code count_file(struct counting *counting, const char *path, int64_t
     else if (policy_watches_answers(counting->policy))
         code = count_answers(counting, db, last);
     if (code == CODE_OK && counting->policy != NULL)
-        code = count_calls(counting, db, last);
+        code = count_rows(counting, db, last);
     if (code != CODE_OK)
         why_set(why, code, "%s cannot be read: %s", path, db_error(db));
     db_close(&db);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an approval is bound to besides the call: the rule as its author wrote it. */
+/* What an approval is bound to besides the call: the rule as its author wrote it, without what it says to people. */
 #include "policy/compile_priv.h"
 
 #include "crypto/digest.h"
@@ -27,23 +27,32 @@ static const struct yaml_node *named_by(const struct compiler *c, struct span ke
     return part != NULL && node->type == YAML_STRING ? policy__definition(c, part, node->text) : NULL;
 }
 
+/* What a rule only says to people decides nothing. */
+static bool is_said(const struct yaml_node *member, bool is_rule)
+{
+    return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
+}
+
 /* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */
 static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
-                     bool is_named)
+                     bool is_named, bool is_rule)
 {
-    const unsigned char shape[5] = {
-        (unsigned char)(node->type | (node->truth ? 0x80 : 0)), (unsigned char)(node->count >> 24),
-        (unsigned char)(node->count >> 16), (unsigned char)(node->count >> 8), (unsigned char)node->count,
-    };
     const struct yaml_node *named = is_named ? NULL : named_by(c, key, node);
+    uint32_t count = (uint32_t)node->count;
+    unsigned char shape[5] = {(unsigned char)(node->type | (node->truth ? 0x80 : 0))};
 
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        count -= is_said(member, is_rule);
+    for (int byte = 0; byte < 4; byte++)
+        shape[1 + byte] = (unsigned char)(count >> (24 - 8 * byte));
     digest_add(digest, shape, sizeof shape);
     policy__hash_text(digest, node->key);
     policy__hash_text(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
-        add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named);
+        if (!is_said(member, is_rule))
+            add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named, false);
     if (named != NULL)
-        add_node(c, digest, SPAN_NONE, named, true);
+        add_node(c, digest, SPAN_NONE, named, true, false);
 }
 
 void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
@@ -51,6 +60,6 @@ void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, u
     struct digest digest;
 
     digest_init(&digest);
-    add_node(c, &digest, SPAN_NONE, node, false);
+    add_node(c, &digest, SPAN_NONE, node, false, true);
     digest_final(&digest, hash);
 }

@@ -268,7 +268,9 @@ static void the_hash_is_of_what_the_rule_says(void **state)
         {"x|z", "y", "mail", "", false},
         {"x", "y, z", "mail", "", false},
         {"x", "y", "mail, post", "", false},
-        {"x", "y", "mail", ", reason: new", false},
+        {"x", "y", "mail", ", reason: new", true}, /* 10.14: what it says to people decides nothing */
+        {"x", "y", "mail", ", say: 'Ask Ada.', reason: new", true},
+        {"x", "y", "mail", ", mode: enforce", false},
         {"x", "y", "mail", ", approvals: 2", false}, /* 8.8 */
     };
     char first[HEX_BYTES], other[HEX_BYTES], text[1024];
