@@ -96,7 +96,7 @@ static enum code look_in_audit(struct serve *serve, struct claims *claims, uint6
 
         if ((uint64_t)trail.files[i].last_seq <= after)
             continue;
-        code = db_open(trail.files[i].path, DB_READ, &audit, why);
+        code = db_open(trail.files[i].path, DB_PAST, &audit, why);
         if (code != CODE_OK)
             break;
         code = look_through(audit, claims, after);

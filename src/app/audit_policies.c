@@ -46,7 +46,7 @@ static enum code check_file(struct checking *checking, struct why *why)
 {
     struct db_stmt *stmt;
     struct db *db = NULL;
-    enum code code = db_open(checking->path, DB_READ, &db, why);
+    enum code code = db_open(checking->path, DB_PAST, &db, why);
 
     if (code != CODE_OK)
         return code;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "evidence/prove.h"
+#include "evidence/strangers.h"
 #include "evidence/verify.h"
 #include "os/file.h"
 
@@ -16,12 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define KEY_BYTES ((size_t)65536)
 #define HEADS_BYTES ((size_t)1 << 30)
 #define SECONDS_MAX ((uint64_t)1 << 32)
 #define ROTATIONS_MAX 1000
 #define ERASURES_MAX 20 /* one that nothing records is told as a fault then */
+#define MOMENT_NS 200000000
 #define RETRY (-2) /* no exit status */
 
 
@@ -212,7 +215,8 @@ static int try_proof(const char *path, const struct note_key *key, const char *t
     struct why why = {0};
     struct buf text;
     char begin[64] = "";
-    FILE *file = fopen(path, "re");
+    struct stat there;
+    FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "re") : NULL; /* a FIFO would wait */
     int status = OPTIONS_GO;
 
     if (file != NULL && fgets(begin, sizeof begin, file) == NULL)
@@ -335,6 +339,58 @@ static size_t goes_on_at(const struct trail *trail, int64_t before_seq)
     return at;
 }
 
+static void tell_stranger(const struct stranger *stranger, bool as_json)
+{
+    struct doc *doc = as_json ? doc_object() : NULL;
+
+    if (doc == NULL) {
+        print_safely(stdout, "STRANGER: %s: %s", stranger->path, stranger->what);
+        putchar('\n');
+        return;
+    }
+    doc_text(doc, "verdict", SPAN_LIT("stranger"));
+    doc_text(doc, "file", span_text(stranger->path));
+    doc_text(doc, "text", span_text(stranger->what));
+    (void)print_doc(&doc);
+}
+
+static enum code find_strangers(const struct place *place, struct strangers *strangers, struct why *why)
+{
+    struct trail trail = {0};
+    enum code code = trail_find(place->path, true, &trail, why);
+
+    if (code == CODE_OK)
+        code = strangers_find(place->path, &trail, strangers, why);
+    trail_fini(&trail);
+    return code;
+}
+
+/* What stands beside the files and is none of them, a moment later still: a rotation makes the next file under its name before
+ * the link leads there. */
+static int tell_strangers(const struct place *place, bool as_json)
+{
+    struct strangers first = {0}, now = {0};
+    struct why why = {""};
+    int status = STATUS_DONE;
+    enum code code = find_strangers(place, &first, &why);
+
+    if (code == CODE_OK && first.count > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = MOMENT_NS}, NULL);
+        code = find_strangers(place, &now, &why);
+    }
+    if (code != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    for (size_t i = 0; i < now.count; i++)
+        for (size_t j = 0; j < first.count; j++)
+            if (strcmp(now.list[i].path, first.list[j].path) == 0) {
+                tell_stranger(&now.list[i], as_json);
+                status = cmd_audit__worse(STATUS_UNPROVEN, status);
+            }
+    strangers_fini(&first);
+    strangers_fini(&now);
+    return status;
+}
+
 /* The worst status of all files. One that cannot be read keeps nobody from the others. */
 static int verify_all(struct verify_conf *conf, struct place *place, const char *heads_path, uint64_t from, bool as_json)
 {
@@ -356,8 +412,8 @@ static int verify_all(struct verify_conf *conf, struct place *place, const char 
             code = verify_sequence_renew(&trail, conf->sequence, &why);
         at = goes_on_at(&trail, before_seq);
     }
-    if (code != CODE_OK)
-        status = complain(STATUS_CANNOT, "%s", why.text);
+    status = code != CODE_OK ? complain(STATUS_CANNOT, "%s", why.text)
+                             : cmd_audit__worse(tell_strangers(place, as_json), status);
     verify_sequence_free(&conf->sequence);
     trail_fini(&trail);
     return status;
@@ -432,8 +488,8 @@ int cmd_audit__verify(int argc, char **argv)
                                 "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
                                 "A file that `callgate audit prove` wrote is checked by itself.\n"
                                 "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
-                                "4 consistent, but rows at the end are not signed although they are older than seconds, or\n"
-                                "nothing stands behind a sealed file.",
+                                "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
+                                "nothing stands behind a sealed file, or something stands beside that is no part of it.",
                                 options, 0, 1};
     struct note_key key;
     struct verify_conf conf = {.path = NULL};

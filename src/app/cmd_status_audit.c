@@ -157,7 +157,7 @@ void cmd_status__audit(struct report *report, const struct conf *conf)
 
     if (audit_is_said_down(conf->audit.database, said, sizeof said))
         find(report, "audit", false, "the gate cannot record calls and denies every one: %s", said);
-    code = db_open(conf->audit.database, DB_READ, &audit, &why);
+    code = db_open(conf->audit.database, DB_PAST, &audit, &why);
 
     if (code == CODE_NOT_FOUND) {
         find(report, "audit", true, "there is no %s yet; the first start makes it", conf->audit.database);
@@ -211,7 +211,7 @@ static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
 
     (void)snprintf(sql, sizeof sql, LATELY, (long long)clock_wall_us(), (long long)DISK_LATELY_US,
                    (long long)DISK_LATELY_US, (long long)DISK_RATE_US);
-    if (db_open(conf->audit.database, DB_READ, &audit, &why) == CODE_OK &&
+    if (db_open(conf->audit.database, DB_PAST, &audit, &why) == CODE_OK &&
         db_find(audit, sql, NULL, 0, &stmt) == CODE_OK)
         hours = disk_hours(room_bytes, (uint64_t)db_int(stmt, 0), db_int(stmt, 1));
     db_finalize(&stmt);

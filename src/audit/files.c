@@ -2,6 +2,7 @@
 #include "audit/files_priv.h"
 
 #include "audit/schema.h"
+#include "audit/trail.h"
 #include "base/log.h"
 #include "base/span.h"
 #include "db/db.h"
@@ -168,7 +169,7 @@ static bool is_ours_by_wal(const char *path)
     struct stat there;
     int64_t id = 0;
     bool is_ours = files__beside(path, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0 &&
-                   db_open(path, DB_READ, &db, NULL) == CODE_OK && db_number(db, "PRAGMA application_id", &id) == CODE_OK &&
+                   db_open(path, DB_PAST, &db, NULL) == CODE_OK && db_number(db, "PRAGMA application_id", &id) == CODE_OK &&
                    id == AUDIT_APPLICATION_ID;
 
     db_close(&db);
@@ -190,16 +191,14 @@ static bool read_header(const char *path, struct stat *there, unsigned char head
     return is_read && (id == AUDIT_APPLICATION_ID || (id == 0 && is_ours_by_wal(path)));
 }
 
-/* One that was killed while its header changed is either: a journal says what it was. */
+/* What stands beside a finished one goes when it is finished once more. */
 bool files__is_unfinished(const char *path)
 {
     unsigned char header[HEADER_BYTES];
-    char journal[FILES_PATH_BYTES];
     struct stat there;
 
     return read_header(path, &there, header) &&
-           ((there.st_mode & 0222) != 0 || header[HEADER_WRITE_VERSION] == 2 ||
-            (files__beside(path, "-journal", journal) == CODE_OK && access(journal, F_OK) == 0));
+           ((there.st_mode & 0222) != 0 || header[HEADER_WRITE_VERSION] == 2 || db_stray(path, &there) != NULL);
 }
 
 /* One that its own user may not even read has no descriptor to change it by. */
@@ -227,11 +226,24 @@ static bool may_write(const char *path, bool may)
     return done;
 }
 
+void files__disarm(const char *path)
+{
+    const char *suffix;
+    char name[FILES_PATH_BYTES], target[PATH_MAX];
+    struct stat there;
+
+    while ((suffix = db_stray(path, &there)) != NULL && realpath(path, target) != NULL &&
+           files__beside(target, suffix, name) == CODE_OK && unlink(name) == 0)
+        log_warn("audit", "%s: was beside the file and no part of it: it is removed, and nothing of it was taken in", name);
+}
+
 enum code files__may_write(const char *path, bool may)
 {
     static const char *const around[] = {"-wal", "-shm"};
     char name[FILES_PATH_BYTES];
 
+    if (may)
+        files__disarm(path);
     for (size_t i = 0; may && i < sizeof around / sizeof around[0]; i++)
         if (files__beside(path, around[i], name) == CODE_OK && access(name, F_OK) == 0)
             (void)may_write(name, true); /* where it stays as it is, SQLite says so */
@@ -254,23 +266,31 @@ enum code files__finish(const char *path, struct why *why)
 
 /* ---- at the start ------------------------------------------------------------------------------------------------ */
 
-/* A file with rows: one that has none was left by a rotation that did not end. */
-static bool has_rows(const char *path)
+/* UNBEGUN: a rotation that did not end left it. STRANGER: no file of an audit, whatever its name says. */
+enum found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_ROWS };
+
+static enum found look_into(const char *path)
 {
     unsigned char header[HEADER_BYTES];
     struct stat there;
     struct db *db = NULL;
     int64_t rows = 1;
-    bool is_empty = lstat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0;
 
-    if (!is_empty && read_header(path, &there, header) && db_open(path, DB_READ, &db, NULL) == CODE_OK &&
+    if (lstat(path, &there) != 0 || !S_ISREG(there.st_mode))
+        return FOUND_STRANGER;
+    if (there.st_size == 0)
+        return FOUND_UNBEGUN;
+    if (!read_header(path, &there, header))
+        return FOUND_STRANGER;
+    if (db_open(path, DB_LOOK, &db, NULL) == CODE_OK &&
         db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", &rows) != CODE_OK)
         rows = 1;
     db_close(&db);
-    return !is_empty && rows > 0;
+    return rows > 0 ? FOUND_ROWS : FOUND_UNBEGUN;
 }
 
-/* What begins behind the live file was made for a rotation that did not end, and removed; or the link was set back. */
+/* What begins behind the live file was made for a rotation that did not end, and removed; or the link was set back. Another
+ * log's file, a copy of one of ours and what is no file keep nobody from starting: `audit verify --all` names them. */
 static enum code look_behind(const char *audit, const char *live, struct why *why)
 {
     uint64_t first = files__first(audit, live);
@@ -282,11 +302,20 @@ static enum code look_behind(const char *audit, const char *live, struct why *wh
     while (code == CODE_OK && files__next(&files)) {
         if (files.first <= first || files.is_old)
             continue;
-        if (has_rows(files.path))
-            code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take that "
-                           "one away", audit, base_of(live), base_of(files.path));
-        else
+        switch (look_into(files.path)) {
+        case FOUND_UNBEGUN:
             files__remove(files.path);
+            continue;
+        case FOUND_ROWS:
+            if (trail_goes_on(live, files.path))
+                code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take "
+                               "that one away", audit, base_of(live), base_of(files.path));
+            break;
+        case FOUND_STRANGER:
+            break;
+        }
+        if (code == CODE_OK)
+            log_warn("audit", "%s: has the name of a file behind the live one, and is none; it is passed over", files.path);
     }
     files__end(&files);
     return code;
@@ -301,7 +330,7 @@ void files__newest(const char *audit, char newest[FILES_PATH_BYTES])
     if (!files__begin(&files, audit))
         return;
     while (files__next(&files))
-        if (files.first > first && !files.is_old && has_rows(files.path)) {
+        if (files.first > first && !files.is_old && look_into(files.path) == FOUND_ROWS) {
             first = files.first;
             (void)snprintf(newest, FILES_PATH_BYTES, "%s", files.path);
         }
@@ -325,7 +354,7 @@ static enum code refuse_halves(const char *audit, struct why *why)
 static enum code read_place(const char *path, int64_t *created_us, int64_t *before)
 {
     struct db *db;
-    enum code code = db_open(path, DB_READ, &db, NULL);
+    enum code code = db_open(path, DB_PAST, &db, NULL);
 
     if (code == CODE_OK)
         code = db_number(db, "SELECT created_us FROM file", created_us);
@@ -399,6 +428,7 @@ enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct wh
         return code;
     if (files__beside(audit, ".link", half) == CODE_OK)
         (void)unlink(half);
+    files__disarm(audit);
     if (found == CODE_OK)
         return look_behind(audit, live, why);
     if (found == CODE_INVALID)

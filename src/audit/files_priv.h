@@ -53,6 +53,9 @@ enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct wh
 
 /* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
 bool files__is_unfinished(const char *path);
+/* Removes what SQLite would roll into one of the files, or read in its place (db_stray): a kill leaves a -journal that undoes
+ * nothing but the mode, and whoever may write in the folder any other. Before each opening to write. */
+void files__disarm(const char *path);
 /* Takes a file that is not written any more out of WAL mode, its -wal file being gone for good. CODE_BUSY: somebody has it
  * open. files__finish: and lets nobody write it. */
 enum code files__absorb(const char *path, struct why *why) MUST_USE;

@@ -355,7 +355,7 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
     for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
         struct db *db = NULL;
 
-        code = db_open(trail.files[i].path, DB_READ, &db, why);
+        code = db_open(trail.files[i].path, DB_PAST, &db, why);
         if (code == CODE_OK)
             code = keyring__read(&survey->keys, db);
         if (code == CODE_OK)

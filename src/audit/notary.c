@@ -299,7 +299,7 @@ static enum code catch_up(struct notary *notary, uint64_t last)
 {
     struct db *db;
     int64_t there;
-    enum code code = db_open(notary->path, DB_READ, &db, NULL);
+    enum code code = db_open(notary->path, DB_PAST, &db, NULL);
 
     if (code != CODE_OK)
         return code;

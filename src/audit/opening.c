@@ -319,6 +319,8 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
     bool is_first = ledger->file[0] == '\0', opens_first = !place__is_known(ledger);
     enum code code = is_first ? name_first(ledger, time_us, why) : place__expect(ledger, why);
 
+    if (code == CODE_OK && !is_first)
+        files__disarm(ledger->file);
     if (code == CODE_OK) /* before anybody trusts what it says */
         code = db_rewrite_wal(ledger->file, why);
     if (code == CODE_OK && opens_first && !is_first)

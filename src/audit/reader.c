@@ -33,16 +33,25 @@ static enum code put_view(struct db *db)
     return code;
 }
 
-enum code reader__open(const char *path, struct db **db, struct why *why)
+enum code reader__is_trail(struct db *db, const char *path, struct why *why)
 {
     int64_t application = 0;
+    enum code code = db_number(db, "PRAGMA application_id", &application);
+
+    if (code == CODE_OK && application == AUDIT_EXPORT_ID)
+        return why_set(why, CODE_INVALID, "%s: is an export: ask it with sqlite3, or name the audit that it was made of", path);
+    if (code == CODE_OK && application != AUDIT_APPLICATION_ID)
+        code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", path);
+    return code;
+}
+
+enum code reader__open(const char *path, struct db **db, struct why *why)
+{
     enum code code = trail_open(path, db, why);
 
     if (code != CODE_OK)
         return code;
-    code = db_number(*db, "PRAGMA application_id", &application);
-    if (code == CODE_OK && application != AUDIT_APPLICATION_ID)
-        code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", path);
+    code = reader__is_trail(*db, path, why);
     if (code == CODE_OK)
         code = put_view(*db);
     if (code != CODE_OK) {

@@ -20,6 +20,8 @@
  * Returns: CODE_INVALID for what is no audit trail. */
 enum code reader__open(const char *path, struct db **db, struct why *why) MUST_USE;
 
+enum code reader__is_trail(struct db *db, const char *path, struct why *why) MUST_USE; /* CODE_INVALID: it is none */
+
 /* A sentence about what the connection failed at, where there is none yet. Returns: code. */
 enum code reader__why(struct why *why, enum code code, const char *path, const struct db *db);
 

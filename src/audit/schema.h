@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define AUDIT_APPLICATION_ID 0x43474155 /* "CGAU" */
+#define AUDIT_EXPORT_ID 0x43474158      /* "CGAX": a copy of rows of many files, which is no evidence */
 #define AUDIT_SCHEMA_VERSION 7          /* user_version; none before it went out with a release, and this program reads none */
 
 extern const char audit__schema[];

@@ -22,18 +22,8 @@
 #define FILES_MAX 4096
 #define LINKS_MAX 8
 
-/* A database that may be one of them. */
-struct candidate {
-    struct trail_file file;
-    unsigned char previous[DIGEST_BYTES], head[DIGEST_BYTES];
-    char origin[NOTE_ORIGIN_BYTES]; /* of its log; empty: it does not say */
-    bool has_place;  /* it says where it stands */
-    bool continues;  /* there was a file before it */
-    bool is_damaged; /* what goes on from it cannot be told; what it holds can still be asked for */
-};
-
 /* As checkpoints name it; a first file without any is what its log is named for. */
-static void read_origin(struct db *db, struct candidate *candidate)
+static void read_origin(struct db *db, struct trail_candidate *candidate)
 {
     struct db_stmt *stmt;
     char hex[33] = {0};
@@ -53,7 +43,7 @@ static void read_origin(struct db *db, struct candidate *candidate)
     db_finalize(&stmt);
 }
 
-static enum code read_file_row(struct db *db, struct candidate *candidate)
+static enum code read_file_row(struct db *db, struct trail_candidate *candidate)
 {
     struct db_stmt *stmt;
     enum code code = db_find(db, "SELECT seq, previous FROM file", NULL, 0, &stmt);
@@ -85,15 +75,10 @@ static enum code read_times(struct db *db, struct trail_file *file)
     return code == CODE_OK ? db_number(db, "SELECT coalesce(max(time_us), 0) FROM decision", &file->last_us) : code;
 }
 
-static enum code look_at(const char *path, struct candidate *candidate, struct why *why)
+static enum code look_into(struct db *db, struct trail_candidate *candidate)
 {
-    struct db *db;
-    enum code code = reader__open(path, &db, why);
+    enum code code = read_file_row(db, candidate);
 
-    *candidate = (struct candidate){.continues = false};
-    if (code != CODE_OK)
-        return code;
-    code = read_file_row(db, candidate);
     if (code == CODE_OK)
         code = db_number(db, ROW_MAX_SEQ, &candidate->file.last_seq);
     if (code == CODE_OK)
@@ -104,10 +89,54 @@ static enum code look_at(const char *path, struct candidate *candidate, struct w
         code = reader__hash(db, candidate->file.last_seq, candidate->head);
     candidate->is_damaged = code == CODE_INVALID || code == CODE_NOT_FOUND;
     read_origin(db, candidate);
-    if (code != CODE_OK && !candidate->is_damaged)
+    return candidate->is_damaged ? CODE_OK : code;
+}
+
+enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why)
+{
+    enum code code = db_open(path, mode, db, why);
+    char newest[FILES_PATH_BYTES];
+
+    if (code != CODE_NOT_FOUND)
+        return code;
+    files__newest(path, newest); /* a copy without the link */
+    if (newest[0] != '\0')
+        return why_set(why, code, "%s: leads to no file, but %s is there: name that one, or make %s a link to it", path, newest,
+                       path);
+    return code;
+}
+
+/* Takes: mode: DB_LOOK, or DB_PAST where that met a change. */
+static enum code look_as(const char *path, enum db_mode mode, struct trail_candidate *candidate, bool *again, struct why *why)
+{
+    struct db *db;
+    enum code code = trail_open_as(path, mode, &db, why);
+
+    *again = false;
+    *candidate = (struct trail_candidate){.continues = false};
+    if (code != CODE_OK)
+        return code;
+    code = reader__is_trail(db, path, why);
+    if (code == CODE_OK)
+        code = look_into(db, candidate);
+    *again = db_has_changed(db);
+    if (code != CODE_OK)
         (void)reader__why(why, code, path, db);
     db_close(&db);
-    return candidate->is_damaged ? CODE_OK : code;
+    return code;
+}
+
+enum code trail_look_at(const char *path, struct trail_candidate *candidate, struct why *why)
+{
+    struct why first = {""};
+    bool again;
+    enum code code = look_as(path, DB_LOOK, candidate, &again, &first);
+
+    if (again)
+        return look_as(path, DB_PAST, candidate, &again, why);
+    if (code != CODE_OK)
+        *why = first;
+    return code;
 }
 
 static bool is_database(const char *name)
@@ -118,14 +147,14 @@ static bool is_database(const char *name)
 }
 
 struct beside {
-    struct candidate *list;
+    struct trail_candidate *list;
     size_t count, room;
 };
 
 static enum code make_room(struct beside *beside)
 {
     size_t room = beside->room == 0 ? 16 : 2 * beside->room;
-    struct candidate *list;
+    struct trail_candidate *list;
 
     if (beside->count < beside->room)
         return CODE_OK;
@@ -159,7 +188,7 @@ static bool is_named_alike(const char *path, const char *name)
 static enum code add_beside(struct beside *beside, const char *path, const char *name, struct why *why)
 {
     struct why passed_over = {""};
-    struct candidate *candidate;
+    struct trail_candidate *candidate;
     char *full;
     enum code code = make_room(beside);
 
@@ -173,7 +202,7 @@ static enum code add_beside(struct beside *beside, const char *path, const char 
         return CODE_OK;
     }
     candidate = &beside->list[beside->count];
-    code = look_at(full, candidate, &passed_over);
+    code = trail_look_at(full, candidate, &passed_over);
     candidate->file.path = full;
     if (code == CODE_BUSY && is_named_alike(path, name))
         (void)why_set(why, code, "%s: somebody has it to himself, as a gate that finishes it; ask again in a moment", full);
@@ -188,7 +217,7 @@ static enum code add_beside(struct beside *beside, const char *path, const char 
 
 static int by_path(const void *left, const void *right)
 {
-    const struct candidate *a = left, *b = right;
+    const struct trail_candidate *a = left, *b = right;
 
     return strcmp(a->file.path, b->file.path);
 }
@@ -217,10 +246,10 @@ static enum code look_around(const char *path, struct beside *beside, struct why
     return code;
 }
 
-static struct candidate *find_before(const struct beside *beside, const struct candidate *after)
+static struct trail_candidate *find_before(const struct beside *beside, const struct trail_candidate *after)
 {
     for (size_t i = 0; i < beside->count; i++) {
-        struct candidate *candidate = &beside->list[i];
+        struct trail_candidate *candidate = &beside->list[i];
 
         if (candidate->file.path != NULL && !candidate->is_damaged && candidate->file.last_seq == after->file.before_seq &&
             candidate->file.before_seq < after->file.before_seq &&
@@ -231,12 +260,12 @@ static struct candidate *find_before(const struct beside *beside, const struct c
 }
 
 /* Where that one is not here: the nearest of the same log, of copies the longest. */
-static struct candidate *find_island(const struct beside *beside, const struct candidate *after, const char *origin)
+static struct trail_candidate *find_island(const struct beside *beside, const struct trail_candidate *after, const char *origin)
 {
-    struct candidate *nearest = NULL;
+    struct trail_candidate *nearest = NULL;
 
     for (size_t i = 0; i < beside->count && origin[0] != '\0'; i++) {
-        struct candidate *candidate = &beside->list[i];
+        struct trail_candidate *candidate = &beside->list[i];
         const struct trail_file *file = &candidate->file;
 
         if (file->path == NULL || strcmp(candidate->origin, origin) != 0 || !candidate->has_place ||
@@ -257,9 +286,9 @@ bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *la
 }
 
 /* From the named file back to the first. */
-static enum code link_up(struct trail *trail, struct candidate *last, struct beside *beside)
+static enum code link_up(struct trail *trail, struct trail_candidate *last, struct beside *beside)
 {
-    const struct candidate *at = last;
+    const struct trail_candidate *at = last;
     int64_t first, missing_to;
 
     trail->files = mem_array(beside->count + 1, sizeof trail->files[0]);
@@ -268,7 +297,7 @@ static enum code link_up(struct trail *trail, struct candidate *last, struct bes
     trail->files[trail->count++] = last->file;
     last->file.path = NULL;
     while (at->continues && trail->count <= beside->count) {
-        struct candidate *before = find_before(beside, at);
+        struct trail_candidate *before = find_before(beside, at);
 
         trail->files[trail->count - 1].follows = before != NULL;
         if (before == NULL)
@@ -310,10 +339,10 @@ static char *follow_links(const char *path)
 
 enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why)
 {
-    struct candidate last = {.continues = false};
+    struct trail_candidate last = {.continues = false};
     struct beside beside = {0};
     char *file = follow_links(path);
-    enum code code = file != NULL ? look_at(file, &last, why) : CODE_NOMEM;
+    enum code code = file != NULL ? trail_look_at(file, &last, why) : CODE_NOMEM;
 
     *trail = (struct trail){0};
     last.file.path = file;
@@ -343,16 +372,18 @@ void trail_fini(struct trail *trail)
     *trail = (struct trail){0};
 }
 
+bool trail_goes_on(const char *live, const char *other)
+{
+    struct trail_candidate one, two;
+    struct why why = {""};
+
+    if (trail_look_at(live, &one, &why) != CODE_OK || trail_look_at(other, &two, &why) != CODE_OK)
+        return true; /* what cannot be read is for a person to judge */
+    return two.file.before_seq >= one.file.last_seq && (one.origin[0] == '\0' || two.origin[0] == '\0' ||
+                                                        strcmp(one.origin, two.origin) == 0);
+}
+
 enum code trail_open(const char *path, struct db **db, struct why *why)
 {
-    enum code code = db_open(path, DB_READ, db, why);
-    char newest[FILES_PATH_BYTES];
-
-    if (code == CODE_NOT_FOUND) { /* a copy without the link */
-        files__newest(path, newest);
-        if (newest[0] != '\0')
-            return why_set(why, code, "%s: leads to no file, but %s is there: name that one, or make %s a link to it",
-                           path, newest, path);
-    }
-    return code;
+    return trail_open_as(path, DB_PAST, db, why);
 }

@@ -12,7 +12,9 @@
 #ifndef AUDIT_TRAIL_H
 #define AUDIT_TRAIL_H
 
+#include "audit/note.h"
 #include "base/why.h"
+#include "crypto/digest.h"
 #include "db/db.h"
 
 #include <stdbool.h>
@@ -27,6 +29,18 @@ struct trail_file {
     bool follows;       /* goes on from the file before it in the list, or begins the log */
 };
 
+/* A database that may be one of them. */
+struct trail_candidate {
+    struct trail_file file;
+    unsigned char previous[DIGEST_BYTES], head[DIGEST_BYTES];
+    char origin[NOTE_ORIGIN_BYTES]; /* of its log; empty: it does not say */
+    bool has_place;  /* it says where it stands */
+    bool continues;  /* there was a file before it */
+    bool is_damaged; /* what goes on from it cannot be told; what it holds can still be asked for */
+};
+/* CODE_INVALID for what is no file of an audit; `file.path` is not set. */
+enum code trail_look_at(const char *path, struct trail_candidate *candidate, struct why *why) MUST_USE;
+
 struct trail {
     struct trail_file *files; /* oldest first; the one that was named is the last */
     size_t count;
@@ -39,8 +53,12 @@ void trail_fini(struct trail *trail);
 /* Whether one of its files may hold calls of a time; 0: without that bound. */
 bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
 
+/* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
+bool trail_goes_on(const char *live, const char *other);
+
 /* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
+enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE; /* DB_PAST or DB_LOOK */
 /* What is missing before file `at`. Returns: false where nothing is. *last < *first: no number, but the two do not belong
  * together. */
 bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last);

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@
 struct db {
     sqlite3 *handle;
     int wal_pages;
+    bool is_at_rest;   /* opened as one that does not change; as it was then: */
+    struct stat was;
 };
 
 struct db_stmt {
@@ -55,10 +59,65 @@ enum code db__code_of(int result)
     }
 }
 
+/* SQLite's own file system, to which what db_stray names does not exist. */
+#define PAST_VFS "callgate-past"
+static sqlite3_vfs past_vfs;
+static int (*true_access)(sqlite3_vfs *, const char *, int, int *);
+
+/* "Database Header" of SQLite's format: 1 in byte 19 is a file that is not in WAL mode. By SQLite's file system, since closing
+ * a descriptor of one's own gives up the locks of every connection of the process. */
+static bool is_without_wal(const char *path)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_file *file = vfs != NULL ? mem_zalloc((size_t)vfs->szOsFile) : NULL;
+    const char *name = sqlite3_create_filename(path, "", "", 0, NULL);
+    char header[20] = {0};
+    int flags = 0;
+
+    if (file != NULL && name != NULL &&
+        vfs->xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, &flags) == SQLITE_OK &&
+        file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK)
+        header[19] = 0;
+    if (file != NULL && file->pMethods != NULL)
+        (void)file->pMethods->xClose(file);
+    sqlite3_free_filename(name);
+    mem_free(file);
+    return header[19] == 1;
+}
+
+static int access_past(sqlite3_vfs *vfs, const char *name, int flags, int *there)
+{
+    struct span path = span_text(name);
+    char file[PATH_MAX];
+    int result = true_access(vfs, name, flags, there);
+
+    if (result == SQLITE_OK && *there && span_ends_with(path, SPAN_LIT("-journal")))
+        *there = 0;
+    if (result == SQLITE_OK && *there && span_ends_with(path, SPAN_LIT("-wal")) &&
+        snprintf(file, sizeof file, "%.*s", (int)(path.len - strlen("-wal")), name) < (int)sizeof file)
+        *there = !is_without_wal(file);
+    return result;
+}
+
+static void register_past(void)
+{
+    const sqlite3_vfs *own = sqlite3_vfs_find(NULL);
+
+    if (own == NULL)
+        return; /* whoever opens says so */
+    past_vfs = *own;
+    past_vfs.pNext = NULL;
+    past_vfs.zName = PAST_VFS;
+    true_access = own->xAccess;
+    past_vfs.xAccess = access_past;
+    (void)sqlite3_vfs_register(&past_vfs, 0);
+}
+
 /* Memory statistics take a process-wide lock at every allocation; nobody reads them. */
 static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    register_past();
 }
 
 void db__configure(void)
@@ -103,9 +162,9 @@ static int harden(sqlite3 *handle)
 
 /* Opening is lazy: only a read tells whether this is a database. What SQLite puts aside stays in memory: a confined process may
  * make no file in a folder for temporary ones, and what is being erased must not stand in one. */
-static int try_open(const char *name, int flags, bool alone, struct db *db)
+static int try_open(const char *name, int flags, bool alone, const char *vfs, struct db *db)
 {
-    int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs);
 
     if (result == SQLITE_OK)
         result = harden(db->handle);
@@ -116,19 +175,14 @@ static int try_open(const char *name, int flags, bool alone, struct db *db)
     return result;
 }
 
-/* A database in WAL mode that nobody writes and that lies where we must not write, such as a sealed file in a folder of
- * archives: SQLite lacks its -shm file and may not make it. Without a -wal file nobody has it open for writing, so that it can
- * be taken as one that does not change. */
-static int open_at_rest(const char *path, int before, struct db *db)
+/* As one that does not change: without locks, without a -wal or a journal, and without a file of its own beside it. */
+static int open_at_rest(const char *path, struct db *db)
 {
     static const char digits[] = "0123456789abcdef";
     char name[4 * 4096], *at = name + sizeof "file:" - 1;
-    struct stat wal;
 
-    if ((before & 0xff) != SQLITE_READONLY && (before & 0xff) != SQLITE_CANTOPEN)
-        return before;
-    if ((size_t)snprintf(name, sizeof name, "%s-wal", path) >= 4096 || (stat(name, &wal) == 0 && wal.st_size > 0))
-        return before;
+    if (strlen(path) >= 4096 || stat(path, &db->was) != 0)
+        return SQLITE_CANTOPEN;
     memcpy(name, "file:", sizeof "file:" - 1);
     for (; *path != '\0'; path++) {
         if (strchr("%?#", *path) == NULL) {
@@ -140,20 +194,75 @@ static int open_at_rest(const char *path, int before, struct db *db)
         *at++ = digits[*path & 15];
     }
     memcpy(at, "?immutable=1", sizeof "?immutable=1");
+    db->is_at_rest = true;
+    return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, false, NULL, db);
+}
+
+/* Where a link leads to, since what belongs to a file stands beside that. */
+static bool stat_beside(const char *path, const char *suffix, struct stat *there)
+{
+    char target[PATH_MAX], name[PATH_MAX + 16];
+
+    if (realpath(path, target) == NULL)
+        return false;
+    (void)snprintf(name, sizeof name, "%s%s", target, suffix);
+    return stat(name, there) == 0;
+}
+
+static bool is_some_beside(const char *path, const char *suffix)
+{
+    struct stat there;
+
+    return stat_beside(path, suffix, &there) && there.st_size > 0;
+}
+
+const char *db_stray(const char *path, struct stat *there)
+{
+    db__configure();
+    if (stat(path, there) != 0 || !S_ISREG(there->st_mode))
+        return NULL;
+    if (stat_beside(path, "-journal", there) && there->st_size > 0)
+        return "-journal";
+    return stat_beside(path, "-wal", there) && there->st_size > 0 && is_without_wal(path) ? "-wal" : NULL;
+}
+
+bool db_has_changed(const struct db *db)
+{
+    struct stat is;
+
+    return db->is_at_rest && (stat(sqlite3_db_filename(db->handle, "main"), &is) != 0 || is.st_ino != db->was.st_ino ||
+                              is.st_size != db->was.st_size || is.st_mtim.tv_sec != db->was.st_mtim.tv_sec ||
+                              is.st_mtim.tv_nsec != db->was.st_mtim.tv_nsec);
+}
+
+/* SQLite lacks its -shm file, and may not make it: a sealed file in a folder of archives. */
+static bool needs_rest(const char *path, int result)
+{
+    return ((result & 0xff) == SQLITE_READONLY || (result & 0xff) == SQLITE_CANTOPEN) && !is_some_beside(path, "-wal");
+}
+
+static int open_to_read(const char *path, enum db_mode mode, struct db *db)
+{
+    struct stat there;
+    int result;
+
+    if (mode == DB_LOOK && !is_without_wal(path) && !stat_beside(path, "-wal", &there))
+        return open_at_rest(path, db);
+    result = try_open(path, SQLITE_OPEN_READONLY, false, mode != DB_READ ? PAST_VFS : NULL, db);
+    if (result == SQLITE_OK || !needs_rest(path, result))
+        return result;
     (void)sqlite3_close(db->handle);
-    return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, false, db);
+    return open_at_rest(path, db);
 }
 
 static enum code open_handle(const char *path, enum db_mode mode, struct db *db, struct why *why)
 {
-    int flags = mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    int flags = SQLITE_OPEN_READWRITE;
     int result;
 
     if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
         flags |= SQLITE_OPEN_CREATE;
-    result = try_open(path, flags, mode == DB_ALONE, db);
-    if (result != SQLITE_OK && mode == DB_READ)
-        result = open_at_rest(path, result, db);
+    result = mode < DB_WRITE ? open_to_read(path, mode, db) : try_open(path, flags, mode == DB_ALONE, NULL, db);
     if (result == SQLITE_OK)
         return CODE_OK;
     return why_set(why, db__code_of(result), "%s: %s", path,
@@ -171,8 +280,9 @@ enum code db_open(const char *path, enum db_mode mode, struct db **out, struct w
     db__configure();
     if (is_file && mode != DB_CREATE && access(path, F_OK) != 0)
         return why_set(why, errno == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s: %s", path, strerror(errno));
-    if (is_file && stat(path, &there) == 0 && S_ISDIR(there.st_mode))
-        return why_set(why, CODE_INVALID, "%s: is a folder; name the database in it", path);
+    if (is_file && stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* whoever opens a FIFO waits for its other end */
+        return why_set(why, CODE_INVALID, S_ISDIR(there.st_mode) ? "%s: is a folder; name the database in it"
+                                                                 : "%s: is no file; name the database", path);
     if (is_file && mode == DB_CREATE) {
         code = make_file(path, why);
         if (code != CODE_OK)

@@ -15,17 +15,27 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct db;
 struct db_stmt;
 
-/* CREATE: make it where it is missing, mode 0640. ALONE: to write, while nobody else has it open; what its -wal file holds is
+/* PAST: to read one that is only ever changed in WAL mode, past what db_stray names. LOOK: likewise, for a moment: one without
+ * a -wal file is taken as one that does not change, so that nothing is left beside it; ask db_has_changed afterwards.
+ * CREATE: make it where it is missing, mode 0640. ALONE: to write, while nobody else has it open; what its -wal file holds is
  * read anew from the beginning, whatever was noted of it. */
-enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE, DB_ALONE };
+enum db_mode { DB_READ = 0, DB_PAST, DB_LOOK, DB_WRITE, DB_CREATE, DB_ALONE };
+
+/* What SQLite would roll into a database that is only ever changed in WAL mode, or read in its place, and is no part of it: a
+ * -journal, of which our own undo nothing but the mode, or the -wal of a file that is out of that mode. Returns: how its name
+ * ends, with *there; NULL: nothing. */
+const char *db_stray(const char *path, struct stat *there);
+/* Whether a file that was opened as one that does not change did: what was read of it may be of two. */
+bool db_has_changed(const struct db *db);
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
- * Returns: CODE_NOT_FOUND where there is no such file (but for CREATE); CODE_INVALID for a file that is no database; CODE_BUSY
- * where somebody has it open (ALONE, at once). */
+ * Returns: CODE_NOT_FOUND where there is no such file (but for CREATE); CODE_INVALID for what is no file or no database;
+ * CODE_BUSY where somebody has it open (ALONE, at once). */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 void db_close(struct db **db);
 

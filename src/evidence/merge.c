@@ -7,6 +7,8 @@
 #include "audit/row.h"
 #include "audit/schema.h"
 
+#include <stdio.h>
+
 struct merging {
     struct db *out;
     struct db_stmt *put[ROW_TABLES], *has; /* has: whether a decision was copied */
@@ -127,7 +129,12 @@ static enum code copy_file(struct merging *merging, const char *path, struct why
 /* It dies with a power cut, and so needs no journal on the disk; OFF is refused to a connection as db_open makes it. */
 static enum code begin(struct merging *merging)
 {
-    enum code code = db_exec(merging->out, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN");
+    char settings[128];
+    enum code code;
+
+    (void)snprintf(settings, sizeof settings, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
+                   "PRAGMA application_id = %d; BEGIN", AUDIT_EXPORT_ID);
+    code = db_exec(merging->out, settings);
 
     if (code == CODE_OK)
         code = db_exec(merging->out, audit__schema);

@@ -32,7 +32,7 @@ enum code audit_prove_tenant(const char *path, struct span tenant, uint64_t size
                              struct why *why) MUST_USE;
 
 struct proof_report {
-    char what[256];    /* what is proven, as a sentence; empty: nothing */
+    char what[512];    /* what is proven, as a sentence; empty: nothing */
     char fault[256];   /* why not; empty: it holds */
     uint64_t rows;     /* of a tenant */
     bool is_signed;    /* with the key that was given */

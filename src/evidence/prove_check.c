@@ -151,7 +151,8 @@ static bool check_consistency(struct proof *proof, const struct note_key *key)
 
 /* ---- a tenant's rows --------------------------------------------------------------------------------------------- */
 
-static bool read_value(struct arena *arena, const struct json_node *node, struct row_value *value)
+/* A column's value; *left: members that no column has taken yet. */
+static bool read_value(struct arena *arena, const struct json_node *node, struct row_value *value, uint32_t *left)
 {
     const struct json_node *hex;
     void *bytes;
@@ -160,6 +161,7 @@ static bool read_value(struct arena *arena, const struct json_node *node, struct
     *value = row_null();
     if (node == NULL)
         return true;
+    (*left)--;
     if (node->type == JSON_STRING) {
         *value = row_text(span_of(node->text.at != NULL ? node->text.at : "", node->text.len));
         return true;
@@ -168,7 +170,7 @@ static bool read_value(struct arena *arena, const struct json_node *node, struct
         *value = row_int(number);
         return true;
     }
-    hex = node->type == JSON_OBJECT ? json_member(node, SPAN_LIT("hex")) : NULL;
+    hex = node->type == JSON_OBJECT && node->count == 1 ? json_member(node, SPAN_LIT("hex")) : NULL;
     if (hex == NULL || hex->type != JSON_STRING)
         return false;
     bytes = arena_alloc(arena, hex->text.len / 2 + 1);
@@ -182,6 +184,7 @@ static bool read_columns(struct arena *arena, const struct json_node *line, stru
 {
     const struct json_node *table = json_member(line, SPAN_LIT("table"));
     const struct row_shape *shape;
+    uint32_t left = line->count - 2; /* but for `table` and `before` */
     bool right = true;
 
     *row = (struct walk_row){.table = ROW_FILE};
@@ -192,11 +195,11 @@ static bool read_columns(struct arena *arena, const struct json_node *line, stru
         return false;
     shape = row__shape(row->table);
     for (int i = 0; i < shape->count && right; i++)
-        right = read_value(arena, json_member(line, span_text(shape->columns[i])), &row->values[i]);
+        right = read_value(arena, json_member(line, span_text(shape->columns[i])), &row->values[i], &left);
     for (int i = 0; i < shape->outside && right; i++)
-        right = read_value(arena, json_member(line, span_text(shape->outside_columns[i])), &row->outside[i]);
+        right = read_value(arena, json_member(line, span_text(shape->outside_columns[i])), &row->outside[i], &left);
     row->seq = row->values[0].number;
-    return right;
+    return right && left == 0;
 }
 
 /* A line of the proof as a row, with its hash computed from that of the row before it. */
@@ -237,6 +240,9 @@ struct tenant_check {
     struct span tenant;
     struct bound last;        /* the last row so far; at first, where the tenant stood when the file began */
     uint64_t begin;           /* rows up to this one are in files before */
+    uint64_t size;            /* those behind this one are in no line: the checkpoint does not cover them */
+    uint64_t erased;          /* calls without their values */
+    uint64_t erasures_behind; /* events behind the checkpoint that took some, as a line says */
 };
 
 static bool check_line(struct proof *proof, struct tenant_check *check, const struct walk_row *row,
@@ -261,6 +267,7 @@ static bool check_line(struct proof *proof, struct tenant_check *check, const st
                       (unsigned long long)check->last.seq);
     if (values.fault != NULL)
         return refuse(proof, "row %lld, %s: %s", seq, values.field, values.fault);
+    check->erased += values.is_erased;
     if (row->table == ROW_OUTCOME && permits__find(&check->verifier.permits, (uint64_t)digested.decision) == NULL &&
         (digested.decision <= 0 || digested.decision > (int64_t)check->begin))
         return refuse(proof, "row %lld: row %lld is no permit that waits for an outcome", seq, (long long)digested.decision);
@@ -272,6 +279,45 @@ static bool check_line(struct proof *proof, struct tenant_check *check, const st
     return true;
 }
 
+static bool add_erasure(struct tenant_check *check, int64_t seq, int64_t before_us)
+{
+    struct erasure *erasure = arena_zalloc(&check->verifier.arena, sizeof *erasure);
+
+    if (erasure == NULL)
+        return false;
+    *erasure = (struct erasure){check->verifier.erasures, check->tenant, seq, before_us};
+    check->verifier.erasures = erasure;
+    return true;
+}
+
+static bool read_number(const struct json_node *line, const char *name, int64_t *number)
+{
+    const struct json_node *node = json_member(line, span_text(name));
+
+    return node != NULL && node->type == JSON_NUMBER && num_i64(node->raw, number) == CODE_OK;
+}
+
+/* A line of table `erasure`: which event, that the checkpoint does not cover, took values away. It is the file's word alone. */
+static bool read_erasure(struct proof *proof, struct tenant_check *check, struct span line, struct arena *arena)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+    struct buf canonical;
+    int64_t seq, before_us;
+    bool right;
+
+    arena_reset(arena);
+    buf_init(&canonical, LINE_ARENA_BYTES);
+    right = json_read(line, &json_file_rules, &canonical, arena, &root, &fault) == CODE_OK && root->count == 4 &&
+            span_equals(json_member_text(root, "tenant"), check->tenant) && read_number(root, "seq", &seq) &&
+            read_number(root, "before_us", &before_us) && seq > 0 && (uint64_t)seq > check->size;
+    buf_fini(&canonical);
+    if (!right)
+        return refuse(proof, "a line about an erasure is not as the format has it, or is of a row that the checkpoint covers");
+    check->erasures_behind++;
+    return add_erasure(check, seq, before_us) || refuse(proof, "not enough memory");
+}
+
 static bool is_erasure(const struct walk_row *row)
 {
     return row->table == ROW_EVENT && row->values[E_KIND].kind == ROW_TEXT && span_is(row->values[E_KIND].bytes, "erased");
@@ -280,24 +326,17 @@ static bool is_erasure(const struct walk_row *row)
 static bool keep_erasure(struct tenant_check *check, const struct walk_row *row)
 {
     struct arena *arena = &check->verifier.arena;
-    struct erasure *erasure = arena_zalloc(arena, sizeof *erasure);
-    const struct json_node *root, *before;
+    const struct json_node *root;
     struct json_fault fault;
     struct buf canonical;
     int64_t before_us = 0;
 
-    if (erasure == NULL)
-        return false;
     buf_init(&canonical, LINE_ARENA_BYTES);
-    if (json_read(row->values[E_DETAIL].bytes, &json_file_rules, &canonical, arena, &root, &fault) == CODE_OK) {
-        before = json_member(root, SPAN_LIT("before_us"));
-        if (before == NULL || num_i64(before->raw, &before_us) != CODE_OK)
-            before_us = 0;
-    }
+    if (json_read(row->values[E_DETAIL].bytes, &json_file_rules, &canonical, arena, &root, &fault) != CODE_OK ||
+        !read_number(root, "before_us", &before_us))
+        before_us = 0;
     buf_fini(&canonical);
-    *erasure = (struct erasure){check->verifier.erasures, check->tenant, row->seq, before_us};
-    check->verifier.erasures = erasure;
-    return true;
+    return add_erasure(check, row->seq, before_us);
 }
 
 /* Twice over the lines: erasures stand behind what they vouch for. */
@@ -318,6 +357,10 @@ static bool check_lines(struct proof *proof, struct tenant_check *check)
 
             if (line.len == 0)
                 continue;
+            if (span_starts_with(line, SPAN_LIT("{\"table\":\"erasure\","))) {
+                right = round == 1 || read_erasure(proof, check, line, &arena);
+                continue;
+            }
             right = read_line(line, &arena, &row, hash) || refuse(proof, "a line is no row as the format has it");
             if (right && round == 0 && is_erasure(&row))
                 right = keep_erasure(check, &row) || refuse(proof, "not enough memory");
@@ -328,24 +371,38 @@ static bool check_lines(struct proof *proof, struct tenant_check *check)
         }
     }
     arena_fini(&arena);
+    proof->rest = SPAN_NONE;
     return right;
 }
 
-static bool check_tenant_rows(struct proof *proof, struct span tenant, const struct bound *first, uint64_t begin,
-                              const struct bound *last)
+static bool check_tenant_rows(struct proof *proof, struct tenant_check *check, const struct bound *last)
 {
-    struct tenant_check check = {.tenant = tenant, .last = *first, .begin = begin};
     bool right;
 
-    check.verifier.report = &check.ignored;
-    arena_init(&check.verifier.arena, LINE_ARENA_BYTES);
-    right = permits__init(&check.verifier.permits) == CODE_OK && check_lines(proof, &check);
-    if (right && (check.last.seq != last->seq || memcmp(check.last.hash, last->hash, DIGEST_BYTES) != 0))
+    check->verifier.report = &check->ignored;
+    arena_init(&check->verifier.arena, LINE_ARENA_BYTES);
+    right = permits__init(&check->verifier.permits) == CODE_OK && check_lines(proof, check);
+    if (right && (check->last.seq != last->seq || memcmp(check->last.hash, last->hash, DIGEST_BYTES) != 0))
         right = refuse(proof, "the last row is %llu, but the checkpoint binds row %llu: rows are missing at the end",
-                       (unsigned long long)check.last.seq, (unsigned long long)last->seq);
-    permits__fini(&check.verifier.permits);
-    arena_fini(&check.verifier.arena);
+                       (unsigned long long)check->last.seq, (unsigned long long)last->seq);
+    permits__fini(&check->verifier.permits);
+    arena_fini(&check->verifier.arena);
     return right;
+}
+
+static void say_tenant(const struct proof *proof, const struct tenant_check *check, const struct note *note)
+{
+    char *what = proof->report->what;
+    int len = snprintf(what, sizeof proof->report->what, "these %llu rows are all of tenant '%.*s' from row %llu to row %llu "
+                       "of %.*s", (unsigned long long)proof->report->rows, check->tenant.len < 60 ? (int)check->tenant.len : 60,
+                       check->tenant.at, (unsigned long long)check->begin + 1, (unsigned long long)note->size,
+                       SPAN_ARG(note->origin));
+
+    if (check->erased > 0 && len > 0 && (size_t)len < sizeof proof->report->what)
+        (void)snprintf(what + len, sizeof proof->report->what - (size_t)len, "; the values of %llu calls were erased%s",
+                       (unsigned long long)check->erased,
+                       check->erasures_behind > 0 ? ", also by events behind these rows, of which there is the file's word"
+                                                  : "");
 }
 
 /* The tenant's last row at a checkpoint, the proof that this binds it, and the checkpoint. */
@@ -389,8 +446,8 @@ static bool read_beginning(struct proof *proof, const struct note_key *key, stru
 static bool check_tenant_proof(struct proof *proof, const struct note_key *key, struct span wanted, bool continues)
 {
     struct span name = take_word(proof, "tenant");
-    struct bound first = {0}, last;
-    uint64_t begin = 0;
+    struct tenant_check check = {.begin = 0};
+    struct bound last;
     struct buf tenant;
     struct note note;
     bool right;
@@ -403,13 +460,12 @@ static bool check_tenant_proof(struct proof *proof, const struct note_key *key, 
         right = refuse(proof, "it is of another tenant");
     right = right && read_bound(proof, key, buf_peek(&tenant), &last, &note);
     if (right && continues)
-        right = read_beginning(proof, key, buf_peek(&tenant), &note, &first, &begin);
-    right = right && check_tenant_rows(proof, buf_peek(&tenant), &first, begin, &last);
+        right = read_beginning(proof, key, buf_peek(&tenant), &note, &check.last, &check.begin);
+    check.tenant = buf_peek(&tenant);
+    check.size = right ? note.size : 0;
+    right = right && check_tenant_rows(proof, &check, &last);
     if (right)
-        (void)snprintf(proof->report->what, sizeof proof->report->what, "these %llu rows are all of tenant '%.*s' from row "
-                       "%llu to row %llu of %.*s", (unsigned long long)proof->report->rows,
-                       buf_len(&tenant) < 60 ? (int)buf_len(&tenant) : 60, buf_peek(&tenant).at, (unsigned long long)begin + 1,
-                       (unsigned long long)note.size, SPAN_ARG(note.origin));
+        say_tenant(proof, &check, &note);
     buf_fini(&tenant);
     return right;
 }
@@ -443,6 +499,8 @@ enum code audit_check_proof(struct span text, const struct note_key *key, struct
         right = check_tenant_proof(proof, key, tenant, span_is(line, PROOF_TENANT_ON));
     else
         right = refuse(proof, "it is no proof");
+    if (right && proof->rest.len > 0)
+        right = refuse(proof, "something stands behind it that is no part of it");
     if (!right && report->fault[0] == '\0')
         (void)refuse(proof, "not enough memory");
     mem_free(proof);

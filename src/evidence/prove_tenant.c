@@ -235,6 +235,25 @@ static enum code write_rows(const struct prover *prover, struct span tenant, str
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+/* What erased values of these rows and stands behind them: without it, who checks the proof misses them. */
+static enum code write_erasures(const struct prover *prover, struct span tenant, struct buf *line, prove_put_fn put,
+                                void *context)
+{
+    struct db_stmt *stmt;
+    enum code code = db_select(prover->db, "SELECT seq, before_us FROM erasure WHERE tenant = ? AND seq > ? ORDER BY seq",
+                               DB_VALUES(db_of_text(tenant), db_of_int((int64_t)prover->read.size)), &stmt);
+
+    while (db_next(&stmt, &code)) {
+        buf_clear(line);
+        buf_add_text(line, "{\"table\":\"erasure\",\"tenant\":");
+        (void)json_write_string(line, tenant);
+        code = buf_addf(line, ",\"seq\":%lld,\"before_us\":%lld}\n", (long long)db_int(stmt, 0), (long long)db_int(stmt, 1));
+        if (code == CODE_OK)
+            code = put(context, buf_peek(line));
+    }
+    return code;
+}
+
 enum code audit_prove_tenant(const char *path, struct span tenant, uint64_t size, prove_put_fn put, void *context,
                              struct why *why)
 {
@@ -247,6 +266,8 @@ enum code audit_prove_tenant(const char *path, struct span tenant, uint64_t size
         code = write_head(&prover, tenant, &text);
     if (code == CODE_OK)
         code = put(context, buf_peek(&text));
+    if (code == CODE_OK)
+        code = write_erasures(&prover, tenant, &text, put, context);
     if (code == CODE_OK)
         code = write_rows(&prover, tenant, &text, put, context);
     code = prove__fail(&prover, code);

@@ -261,6 +261,23 @@ static enum code check_rows(struct verifier *verifier)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* What SQLite would roll into the file, or read in its place. One that a gate is just using is gone in a moment. */
+static void doubt_stray(struct verifier *verifier)
+{
+    struct stat was, is;
+    const char *suffix = db_stray(verifier->conf->path, &was);
+
+    if (suffix == NULL)
+        return;
+    (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
+    suffix = db_stray(verifier->conf->path, &is);
+    if (suffix != NULL && is.st_ino == was.st_ino && is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
+        is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
+        verify__doubt(verifier, "a %s stands beside the file and is no part of it: SQLite would %s it; it was not read. A gate "
+                      "that was killed may have left it, and whoever may write in the folder; the next start removes it",
+                      suffix, strcmp(suffix, "-wal") == 0 ? "read rows from" : "roll the file back by");
+}
+
 static enum code close_report(struct verifier *verifier)
 {
     struct verify_report *report = verifier->report;
@@ -269,6 +286,7 @@ static enum code close_report(struct verifier *verifier)
     verify__resolve(verifier);
     if (verifier->stopped)
         verify__report_open(verifier, "was stopped");
+    doubt_stray(verifier);
     code = verify__end_tree(verifier);
     if (code == CODE_OK)
         code = survive(verifier, verify__end_signed(verifier), "entry");
@@ -313,13 +331,35 @@ static enum code check_all(struct verifier *verifier)
 
 static enum code check_kind(struct verifier *verifier, const char *path, struct why *why)
 {
-    int64_t tables;
-    enum code code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
-                                              "'decision', 'outcome', 'event')", &tables);
+    int64_t tables, application = 0;
+    enum code code = db_number(verifier->db, "PRAGMA application_id", &application);
 
+    if (code == CODE_OK && application == AUDIT_EXPORT_ID)
+        return why_set(why, CODE_INVALID, "%s: is an export, which proves nothing: verify the audit that it was made of", path);
+    if (code == CODE_OK)
+        code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
+                         "'decision', 'outcome', 'event')", &tables);
     if (code == CODE_OK && tables != 4)
         code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
     return code == CODE_OK ? audit__refuse_other(verifier->db, path, why) : code;
+}
+
+/* Each commit that empties values comes behind one that notes which erasure does. */
+static enum code newest_erasure(struct db *db, int64_t *seq)
+{
+    return db_number(db, "SELECT max(coalesce((SELECT max(seq) FROM erasure), 0), coalesce((SELECT max(seq) FROM event "
+                     "WHERE kind = 'erased'), 0))", seq);
+}
+
+/* Whether values of it were erased since it was looked at, so that what was read of it may be of before and of after. */
+static bool has_changed(const struct verifier *verifier)
+{
+    int64_t newest = 0, known = 0;
+
+    for (const struct erasure *erasure = verifier->erasures; erasure != NULL; erasure = erasure->next)
+        known = erasure->seq > known ? erasure->seq : known;
+    return db_has_changed(verifier->db) ||
+           (verifier->report->fault_count > 0 && newest_erasure(verifier->db, &newest) == CODE_OK && newest > known);
 }
 
 static bool has_moved(const struct verify_conf *conf, bool may_move)
@@ -334,7 +374,7 @@ static bool has_moved(const struct verify_conf *conf, bool may_move)
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
 {
     struct verifier verifier = {.conf = conf, .report = report};
-    enum code code = trail_open(conf->path, &verifier.db, why);
+    enum code code = trail_open_as(conf->path, DB_LOOK, &verifier.db, why);
 
     *report = (struct verify_report){0};
     if (code != CODE_OK)
@@ -349,6 +389,8 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
         code = check_all(&verifier);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
+    if (code == CODE_OK && conf->may_retry && has_changed(&verifier))
+        code = CODE_BUSY;
     if (has_moved(conf, code == CODE_OK && report->is_sealed && conf->ends_trail))
         code = why_set(why, CODE_BUSY, "%s was rotated meanwhile; verify it again", conf->path);
     if (code == CODE_OK)

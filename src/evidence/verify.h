@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define VERIFY_FAULTS_MAX 20
-#define VERIFY_DOUBTS_MAX 2
+#define VERIFY_DOUBTS_MAX 3
 #define VERIFY_UNSIGNED_US ((int64_t)10 * 1000000) /* as old may rows be that no checkpoint covers yet */
 
 struct verify_fault {
@@ -65,14 +65,14 @@ struct verify_conf {
     bool ends_trail;            /* it is the last of them: no file behind it excuses what it does not hold */
     int64_t unsigned_us;        /* 0: VERIFY_UNSIGNED_US */
     struct span heads;          /* checkpoints kept outside the file, as in audit.db.heads; at == NULL: none */
-    bool may_retry;             /* the caller looks at the trail again where an erasure came after `sequence` was read */
+    bool may_retry;             /* the caller looks again where an erasure came while it was read, or after `sequence` was */
     bool (*has_moved)(void *context); /* or NULL; whether another file stands at the path since the caller looked at it */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; rows, now and then */
     void *context;
 };
 
 /* CODE_BUSY where the file has moved meanwhile, so that what was read may be of two, or where `sequence` is older than an
- * erasure in it: nothing is said. A sealed file that
+ * erasure in it, or values were erased meanwhile: nothing is said. A sealed file that
  * ends its trail is given a second, in which a rotation puts the next one in its place. */
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why) MUST_USE;
 

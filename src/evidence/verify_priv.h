@@ -100,6 +100,7 @@ struct verifier {
         struct span note;
     } *outside;              /* checkpoints from outside, by size */
     size_t outside_count, outside_next;
+    size_t outside_seen;     /* checkpoints in the file of them, of whichever log */
     struct losses losses;
     uint64_t heads_lost, lost_size; /* of these, explained by a loss that was accepted; up to which size */
     int64_t lost_by;         /* the event */

@@ -38,7 +38,7 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
         struct db *db;
 
-        code = db_open(trail->files[i].path, DB_READ, &db, why);
+        code = db_open(trail->files[i].path, DB_LOOK, &db, why);
         if (code != CODE_OK)
             break;
         code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);

@@ -33,16 +33,41 @@ static bool is_signing(const struct verifier *verifier)
     return verifier->report->checkpoints > 0 || verifier->keys.count > (verifier->conf->key != NULL ? 1 : 0);
 }
 
+static bool are_young(const struct verifier *verifier, const struct unsigned_rows *rows)
+{
+    int64_t patience = verifier->conf->unsigned_us > 0 ? verifier->conf->unsigned_us : VERIFY_UNSIGNED_US;
+
+    return rows->count == 0 ||
+           (rows->oldest_us >= verifier->now_us - patience && rows->newest_us <= verifier->now_us + patience);
+}
+
+/* A log in its first second has no checkpoint anywhere, and rows that none is due for. */
+static enum code is_beginning(const struct verifier *verifier, const struct unsigned_rows *rows, bool *is)
+{
+    int64_t marks = 0;
+    enum code code = verifier->has_checkpoints ? db_number(verifier->db, "SELECT count(*) FROM checkpoint", &marks) : CODE_OK;
+
+    *is = marks == 0 && verifier->begin == 0 && verifier->outside_count == 0 && verifier->report->heads_elsewhere == 0 &&
+          !verifier->stopped && !verifier->report->is_sealed && are_young(verifier, rows);
+    return code;
+}
+
+static void miss_checkpoints(struct verifier *verifier)
+{
+    if (verifier->conf->heads.at != NULL && verifier->outside_seen == 0)
+        verify__fault(verifier, 0, "heads", "note", "the file of checkpoints holds none");
+    if (verifier->conf->key != NULL && verifier->report->proven_seq == 0)
+        verify__fault(verifier, 0, "checkpoint", "key", "no checkpoint is signed with the key that was given");
+}
+
 static void judge(struct verifier *verifier, int64_t covered, const struct unsigned_rows *rows)
 {
     const struct verify_report *report = verifier->report;
-    int64_t patience = verifier->conf->unsigned_us > 0 ? verifier->conf->unsigned_us : VERIFY_UNSIGNED_US;
-    bool is_young = rows->oldest_us >= verifier->now_us - patience && rows->newest_us <= verifier->now_us + patience;
 
     if (verifier->stopped || report->is_sealed)
         verify__fault(verifier, verifier->seq, "event", "kind", "it is the last row, which a gate always signs, and only row "
                       "%lld is: the end was written anew, or checkpoints were taken out", (long long)covered);
-    else if (!is_young)
+    else if (!are_young(verifier, rows))
         verify__doubt(verifier, "rows %lld to %lld are not signed, although a gate signs a row within seconds: it died before "
                       "that, or somebody else wrote them", (long long)rows->first, (long long)verifier->seq);
 }
@@ -52,8 +77,13 @@ enum code verify__end_signed(struct verifier *verifier)
     struct verify_report *report = verifier->report;
     int64_t covered = verifier->conf->key != NULL ? (int64_t)report->proven_seq : verifier->agreed;
     struct unsigned_rows rows = {0};
+    bool begins = false;
     enum code code = read_unsigned(verifier, covered, &rows);
 
+    if (code == CODE_OK)
+        code = is_beginning(verifier, &rows, &begins);
+    if (!begins)
+        miss_checkpoints(verifier);
     if (code == CODE_OK && rows.count > 0 && report->fault_count == 0 && is_signing(verifier))
         judge(verifier, covered, &rows);
     if (verifier->conf->ends_trail && report->is_sealed)

@@ -110,6 +110,7 @@ static enum code read_outside(struct verifier *verifier)
             doubt_outside(verifier, text);
         if (piece != NOTE_WHOLE || note_read(text, &note) != CODE_OK)
             continue;
+        verifier->outside_seen++;
         if (origin.len == 0 || span_equals(note.origin, origin)) {
             verifier->outside[verifier->outside_count++] = (struct verify_outside){note.size, text};
             continue;
@@ -124,8 +125,6 @@ static enum code read_outside(struct verifier *verifier)
     else if (other.at != NULL)
         verify__fault(verifier, 0, "heads", "origin", "the checkpoints kept outside are of another log, %.*s: the whole file "
                       "was replaced", SPAN_ARG(other));
-    else if (verifier->conf->heads.at != NULL)
-        verify__fault(verifier, 0, "heads", "note", "the file of checkpoints holds none");
     return CODE_OK;
 }
 
@@ -456,9 +455,7 @@ enum code verify__end_tree(struct verifier *verifier)
                       "one is %lld: the end was cut off, or an older copy put in its place",
                       (unsigned long long)verifier->outside[verifier->outside_count - 1].size, (long long)verifier->seq);
     }
-    if (verifier->conf->key != NULL && report->proven_seq == 0)
-        verify__fault(verifier, 0, "checkpoint", "key", "no checkpoint is signed with the key that was given");
-    else if (verifier->conf->key != NULL && verifier->agreed > (int64_t)report->proven_seq)
+    if (verifier->conf->key != NULL && report->proven_seq > 0 && verifier->agreed > (int64_t)report->proven_seq)
         verify__fault(verifier, (int64_t)report->proven_seq + 1, "checkpoint", "key", "rows %llu to %lld are signed with "
                       "another key than the one that was given; if the gate has a new one, give that",
                       (unsigned long long)report->proven_seq + 1, (long long)verifier->agreed);

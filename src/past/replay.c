@@ -372,7 +372,7 @@ static enum code find_pieces(struct run *run, struct why *why)
     for (size_t i = 0; i < run->conf->file_count; i++) {
         struct piece *piece = &run->pieces[i];
         struct db *db;
-        enum code code = db_open(run->conf->files[i], DB_READ, &db, why);
+        enum code code = db_open(run->conf->files[i], DB_PAST, &db, why);
 
         if (code != CODE_OK)
             return code;

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -416,6 +417,64 @@ static void test_by_a_link(void **state)
     db_close(&other);
 }
 
+static void put(const char *path, const char *suffix, const char *bytes)
+{
+    char name[300];
+    int fd;
+
+    (void)snprintf(name, sizeof name, "%s%s", path, suffix);
+    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && write(fd, bytes, strlen(bytes)) == (ssize_t)strlen(bytes));
+    (void)close(fd);
+}
+
+static long long count_in(const char *path, enum db_mode mode)
+{
+    struct why why = {""};
+    int64_t count = -1;
+    struct db *db;
+
+    if (db_open(path, mode, &db, &why) != CODE_OK)
+        return -1;
+    if (db_number(db, "SELECT count(*) FROM t", &count) != CODE_OK)
+        count = -1;
+    db_close(&db);
+    return count;
+}
+
+/* 10.33: what lies beside is no part of it: rows in a -wal are read past a journal, a -wal of a file that is out of WAL mode is not
+ * read, and a look at a file without one leaves nothing. */
+static void test_past_strays(void **state)
+{
+    struct place *place = *state;
+    struct stat there;
+    struct db *db = make(place->path), *look;
+
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)"), CODE_OK);
+    assert_null(db_stray(place->path, &there));
+    put(place->path, "-journal", "no journal of ours");
+    assert_string_equal(db_stray(place->path, &there), "-journal");
+    assert_int_equal(count_in(place->path, DB_PAST), 1);
+    assert_int_equal(count_in(place->path, DB_LOOK), 1);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES (2)"), CODE_OK);
+    assert_int_equal(count_in(place->path, DB_PAST), 2);
+    db_close(&db);
+    assert_true(is_there(place, "-journal"));
+    put(place->path, "-journal", "");
+    assert_int_equal(count_in(place->path, DB_LOOK), 2);
+    assert_false(is_there(place, "-wal") || is_there(place, "-shm"));
+    assert_int_equal(db_open(place->path, DB_LOOK, &look, NULL), CODE_OK);
+    assert_false(db_has_changed(look));
+    db = make(place->path);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = DELETE"), CODE_OK);
+    db_close(&db);
+    assert_true(db_has_changed(look));
+    db_close(&look);
+    put(place->path, "-wal", "whatever");
+    assert_string_equal(db_stray(place->path, &there), "-wal");
+    assert_int_equal(count_in(place->path, DB_PAST), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_absorbed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_by_a_link, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_past_strays, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
     };
