@@ -337,20 +337,6 @@ void files__newest(const char *audit, char newest[FILES_PATH_BYTES])
     files__end(&files);
 }
 
-/* Only the version that began it can end such a rotation. */
-static enum code refuse_halves(const char *audit, struct why *why)
-{
-    static const char *const halves[] = {".keep", ".next"};
-    char name[FILES_PATH_BYTES];
-
-    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
-        if (files__beside(audit, halves[i], name) == CODE_OK && access(name, F_OK) == 0 &&
-            (i == 0 || access(audit, F_OK) != 0))
-            return why_set(why, CODE_INVALID, "%s: is left of a rotation by an older version: start that version once, and "
-                           "stop it; then start this one", name);
-    return CODE_OK;
-}
-
 static enum code read_place(const char *path, int64_t *created_us, int64_t *before)
 {
     struct db *db;
@@ -421,11 +407,9 @@ static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
 
 enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
 {
-    enum code found = files__live(audit, live), code = refuse_halves(audit, why);
+    enum code found = files__live(audit, live), code;
     char half[FILES_PATH_BYTES];
 
-    if (code != CODE_OK)
-        return code;
     if (files__beside(audit, ".link", half) == CODE_OK)
         (void)unlink(half);
     files__disarm(audit);

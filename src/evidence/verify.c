@@ -134,6 +134,7 @@ static enum code survive(struct verifier *verifier, enum code code, const char *
 #define SLICE_ROWS 8192 /* in one read transaction, so that a gate beside us can begin its -wal file anew */
 #define WAL_GROWTH_BYTES ((off_t)8 << 20)
 #define REST_MS 100
+#define STRAY_LOOKS 20
 
 /* Checkpoints in the order of their sizes; what is wrong with each by itself is judged when it is read. */
 struct marks {
@@ -264,15 +265,12 @@ static enum code check_rows(struct verifier *verifier)
 /* What SQLite would roll into the file, or read in its place. One that a gate is just using is gone in a moment. */
 static void doubt_stray(struct verifier *verifier)
 {
-    struct stat was, is;
-    const char *suffix = db_stray(verifier->conf->path, &was);
+    const char *suffix;
+    struct stat is;
 
-    if (suffix == NULL)
-        return;
-    (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
-    suffix = db_stray(verifier->conf->path, &is);
-    if (suffix != NULL && is.st_ino == was.st_ino && is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
-        is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
+    for (int i = 0; (suffix = db_stray(verifier->conf->path, &is)) != NULL && i < STRAY_LOOKS; i++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
+    if (suffix != NULL)
         verify__doubt(verifier, "a %s stands beside the file and is no part of it: SQLite would %s it; it was not read. A gate "
                       "that was killed may have left it, and whoever may write in the folder; the next start removes it",
                       suffix, strcmp(suffix, "-wal") == 0 ? "read rows from" : "roll the file back by");
