@@ -9,7 +9,10 @@
 #include "os/file.h"
 #include "policy/store.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Steps are never edited once released, only added: a store remembers by their number how far it has come. */
@@ -75,6 +78,17 @@ static const char *const steps[] = {
     store_keys_schema_people,
     /* 13 */
     store_definitions_schema,
+    /* 14 */
+    "CREATE TABLE restoration(" /* by callgate restore; the audit is told of it */
+    "  id          INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  backup_made TEXT NOT NULL,"
+    "  restored_us INTEGER NOT NULL,"
+    "  restored_by TEXT NOT NULL,"
+    "  why         TEXT NOT NULL) STRICT;"
+    "CREATE TRIGGER restoration_stays BEFORE UPDATE ON restoration"
+    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;"
+    "CREATE TRIGGER restoration_remains BEFORE DELETE ON restoration"
+    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;",
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))
@@ -116,6 +130,23 @@ static enum code migrate(struct db *db, struct why *why)
     return code;
 }
 
+/* As it was before an upgrade, for a build that knows no newer one. A copy of the same step is as good: a start that failed
+ * behind it made it. */
+static enum code keep_old(struct db *db, const char *path, int64_t at, struct why *why)
+{
+    char old[PATH_MAX];
+    enum code code;
+
+    if ((size_t)snprintf(old, sizeof old, "%s.step-%lld", path, (long long)at) >= sizeof old)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    code = db_copy(db, old, why);
+    if (code == CODE_EXISTS)
+        return CODE_OK;
+    if (code == CODE_OK && (chmod(old, 0600) != 0 || !file_sync_folder(old)))
+        code = why_set(why, CODE_IO, "%s: %s", old, strerror(errno));
+    return code;
+}
+
 static enum code settle_version(struct db *db, const char *path, bool may_write, struct why *why)
 {
     int64_t at = 0, application = 0;
@@ -135,7 +166,8 @@ static enum code settle_version(struct db *db, const char *path, bool may_write,
     if (!may_write)
         return why_set(why, CODE_DENIED, "%s was made by an older callgate; any command that writes, or `callgate serve`, "
                        "brings it up to date", path);
-    return migrate(db, why);
+    code = at > 0 && strcmp(path, ":memory:") != 0 ? keep_old(db, path, at, why) : CODE_OK;
+    return code == CODE_OK ? migrate(db, why) : code;
 }
 
 /* The file exists with its mode before SQLite first writes into it. */

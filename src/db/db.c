@@ -31,6 +31,11 @@ struct db_stmt {
     int fault; /* of a bind that failed; the next step reports it */
 };
 
+struct sqlite3 *db__handle(struct db *db)
+{
+    return db->handle;
+}
+
 enum code db__code_of(int result)
 {
     switch (result & 0xff) {

@@ -46,6 +46,9 @@ enum code db_rewrite_wal(const char *path, struct why *why) MUST_USE;
 /* Copies all of a database's -wal file into it, takes it out of WAL mode and syncs it. CODE_BUSY: somebody has it open.
  * Blocks. */
 enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
+/* Writes all of a database, as it is at one moment, into a new file (0640), also while others write it. CODE_EXISTS where
+ * `path` is there; a copy that failed is removed. Blocks. */
+enum code db_copy(struct db *from, const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
 
 /* How long a statement waits for another connection's lock; 5 seconds at first. */

@@ -11,7 +11,10 @@
 #include "base/code.h"
 #include "db/db.h"
 
+struct sqlite3;
+
 void db__configure(void); /* before anything else is asked of SQLite; any number of times */
 enum code db__code_of(int result) MUST_USE;
+struct sqlite3 *db__handle(struct db *db);
 
 #endif
