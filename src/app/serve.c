@@ -116,7 +116,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
                         .rows = serve->conf->audit.checkpoint_rows},
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
-        .loss = {.why = serve->continue_why, .actor = serve->continue_actor},
+        .loss = {.why = serve->continue_why, .actor = serve->continue_actor, .is_elsewhere = serve->store_was_behind},
     };
     enum code code = serve->signer == NULL ? serve__start_signer(serve, why) : CODE_OK; /* a command has none yet */
 
@@ -140,7 +140,6 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         code = serve__tell_checkpoint_key(serve, why);
     if (code == CODE_OK)
         serve->ring = audit_ring(serve->audit, serve->conf->workers);
-    serve__mark_audit(serve);
     return code;
 }
 
@@ -258,6 +257,9 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = open_loop(serve, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
+    serve__mark_audit(serve);
+    if (code == CODE_OK)
+        code = serve__compare_store(serve, why);
     if (code == CODE_OK)
         code = serve__open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
     if (code == CODE_OK)
@@ -561,40 +563,4 @@ void serve_close(struct serve *serve)
     buf_fini(&serve->listed);
     buf_fini(&serve->definitions.notes);
     conf_free(&serve->conf);
-}
-
-enum code serve_check(const struct conf *conf, struct why *why)
-{
-    unsigned char key[DIGEST_BYTES];
-    struct sign_key *checkpoint_key = NULL;
-    struct db *store = NULL;
-    struct policy *policy = NULL;
-    uint64_t version = 0;
-    enum code code = http_selftest(why);
-
-    if (code == CODE_OK)
-        code = serve__check_people(conf, why);
-    if (code == CODE_OK)
-        code = serve__redact_key(conf->audit.redact_key, false, key, why);
-    mem_wipe(key, sizeof key);
-    if (code == CODE_OK || code == CODE_NOT_FOUND)
-        code = serve__checkpoint_key(conf->audit.checkpoint_key, false, &checkpoint_key, why);
-    sign_key_free(&checkpoint_key);
-    if (code == CODE_NOT_FOUND)
-        code = CODE_OK; /* the first start makes them */
-    if (code == CODE_OK)
-        code = store_open(conf->store, DB_READ, &store, why);
-    if (code == CODE_NOT_FOUND) {
-        log_info("app", "there is no store yet at %s; the first start or command makes it", conf->store);
-        return CODE_OK;
-    }
-    if (code == CODE_OK)
-        code = policy_store_active(store, &version, why);
-    if (code == CODE_OK && version != 0)
-        code = store_compile_policy(store, version, &policy, why);
-    if (code == CODE_OK && version == 0)
-        log_warn("app", "no policy is active: everything would be denied; `callgate policy load FILES` makes one so");
-    policy_unref(&policy);
-    db_close(&store);
-    return code;
 }

@@ -18,6 +18,7 @@
 #include "app/outside.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
+#include "app/store_behind.h"
 #include "app/store_definitions.h"
 #include "audit/signer.h"
 #include "audit/writer.h"
@@ -29,8 +30,6 @@
 #include "os/thread.h"
 #include "proxy/proxy.h"
 #include "web/web.h"
-
-#define SERVE_SOURCES 11 /* append-only tables of the store that the audit is told of */
 
 #define SERVE_USES 64
 
@@ -136,7 +135,7 @@ struct serve {
     unsigned store_busy;         /* looks in a row that found it locked */
     bool owes_events;            /* rows may be there that the audit does not know yet */
     bool awaits_audit;           /* rows up to put_to were put and are not known to be durable */
-    int64_t put_to[SERVE_SOURCES];
+    int64_t put_to[STORE_SOURCES];
     char told_mark[17];          /* which audit was told: several gates on one store have one each */
     uint64_t commits_then;       /* the audit's, before they were put */
 
@@ -156,6 +155,7 @@ struct serve {
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];
+    bool store_was_behind;       /* at the start; see store_behind.h */
     struct audit *audit;
     struct audit_ring *ring;     /* main's own */
     struct proxy *proxy;

@@ -64,7 +64,7 @@ void serve__keep_definitions(struct serve *serve);
 /* Says what the version in force names and no route has. */
 void serve__tell_strays(const struct serve *serve);
 
-/* Names the audit, once it is open, in what the store remembers of it. */
+/* Names the audit in what the store remembers of it. */
 void serve__mark_audit(struct serve *serve);
 
 /* Before workers start: what was used before a crash, and what waits. */
@@ -92,6 +92,10 @@ void serve__watch_disk(struct serve *serve);
 
 /* What people ask of the audit. After serve__follow_store. */
 void serve__attend(struct serve *serve);
+
+/* Whether the store is the one that the trail tells of (store_behind.h). Before the audit is opened, since its event `start`
+ * says what came of it. */
+enum code serve__compare_store(struct serve *serve, struct why *why) MUST_USE;
 
 /* Opens the audit as the configuration has it. */
 enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why) MUST_USE;

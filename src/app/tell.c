@@ -3,22 +3,17 @@
 
 #include "app/store.h"
 #include "app/store_audit.h"
+#include "app/store_behind.h"
 #include "base/log.h"
+#include "json/json.h"
 #include "os/clock.h"
 
 #include <stdio.h>
 
 #define TOLD_NAME_BYTES 96
 
-/* Each source is an append-only table; its query gives id, tenant, actor and detail of the rows past ?1. */
-struct source {
-    const char *table;
-    const char *kind;
-    const char *sql;
-};
-
 #define SELECT_ANSWERS(more) \
-    "SELECT w.id, a.tenant, w.given_by, json_object('approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
+    "SELECT w.id, a.tenant, w.given_by, json_object('row', w.id, 'approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
     "'principal', a.principal, 'upstream', a.upstream, " \
     "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
     "'why', w.why " more ") FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
@@ -32,42 +27,43 @@ struct source {
     "SELECT id, NULL, 'gate', json_object('upstream', upstream, 'tool', tool, 'definition', digest, 'before', before, " \
     "'told_us', told_us) FROM definition WHERE id > ?1 "
 #define SELECT_WORDS(accepted) \
-    "SELECT w.id, NULL, w.given_by, json_object('upstream', d.upstream, 'tool', d.tool, 'definition', d.digest, 'given_us', " \
-    "w.given_us, 'login', w.login, 'why', w.why) FROM definition_word w JOIN definition d ON d.id = w.definition " \
+    "SELECT w.id, NULL, w.given_by, json_object('row', w.id, 'upstream', d.upstream, 'tool', d.tool, 'definition', d.digest, " \
+    "'given_us', w.given_us, 'login', w.login, 'why', w.why) FROM definition_word w JOIN definition d ON d.id = w.definition " \
     "WHERE w.id > ?1 AND w.accepted = " accepted " ORDER BY w.id LIMIT 64"
 
-static const struct source sources[] = {
-    {"agent_key", "key_made",
-     "SELECT id, nullif(tenant, ''), made_by, json_object('key', id, 'principal', principal, 'made_us', made_us, "
+const struct store_source store_sources[STORE_SOURCES] = {
+    {"agent_key", "key_made", "made_us",
+     "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'key', id, 'principal', principal, 'made_us', made_us, "
      "'roles', roles) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
-    {"agent_key_revocation", "key_revoked",
-     "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('key', k.id, 'principal', k.principal, "
+    {"agent_key_revocation", "key_revoked", "revoked_us",
+     "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('row', r.id, 'key', k.id, 'principal', k.principal, "
      "'revoked_us', r.revoked_us) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "
      "ORDER BY r.id LIMIT 64"},
-    {"policy_activation", "policy_activated",
-     "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
+    {"policy_activation", "policy_activated", "activated_us",
+     "SELECT a.id, NULL, a.activated_by, json_object('row', a.id, 'version', a.version, 'hash', v.hash, 'message', v.message, "
      "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'failing_tests', v.failing_tests, 'despite', "
      "v.despite, 'files', " SELECT_FILES ") "
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
-    {"approval_ask", "approval_asked",
-     "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "
-     "'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, 'asked_us', asked_us) "
-     "FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
-    {"approval_answer/given", "approval_given", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
+    {"approval_ask", "approval_asked", "asked_us",
+     "SELECT id, tenant, principal, json_object('row', id, 'approval', id, 'gate', gate, 'decision', decision, "
+     "'upstream', upstream, 'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, "
+     "'asked_us', asked_us) FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"approval_answer/given", "approval_given", "given_us", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
                                                         "'person', w.person, 'counted', w.counted, 'needed', a.needed")
      "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
-    {"approval_answer/refused", "approval_refused", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
-    {"approval_use", "approval_used",
-     "SELECT u.id, a.tenant, a.principal, json_object('approval', a.id, 'gate', u.gate, 'decision', u.decision, 'upstream', "
-     "a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
+    {"approval_answer/refused", "approval_refused", "given_us", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
+    {"approval_use", "approval_used", "used_us",
+     "SELECT u.id, a.tenant, a.principal, json_object('row', u.id, 'approval', a.id, 'gate', u.gate, 'decision', u.decision, "
+     "'upstream', a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
      "FROM approval_use u JOIN approval_ask a ON a.id = u.ask WHERE u.id > ?1 ORDER BY u.id LIMIT 64"},
-    {"definition/seen", "definition_seen", SELECT_TOLD "AND before IS NULL ORDER BY id LIMIT 64"},
-    {"definition/changed", "definition_changed", SELECT_TOLD "AND before IS NOT NULL ORDER BY id LIMIT 64"},
-    {"definition_word/accepted", "definition_accepted", SELECT_WORDS("1")},
-    {"definition_word/withdrawn", "definition_withdrawn", SELECT_WORDS("0")},
+    {"definition/seen", "definition_seen", NULL, SELECT_TOLD "AND before IS NULL ORDER BY id LIMIT 64"},
+    {"definition/changed", "definition_changed", NULL, SELECT_TOLD "AND before IS NOT NULL ORDER BY id LIMIT 64"},
+    {"definition_word/accepted", "definition_accepted", "given_us", SELECT_WORDS("1")},
+    {"definition_word/withdrawn", "definition_withdrawn", "given_us", SELECT_WORDS("0")},
+    {"restoration", "restored", "restored_us",
+     "SELECT id, NULL, restored_by, json_object('row', id, 'backup_made', backup_made, 'restored_us', restored_us, 'why', why) "
+     "FROM restoration WHERE id > ?1 ORDER BY id LIMIT 64"},
 };
-
-_Static_assert(sizeof sources / sizeof sources[0] == SERVE_SOURCES, "struct serve has a place for each source");
 
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail)
 {
@@ -80,7 +76,7 @@ void serve__event(struct serve *serve, const char *kind, const char *actor, stru
 }
 
 /* Puts the rows past *put_to and moves it. */
-static enum code put_rows(struct serve *serve, const struct source *source, struct db_stmt *stmt, int64_t *put_to)
+static enum code put_rows(struct serve *serve, const struct store_source *source, struct db_stmt *stmt, int64_t *put_to)
 {
     enum code code;
 
@@ -106,13 +102,44 @@ void serve__mark_audit(struct serve *serve)
     store_audit_mark(serve->conf->audit.database, serve->told_mark);
 }
 
+enum code serve__compare_store(struct serve *serve, struct why *why)
+{
+    const char *audit = serve->conf->audit.database;
+    struct buf *out = &serve->confined;
+    struct store_places places;
+    enum code code = store_is_behind(serve->store, serve->conf->store, audit, &places, why);
+
+    serve->store_was_behind = code == CODE_DENIED;
+    if (serve->store_was_behind ? serve->continue_why == NULL : code != CODE_OK)
+        return code;
+    if (serve->store_was_behind)
+        log_warn("app", "%s; this start goes on: %s", why->text, serve->continue_why);
+    (void)buf_add_text(out, ",\"store\":{\"is_told\":true,");
+    if (serve->store_was_behind) {
+        (void)buf_add_text(out, "\"behind\":{\"text\":");
+        (void)json_write_string(out, span_text(why->text));
+        (void)buf_add_text(out, ",\"why\":");
+        (void)json_write_string(out, span_text(serve->continue_why));
+        (void)buf_add_text(out, ",\"by\":");
+        (void)json_write_string(out, span_text(serve->continue_actor));
+        (void)buf_add_byte(out, ',');
+        code = store_go_on(serve->store, audit, serve->told_mark, &places, out, why);
+        (void)buf_add_text(out, "},");
+    }
+    if (code == CODE_OK)
+        code = buf_add_text(out, "\"rows\":");
+    if (code == CODE_OK)
+        code = store_write_places(serve->store, serve->told_mark, out, why);
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
 /* Each gate on a store tells an audit of its own, so each remembers for itself how far it has come. */
-static void told_name(const struct serve *serve, const struct source *source, char name[TOLD_NAME_BYTES])
+static void told_name(const struct serve *serve, const struct store_source *source, char name[TOLD_NAME_BYTES])
 {
     (void)snprintf(name, TOLD_NAME_BYTES, "%s@%s", source->table, serve->told_mark);
 }
 
-static enum code put_source(struct serve *serve, const struct source *source, int64_t *put_to, struct why *why)
+static enum code put_source(struct serve *serve, const struct store_source *source, int64_t *put_to, struct why *why)
 {
     struct db_stmt *stmt = NULL;
     char name[TOLD_NAME_BYTES];
@@ -149,10 +176,10 @@ static enum code write_told(struct serve *serve, struct why *why)
 
     if (code != CODE_OK)
         return store_why(why, code, serve->store, "locking the store");
-    for (size_t i = 0; i < SERVE_SOURCES && code == CODE_OK; i++) {
+    for (size_t i = 0; i < STORE_SOURCES && code == CODE_OK; i++) {
         char name[TOLD_NAME_BYTES];
 
-        told_name(serve, &sources[i], name);
+        told_name(serve, &store_sources[i], name);
         if (serve->put_to[i] > 0)
             code = store_set_told(serve->store, name, serve->put_to[i], why);
     }
@@ -190,10 +217,10 @@ void serve__tell_audit(struct serve *serve)
     if (serve->awaits_audit || !serve->owes_events)
         return;
     audit_gauges(serve->audit, &gauges);
-    for (size_t i = 0; i < SERVE_SOURCES; i++) {
+    for (size_t i = 0; i < STORE_SOURCES; i++) {
         int64_t before = serve->put_to[i];
         struct why why = {0};
-        enum code code = put_source(serve, &sources[i], &serve->put_to[i], &why);
+        enum code code = put_source(serve, &store_sources[i], &serve->put_to[i], &why);
 
         if (code != CODE_OK && code != CODE_BUSY)
             log_error("app", "%s; the audit will be told later", why.text);

@@ -360,7 +360,7 @@ static enum code look_for_loss(const struct audit *audit, const struct audit_los
 {
     enum code code = kept__compare(&audit->notary, &audit->ledger, kept, why);
 
-    if (code != CODE_OK || (kept->loss != NULL) == (accepted->why != NULL))
+    if (code != CODE_OK || (kept->loss != NULL) == (accepted->why != NULL) || (kept->loss == NULL && accepted->is_elsewhere))
         return code;
     if (kept->loss == NULL)
         return why_set(why, CODE_INVALID, "%s: nothing that its checkpoints cover is lost; start without --continue-after-loss",

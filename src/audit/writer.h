@@ -32,6 +32,7 @@ struct audit_checkpoints {
 struct audit_loss {
     const char *why;   /* NULL: a loss ends the start */
     const char *actor;
+    bool is_elsewhere; /* it is of something beside the trail, so that none of rows is needed */
 };
 
 struct audit_conf {
@@ -87,6 +88,9 @@ bool audit_job_over(struct audit *audit, struct audit_done *done);
 
 /* Settles everything that is in the rings, writes the `stop` event, checkpoints, ends the thread, releases the lock. */
 void audit_close(struct audit **audit);
+
+/* Holds the audit at a path as a gate does, until *fd is closed: nobody writes it meanwhile. CODE_BUSY where one does. */
+enum code audit_hold(const char *path, int *fd, struct why *why) MUST_USE;
 
 /* For another process: whether a gate that writes this audit says that it cannot, and why. Any thread. */
 bool audit_is_said_down(const char *path, char *text, size_t size);
