@@ -141,7 +141,7 @@ CREATE TABLE outcome (
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
 -- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
--- heads_damaged, unsigned_rows (a start took over rows that nobody had signed), clock_jumped, read (somebody was given rows
+-- heads_damaged, restored (a backup was put in place), unsigned_rows (a start took over rows that nobody had signed), clock_jumped, read (somebody was given rows
 -- over the gate's socket), retired (files were given away), hold and hold_ended (what no erasure touches), plan (what an agent
 -- was delegated, signed), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (

@@ -22,6 +22,8 @@ extern const struct command cmd_key;
 extern const struct command cmd_plan;
 extern const struct command cmd_identity;
 extern const struct command cmd_audit;
+extern const struct command cmd_backup;
+extern const struct command cmd_restore;
 extern const struct command cmd_login;
 extern const struct command cmd_logout;
 extern const struct command cmd_version;

@@ -19,6 +19,8 @@ int main(int argc, char **argv)
         cmd_plan,
         cmd_identity,
         cmd_audit,
+        cmd_backup,
+        cmd_restore,
         cmd_login,
         cmd_logout,
         cmd_version,

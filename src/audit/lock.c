@@ -24,24 +24,37 @@ void writer__say(const struct audit *audit, const char *text)
         return; /* the log has it, too */
 }
 
-enum code writer__take_lock(struct audit *audit, struct why *why)
+enum code audit_hold(const char *audit, int *fd, struct why *why)
 {
-    char *path = mem_alloc(strlen(audit->ledger.path) + sizeof ".lock");
+    char *path = mem_alloc(strlen(audit) + sizeof ".lock");
+    enum code code = CODE_OK;
 
+    *fd = -1;
     if (path == NULL)
         return CODE_NOMEM;
-    (void)snprintf(path, strlen(audit->ledger.path) + sizeof ".lock", "%s.lock", audit->ledger.path);
-    audit->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    (void)snprintf(path, strlen(audit) + sizeof ".lock", "%s.lock", audit);
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
     mem_free(path);
-    if (audit->lock_fd < 0)
-        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit->ledger.path, strerror(errno));
-    if (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK
-                   ? why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
-                             audit->ledger.path)
-                   : why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
-    writer__say(audit, ""); /* and takes the room that a full disk would not give */
-    return CODE_OK;
+    if (*fd < 0)
+        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit, strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
+        return CODE_OK;
+    if (errno == EWOULDBLOCK)
+        code = why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database", audit);
+    else
+        code = why_set(why, CODE_IO, "%s.lock: %s", audit, strerror(errno));
+    (void)close(*fd);
+    *fd = -1;
+    return code;
+}
+
+enum code writer__take_lock(struct audit *audit, struct why *why)
+{
+    enum code code = audit_hold(audit->ledger.path, &audit->lock_fd, why);
+
+    if (code == CODE_OK)
+        writer__say(audit, ""); /* and takes the room that a full disk would not give */
+    return code;
 }
 
 bool audit_is_said_down(const char *path, char *text, size_t size)
