@@ -27,7 +27,8 @@ static void tell(struct checking *checking, struct db_stmt *stmt, const struct w
 
     checking->missed++;
     if (checking->doc == NULL) {
-        printf("%s: rows %" PRId64 " to %" PRId64 " name policy version %" PRId64 " with hash %.*s: ", checking->path,
+        print_safely(stdout,
+                     "%s: rows %" PRId64 " to %" PRId64 " name policy version %" PRId64 " with hash %.*s: ", checking->path,
                db_int(stmt, 2), db_int(stmt, 3), db_int(stmt, 0), SPAN_ARG(db_text(stmt, 1)));
         print_safely(stdout, "%s", why->text);
         putchar('\n');

@@ -282,7 +282,7 @@ static void print_answer(const struct store_approval *approval)
         printf("%s  %s by ", approval->is_granted ? "given  " : "refused", given);
         print_safe(approval->given_by);
         if (!span_equals(approval->given_by, approval->login))
-            printf(" (logged in as %.*s)", SPAN_ARG(approval->login));
+            print_safely(stdout, " (logged in as %.*s)", SPAN_ARG(approval->login));
         printf(", until %s\n", until);
         if (approval->why.len > 0) {
             printf("why      ");
@@ -366,9 +366,9 @@ static void show_story(struct db *db, const struct store_approval *approval, int
     if (span_is(approval->method, "tools/call"))
         printf(" wants to call ");
     else
-        printf(" asks for %.*s ", SPAN_ARG(approval->method));
+        print_safely(stdout, " asks for %.*s ", SPAN_ARG(approval->method));
     print_safe(approval->tool);
-    printf(" of %.*s", SPAN_ARG(approval->upstream));
+    print_safely(stdout, " of %.*s", SPAN_ARG(approval->upstream));
     print_place(approval);
     printf(" with\n\n");
     print_arguments(approval);

@@ -90,10 +90,10 @@ static void print_proof(const struct verify_report *report, const struct verify_
 
     printf("checkpoints that agree with the rows: %" PRIu64 " in the database", report->checkpoints);
     if (conf->heads.at != NULL)
-        printf(", %" PRIu64 " in %s", report->heads, heads_path);
+        print_safely(stdout, ", %" PRIu64 " in %s", report->heads, heads_path);
     printf("\n");
     if (report->heads_elsewhere > 0)
-        printf("checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
+        print_safely(stdout, "checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
     if (report->heads_behind > 0)
         printf("%" PRIu64 " of these are about rows behind this file, up to row %" PRIu64 ": `audit verify --all` looks for "
                "them\n", report->heads_behind, report->heads_behind_seq);
@@ -118,7 +118,9 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
     char head[2 * DIGEST_BYTES + 1] = {0};
 
     num_hex(report->head, DIGEST_BYTES, head);
-    printf("%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64 " tenants, "
+    print_safely(stdout,
+                 "%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64
+                 " tenants, "
            "numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions, report->outcomes,
            report->events, report->tenants, report->first_seq, report->last_seq, report->is_sealed ? ", sealed" : "");
     if (report->under_way > 0)
@@ -132,9 +134,9 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
         const struct verify_fault *fault = &report->fault[i];
 
         if (fault->seq != 0)
-            printf("row %" PRId64 ", %s.%s: %s\n", fault->seq, fault->table, fault->field, fault->text);
+            print_safely(stdout, "row %" PRId64 ", %s.%s: %s\n", fault->seq, fault->table, fault->field, fault->text);
         else
-            printf("%s.%s: %s\n", fault->table, fault->field, fault->text);
+            print_safely(stdout, "%s.%s: %s\n", fault->table, fault->field, fault->text);
     }
     if (report->fault_count > shown)
         printf("and %zu faults more\n", report->fault_count - shown);
@@ -203,9 +205,10 @@ static int check_proof(const char *path, struct span text, const struct note_key
         return print_doc(&doc) != STATUS_DONE ? STATUS_CANNOT : good ? STATUS_DONE : STATUS_NEGATIVE;
     }
     if (!good)
-        printf("%s: BROKEN: %s\n", path, report.fault);
+        print_safely(stdout, "%s: BROKEN: %s\n", path, report.fault);
     else
-        printf("%s: %s: %s\n", path, report.is_signed ? "proven" : "consistent, not proven without --key", report.what);
+        print_safely(stdout,
+                     "%s: %s: %s\n", path, report.is_signed ? "proven" : "consistent, not proven without --key", report.what);
     return good ? STATUS_DONE : STATUS_NEGATIVE;
 }
 

@@ -207,7 +207,8 @@ static enum code list_line(void *context, const struct store_key *key)
         printf("%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant, or roles", "expires", "note");
     if (key->expires_us != 0)
         clock_text(key->expires_us, expires);
-    printf("%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key), SPAN_ARG(key->principal),
+    print_safely(stdout,
+                 "%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key), SPAN_ARG(key->principal),
            SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant), expires, SPAN_ARG(key->note));
     return CODE_OK;
 }

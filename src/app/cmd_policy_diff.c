@@ -141,9 +141,9 @@ static void print_changes(const struct diff *diff)
 static void print_verdict(const struct diff_verdict *verdict)
 {
     if (verdict->rule.at != NULL)
-        printf("%s by %.*s", verdict_text(verdict->kind), SPAN_ARG(verdict->rule));
+        print_safely(stdout, "%s by %.*s", verdict_text(verdict->kind), SPAN_ARG(verdict->rule));
     else
-        printf("%s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
+        print_safely(stdout, "%s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
 }
 
 static void print_flips(const struct diff *diff)
@@ -170,7 +170,7 @@ static void print_back(const char *before, enum answer_effect effect, struct spa
 {
     printf("%s%s", before, effect == ANSWER_NONE ? "goes on" : answer_effect_text(effect));
     if (rule.at != NULL)
-        printf(" by %.*s", SPAN_ARG(rule));
+        print_safely(stdout, " by %.*s", SPAN_ARG(rule));
 }
 
 static void print_backs(const struct diff *diff)
@@ -191,9 +191,9 @@ static void print_backs(const struct diff *diff)
 
 static void print_diff(const struct diffing *d, const struct diff *diff)
 {
-    printf("%s -> %s\n", d->names[0], d->names[1]);
+    print_safely(stdout, "%s -> %s\n", d->names[0], d->names[1]);
     if (diff_is_empty(diff)) {
-        printf("%s\n", span_equals(policy_hash(d->before), policy_hash(d->after))
+        print_safely(stdout, "%s\n", span_equals(policy_hash(d->before), policy_hash(d->after))
                            ? "the same text"
                            : "the same rules and redactions; only comments, tests or the way of writing differ");
         return;

@@ -99,7 +99,9 @@ static void print_recorded(const struct explaining *e)
     char time[CLOCK_TEXT_BYTES];
 
     clock_text(r->question.time_us, time);
-    printf("decision %" PRIu64 " of %s: %s (%.*s)%s%.*s, by ", r->seq, time, verdict_text(r->verdict), SPAN_ARG(r->reason_text),
+    print_safely(stdout,
+                 "decision %" PRIu64 " of %s: %s (%.*s)%s%.*s, by ", r->seq, time, verdict_text(r->verdict),
+                 SPAN_ARG(r->reason_text),
            r->rule.at ? " by " : "", SPAN_ARG(r->rule));
     if (r->policy_version != 0)
         printf("policy version %" PRIu64 "\n", r->policy_version);

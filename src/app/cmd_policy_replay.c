@@ -305,7 +305,8 @@ static void print_groups(const struct replaying *r, bool of_answers)
         const struct group *group = &r->groups[i];
 
         if (group->of_answers == of_answers)
-            printf("%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict, by_text(&group->was),
+            print_safely(stdout,
+                         "%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict, by_text(&group->was),
                    SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is), SPAN_ARG(by_name(&group->is)));
     }
     if (!of_answers && r->ungrouped > 0)

@@ -71,7 +71,7 @@ static void tell_fate(void *context, struct span name, enum policy_store_fate fa
     struct doc *one;
 
     if (!storing->as_json) {
-        printf("%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
+        print_safely(stdout, "%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
         return;
     }
     one = doc_add_object(storing->policies, NULL);

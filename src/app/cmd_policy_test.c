@@ -133,7 +133,7 @@ static void tell_rule(void *context, const struct coverage_rule *rule)
     testing->rule_count++;
     testing->decided_rules += rule->decided > 0;
     if (!testing->as_json) {
-        printf("%-54.*s %7" PRIu64 " %7" PRIu64, SPAN_ARG(rule->id), rule->decided, rule->applied);
+        print_safely(stdout, "%-54.*s %7" PRIu64 " %7" PRIu64, SPAN_ARG(rule->id), rule->decided, rule->applied);
         print_gap(rule->decided == 0, rule->monitor ? "monitored" : "decides no test");
         return;
     }
@@ -157,7 +157,7 @@ static void tell_condition(void *context, const struct coverage_condition *condi
     testing->condition_count++;
     testing->decided_conditions += both;
     if (!testing->as_json) {
-        printf("  %-52.*s %7" PRIu64 " %7" PRIu64 " %9" PRIu64, SPAN_ARG(condition->label), condition->is_true,
+        print_safely(stdout, "  %-52.*s %7" PRIu64 " %7" PRIu64 " %9" PRIu64, SPAN_ARG(condition->label), condition->is_true,
                condition->is_false, condition->undecided);
         print_gap(!both, condition->is_true > 0 ? "never false" : condition->is_false > 0 ? "never true" : "never either");
         return;

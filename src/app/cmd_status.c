@@ -10,6 +10,7 @@
 #include "app/store_approvals.h"
 #include "app/store_definitions.h"
 #include "app/store_tools.h"
+#include "app/print.h"
 #include "author/warn.h"
 
 #include "json/doc.h"
@@ -41,7 +42,7 @@ void find(struct report *report, const char *about, bool is_good, const char *fo
     va_end(args);
     report->bad += !is_good;
     if (report->findings == NULL) {
-        printf("%-4s %-10s %s\n", is_good ? "ok" : "BAD", about, text);
+        print_safely(stdout, "%-4s %-10s %s\n", is_good ? "ok" : "BAD", about, text);
     } else {
         struct doc *finding = doc_add_object(report->findings, NULL);
 
@@ -334,20 +335,6 @@ static enum code look_at_providers(struct report *report, const struct conf *con
     return code;
 }
 
-static int print_json(struct doc *root, unsigned bad)
-{
-    struct buf out;
-    enum code code;
-
-    doc_bool(root, "good", bad == 0);
-    buf_init(&out, 1 << 20);
-    code = doc_print(root, &out);
-    if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
-    buf_fini(&out);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
-}
-
 static void look_at_people(struct report *report, const struct conf_people *people)
 {
     struct control_people groups;
@@ -388,8 +375,10 @@ static int tell_status(const struct conf *conf, bool as_json)
         code = look_at_providers(&report, conf, &why);
     if (code != CODE_OK)
         status = complain_why(code, &why);
-    else if (as_json)
-        status = print_json(root, report.bad);
+    else if (as_json) {
+        doc_bool(root, "good", report.bad == 0);
+        status = print_doc(&root);
+    }
     doc_free(&root);
     return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
 }
