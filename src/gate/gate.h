@@ -189,6 +189,10 @@ struct gate_tool {
 };
 bool gate_learn(struct gate *gate, const struct gate_message *message, const struct gate_tool *tool);
 
+/* The inputSchema of the definition that a call of the tool would mean, in canonical JSON, until the gate's next message; at ==
+ * NULL: nobody has accepted it, or its schema cannot bind. */
+struct span gate_schema_text(struct gate *gate, const struct gate_message *message, struct span tool);
+
 /* Whether this principal may see in a list what `method` takes as its target, or whether some rule could permit such a message
  * of a server at all (without a target), under the current snapshot.
  * Takes: is_template: the target is a template of URIs, of which some could be permitted. */

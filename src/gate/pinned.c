@@ -62,3 +62,16 @@ bool gate_learn(struct gate *gate, const struct gate_message *message, const str
     return definitions_learn(gate->shared->definitions, gate->accepted, &asker, &told) ||
            message->definitions != DEFINITIONS_HOLD;
 }
+
+struct span gate_schema_text(struct gate *gate, const struct gate_message *message, struct span tool)
+{
+    const struct definition_asker asker = asker_of(message);
+    const struct definition *found = NULL;
+    unsigned char digest[DIGEST_BYTES];
+
+    gate__follow(gate);
+    if (message->definitions != DEFINITIONS_OFF &&
+        definitions_meant(gate->shared->definitions, gate->accepted, &asker, tool, digest))
+        found = definition_set_accepted(gate->accepted, message->upstream, tool, digest);
+    return found != NULL && found->schema != NULL ? policy_schema_text(found->schema) : SPAN_NONE;
+}

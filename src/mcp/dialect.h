@@ -49,7 +49,7 @@ struct dialect {
     /* SEND: appends the path below the upstream's; NULL: what came below the route. */
     enum code (*write_path)(const struct mcp_message *message, struct buf *out);
     /* SEND: as mcp_mirror; NULL: no header says again what the body says. */
-    enum code (*mirror)(const struct mcp_message *message, struct span name, struct span value, struct buf *out);
+    enum code (*mirror)(const struct mcp_message *message, struct span name, struct buf *out);
 
     /* DENY: as mcp_denial_status and mcp_denial_write. */
     int (*denial_status)(const struct mcp_message *message, const struct mcp_denial *denial);

@@ -16,15 +16,20 @@ static enum reason open_message(enum http_method verb, struct span path, struct 
 }
 
 /* Mcp-Param-* mirrors arguments; whoever reads the header upstream must see what was judged. */
-static bool params_agree(const struct mcp_message *message, const struct http_head *head)
+static bool params_agree(struct mcp_message *message, const struct mcp_read_rules *rules, struct arena *arena)
 {
+    const struct http_head *head = rules->head;
+    struct span schema = SPAN_NONE;
+
     for (size_t i = 0; i < head->count; i++) {
         struct span name = http_head_name(head, i);
 
-        if (!http_head_mirrors(head, i))
+        if (!http_head_mirrors(head, i) || !span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX))
             continue;
-        if (span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
-            !mcp_param_header_agrees(message, span_part(name, PARAM_PREFIX.len, SIZE_MAX), http_head_value(head, i)))
+        if (schema.at == NULL && rules->schema_of != NULL && message->tool.len > 0)
+            schema = rules->schema_of(rules->ask_context, message->tool);
+        if (!mcp_param_header_agrees(message, span_part(name, PARAM_PREFIX.len, SIZE_MAX), http_head_value(head, i), schema,
+                                     arena))
             return false;
     }
     return true;
@@ -39,7 +44,7 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
         return reason;
     if (rules->version.at != NULL && !mcp_revision_is_listed(rules->revisions, rules->version))
         return REASON_VERSION_HEADER;
-    return params_agree(message, rules->head) ? REASON_PERMITTED : REASON_HEADER_MISMATCH;
+    return params_agree(message, rules, arena) ? REASON_PERMITTED : REASON_HEADER_MISMATCH;
 }
 
 static bool begins_session(const struct mcp_message *message)

@@ -4,7 +4,8 @@
 #include "mcp/mcp_priv.h"
 
 #define DECODED_MAX_BYTES 8192 /* no header line is longer */
-#define SEARCH_MAX 10000       /* values that one header is looked for among */
+#define SCHEMA_TREE_BYTES ((size_t)32 << 20)
+#define PARAM_ANNOTATION "x-mcp-header"
 
 static const struct span wrap_begin = {"=?base64?", 9};
 static const struct span wrap_end = {"?=", 2};
@@ -108,46 +109,91 @@ static bool node_agrees(const struct json_node *node, struct span text)
     return false;
 }
 
-/* Some scalar below `node`, among the first *left values. Recursion goes no deeper than a request may be (64). */
-static const struct json_node *find_any(const struct json_node *node, struct span text, uint32_t *left)
-{
-    for (const struct json_node *child = node->child; child != NULL && *left > 0; child = child->next) {
-        const struct json_node *found;
-
-        *left -= 1;
-        found = node_agrees(child, text) ? child : find_any(child, text, left);
-        if (found != NULL)
-            return found;
-    }
-    return NULL;
-}
-
-/* The argument that an Mcp-Param-* header says again. */
-static const struct json_node *find_argument(const struct mcp_message *message, struct span name, struct span value)
+/* The argument of that name that the header says again. Of two in different case nobody knows whose the header is. */
+static const struct json_node *find_named(const struct mcp_message *message, struct span name, struct span text)
 {
     const struct json_node *found = NULL;
-    uint32_t left = SEARCH_MAX;
     bool is_named = false;
-    struct buf decoded;
-    struct span text;
 
-    buf_init(&decoded, DECODED_MAX_BYTES);
-    if (message->arguments != NULL && unwrap(value, &decoded, &text)) {
-        for (const struct json_node *node = message->arguments->child; node != NULL; node = node->next)
-            if (span_equals_nocase(node->key, name)) { /* of two in different case nobody knows whose the header is */
-                found = node_agrees(node, text) && (found != NULL || !is_named) ? node : NULL;
-                is_named = true;
-            }
-        if (!is_named)
-            found = find_any(message->arguments, text, &left);
-    }
-    buf_fini(&decoded);
+    for (const struct json_node *node = message->arguments->child; node != NULL; node = node->next)
+        if (span_equals_nocase(node->key, name)) {
+            found = node_agrees(node, text) && (found != NULL || !is_named) ? node : NULL;
+            is_named = true;
+        }
     return found;
 }
 
-bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value)
+/* SEP-2243: each property whose schema says `x-mcp-header` with this name, at any depth of `properties`. Takes: value: of the
+ * arguments, what the schema is about; NULL: nothing. Recursion goes no deeper than a document may be. */
+static void find_annotated(const struct json_node *schema, const struct json_node *value, struct span name,
+                           const struct json_node **found, uint32_t *count)
 {
-    return find_argument(message, name, value) != NULL;
+    const struct json_node *properties = json_member(schema, SPAN_LIT("properties"));
+
+    for (const struct json_node *each = properties != NULL ? properties->child : NULL; each != NULL; each = each->next) {
+        const struct json_node *one = value != NULL && value->type == JSON_OBJECT ? json_member(value, each->key) : NULL;
+
+        if (each->type != JSON_OBJECT)
+            continue;
+        if (span_equals_nocase(json_member_text(each, PARAM_ANNOTATION), name)) {
+            *found = one;
+            ++*count;
+        }
+        find_annotated(each, one, name, found, count);
+    }
+}
+
+/* Returns: whether the tool's schema says which argument it is: then *node, or NULL where the call has none, or two are said. */
+static bool read_schema(const struct mcp_message *message, struct span schema, struct span name, const struct json_node **node)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    uint32_t count = 0;
+    struct arena arena;
+    struct buf plain;
+
+    *node = NULL;
+    if (memmem(schema.at, schema.len, PARAM_ANNOTATION, sizeof PARAM_ANNOTATION - 1) == NULL)
+        return false;
+    arena_init(&arena, SCHEMA_TREE_BYTES);
+    buf_init(&plain, SCHEMA_TREE_BYTES);
+    if (json_read(schema, &json_file_rules, &plain, &arena, &root, &fault) == CODE_OK)
+        find_annotated(root, message->arguments, name, node, &count);
+    buf_fini(&plain);
+    arena_fini(&arena);
+    if (count > 1)
+        *node = NULL;
+    return count > 0;
+}
+
+bool mcp_param_header_agrees(struct mcp_message *message, struct span name, struct span value, struct span schema,
+                             struct arena *arena)
+{
+    struct mcp_mirror *mirror = arena_zalloc(arena, sizeof *mirror);
+    struct buf decoded;
+    struct span text;
+    bool agrees = false;
+
+    buf_init(&decoded, DECODED_MAX_BYTES);
+    if (mirror != NULL && message->arguments != NULL && unwrap(value, &decoded, &text)) {
+        *mirror = (struct mcp_mirror){message->mirrors, name, NULL};
+        if (schema.at == NULL || !read_schema(message, schema, name, &mirror->node))
+            mirror->node = find_named(message, name, text);
+        agrees = mirror->node != NULL && node_agrees(mirror->node, text);
+    }
+    buf_fini(&decoded);
+    if (agrees)
+        message->mirrors = mirror;
+    return agrees;
+}
+
+static const struct json_node *mirrored(const struct mcp_message *message, struct span name)
+{
+    const struct mcp_mirror *mirror = message->mirrors;
+
+    while (mirror != NULL && !span_equals_nocase(mirror->name, name))
+        mirror = mirror->next;
+    return mirror != NULL ? mirror->node : NULL;
 }
 
 static bool is_plain(struct span text)
@@ -169,7 +215,7 @@ static enum code wrap(struct span text, struct buf *out)
     return buf_add_span(out, wrap_end);
 }
 
-enum code mcp_mirror(const struct mcp_message *message, struct span name, struct span value, struct buf *out)
+enum code mcp_mirror(const struct mcp_message *message, struct span name, struct buf *out)
 {
     const struct span param = SPAN_LIT("Mcp-Param-");
     const struct json_node *node;
@@ -179,7 +225,7 @@ enum code mcp_mirror(const struct mcp_message *message, struct span name, struct
     if (span_equals_nocase(name, SPAN_LIT("Mcp-Name")))
         node = named(message);
     else
-        node = find_argument(message, span_part(name, param.len, SIZE_MAX), value);
+        node = mirrored(message, span_part(name, param.len, SIZE_MAX));
     if (node == NULL)
         return CODE_NOT_FOUND;
     return wrap(node->type == JSON_STRING ? node->text : node->raw, out);

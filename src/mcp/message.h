@@ -20,6 +20,13 @@
 
 enum mcp_kind { MCP_NONE = 0, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
+/* What an Mcp-Param-* header says again. */
+struct mcp_mirror {
+    const struct mcp_mirror *next;
+    struct span name; /* what follows "Mcp-Param-" */
+    const struct json_node *node;
+};
+
 struct mcp_message {
     enum mcp_kind kind;
     struct span method;             /* decoded; empty for responses */
@@ -27,6 +34,7 @@ struct mcp_message {
     const struct json_node *root;   /* the envelope */
     const struct json_node *params; /* or NULL */
     const struct json_node *arguments; /* params.arguments of tools/call and prompts/get, or NULL */
+    const struct mcp_mirror *mirrors; /* of the arguments; those that agree */
     const struct json_node *meta;   /* params._meta, or NULL */
     const struct json_node *others; /* tools/call and prompts/get: an object of what stands in params beside name and
                                      * arguments; NULL: nothing does. Its raw text is its own, in the arena */
@@ -59,6 +67,9 @@ struct mcp_read_rules {
     /* Whether some rule could permit the method to this agent's server, or to this agent: else its client capability (sampling,
      * elicitation, roots, tasks) is taken out of `initialize` and of params._meta. NULL: none is. */
     bool (*may_ask)(void *context, struct span method);
+    /* The inputSchema of the tool that a call means, where somebody has accepted its definition; at == NULL: nobody knows. It
+     * says which argument a header mirrors. NULL: nobody asks. */
+    struct span (*schema_of)(void *context, struct span tool);
     void *ask_context;
     bool strict_tool_names;    /* tool_names: strict */
     struct span mcp_method;    /* header values; at == NULL: absent */
@@ -85,14 +96,16 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
 /* `$` of policies: the arguments of tools/call and prompts/get, the params of every other method; or NULL. */
 const struct json_node *mcp_message_subject(const struct mcp_message *message);
 
-/* An Mcp-Param-* header against the arguments. Takes: name: what follows "Mcp-Param-". The argument of that name, whatever
- * the case, must have the header's value (after =?base64?…?= decoding) as its text; which argument another name stands for
- * only the tool's schema says, so then some argument must have it, at any depth, among the first 10,000 values. */
-bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value);
+/* An Mcp-Param-* header against the arguments. Takes: name: what follows "Mcp-Param-"; schema: the tool's, or at == NULL. The
+ * argument for which the schema says `x-mcp-header` with this name, else the one of this name, whatever the case, must have the
+ * header's value (after =?base64?…?= decoding) as its text; a name that stands for no argument agrees with none. What agrees is
+ * kept in message->mirrors. */
+bool mcp_param_header_agrees(struct mcp_message *message, struct span name, struct span value, struct span schema,
+                             struct arena *arena);
 
 /* Appends what goes up as the value of a mirroring header that agrees: taken from the body anew, =?base64?…?= where it is not
- * plain. Takes: name: Mcp-Method, Mcp-Name or Mcp-Param-*, in any case; value: as it came.
+ * plain. Takes: name: Mcp-Method, Mcp-Name or Mcp-Param-*, in any case.
  * Returns: CODE_NOT_FOUND: the body has nothing that it could say again. */
-enum code mcp_mirror(const struct mcp_message *message, struct span name, struct span value, struct buf *out) MUST_USE;
+enum code mcp_mirror(const struct mcp_message *message, struct span name, struct buf *out) MUST_USE;
 
 #endif

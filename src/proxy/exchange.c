@@ -207,6 +207,13 @@ static bool may_ask(void *context, struct span method)
     return gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, SPAN_NONE, false);
 }
 
+static struct span schema_of(void *context, struct span tool)
+{
+    struct pair *pair = context;
+
+    return gate_schema_text(pair->lane->gate, &pair->exchange.call->asked, tool);
+}
+
 enum reason exchange__read(struct pair *pair, struct span body)
 {
     const struct http_head *head = &pair->asks.head;
@@ -224,6 +231,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .binding = &binding,
         .meta = exchange->route->meta,
         .may_ask = may_ask,
+        .schema_of = schema_of,
         .ask_context = pair,
         .params = exchange->route->params,
         .param_count = exchange->route->param_count,

@@ -355,8 +355,7 @@ static void write_mirrors(const struct pair *pair, struct buf *out)
         if (!http_head_mirrors(head, i))
             continue;
         buf_clear(&value);
-        if (buf_fail(out, dialect->mirror(&exchange->call->message, http_head_name(head, i), http_head_value(head, i),
-                                          &value)) == CODE_OK)
+        if (buf_fail(out, dialect->mirror(&exchange->call->message, http_head_name(head, i), &value)) == CODE_OK)
             http_write_header(out, http_head_name(head, i), buf_peek(&value));
     }
     buf_fini(&value);

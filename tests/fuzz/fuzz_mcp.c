@@ -74,7 +74,7 @@ static void read_request(struct span body, unsigned choice)
         BUG_ON(rules.meta == MCP_META_NONE && message.meta != NULL && !message.is_modern);
         BUG_ON(mcp_read(buf_peek(&canon), &rules, &second, &arena, &again, &fault) != REASON_PERMITTED);
         BUG_ON(!span_equals(buf_peek(&canon), buf_peek(&second)));
-        (void)mcp_param_header_agrees(&message, SPAN_LIT("a"), SPAN_LIT("=?base64?YQ==?="));
+        (void)mcp_param_header_agrees(&message, SPAN_LIT("a"), SPAN_LIT("=?base64?YQ==?="), body, &arena);
         deny(&message, REASON_NO_RULE);
         deny(&message, REASON_METHOD_UNKNOWN);
         deny(&message, REASON_AUDIT_DOWN);

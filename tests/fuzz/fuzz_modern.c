@@ -41,9 +41,9 @@ static void read_request(struct asked *asked, struct span body, const struct mcp
     asked->reason = read_again(asked, body);
     if (asked->reason != REASON_HEADER_MISMATCH || !asked->message.is_modern)
         return;
-    BUG_ON(mcp_mirror(&asked->message, SPAN_LIT("Mcp-Method"), SPAN_NONE, &asked->method) != CODE_OK);
+    BUG_ON(mcp_mirror(&asked->message, SPAN_LIT("Mcp-Method"), &asked->method) != CODE_OK);
     asked->rules.mcp_method = buf_peek(&asked->method);
-    if (mcp_mirror(&asked->message, SPAN_LIT("Mcp-Name"), SPAN_NONE, &asked->name) == CODE_OK)
+    if (mcp_mirror(&asked->message, SPAN_LIT("Mcp-Name"), &asked->name) == CODE_OK)
         asked->rules.mcp_name = buf_is_empty(&asked->name) ? SPAN_LIT("") : buf_peek(&asked->name);
     asked->rules.version = SPAN_LIT("2026-07-28");
     asked->reason = read_again(asked, body);

@@ -268,29 +268,6 @@ static void takes_names_as_told(void **state)
         }
 }
 
-/* 1.11: looking for an argument without knowing its name ends somewhere */
-static void bounds_the_search_for_a_mirrored_argument(void **state)
-{
-    size_t at;
-    char *body = malloc(100000);
-    struct asked a;
-
-    (void)state;
-    assert_non_null(body);
-    for (int nodes = 9998; nodes <= 10000; nodes += 2) {
-        at = (size_t)snprintf(body, 256, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
-                                         "\"params\":{\"name\":\"t\",\"arguments\":{\"v\":[");
-        for (int i = 0; i < nodes; i++)
-            at += (size_t)snprintf(body + at, 8, "%s0", i > 0 ? "," : "");
-        snprintf(body + at, 32, ",\"Bonn\"]}}}");
-        ask(&a, body);
-        assert_int_equal(a.reason, REASON_PERMITTED);
-        assert_int_equal(mcp_param_header_agrees(&a.message, SPAN_LIT("Region"), SPAN_LIT("Bonn")), nodes == 9998);
-        ask_end(&a);
-    }
-    free(body);
-}
-
 /* 1.19: names of ours for what has no method, and what only servers say, are no methods of an agent */
 static void refuses_methods_of_others(void **state)
 {
@@ -442,7 +419,7 @@ static void compares_parameter_headers(void **state)
         {"limit", "10", true},        {"limit", "10.0", true}, {"limit", "1e1x", false}, {"limit", "11", false},    {"dry", "true", true},
         {"region", "=?base64?ZXUgd2VzdA==?=", true},               {"region", "=?base64?ZXUgd2VzdA?=", false},
         {"region", "10", false}, /* named: only that argument counts */
-        {"tenant-id", "deep", true},  {"Tenant-Id", "10", true},   {"tenant-id", "shallow", false},
+        {"tenant-id", "deep", false}, {"Tenant-Id", "10", false}, /* 10.27: which argument that is, nobody says */
         {"list", "x", false},         {"none", "null", false},
     };
     struct asked a;
@@ -452,12 +429,61 @@ static void compares_parameter_headers(void **state)
                  "\"list\":[{\"t\":\"deep\"}]}}"));
     assert_int_equal(a.reason, REASON_PERMITTED);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(mcp_param_header_agrees(&a.message, span_text(cases[i].name), span_text(cases[i].value)),
+        assert_int_equal(mcp_param_header_agrees(&a.message, span_text(cases[i].name), span_text(cases[i].value),
+                                                 SPAN_NONE, &a.arena),
                          cases[i].agrees);
     ask_end(&a);
     ask(&a, CALL("{\"name\":\"t\"}"));
-    assert_false(mcp_param_header_agrees(&a.message, SPAN_LIT("x"), SPAN_LIT("")));
+    assert_false(mcp_param_header_agrees(&a.message, SPAN_LIT("x"), SPAN_LIT(""), SPAN_NONE, &a.arena));
     ask_end(&a);
+}
+
+/* 10.27: which argument a header mirrors the tool's schema says, where somebody has accepted it. */
+static void compares_annotated_headers(void **state)
+{
+#define SAYS(property, header) "\"" property "\":{\"type\":\"string\",\"x-mcp-header\":\"" header "\"}"
+    static const struct {
+        const char *schema, *name, *value;
+        bool agrees;
+    } cases[] = {
+        {"{\"properties\":{" SAYS("city", "Region") "}}", "region", "Bonn", true},
+        {"{\"properties\":{" SAYS("city", "Region") "}}", "Region", "Rome", false},
+        {"{\"properties\":{" SAYS("city", "Region") "}}", "Other", "Bonn", false},
+        {"{\"properties\":{" SAYS("city", "Region") "}}", "country", "Italy", true}, /* by its own name */
+        {"{\"properties\":{" SAYS("city", "Country") "}}", "Country", "Italy", false}, /* the schema says another */
+        {"{\"properties\":{" SAYS("city", "Country") "}}", "Country", "Bonn", true},
+        {"{\"properties\":{" SAYS("gone", "Region") "}}", "Region", "Bonn", false},
+        {"{\"properties\":{" SAYS("city", "R") "," SAYS("country", "r") "}}", "R", "Bonn", false}, /* two are said */
+        {"{\"properties\":{\"at\":{\"properties\":{" SAYS("zip", "Zip") "}}}}", "Zip", "53111", true},
+        {"{\"properties\":{\"at\":{" SAYS("zip", "Zip") "}}}", "Zip", "53111", false}, /* no property of anything */
+        {"{\"x-mcp-header\":\"Zip\"}", "Zip", "53111", false},
+        {"x-mcp-header, and no JSON", "Zip", "53111", false},
+    };
+    struct asked a;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf up;
+        bool agrees;
+
+        ask(&a, CALL("{\"name\":\"t\",\"arguments\":{\"city\":\"Bonn\",\"country\":\"Italy\",\"at\":{\"zip\":\"53111\"}}}"));
+        agrees = mcp_param_header_agrees(&a.message, span_text(cases[i].name), span_text(cases[i].value), span_text(cases[i].schema),
+                                         &a.arena);
+        if (agrees != cases[i].agrees)
+            print_error("case %zu\n", i);
+        assert_int_equal(agrees, cases[i].agrees);
+        assert_int_equal(a.message.mirrors != NULL, agrees);
+        buf_init(&up, 100);
+        if (agrees) { /* what goes up is the argument's own text */
+            char header[40];
+
+            snprintf(header, sizeof header, "Mcp-Param-%s", cases[i].name);
+            assert_int_equal(mcp_mirror(&a.message, span_text(header), &up), CODE_OK);
+            assert_true(span_is(buf_peek(&up), cases[i].value));
+        }
+        buf_fini(&up);
+        ask_end(&a);
+    }
 }
 
 /* 1.15, 1.19 */
@@ -504,7 +530,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_other_spellings_in_params),
         cmocka_unit_test(refuses_methods_of_others),
-        cmocka_unit_test(bounds_the_search_for_a_mirrored_argument),
         cmocka_unit_test(reads_a_call),
         cmocka_unit_test(reads_ordinary_messages),
         cmocka_unit_test(reads_initialize),
@@ -516,7 +541,7 @@ int main(void)
         cmocka_unit_test(takes_names_as_told),
         cmocka_unit_test(gathers_other_members), cmocka_unit_test(cuts_meta),
         cmocka_unit_test(compares_mirrored_headers),
-        cmocka_unit_test(compares_parameter_headers),
+        cmocka_unit_test(compares_parameter_headers), cmocka_unit_test(compares_annotated_headers),
         cmocka_unit_test(keeps_the_id_for_the_answer),
         cmocka_unit_test(fails_without_memory),
     };

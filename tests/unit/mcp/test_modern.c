@@ -239,7 +239,7 @@ static void mirrors_the_body(void **state)
         {"Mcp-Param-Blank", "=?base64?IHBhZGRlZCA=?=", "=?base64?IHBhZGRlZCA=?="},
         {"Mcp-Param-Greeting", "=?base64?w6k=?=", "=?base64?w6k=?="},
         {"Mcp-Param-Sentinel", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
-        {"Mcp-Param-Other", "deep", "deep"}, {"Mcp-Param-Region", "us", NULL}, {"Mcp-Param-Limit", "43", NULL},
+        {"Mcp-Param-Other", "deep", NULL}, {"Mcp-Param-Region", "us", NULL}, {"Mcp-Param-Limit", "43", NULL},
         {"Mcp-Param-Limit", "4 2", NULL}, {"Mcp-Param-Sentinel", "=?base64?literal?=", NULL},
         {"Mcp-Param-Tail", "=?base64?dGFpbCA=?=", "=?base64?dGFpbCA=?="}, /* its blank would be dropped */
         {"Mcp-Param-Twin", "a", NULL}, {"Mcp-Param-Twin", "b", NULL}, {"Mcp-Param-Pair", "c", "c"},
@@ -259,7 +259,10 @@ static void mirrors_the_body(void **state)
         enum code code;
 
         buf_init(&up, 8192);
-        code = mcp_mirror(&a.message, span_text(cases[i].name), span_text(cases[i].value), &up);
+        a.message.mirrors = NULL;
+        if (strncasecmp(cases[i].name, "Mcp-Param-", 10) == 0)
+            (void)mcp_param_header_agrees(&a.message, span_text(cases[i].name + 10), span_text(cases[i].value), SPAN_NONE, &a.arena);
+        code = mcp_mirror(&a.message, span_text(cases[i].name), &up);
         assert_int_equal(code, cases[i].up != NULL ? CODE_OK : CODE_NOT_FOUND);
         if (code == CODE_OK)
             expect_span(buf_peek(&up), cases[i].up);
