@@ -12,7 +12,7 @@
 #include "audit/heads.h"
 #include "audit/merkle.h"
 
-#define TENANTS_MAX HEADS_MAX
+#define TENANTS_MAX ((size_t)1 << 20) /* 150 MB of them */
 
 struct tenants {
     struct heads heads;   /* `known`: its leaf is right */

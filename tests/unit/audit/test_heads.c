@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
+#include "audit/tenants.h"
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"
@@ -173,11 +174,37 @@ static void test_opened_anew(void **state)
     audit_file_fini(&file);
 }
 
+/* 10.29: the 65,537th tenant is bound, and every one before. */
+static void test_many_tenants_are_bound(void **state)
+{
+    unsigned char hash[DIGEST_BYTES] = "h", before[DIGEST_BYTES], root[DIGEST_BYTES];
+    struct tenants tenants;
+    char name[16];
+
+    (void)state;
+    assert_int_equal(tenants__init(&tenants), CODE_OK);
+    for (uint64_t i = 1; i <= 70000; i++) {
+        int len = snprintf(name, sizeof name, "t%llu", (unsigned long long)i);
+
+        assert_int_equal(tenants__set(&tenants, span_of(name, (size_t)len), i, hash), CODE_OK);
+    }
+    assert_int_equal(tenants__root(&tenants, before), CODE_OK);
+    assert_int_equal(tenants.listed, 70000);
+    for (int i = 0; i < 2; i++) { /* the last one's next row, and the first one's, change what a checkpoint says */
+        assert_int_equal(tenants__set(&tenants, i == 0 ? SPAN_LIT("t70000") : SPAN_LIT("t1"), 70001, hash), CODE_OK);
+        assert_int_equal(tenants__root(&tenants, root), CODE_OK);
+        assert_memory_not_equal(root, before, DIGEST_BYTES);
+        memcpy(before, root, DIGEST_BYTES);
+    }
+    tenants__fini(&tenants);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_permits_against_a_model),
         cmocka_unit_test(test_heads_are_trimmed),
+        cmocka_unit_test(test_many_tenants_are_bound),
         cmocka_unit_test(test_opened_anew),
         cmocka_unit_test(test_out_of_memory),
     };
