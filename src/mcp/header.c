@@ -143,7 +143,7 @@ static void find_annotated(const struct json_node *schema, const struct json_nod
     }
 }
 
-/* Returns: whether the tool's schema says which argument it is: then *node, or NULL where the call has none, or two are said. */
+/* Returns: whether the tool's schema says which argument it is: then *node, or NULL where the call has none, or two are. */
 static bool read_schema(const struct mcp_message *message, struct span schema, struct span name, const struct json_node **node)
 {
     const struct json_node *root = NULL;

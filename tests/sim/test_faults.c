@@ -15,6 +15,7 @@
 
 /* ---- the record ---- */
 
+/* 10.30: its row may yet come to disk, and says permit: its outcome says what became of it */
 static void record_hangs(void)
 {
     sim->holds_audit = true;
