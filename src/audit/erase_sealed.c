@@ -41,6 +41,7 @@ static enum code open_file(struct erase_sealed *sealed)
         code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
     if (code == CODE_OK) {
         db_busy_wait(sealed->db, 0);
+        db_take_tables_alone(sealed->db);
         sealed->at = file->before_seq;
         code = db_exec(sealed->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     }

@@ -45,6 +45,7 @@ enum code indices__build(const char *path, const atomic_bool *stop, struct why *
     if (code != CODE_OK)
         return code;
     db_stop_when(db, stop);
+    db_take_tables_alone(db);
     code = audit__refuse_other(db, path, why);
     if (code == CODE_OK)
         code = sort_beside(db, path);

@@ -38,11 +38,6 @@ enum code insert__new(struct db *db, enum row_table table, struct insert **out)
     return code;
 }
 
-bool insert__was_prepared_anew(struct insert *insert)
-{
-    return db_was_prepared_anew(insert->stmt);
-}
-
 void insert__free(struct insert **insert)
 {
     if (*insert == NULL)
@@ -106,7 +101,7 @@ enum code insert__row(struct insert *insert, const struct row_value *values, con
     bind(insert, shape->count, &hashed);
     for (int i = 0; i < shape->outside; i++)
         bind(insert, shape->count + 1 + i, &outside[i]);
-    code = db_run_again(insert->stmt);
+    code = db_insert_again(insert->stmt);
     if (code != CODE_OK) { /* perhaps of a parameter that could not be bound */
         db_reset(insert->stmt);
         memset(insert->kept, 0, sizeof insert->kept);

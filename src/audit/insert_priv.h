@@ -14,7 +14,6 @@
 struct insert;
 
 enum code insert__new(struct db *db, enum row_table table, struct insert **insert) MUST_USE;
-bool insert__was_prepared_anew(struct insert *insert); /* since this was asked last: somebody else has changed the schema */
 void insert__free(struct insert **insert);
 
 /* Takes the values in the table's order, the hash, and what is outside the chain, where the table has such columns. Nothing of

@@ -82,9 +82,6 @@ void writer__watch_file(struct audit *audit)
 
     if ((uint64_t)audit->wal_pages * 4096 >= PLACE_LOG_BYTES)
         ledger__doubt(ledger, "somebody's read keeps its -wal file from shrinking");
-    for (int table = ROW_DECISION; table < ROW_TABLES; table++)
-        if (insert__was_prepared_anew(ledger->insert[table]))
-            place__check_schema(ledger);
     if (ledger->place.doubt[0] != '\0' ||
         (audit->rotate_bytes != 0 && (uint64_t)ledger->place.bytes >= audit->rotate_bytes))
         want_rotation(audit, "gate");

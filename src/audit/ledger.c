@@ -3,9 +3,12 @@
 
 enum code ledger__begin(struct ledger *ledger)
 {
+    enum code code;
+
     buf_clear(&ledger->leaves);
     ledger->leaf_count = 0;
-    return db_run(ledger->begin);
+    code = db_run(ledger->begin);
+    return code == CODE_OK ? place__check_others(ledger) : code;
 }
 
 enum code ledger__commit(struct ledger *ledger)

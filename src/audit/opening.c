@@ -54,6 +54,7 @@ void ledger__close(struct ledger *ledger)
     db_finalize(&ledger->begin);
     db_finalize(&ledger->commit);
     db_finalize(&ledger->find_head);
+    db_finalize(&ledger->ask_version);
     db_finalize(&ledger->put_checkpoint);
     db_close(&ledger->db);
 }
@@ -131,6 +132,8 @@ static enum code prepare_all(struct ledger *ledger)
         code = db_prepare(ledger->db, "COMMIT", &ledger->commit);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "PRAGMA data_version", &ledger->ask_version);
     if (code == CODE_OK) /* one that a commit in doubt wrote already comes a second time */
         code = db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
     return code;
@@ -159,11 +162,14 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         return code;
     db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
+    db_take_tables_alone(ledger->db);
     code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; " SETTINGS);
     if (code == CODE_OK)
         code = check_wal(ledger);
-    if (code == CODE_OK && fresh)
-        code = make_schema(ledger, time_us);
+    if (code == CODE_OK)
+        code = fresh ? make_schema(ledger, time_us) : place__check_schema(ledger);
+    if (code == CODE_INVALID && ledger->place.fault.text[0] != '\0')
+        return why_set(why, code, "%s", ledger->place.fault.text);
     if (code == CODE_OK)
         code = prepare_all(ledger);
     db_watch_wal(ledger->db);
@@ -372,6 +378,7 @@ enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t
     if (code != CODE_OK)
         return code;
     take_after(ledger->file, next->file);
+    db_take_tables_alone(next->db);
     code = db_exec(next->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; " SETTINGS "; BEGIN");
     if (code == CODE_OK)
         code = make_tables(next, &ledger->tip, time_us);

@@ -2,6 +2,7 @@
 #include "audit/place_priv.h"
 
 #include "audit/ledger_priv.h"
+#include "audit/schema.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -45,16 +46,69 @@ void place__remember(struct ledger *ledger)
         }
     if (ledger->db == NULL || db_number(ledger->db, "PRAGMA schema_version", &place->schema) != CODE_OK)
         place->schema = 0;
+    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA data_version", &place->version) != CODE_OK)
+        place->version = 0;
     place->log_is_lost = false;
     place->fault.text[0] = '\0';
 }
 
-void place__check_schema(struct ledger *ledger)
+/* Tables that rows go into: nothing is written into one that somebody else has made. */
+static void judge_object(void *context, const char *field, struct span name, const char *fault)
 {
-    int64_t schema;
+    static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint"};
+    struct ledger *ledger = context;
+    char text[64];
 
-    if (db_number(ledger->db, "PRAGMA schema_version", &schema) == CODE_OK && schema != ledger->place.schema)
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (span_is(name, tables[i]))
+            (void)why_set(&ledger->place.fault, CODE_INVALID, "%s: its table %s %s; keep the file as evidence and name another",
+                          ledger->file, tables[i], fault);
+    (void)snprintf(text, sizeof text, "%s %.*s %.24s", span_is(name, "the file") ? field : "its",
+                   SPAN_ARG(span_part(name, 0, 24)), fault);
+    ledger__doubt(ledger, text);
+}
+
+enum code place__check_schema(struct ledger *ledger)
+{
+    enum code code;
+
+    ledger->place.fault.text[0] = '\0';
+    code = audit__differences(ledger->db, judge_object, ledger);
+    return code == CODE_OK && ledger->place.fault.text[0] != '\0' ? CODE_INVALID : code;
+}
+
+bool place__is_written_by_others(const struct ledger *ledger)
+{
+    int64_t version;
+
+    return db_number(ledger->db, "PRAGMA data_version", &version) == CODE_OK && version != ledger->place.version;
+}
+
+/* Inside a transaction, so that nobody writes behind our look. */
+enum code place__check_others(struct ledger *ledger)
+{
+    struct place *place = &ledger->place;
+    int64_t last = 0, schema = 0, version;
+    enum code code = db_step(ledger->ask_version);
+
+    version = code == CODE_OK ? db_int(ledger->ask_version, 0) : 0;
+    db_reset(ledger->ask_version);
+    if (code != CODE_OK || version == place->version)
+        return code;
+    place->version = version;
+    code = db_number(ledger->db, ROW_MAX_SEQ, &last);
+    if (code == CODE_OK && last > (int64_t)ledger->tip.seq)
+        return why_set(&place->fault, CODE_INVALID, "%s: somebody else has written row %lld into it; keep the file as evidence",
+                       ledger->file, (long long)last);
+    if (code == CODE_OK)
+        code = db_number(ledger->db, "PRAGMA schema_version", &schema);
+    if (code == CODE_OK && schema != place->schema)
         ledger__doubt(ledger, "somebody else has changed its schema, or packed it");
+    if (code == CODE_OK && schema != place->schema)
+        code = place__check_schema(ledger);
+    place->schema = schema;
+    ledger__doubt(ledger, "somebody else has written into it");
+    return code;
 }
 
 void place__clear(struct ledger *ledger)

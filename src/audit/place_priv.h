@@ -24,6 +24,7 @@ enum place_part { PLACE_FILE = 0, PLACE_WAL, PLACE_SHM, PLACE_PARTS };
 struct place {
     struct { dev_t device; ino_t inode; } at[PLACE_PARTS]; /* inode 0: not known yet */
     int64_t schema;     /* SQLite's count of changes of the file's schema */
+    int64_t version;    /* and what it changes for this connection where another one has written */
     off_t bytes;        /* of the file; it never gets smaller by us */
     bool log_is_lost;   /* each commit is copied into the file at once, until that is left */
     char doubt[64];     /* why the file is to be left; empty: it is not */
@@ -43,7 +44,14 @@ enum code place__expect(const struct ledger *ledger, struct why *why) MUST_USE;
  * connection. */
 enum code place__check(struct ledger *ledger) MUST_USE;
 
-void place__check_schema(struct ledger *ledger); /* where a statement was prepared anew */
+/* What the file says of itself, its tables and what else stands in its schema, against the gate's. What is another one is a
+ * reason to leave the file; CODE_INVALID: a table that rows go into. */
+enum code place__check_schema(struct ledger *ledger) MUST_USE;
+
+/* Whether another connection has written the file since the last transaction; what it wrote, inside one. CODE_INVALID: rows
+ * behind the last one, whose numbers are not used twice, or other tables. */
+bool place__is_written_by_others(const struct ledger *ledger);
+enum code place__check_others(struct ledger *ledger) MUST_USE;
 
 #define PLACE_GONE "is not the file that was written until now: put it back, or restart the gate"
 

@@ -109,7 +109,8 @@ static bool has_idle_work(const struct audit *audit)
 /* Somebody did something to the files while nobody called. */
 static bool is_disturbed(struct audit *audit)
 {
-    return place__check(&audit->ledger) != CODE_OK || (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
+    return place__check(&audit->ledger) != CODE_OK || place__is_written_by_others(&audit->ledger) ||
+           (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
 }
 
 static void tell_healed(struct audit *audit, int64_t now_us)

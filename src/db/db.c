@@ -328,6 +328,12 @@ void db_busy_wait(struct db *db, int wait_ms)
     (void)sqlite3_busy_timeout(db->handle, wait_ms);
 }
 
+void db_take_tables_alone(struct db *db)
+{
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+}
+
 static int is_stopped(void *stop)
 {
     return atomic_load((const atomic_bool *)stop);
@@ -458,6 +464,13 @@ enum code db_run_again(struct db_stmt *stmt)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+enum code db_insert_again(struct db_stmt *stmt)
+{
+    enum code code = db_run_again(stmt);
+
+    return code == CODE_OK && sqlite3_changes(stmt->db) != 1 ? CODE_IO : code;
+}
+
 enum code db_run(struct db_stmt *stmt)
 {
     enum code code = db_run_again(stmt);
@@ -529,69 +542,6 @@ const char *db_column_name(struct db_stmt *stmt, int column)
     const char *name = sqlite3_column_name(stmt->handle, column);
 
     return name != NULL ? name : "";
-}
-
-enum code db_select(struct db *db, const char *sql, const struct db_value *values, size_t count, struct db_stmt **stmt)
-{
-    enum code code = db_prepare(db, sql, stmt);
-
-    for (size_t i = 0; i < count && code == CODE_OK; i++)
-        if (values[i].type == DB_INT)
-            db_bind_int(*stmt, (int)i + 1, values[i].number);
-        else if (values[i].type == DB_BLOB)
-            db_bind_blob(*stmt, (int)i + 1, values[i].bytes);
-        else
-            db_bind_text(*stmt, (int)i + 1, values[i].bytes);
-    return code;
-}
-
-enum code db_find(struct db *db, const char *sql, const struct db_value *values, size_t count, struct db_stmt **stmt)
-{
-    enum code code = db_select(db, sql, values, count, stmt);
-
-    return code == CODE_OK ? db_step(*stmt) : code;
-}
-
-enum code db_change(struct db *db, const char *sql, const struct db_value *values, size_t count)
-{
-    struct db_stmt *stmt;
-    enum code code = db_select(db, sql, values, count, &stmt);
-
-    if (code == CODE_OK)
-        code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
-}
-
-enum code db_number(struct db *db, const char *sql, int64_t *number)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
-
-    *number = 0;
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK)
-        *number = db_int(stmt, 0);
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-bool db_next(struct db_stmt **stmt, enum code *code)
-{
-    if (*code == CODE_OK)
-        *code = db_step(*stmt);
-    if (*code == CODE_OK)
-        return true;
-    if (*code == CODE_NOT_FOUND)
-        *code = CODE_OK;
-    db_finalize(stmt);
-    return false;
-}
-
-bool db_was_prepared_anew(struct db_stmt *stmt)
-{
-    return sqlite3_stmt_status(stmt->handle, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
 }
 
 int64_t db_last_id(struct db *db)

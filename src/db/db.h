@@ -72,6 +72,10 @@ const char *db_wal_path(const struct db *db);
 /* Runs SQL text without results; several statements are allowed. */
 enum code db_exec(struct db *db, const char *sql) MUST_USE;
 
+/* From here on tables alone are read and written: what a file's own views say is refused with CODE_IO, and no trigger of it
+ * runs, whoever has put it there. */
+void db_take_tables_alone(struct db *db);
+
 /* BEGIN IMMEDIATE / COMMIT / ROLLBACK. */
 enum code db_begin(struct db *db) MUST_USE;
 enum code db_commit(struct db *db) MUST_USE;
@@ -130,6 +134,8 @@ enum code db_run(struct db_stmt *stmt) MUST_USE;
 /* Likewise, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. What
  * it holds may change between two runs. */
 enum code db_run_again(struct db_stmt *stmt) MUST_USE;
+/* Likewise an INSERT of one row; CODE_IO where it made none, whatever kept it from that. */
+enum code db_insert_again(struct db_stmt *stmt) MUST_USE;
 void db_reset(struct db_stmt *stmt); /* and clears the bindings */
 
 /* Columns count from 0. Spans are valid until the next step or reset. NULL gives 0 or a span with at == NULL. */
@@ -143,9 +149,6 @@ const char *db_column_name(struct db_stmt *stmt, int column);
 
 /* The first column of a query's first row; NULL and no row give 0. */
 enum code db_number(struct db *db, const char *sql, int64_t *number) MUST_USE;
-
-/* Whether the schema has changed under a statement that was run since this was asked last. */
-bool db_was_prepared_anew(struct db_stmt *stmt);
 
 int64_t db_last_id(struct db *db);
 

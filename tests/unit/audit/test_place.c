@@ -237,6 +237,100 @@ static void test_packed(void **state)
     expect_all(bench, "packed");
 }
 
+/* 10.31: what somebody plants never keeps a row from its table, and the file is left, whether it was planted before a start or under
+ * a running writer. */
+static void test_planted(void **state)
+{
+    static const char *const planted[] = {
+        "CREATE TRIGGER silent BEFORE INSERT ON decision BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER other AFTER INSERT ON decision BEGIN UPDATE decision SET tool = 'x' WHERE seq = NEW.seq; END",
+        "CREATE TRIGGER sweeper AFTER INSERT ON event BEGIN DELETE FROM erasure; END",
+        "CREATE VIEW own AS SELECT 1", "DROP VIEW denial", "DROP TRIGGER decision_delete",
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
+        change(bench, planted[i]);
+        call_some(bench, 3);
+        rotated(bench, 1);
+        audit_close(&bench->audit);
+        change(bench, planted[i]);
+        bench->audit = audit_file_open(&bench->file, 1);
+        call_some(bench, 3);
+        rotated(bench, 1);
+        call_some(bench, 3);
+    }
+    audit_close(&bench->audit);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told' AND tool <> 'x'"),
+                     bench->told);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail LIKE '%why%'"),
+                     2 * sizeof planted / sizeof planted[0]);
+}
+
+/* 10.31: a table that rows go into is no other one. */
+static void test_other_tables(void **state)
+{
+    static const char *const sql[] = {
+        "ALTER TABLE decision RENAME TO kept; CREATE VIEW decision AS SELECT * FROM kept",
+        "ALTER TABLE event ADD COLUMN more TEXT",
+        "ALTER TABLE checkpoint RENAME TO kept; CREATE TABLE checkpoint (size INTEGER PRIMARY KEY ON CONFLICT REPLACE, time_us, "
+        "peaks, note)",
+    };
+    struct bench *bench = *state;
+    char copy[FILES_PATH_BYTES];
+
+    call_some(bench, 3);
+    audit_close(&bench->audit);
+    for (size_t i = 0; i < sizeof sql / sizeof sql[0]; i++) {
+        const struct audit_conf conf = {.path = copy, .rings = 1};
+        struct why why = {""};
+        char into[2 * FILES_PATH_BYTES];
+        struct db *db;
+
+        (void)snprintf(copy, sizeof copy, "%s/copy%zu.db", bench->file.folder, i);
+        (void)snprintf(into, sizeof into, "VACUUM INTO '%s'", copy);
+        change(bench, into);
+        assert_int_equal(db_open(copy, DB_WRITE, &db, &why), CODE_OK);
+        assert_int_equal(db_exec(db, sql[i]), CODE_OK);
+        db_close(&db);
+        assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_INVALID);
+        if (strstr(why.text, "keep the file as evidence") == NULL)
+            fail_msg("%s: %s", sql[i], why.text);
+    }
+    bench->audit = audit_file_open(&bench->file, 1);
+}
+
+static bool is_down(struct audit *audit)
+{
+    struct audit_gauges gauges;
+
+    audit_gauges(audit, &gauges);
+    return gauges.down;
+}
+
+/* 10.39: somebody else's row is noticed, and its number used by nobody else. */
+static void test_a_row_of_somebody_else(void **state)
+{
+    static const char row[] = "INSERT INTO event SELECT max(seq) + 1, time_us, NULL, NULL, 'reload', 'eve', NULL, hash FROM entry";
+    struct bench *bench = *state;
+    const struct audit_decision call = audit_call("acme", "told");
+    uint64_t seq;
+
+    call_some(bench, 3);
+    change(bench, row);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &call), &seq), AUDIT_FAILED);
+    assert_true(is_down(bench->audit));
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) - count(DISTINCT seq) FROM entry"), 0);
+    change(bench, "DROP TRIGGER event_delete; DELETE FROM event WHERE actor = 'eve'; CREATE TRIGGER event_delete BEFORE DELETE ON event "
+           "BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END");
+    for (int i = 0; is_down(bench->audit) && i < 20000; i++) /* as it was, the audit goes on */
+        nap();
+    call_some(bench, 3);
+    audit_close(&bench->audit);
+    audit_whole_verify(&bench->file, NULL, SPAN_NONE, "a row of somebody else");
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
+}
+
 static void test_mode_changed(void **state)
 {
     struct bench *bench = *state;
@@ -362,7 +456,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
         TEST(test_log_taken_away_beside_a_reader), TEST(test_log_taken_away_beside_a_checkpoint),
-        TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
+        TEST(test_index_made), TEST(test_packed), TEST(test_planted),
+        TEST(test_other_tables), TEST(test_a_row_of_somebody_else), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
         TEST(test_link_copied), TEST(test_known_by_its_log),
     };
