@@ -260,8 +260,7 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *route
 
 bool conf__is_pipe(const struct yaml_node *route)
 {
-    return yaml_member(route, "path") == NULL && yaml_member(route, "upstream") == NULL &&
-           yaml_member(route, "dialect") != NULL;
+    return yaml_member(route, "path") == NULL && yaml_member(route, "upstream") == NULL;
 }
 
 /* What speaks of a network has no meaning where there is none. */

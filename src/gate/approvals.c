@@ -173,14 +173,44 @@ static void add_part(struct digest *digest, struct span part)
         digest_add(digest, part.at, part.len);
 }
 
+/* Takes: text: JSON. Values that are equal to every operator are one call's: 13 and 13.0. */
+static struct span digest_value(struct span text, unsigned char plain[DIGEST_BYTES])
+{
+    struct digest digest;
+    struct span number;
+    struct buf spelled;
+    size_t at = 0;
+
+    if (text.at == NULL)
+        return SPAN_NONE;
+    digest_init(&digest);
+    buf_init(&spelled, SIZE_MAX / 2);
+    while ((number = json_number_next(text, at)).len > 0) {
+        size_t begin = (size_t)(number.at - text.at);
+
+        digest_add(&digest, text.at + at, begin - at);
+        buf_clear(&spelled);
+        if (json_number_plain(number, &spelled) == CODE_OK)
+            digest_add(&digest, buf_peek(&spelled).at, buf_len(&spelled));
+        else
+            digest_add(&digest, number.at, number.len);
+        at = begin + number.len;
+    }
+    digest_add(&digest, text.at + at, text.len - at);
+    buf_fini(&spelled);
+    digest_final(&digest, plain);
+    return span_of(plain, DIGEST_BYTES);
+}
+
 static enum code recognise(const struct approvals *approvals, const struct question *question, struct span rule,
                            struct span rule_hash, struct approval_mark *mark)
 {
     struct span root = question->root != NULL && !question->bound_has_root ? question->root->raw : SPAN_NONE;
+    unsigned char root_digest[DIGEST_BYTES], bound_digest[DIGEST_BYTES];
     const struct span parts[] = {
         question->tenant, question->principal, question->upstream, question->method, question->answers, question->tool,
-        question->resource, question->prompt, root, rule, rule_hash,
-        question->path, question->query, question->bound,
+        question->resource, question->prompt, digest_value(root, root_digest), rule, rule_hash,
+        question->path, question->query, digest_value(question->bound, bound_digest),
     };
     size_t count = sizeof parts / sizeof parts[0];
     unsigned char plain[DIGEST_BYTES];

@@ -138,6 +138,12 @@ enum code json_canonical(const struct json_node *node, struct buf *out);
 /* Exact decimal comparison of two number lexemes: <0, 0, >0. 10 = 10.0 = 1e1. Cost is linear in the lexemes. */
 int json_number_compare(struct span a, struct span b);
 
+/* Appends one spelling for all numbers that are equal so: digits without zeros around them, and where the point is. */
+enum code json_number_plain(struct span lexeme, struct buf *out);
+
+/* The first number of canonical bytes from `at` on, which is in no string. Returns: empty: there is none. */
+struct span json_number_next(struct span canonical, size_t at);
+
 /* Whether a lexeme has no fractional value (1e2 and 5.0 have none). */
 bool json_number_is_integer(struct span lexeme);
 

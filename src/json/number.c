@@ -132,6 +132,41 @@ int json_number_compare(struct span a, struct span b)
     return sign_a == 0 ? 0 : sign_a * compare_magnitudes(&left, &right);
 }
 
+enum code json_number_plain(struct span lexeme, struct buf *out)
+{
+    struct decimal d = decimal_of(lexeme);
+    struct span digits = d.digits;
+    int64_t exponent = 0;
+
+    if (d.zero)
+        return buf_add_text(out, "0");
+    if (d.exponent.len > 17) /* nobody writes so: it is equal to its own spelling alone */
+        return buf_add_span(out, lexeme);
+    for (size_t i = 0; i < d.exponent.len; i++)
+        exponent = exponent * 10 + (d.exponent.at[i] - '0');
+    while (span_ends_with(digits, SPAN_LIT("0")) || span_ends_with(digits, SPAN_LIT(".")))
+        digits.len--;
+    if (d.negative)
+        buf_add_byte(out, '-');
+    for (size_t i = 0; i < digits.len; i++)
+        if (digits.at[i] != '.')
+            buf_add_byte(out, digits.at[i]);
+    return buf_addf(out, "e%lld", (long long)(d.shift + (d.exponent_negative ? -exponent : exponent)));
+}
+
+struct span json_number_next(struct span canonical, size_t at)
+{
+    size_t end;
+
+    for (; at < canonical.len && canonical.at[at] != '-' && !is_digit(canonical.at[at]); at++)
+        if (canonical.at[at] == '"')
+            for (at++; at < canonical.len && canonical.at[at] != '"'; at++)
+                at += canonical.at[at] == '\\';
+    for (end = at; end < canonical.len && strchr(",;]}", canonical.at[end]) == NULL; end++)
+        ;
+    return at < canonical.len ? span_part(canonical, at, end - at) : SPAN_NONE;
+}
+
 bool json_number_is_integer(struct span lexeme)
 {
     static const struct decimal none;

@@ -154,7 +154,8 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
     }
     if (denial->say.len > 0)
         buf_addf(out, " %.*s", SPAN_ARG(denial->say));
-    if (denial->decision != 0)
+    /* A pending call has the number that it is found by. */
+    if (denial->decision != 0 && (denial->asked == 0 || reason_denial(denial->reason) != DENIAL_APPROVAL))
         buf_addf(out, " (decision %llu)", (unsigned long long)denial->decision);
 }
 

@@ -312,21 +312,37 @@ bool discovery__is_asked(const struct pair *pair)
     return span_starts_with(path, SPAN_LIT("/.well-known/"));
 }
 
-/* Where a person's browser goes to say yes: an answer of the declared /authorize is nothing else. No place but one that any
- * browser can reach, so that no address behind the gate is handed out. */
+/* What follows the scheme of a URL, up to its path. */
+static bool read_host(struct span url, struct span scheme, struct http_authority *host)
+{
+    struct span text = span_part(url, scheme.len, SIZE_MAX);
+
+    for (const char *end = "/?#"; *end != '\0'; end++)
+        text = span_part(text, 0, span_find(text, *end));
+    return span_equals_nocase(span_part(url, 0, scheme.len), scheme) && http_authority_read(text, host);
+}
+
+/* RFC 8252, 7.3: the person's own machine, where the client listens. */
+static bool is_loopback(struct span name)
+{
+    return span_equals_nocase(name, SPAN_LIT("localhost")) || span_is(name, "[::1]") || span_is(name, "127.0.0.1");
+}
+
+/* Where a person's browser goes to say yes, and from there back to the client, which listens on loopback. No place but one that
+ * any browser can reach, so that no address behind the gate is handed out. */
 bool discovery__may_redirect(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    struct span scheme = SPAN_LIT("https://"), location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
-    struct span host = span_part(location, scheme.len, SIZE_MAX);
+    struct span location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
     struct http_authority there, behind;
 
-    for (const char *end = "/?#"; *end != '\0'; end++)
-        host = span_part(host, 0, span_find(host, *end));
-    return exchange->pass != NULL && exchange->method == HTTP_METHOD_GET &&
-           span_is(http_head_path(&pair->asks.head), "/authorize") && span_starts_with(location, scheme) &&
-           http_authority_read(host, &there) && http_authority_read(exchange->route->upstream.authority, &behind) &&
-           !span_equals_nocase(there.name, behind.name);
+    if (exchange->pass == NULL || !http_authority_read(exchange->route->upstream.authority, &behind))
+        return false;
+    if (read_host(location, SPAN_LIT("http://"), &there))
+        return is_loopback(there.name) && !span_is_empty(there.port) &&
+               (!span_equals(there.port, behind.port) || !is_loopback(behind.name));
+    return exchange->method == HTTP_METHOD_GET && span_is(http_head_path(&pair->asks.head), "/authorize") &&
+           read_host(location, SPAN_LIT("https://"), &there) && !span_equals_nocase(there.name, behind.name);
 }
 
 /* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
@@ -485,8 +501,45 @@ bool discovery__is_metadata(const struct pair *pair)
            span_starts_with(path, METADATA) && pair->answers.head.status / 100 == 2 && exchange->method == HTTP_METHOD_GET;
 }
 
-enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out)
+static struct span port_of(const struct http_authority *host, bool is_tls)
 {
+    return !span_is_empty(host->port) ? host->port : is_tls ? SPAN_LIT("443") : SPAN_LIT("80");
+}
+
+/* Whether it is the server's own URL, or one above it, which clients take for it (as they do without a gate), or the gate's: a
+ * foreign one is what they must stop at, and no other may stand in its place. RFC 9728, 3.3. */
+static bool is_own_url(const struct pair *pair, struct span resource, struct span public_url)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    struct span scheme = upstream->tls != NULL ? SPAN_LIT("https://") : SPAN_LIT("http://"), path, own;
+    struct http_authority there, here;
+    char text[HTTP_LINE_MAX_BYTES];
+    size_t len = slug_put(upstream->path, exchange->slug, text, sizeof text);
+
+    if (span_equals(resource, public_url))
+        return true;
+    if (len == SIZE_MAX || !read_host(resource, scheme, &there) ||
+        !http_authority_read(upstream->preserve_host ? http_head_known(&pair->asks.head, HTTP_NAME_HOST) : upstream->authority,
+                             &here) ||
+        !span_equals_nocase(there.name, here.name) ||
+        !span_equals(port_of(&there, upstream->tls != NULL), port_of(&here, upstream->tls != NULL)))
+        return false;
+    path = span_part(resource, scheme.len, SIZE_MAX);
+    path = span_part(path, span_find(path, '/'), SIZE_MAX);
+    own = span_of(text, len);
+    while (span_ends_with(path, SPAN_LIT("/")))
+        path.len--;
+    while (span_ends_with(own, SPAN_LIT("/")))
+        own.len--;
+    if (exchange->route->subtree && path.len > own.len)
+        return span_starts_with(path, own) && path.at[own.len] == '/' && span_find(path, '?') == path.len;
+    return span_starts_with(own, path) && (own.len == path.len || own.at[path.len] == '/');
+}
+
+enum reason discovery__rewrite_metadata(struct pair *pair, struct span raw, struct buf *out)
+{
+    struct exchange *exchange = &pair->exchange;
     const struct json_node *root, *resource;
     struct json_fault fault;
     struct buf url;
@@ -502,7 +555,13 @@ enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span r
         return REASON_UPSTREAM_JSON;
     buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
     at = (size_t)(resource->raw.at - root->raw.at);
-    if (buf_fail(out, write_public(exchange, SPAN_NONE, &url)) == CODE_OK) {
+    if (buf_fail(out, write_public(exchange, SPAN_NONE, &url)) == CODE_OK &&
+        !is_own_url(pair, resource->text, buf_peek(&url))) {
+        buf_fini(&url);
+        exchange->fault.text = "its `resource` is not the upstream's URL: clients stop there, and so does the gate";
+        return REASON_UPSTREAM_JSON;
+    }
+    if (buf_code(out) == CODE_OK) {
         buf_add_span(out, span_part(root->raw, 0, at));
         json_write_string(out, buf_peek(&url));
         buf_add_span(out, span_part(root->raw, at + resource->raw.len, SIZE_MAX));

@@ -61,6 +61,6 @@ enum code discovery__refuse(enum reason reason, int status, struct buf *out);
 enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out);
 bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
 bool discovery__is_metadata(const struct pair *pair);
-enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out);
+enum reason discovery__rewrite_metadata(struct pair *pair, struct span raw, struct buf *out);
 
 #endif

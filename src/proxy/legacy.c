@@ -4,6 +4,7 @@
 #include "proxy/reply_priv.h"
 
 #include "base/bug.h"
+#include "http/authority.h"
 #include "mcp/batch.h"
 #include "mcp/endpoint.h"
 #include "mcp/skim.h"
@@ -129,7 +130,7 @@ static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
                    code == CODE_DENIED      ? "names another server"
                    : code == CODE_UNDECIDED ? "names a path that a route's `pass` lets anybody post to; take that out"
                                             : "is not a URI that can be asked",
-                   SPAN_ARG(span_part(uri, 0, 160)));
+                   SPAN_ARG(span_part(http_without_query(uri), 0, 160)));
     reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "http/authority.h"
 #include "http/media.h"
 #include "http/writer.h"
 #include "mcp/method.h"
@@ -307,7 +308,7 @@ static void refuse_redirect(struct pair *pair)
     char text[320];
 
     (void)snprintf(text, sizeof text, "it redirects to %.*s; write that URL into the route's upstream if it is right",
-                   SPAN_ARG(span_part(http_head_known(&pair->answers.head, HTTP_NAME_LOCATION), 0, 200)));
+                   SPAN_ARG(span_part(http_without_query(http_head_known(&pair->answers.head, HTTP_NAME_LOCATION)), 0, 200)));
     reply__fail_for(pair, OUTCOME_REFUSED, REASON_UPSTREAM_REDIRECT, text);
 }
 

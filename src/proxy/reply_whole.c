@@ -272,7 +272,7 @@ static void deliver_metadata(struct pair *pair, struct span raw)
     enum reason reason;
 
     buf_clear(&exchange->body);
-    reason = discovery__rewrite_metadata(exchange, raw, &exchange->body);
+    reason = discovery__rewrite_metadata(pair, raw, &exchange->body);
     if (reason != REASON_PERMITTED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;

@@ -66,6 +66,9 @@ static void a_pipe_needs_no_listener(void **state)
     assert_false(conf->proxy->routes[0].is_pipe); /* those with a path come first */
     assert_true(conf->proxy->routes[1].is_pipe && conf->proxy->routes[2].is_pipe);
     conf_free(&conf);
+    conf = good("routes: [{name: files}]\n"); /* 10.25: its dialect is mcp, as everywhere */
+    assert_true(conf->proxy->routes[0].is_pipe && strcmp(conf->proxy->routes[0].dialect->name, "mcp") == 0);
+    conf_free(&conf);
     conf = good("routes: [" WEB "]\n");
     assert_int_equal(conf->proxy->listen_count, 1);
     assert_null(conf->proxy->listens[0].socket);
@@ -79,7 +82,6 @@ static void faults_of_pipes(void **state)
     bad("routes: [{name: files, dialect: mcp, pass: ['GET /x']}]\n", "`pass` has no meaning");
     bad("routes: [{name: files, dialect: mcp, path: /x}]\n", "upstream");
     bad("routes: [{name: files, dialect: mcp, upstream: {url: 'http://127.0.0.1:1/'}}]\n", "path");
-    bad("routes: [{name: files}]\n", "path");
     bad("routes: [" ROUTE ", " ROUTE "]\n", "named files is there already");
     bad("pipe: {sock: x}\nroutes: [" ROUTE "]\n", "sock");
     bad("pipe: {socket: /012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"

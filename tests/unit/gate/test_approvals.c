@@ -123,7 +123,7 @@ static void an_approval_is_used_once(void **state)
 static void another_call_is_another_question(void **state)
 {
     struct question call = call_of("bot", "{\"to\":1}", NOW), other;
-    struct json_node others = {.type = JSON_OBJECT, .raw = SPAN_LIT("{\"to\":1.0}")};
+    struct json_node others = {.type = JSON_OBJECT, .raw = SPAN_LIT("{\"to\":1.5}")};
 
     (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
@@ -460,9 +460,30 @@ static void exactly_one_of_many_wins(void **state)
     pthread_barrier_destroy(&race.barrier);
 }
 
+/* 10.25: an approval holds for values that are equal to every operator, and for no others. */
+static void holds_for_equal_values(void **state)
+{
+    static const char *const equal[] = {"{\"n\":13,\"s\":\"1.0\"}", "{\"n\":13.0,\"s\":\"1.0\"}", "{\"n\":1.3e1,\"s\":\"1.0\"}"};
+    static const char *const others[] = {"{\"n\":13,\"s\":\"1\"}", "{\"n\":-13,\"s\":\"1.0\"}", "{\"n\":130,\"s\":\"1.0\"}",
+                                         "{\"n\":13.00000000000000000001,\"s\":\"1.0\"}", "{\"n\":\"13\",\"s\":\"1.0\"}"};
+    struct question call = call_of("bot", equal[0], NOW);
+
+    (void)state;
+    answer(&call, 18, true, NOW + SECOND, 1);
+    for (size_t i = 0; i < 3; i++) {
+        call = call_of("bot", equal[i], NOW);
+        assert_int_equal(known(&call), POLICY_YES);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        call = call_of("bot", others[i], NOW);
+        assert_int_equal(known(&call), POLICY_UNKNOWN);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(holds_for_equal_values, make_table, drop_table),
         cmocka_unit_test_setup_teardown(an_approval_is_used_once, make_table, drop_table),
         cmocka_unit_test_setup_teardown(another_call_is_another_question, make_table, drop_table),
         cmocka_unit_test_setup_teardown(answers_end, make_table, drop_table),

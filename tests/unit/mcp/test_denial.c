@@ -58,7 +58,7 @@ static void denies_calls(void **state)
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
                   "\"This call was not made: it needs a person's approval, which was asked for. "
                       "Whoever decides finds it with: callgate approvals show --decision 8. "
-                      "Once it is approved, make exactly the same call again; until then do not retry it. (decision 9)\"}],"
+                      "Once it is approved, make exactly the same call again; until then do not retry it.\"}],"
                   "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"approval_required\",\"decision\":9}}}}");
     denial.reason = REASON_APPROVAL_REFUSED;
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
@@ -154,6 +154,18 @@ static void denies_within_200(void **state)
 
         assert_int_equal(mcp_denial_status(&a.message, &denial), 200);
         assert_int_equal(mcp_denial_status(NULL, &of_stream), 502);
+    }
+    { /* 10.25: the number by which a pending call is found is the only one in its text */
+        struct mcp_denial held = {.reason = REASON_APPROVAL_REQUIRED, .decision = 9, .asked = 5};
+        struct buf out;
+        enum mcp_form form;
+
+        buf_init(&out, CAP_BYTES);
+        assert_int_equal(mcp_denial_write(&a.message, &held, &out, &form), CODE_OK);
+        assert_int_equal(buf_add_byte(&out, '\0'), CODE_OK);
+        assert_non_null(strstr(buf_peek(&out).at, "--decision 5."));
+        assert_null(strstr(buf_peek(&out).at, "(decision "));
+        buf_fini(&out);
     }
     a.message.params = NULL;
     a.message.is_modern = true;

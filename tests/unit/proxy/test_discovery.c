@@ -118,26 +118,38 @@ static void test_metadata(void **state)
     static const struct {
         const char *text, *wanted;
     } cases[] = {
-        {"{\"resource\":\"https://up/mcp\"}", "{\"resource\":\"https://gate.example/pub/shop/mcp\"}"},
-        {" { \"a\" : 1.50 , \"resource\" : \"x\" , \"b\" : { \"resource\" : \"y\" } } ",
+        {"{\"resource\":\"http://up/mcp\"}", "{\"resource\":\"https://gate.example/pub/shop/mcp\"}"},
+        {" { \"a\" : 1.50 , \"resource\" : \"http://UP:80/\" , \"b\" : { \"resource\" : \"y\" } } ",
          "{\"a\":1.50,\"resource\":\"https://gate.example/pub/shop/mcp\",\"b\":{\"resource\":\"y\"}}"},
         {"{\"resource\":1}", NULL}, {"{\"Resource\":\"x\"}", NULL}, {"[\"resource\"]", NULL}, {"\"resource\"", NULL},
+        /* 10.20: a foreign one */
+        {"{\"resource\":\"https://up/mcp\"}", NULL}, {"{\"resource\":\"http://up:81/mcp\"}", NULL},
+        {"{\"resource\":\"http://up/mc\"}", NULL}, {"{\"resource\":\"http://up/mcp/x\"}", NULL},
+        {"{\"resource\":\"http://up/mcp?x\"}", NULL}, {"{\"resource\":\"http://up@evil/mcp\"}", NULL},
         {"{\"resource\":\"a\",\"resource\":\"b\"}", NULL}, {"{\"resource\":\"a\"", NULL}, {"", NULL},
     };
-    struct exchange *exchange = made();
+    struct proxy_route to_up = route;
+    struct pair *pair = mem_zalloc(sizeof *pair);
 
     (void)state;
+    assert_non_null(pair);
+    to_up.upstream.authority = SPAN_LIT("up");
+    to_up.upstream.path = SPAN_LIT("/mcp");
+    exchange__init(&pair->exchange);
+    pair->exchange.route = &to_up;
+    pair->exchange.slug = SPAN_LIT("shop");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf out;
         enum reason reason;
 
         buf_init(&out, 4096);
-        reason = discovery__rewrite_metadata(exchange, span_text(cases[i].text), &out);
+        reason = discovery__rewrite_metadata(pair, span_text(cases[i].text), &out);
         assert_int_equal(reason, cases[i].wanted != NULL ? REASON_PERMITTED : REASON_UPSTREAM_JSON);
         assert_true(span_is(buf_peek(&out), cases[i].wanted != NULL ? cases[i].wanted : ""));
         buf_fini(&out);
     }
-    drop(exchange);
+    exchange__fini(&pair->exchange);
+    mem_free(pair);
 }
 
 /* Whose metadata a declared path asks for: a slug must be known, and of a wildcard the rest must be the route's own URL. */
