@@ -34,18 +34,18 @@ static struct share_account *place_of(const struct shares *shares, uint64_t who)
     return &shares->accounts[at];
 }
 
-static size_t held_by(const struct shares *shares, uint64_t who)
+size_t shares_held(const struct shares *shares, uint64_t who)
 {
     return shares->size > 0 ? place_of(shares, who)->held : 0;
 }
 
 bool shares_allow(const struct shares *shares, struct share who, size_t amount)
 {
-    size_t free = shares->cap > shares->held ? shares->cap - shares->held : 0, of_tenant = held_by(shares, who.tenant);
+    size_t free = shares->cap > shares->held ? shares->cap - shares->held : 0, of_tenant = shares_held(shares, who.tenant);
 
     if (of_tenant > free || amount > free - of_tenant)
         return false;
-    return who.principal == 0 || held_by(shares, who.principal) + amount <= free - of_tenant;
+    return who.principal == 0 || shares_held(shares, who.principal) + amount <= free - of_tenant;
 }
 
 /* Room for two more accounts. */

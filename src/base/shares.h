@@ -39,6 +39,8 @@ struct shares {
 void shares_init(struct shares *shares, size_t cap);
 void shares_fini(struct shares *shares);
 
+size_t shares_held(const struct shares *shares, uint64_t who); /* a tenant, or a principal */
+
 /* Whether he may hold so much more. */
 bool shares_allow(const struct shares *shares, struct share who, size_t amount);
 enum code shares_take(struct shares *shares, struct share who, size_t amount) MUST_USE;

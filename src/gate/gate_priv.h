@@ -9,6 +9,7 @@
 #define GATE_GATE_PRIV_H
 
 #include "audit/fold.h"
+#include "base/shares.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/num.h"
@@ -19,14 +20,12 @@
 
 #define QUESTION_SHARDS 64
 #define QUESTION_BUCKETS 256 /* of a shard */
-#define QUESTION_SHARES 256  /* principals that are told apart where a shard is full */
 
 struct question_shard {
     pthread_mutex_t lock;
     struct list by_age; /* oldest first */
     struct open_question *buckets[QUESTION_BUCKETS];
-    uint32_t count;
-    uint16_t held[QUESTION_SHARES]; /* of `count`, by whose they are */
+    struct shares shares;
 };
 
 struct gate_shared {

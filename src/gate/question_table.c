@@ -19,7 +19,7 @@ struct open_question {
     struct open_question *next; /* in the bucket */
     uint64_t scope_hash;
     int64_t asked_us;
-    size_t share; /* into held */
+    struct share whose;
     size_t key_len;
     size_t method_len;
     char method[METHOD_BYTES];
@@ -32,6 +32,7 @@ void gate__questions_init(struct gate_shared *shared)
     for (size_t i = 0; i < QUESTION_SHARDS; i++) {
         BUG_ON(pthread_mutex_init(&shared->shards[i].lock, NULL) != 0);
         list_init(&shared->shards[i].by_age);
+        shares_init(&shared->shards[i].shares, PER_SHARD);
     }
 }
 
@@ -48,8 +49,7 @@ static void forget(struct question_shard *shard, struct open_question *question)
         at = &(*at)->next;
     *at = question->next;
     list_remove(&question->by_age);
-    shard->held[question->share]--;
-    shard->count--;
+    shares_give(&shard->shares, question->whose, 1);
     mem_free(question);
 }
 
@@ -65,6 +65,7 @@ void gate__questions_fini(struct gate_shared *shared)
 
         while ((question = oldest(&shared->shards[i])) != NULL)
             forget(&shared->shards[i], question);
+        shares_fini(&shared->shards[i].shares);
         pthread_mutex_destroy(&shared->shards[i].lock);
     }
 }
@@ -172,40 +173,38 @@ static struct open_question *oldest_of(struct question_shard *shard, uint64_t sc
     return last;
 }
 
-/* Of whoever holds most: who leaves much unanswered pushes out his own, and nothing that others wait for. */
-static struct open_question *oldest_of_most(struct question_shard *shard)
+/* His own, else his tenant's, else anybody's: who leaves much unanswered pushes out that, and nothing that others wait for. */
+static struct open_question *oldest_like(struct question_shard *shard, struct share whose)
 {
-    struct open_question *question = NULL;
-    size_t most = 0;
+    bool has_own = shares_held(&shard->shares, whose.principal) > 0;
+    bool has_tenants = shares_held(&shard->shares, whose.tenant) > 0;
 
-    for (size_t i = 1; i < QUESTION_SHARES; i++)
-        most = shard->held[i] > shard->held[most] ? i : most;
     for (struct list *link = shard->by_age.next; link != &shard->by_age; link = link->next) {
-        question = LIST_ENTRY(link, struct open_question, by_age);
-        if (question->share == most)
-            break;
+        struct open_question *question = LIST_ENTRY(link, struct open_question, by_age);
+
+        if (has_own ? question->whose.principal == whose.principal : !has_tenants || question->whose.tenant == whose.tenant)
+            return question;
     }
-    return question;
+    return oldest(shard);
 }
 
-static void make_room(struct question_shard *shard, int64_t now_us)
+static enum code make_room(struct question_shard *shard, struct share whose)
 {
-    struct open_question *question;
-
-    while ((question = oldest(shard)) != NULL && now_us - question->asked_us > FORGET_US)
-        forget(shard, question);
-    if (shard->count >= PER_SHARD)
-        forget(shard, oldest_of_most(shard));
+    while (!shares_allow(&shard->shares, whose, 1) && oldest(shard) != NULL)
+        forget(shard, oldest_like(shard, whose));
+    return shares_take(&shard->shares, whose, 1);
 }
 
 static enum code open_in(struct question_shard *shard, uint64_t scope_hash, const struct question_key *key,
                          struct span method, int64_t now_us)
 {
+    struct share whose = share_of(key->tenant, key->principal);
     struct span parts[KEY_PARTS];
     size_t key_len = parts_of(key, parts), of_session;
     struct open_question *question, **bucket;
 
-    make_room(shard, now_us);
+    while ((question = oldest(shard)) != NULL && now_us - question->asked_us > FORGET_US)
+        forget(shard, question);
     question = find(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
         if (key->is_call || !span_equals(span_of(question->method, question->method_len), method))
@@ -217,15 +216,15 @@ static enum code open_in(struct question_shard *shard, uint64_t scope_hash, cons
         if (of_session >= CALLS_PER_SESSION)
             forget(shard, oldest_of(shard, scope_hash, parts));
         question = question_new(parts, key_len, method);
-        if (question == NULL)
+        if (question == NULL || make_room(shard, whose) != CODE_OK) {
+            mem_free(question);
             return CODE_NOMEM;
+        }
         question->scope_hash = scope_hash;
-        question->share = hash_mix(hash_span(key->tenant), hash_span(key->principal)) % QUESTION_SHARES;
-        shard->held[question->share]++;
+        question->whose = whose;
         bucket = bucket_of(shard, scope_hash);
         question->next = *bucket;
         *bucket = question;
-        shard->count++;
     }
     question->asked_us = now_us;
     list_append(&shard->by_age, &question->by_age);

@@ -5,8 +5,8 @@
  * Threads: any; sharded, one short lock a shard: the only lock on the data path.
  * Owns: copies of the keys.
  * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 256 calls (the oldest gives way: who cancels a
- *   call is not answered), 65,536 in all (in a full shard the oldest of whoever holds most gives way); older than an hour:
- *   forgotten.
+ *   call is not answered), 65,536 in all by shares (base/shares.h: over his own, somebody's oldest gives way); older than an
+ *   hour: forgotten.
  * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method, or for a call. */
 #ifndef GATE_QUESTION_TABLE_H
 #define GATE_QUESTION_TABLE_H
