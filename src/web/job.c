@@ -325,6 +325,10 @@ static void explain(struct web_job *job, CURLcode code)
         job->answer.code = CODE_LIMIT;
         (void)why_set(why, CODE_LIMIT, "%s: its answer is too large", job->to.host);
         break;
+    case CURLE_BAD_CONTENT_ENCODING: /* libcurl 8 refuses a coding on the way before we see its header */
+        job->answer.code = CODE_INVALID;
+        (void)why_set(why, CODE_INVALID, "%s: its answer is compressed, which nobody asked for", job->to.host);
+        break;
     case CURLE_OUT_OF_MEMORY:
         job->answer.code = CODE_NOMEM;
         /* fall through */

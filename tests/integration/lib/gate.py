@@ -149,6 +149,7 @@ class Gate:
         self.serve_args = list(serve_args)
         self.wrapper = list(wrapper)  # a tracer before the program, say
         self.environment = dict(os.environ, **(environment or {}))
+        self.program = CALLGATE  # or a copy, where others than its owner may run it
         self.process = None
         self.ports = []
         self.write_conf()
@@ -184,7 +185,7 @@ class Gate:
     # commands ---------------------------------------------------------------------------------------------------
     def run(self, *arguments, environment=None, **options):
         """`callgate ARGUMENTS --config …`; returns the finished process with its text output."""
-        return subprocess.run([CALLGATE, *arguments, "--config", str(self.conf_path)], cwd=self.folder, text=True,
+        return subprocess.run([self.program, *arguments, "--config", str(self.conf_path)], cwd=self.folder, text=True,
                               capture_output=True, timeout=240, env={**self.environment, **(environment or {})}, **options)
 
     def load(self, policies, *options):
@@ -198,7 +199,7 @@ class Gate:
     def launch(self, *options, pass_fds=()):
         """Starts the process and does not wait for anything."""
         self.log = open(self.folder / "gate.log", "ab")
-        self.process = subprocess.Popen([*self.wrapper, CALLGATE, "serve", "--config", str(self.conf_path), *options, *self.serve_args],
+        self.process = subprocess.Popen([*self.wrapper, self.program, "serve", "--config", str(self.conf_path), *options, *self.serve_args],
                                         cwd=self.folder, stderr=self.log, stdout=self.log, pass_fds=pass_fds, env=self.environment)
 
     def start(self):

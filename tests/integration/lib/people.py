@@ -52,6 +52,7 @@ class People:
         home.mkdir(mode=0o700)
         self.conf = {"people": {"socket": self.socket, **{role: [one] for role, one in groups.items()}, **(people or {})}, **(conf or {})}
         self.gate = Gate(routes or [mcp_route("http://127.0.0.1:1")], conf=self.conf, folder=home, start=False)
+        self.gate.program = self.program
         self.gate.load({"pay.yaml": policy})
         self.home = home
 

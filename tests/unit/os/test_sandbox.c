@@ -155,9 +155,10 @@ static int turns_to_code(void)
 static int resolves(void)
 {
     struct addrinfo *found = NULL;
-    int code = getaddrinfo("localhost", "http", NULL, &found);
+    int code = getaddrinfo("localhost", "80", NULL, &found);
 
-    return code == 0 && found != NULL ? 0 : FORBIDDEN;
+    /* A machine may know no localhost: then whoever is asked for names does not, or is not there. */
+    return (code == 0 && found != NULL) || code == EAI_NONAME || code == EAI_AGAIN ? 0 : FORBIDDEN;
 }
 
 static int loads_module(void)
