@@ -98,7 +98,7 @@ CONFUSABLES ?= /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.
 LOOKALIKES  := build/gen/lookalike_tbl.h
 PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
-NEEDS_NO_PACKAGES := help clean deps test demo
+NEEDS_NO_PACKAGES := help clean deps test ci demo bare
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
            $(shell for h in pg_query.h cjose/cjose.h $(if $(LLHTTP_OBJ),,llhttp.h); do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
@@ -156,7 +156,8 @@ TORT_BIN  := $(call prog,$(TORTURE))
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE))
+BENCH_BIN  := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) tests/proven/proven.c)
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 .SECONDARY:
 .SUFFIXES:
 
-all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict)
+all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(filter release debug arm64,$(FLAVOUR)),proven)
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.
@@ -246,7 +247,13 @@ $(B)/tests/bench/%: $(B)/obj/tests/bench/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
 
-$(ORACLE_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(LIB)
+# What the libraries that are here read must be what those read that were tried: asked at each build, since they change under a build.
+PROVEN := $(B)/tests/proven/proven
+.PHONY: proven
+proven: $(PROVEN)
+	@$(EMULATOR) $(PROVEN) tests/proven/cases || { echo "make: what was built reads otherwise than what was tried, and is no callgate" >&2; exit 1; }
+
+$(ORACLE_BIN) $(PROVEN): $(B)/tests/%: $(B)/obj/tests/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
 
@@ -384,11 +391,30 @@ check:
 	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(ORACLE_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all linked unit \
 	    sim fuzz-replay oracle
 
-test:
+# What continuous integration runs is everything, and what would rot unseen.
+.PHONY: ci
+TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle integration interop differential \
+          asan-units fuzz-smoke
+ci: TESTED += flavours bench-second
+test ci:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
-	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    oracle integration interop differential asan-units fuzz-smoke
+	@MAKE="$(MAKE)" tools/run-all $(TESTED)
+
+# Machines that have nothing else: see tools/bare. SUITES="trixie noble" narrows.
+.PHONY: bare
+bare:
+	@tools/bare $(SUITES)
+
+# What the other targets leave out: each flavour is built, and each bench runs for a second, so that none of them rots.
+.PHONY: flavours flavour-% bench-second
+FLAVOURS := debug tsan cover $(if $(shell command -v clang),fuzz)
+flavours: $(FLAVOURS:%=flavour-%)
+flavour-%:
+	@$(MAKE) --no-print-directory FLAVOUR=$* all
+
+bench-second: all pgo $(BENCH_BIN)
+	@tests/bench/second "$(CURDIR)/build/pgo/callgate"
 
 deps:
 	@tools/install-deps
@@ -405,7 +431,6 @@ pgo:
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/train
 	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate
 
-BENCH_BIN := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
 bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/run
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/wires
@@ -470,6 +495,10 @@ help:
 #: make pgo          build/pgo/callgate: release, trained by a run of calls, for this machine's processor (MARCH= for others
 #:                   too); a few percent faster (install: FLAVOUR=pgo)
 #: make bench        side by side with nginx, bare stdio servers and other policy engines, as tables and JSON
+#: make ci           make test, flavours and bench-second
+#: make flavours     what the other targets leave out is built, too: debug, tsan, cover, and fuzz where clang is
+#: make bench-second the trained program, and each bench for a second, without a figure: whether they work
+#: make bare         README's two commands on four distributions as debootstrap makes them, as root and as a user (SUITES="trixie noble")
 #: make install      PREFIX=/usr/local DESTDIR=
 #: make deps         tools/install-deps: the packages that the build needs (--tests: also what `make test` needs; --all: everything)
 #: make drawings     writes the tables of states, reasons and floors into the documents anew

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/commands.h"
 
-#include "crypto/digest.h"
-#include "db/db.h"
-#include "http/selftest.h"
-#include "jose/jose.h"
+#include "app/libraries.h"
 #include "json/doc.h"
-#include "regex/regex.h"
-#include "sql/sql.h"
-#include "unicode/unicode.h"
-#include "web/web.h"
-#include "yaml/yaml.h"
 
 #include <stdio.h>
 
-#define LIBRARIES 10
-
-static int print_json(bool verbose, const char *const libraries[LIBRARIES])
+static int print_json(bool verbose, const char *libraries[LIBRARIES])
 {
     struct doc *doc = doc_object();
     struct buf out;
@@ -29,6 +19,10 @@ static int print_json(bool verbose, const char *const libraries[LIBRARIES])
 
         for (size_t i = 0; i < LIBRARIES; i++)
             doc_text(array, NULL, span_text(libraries[i]));
+        array = doc_add_array(doc, "untried");
+        for (size_t i = 0; i < LIBRARIES; i++)
+            if (!library_is_tried(libraries[i]))
+                doc_text(array, NULL, span_text(libraries[i]));
     }
     code = doc_print(doc, &out);
     if (code == CODE_OK)
@@ -47,19 +41,17 @@ static int run_version(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate version [--verbose] [--json]", "Says which build this is.", options, 0, 0};
-    const char *const libraries[LIBRARIES] = {
-        crypto_library(), http_library(), json_library(), db_library(), regex_library(), yaml_library(), unicode_library(),
-        sql_library(), web_library(), jose_library(),
-    };
+    const char *libraries[LIBRARIES];
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status != OPTIONS_GO)
         return status;
+    libraries_say(libraries);
     if (as_json)
         return print_json(verbose, libraries);
     printf("callgate %s\n", CALLGATE_VERSION);
     for (size_t i = 0; verbose && i < LIBRARIES; i++)
-        printf("%s\n", libraries[i]);
+        printf("%s%s\n", libraries[i], library_is_tried(libraries[i]) ? "" : " (nobody has tried this version)");
     return STATUS_DONE;
 }
 

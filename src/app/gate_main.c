@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate-gate: what `callgate serve` becomes, linked without the rooms of which enforcing has no need. */
 #include "app/command.h"
+#include "app/libraries.h"
 #include "app/serve.h"
 
 #include "base/log.h"
@@ -67,6 +68,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
         for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
             log_error("conf", "%s", faults.fault[i].text);
     signals_block();
+    libraries_warn();
     code = serve_open(&serve, conf, continue_why, &why);
     serve.linger_us = linger_us;
     if (code == CODE_OK)

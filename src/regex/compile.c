@@ -36,6 +36,24 @@ static size_t find_verb(struct span pattern)
     return SIZE_MAX;
 }
 
+/* {,3} and { 1, 3 } repeat what stands before them from PCRE2 10.43 on, and are so many characters to older ones: no pattern
+ * may mean the one or the other as the library happens to be. */
+static size_t find_new_repeat(struct span pattern)
+{
+    for (size_t i = 0, at, old; i < pattern.len; i++) {
+        if (pattern.at[i] != '{')
+            continue;
+        for (at = i + 1; at < pattern.len && strchr(" \t,0123456789", pattern.at[at]) != NULL && pattern.at[at] != '\0';)
+            at++;
+        for (old = i + 1; old < at && isdigit((unsigned char)pattern.at[old]);)
+            old++;
+        if (at < pattern.len && pattern.at[at] == '}' && at > old && (pattern.at[old] != ',' || old == i + 1 ||
+            memchr(pattern.at + i, ' ', at - i) != NULL || memchr(pattern.at + i, '\t', at - i) != NULL))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 /* Any `i` among the letters of (?imsx-...) before the minus. A literal that only looks like it counts too: the price is
  * one undecided value in a billion. */
 static bool has_caseless(struct span pattern)
@@ -188,7 +206,7 @@ static void look_up(struct regex *regex)
 enum code regex_compile(struct span pattern, struct regex **regex, size_t *offset, struct why *why)
 {
     struct regex *made;
-    size_t verb = find_verb(pattern);
+    size_t verb = find_verb(pattern), repeat = find_new_repeat(pattern);
     bool looks_back = false;
     enum code code;
 
@@ -200,6 +218,11 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
         *offset = verb;
         return why_set(why, CODE_INVALID,
                        "a verb (*...) at byte %zu of the pattern; leave it out, or write [(][*] for the two characters", verb);
+    }
+    if (repeat != SIZE_MAX) {
+        *offset = repeat;
+        return why_set(why, CODE_INVALID, "a repeat at byte %zu of the pattern that only PCRE2 10.43 and newer take for one; "
+                       "write it as {0,3} or {1,3}, or [{] for the character", repeat);
     }
     code = check_alone(pattern, &looks_back, offset, why);
     if (code != CODE_OK)

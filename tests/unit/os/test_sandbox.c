@@ -157,7 +157,7 @@ static int resolves(void)
     struct addrinfo *found = NULL;
     int code = getaddrinfo("localhost", "80", NULL, &found);
 
-    /* A machine may know no localhost: then whoever is asked for names does not, or is not there. */
+    /* 10.15: a machine may know no localhost: then whoever is asked for names does not, or is not there. */
     return (code == 0 && found != NULL) || code == EAI_NONAME || code == EAI_AGAIN ? 0 : FORBIDDEN;
 }
 
