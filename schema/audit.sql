@@ -292,7 +292,7 @@ CREATE VIEW call AS
            o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
--- What was not permitted.
+-- What was not permitted and has a row. Of a flood the rest is counted in events `folded` (audit-format.md).
 CREATE VIEW denial AS
     SELECT * FROM call WHERE verdict <> 'permit';
 
@@ -340,7 +340,7 @@ CREATE VIEW tool_use AS
           WHERE d.tool IS NOT NULL GROUP BY d.tenant, d.upstream, d.tool);
 
 -- How much each tenant does, by day (UTC). Reads every decision, also where a day or a tenant is asked for, and no outcomes: a
--- second or so of CPU for a million, and their pages.
+-- second or so of CPU for a million, and their pages. Denials that were folded are in events `folded` alone.
 CREATE VIEW tenant_day AS
     SELECT tenant, strftime('%Y-%m-%d', time_us / 1000000, 'unixepoch') AS day, count(*) AS calls,
            sum(verdict = 'permit') AS permitted, sum(verdict = 'deny') AS denied, sum(verdict = 'hold') AS held,

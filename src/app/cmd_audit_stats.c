@@ -271,6 +271,7 @@ int cmd_audit__stats(int argc, char **argv)
                                 "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.\n"
                                 "Every call is read that no filter by tenant, correlation, tool or time passes over: some\n"
                                 "two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
+                                "Denials of a flood that were folded into events have no row, and are not counted.\n"
                                 "Exit status 1: with --all, a file of the trail is missing; what is there was counted.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);

@@ -525,7 +525,8 @@ int cmd_policy__replay(int argc, char **argv)
         "Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
         "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
         "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
-        "are judged again where a route kept them as they came. Exit status 1 when a verdict flips, something else is done\n"
+        "are judged again where a route kept them as they came; denials that were folded into events are not judged.\n"
+        "Exit status 1 when a verdict flips, something else is done\n"
         "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
         options, 0, -1};
     int operands, status = options_read(&usage, argc, argv, &operands);

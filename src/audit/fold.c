@@ -24,6 +24,7 @@ struct source {
 };
 
 #define NAME_MAX_BYTES 128
+#define NO_NAME UINT8_MAX /* there is none, or they are several */
 
 struct name {
     uint8_t len;
@@ -32,7 +33,7 @@ struct name {
 
 struct bucket {
     struct source source;
-    struct name tenant, principal; /* FAMILY_PRINCIPAL */
+    struct name tenant, principal, tool, rule; /* FAMILY_PRINCIPAL */
     enum reason reason;
     bool used;
     uint32_t rows;           /* let through in this window */
@@ -125,31 +126,41 @@ static struct bucket *bucket_for(struct fold *fold, enum reason reason, const st
     return idle;
 }
 
-static void keep_name(struct name *name, struct span text)
+/* A further one that is another leaves none. */
+static void keep_name(struct name *name, struct span text, bool is_first)
 {
-    name->len = (uint8_t)(text.len < NAME_MAX_BYTES ? text.len : NAME_MAX_BYTES);
-    if (name->len > 0)
-        memcpy(name->text, text.at, name->len);
+    uint8_t len = text.at == NULL ? NO_NAME : (uint8_t)(text.len < NAME_MAX_BYTES ? text.len : NAME_MAX_BYTES);
+
+    if (!is_first) {
+        if (name->len != len || (len != NO_NAME && memcmp(name->text, text.at, len) != 0))
+            name->len = NO_NAME;
+        return;
+    }
+    name->len = len;
+    if (len != NO_NAME && len > 0)
+        memcpy(name->text, text.at, len);
 }
 
-/* Takes: tenant, principal: of FAMILY_PRINCIPAL. */
-static bool takes(struct fold *fold, enum reason reason, const struct source *source, struct span tenant,
-                  struct span principal, int64_t now_us, int64_t wall_us)
+/* Takes: call: its names are looked at for FAMILY_PRINCIPAL; rows: as many a second are not taken. */
+static bool takes(struct fold *fold, const struct fold_call *call, const struct source *source, uint32_t rows, int64_t now_us,
+                  int64_t wall_us)
 {
     struct bucket *bucket;
     bool takes;
 
     (void)pthread_mutex_lock(&fold->lock);
-    bucket = bucket_for(fold, reason, source, now_us);
+    bucket = bucket_for(fold, call->reason, source, now_us);
     if (now_us - bucket->window_us >= SECOND_US) {
         bucket->window_us = now_us;
         bucket->rows = 0;
     }
-    takes = bucket->rows >= FOLD_ROWS_A_SECOND;
+    takes = bucket->rows >= rows;
     if (takes) {
-        if (bucket->folded == 0 && bucket->source.family == FAMILY_PRINCIPAL) {
-            keep_name(&bucket->tenant, tenant);
-            keep_name(&bucket->principal, principal);
+        if (bucket->source.family == FAMILY_PRINCIPAL) {
+            keep_name(&bucket->tenant, call->tenant, bucket->folded == 0);
+            keep_name(&bucket->principal, call->principal, bucket->folded == 0);
+            keep_name(&bucket->tool, call->tool, bucket->folded == 0);
+            keep_name(&bucket->rule, call->rule, bucket->folded == 0);
         }
         bucket->first_us = bucket->folded == 0 ? wall_us : bucket->first_us;
         bucket->last_us = wall_us;
@@ -165,17 +176,16 @@ bool fold_takes(struct fold *fold, enum reason reason, struct span client, int64
 {
     struct source network = network_of(client);
 
-    return takes(fold, reason, &network, SPAN_NONE, SPAN_NONE, now_us, wall_us);
+    return takes(fold, &(struct fold_call){.reason = reason}, &network, FOLD_ROWS_A_SECOND, now_us, wall_us);
 }
 
-bool fold_takes_principal(struct fold *fold, enum reason reason, struct span tenant, struct span principal, int64_t now_us,
-                          int64_t wall_us)
+bool fold_takes_call(struct fold *fold, const struct fold_call *call, uint32_t rows, int64_t now_us, int64_t wall_us)
 {
-    uint64_t hash = hash_mix(hash_span(tenant), hash_span(principal));
+    uint64_t hash = hash_mix(hash_span(call->tenant), hash_span(call->principal));
     struct source source = {.family = FAMILY_PRINCIPAL};
 
     memcpy(source.bytes, &hash, sizeof source.bytes);
-    return takes(fold, reason, &source, tenant, principal, now_us, wall_us);
+    return takes(fold, call, &source, rows, now_us, wall_us);
 }
 
 static enum code write_network(const struct source *network, struct buf *out)
@@ -190,19 +200,36 @@ static enum code write_network(const struct source *network, struct buf *out)
     return buf_addf(out, "\"network\":\"%s/%d\"", text, family == AF_INET ? 24 : 64);
 }
 
+static struct span text_of(const struct name *name)
+{
+    return name->len != NO_NAME ? span_of(name->text, name->len) : SPAN_NONE;
+}
+
 static enum code write_source(const struct bucket *bucket, struct buf *out)
 {
+    const struct {
+        const char *key;
+        struct span text;
+    } names[] = {{"tenant", text_of(&bucket->tenant)}, {"principal", text_of(&bucket->principal)},
+                 {"tool", text_of(&bucket->tool)}, {"rule", text_of(&bucket->rule)}};
+    bool is_first = true;
+
     if (bucket->source.family != FAMILY_PRINCIPAL)
         return write_network(&bucket->source, out);
-    buf_add_text(out, "\"tenant\":");
-    json_write_string(out, span_of(bucket->tenant.text, bucket->tenant.len));
-    buf_add_text(out, ",\"principal\":");
-    return json_write_string(out, span_of(bucket->principal.text, bucket->principal.len));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].text.at == NULL)
+            continue;
+        buf_addf(out, "%s\"%s\":", is_first ? "" : ",", names[i].key);
+        json_write_string(out, names[i].text);
+        is_first = false;
+    }
+    return buf_code(out);
 }
 
 /* What finds no memory or no room in the ring stays counted until the next time. */
 static enum code tell(const struct bucket *bucket, struct audit_ring *ring, int64_t wall_us)
 {
+    struct span tenant = bucket->source.family == FAMILY_PRINCIPAL ? text_of(&bucket->tenant) : SPAN_NONE;
     char first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES];
     struct buf detail;
     enum code code;
@@ -218,7 +245,8 @@ static enum code tell(const struct bucket *bucket, struct audit_ring *ring, int6
                         first, last);
     if (code == CODE_OK)
         code = audit_put_event(ring, &(struct audit_event){.time_us = wall_us, .kind = SPAN_LIT("folded"),
-                                                           .actor = SPAN_LIT("gate"), .detail = buf_peek(&detail)});
+                                                           .tenant = tenant, .actor = SPAN_LIT("gate"),
+                                                           .detail = buf_peek(&detail)});
     buf_fini(&detail);
     return code;
 }

@@ -307,18 +307,21 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
     decision->plan.step = moment.step;
 }
 
-/* Refusals that cost whoever provokes them nothing are counted when there are many: those before an identity, and those over
- * a rate that the configuration sets. */
-static bool folds(struct gate *gate, const struct gate_message *message, int64_t now_us)
+/* Refusals cost whoever provokes them nothing, so they are counted when there are many. */
+static bool folds(struct gate *gate, const struct gate_message *message, const struct verdict *verdict)
 {
+    /* By the tenant that a credential is of, since callers choose among those that it may act for. */
+    const struct fold_call call = {.reason = verdict->reason, .tenant = message->home, .principal = message->principal,
+                                   .tool = message->tool, .rule = verdict->rule};
     struct fold *fold = gate->shared->fold;
+    int64_t now_us = clock_monotonic_us();
 
-    if (message->refused == REASON_UNSET || message->refused == REASON_PERMITTED)
+    if (verdict->kind != VERDICT_DENY)
         return false;
     if (message->principal.at == NULL)
-        return fold_takes(fold, message->refused, message->client, now_us, message->time_us);
-    return message->refused == REASON_REQUEST_RATE &&
-           fold_takes_principal(fold, message->refused, message->home, message->principal, now_us, message->time_us);
+        return message->refused != REASON_UNSET && fold_takes(fold, call.reason, message->client, now_us, message->time_us);
+    return fold_takes_call(fold, &call, call.reason == REASON_REQUEST_RATE ? FOLD_ROWS_A_SECOND : FOLD_DENIALS_A_SECOND,
+                           now_us, message->time_us);
 }
 
 void gate_decision_init(struct gate_decision *decision)
@@ -350,7 +353,6 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     }
     decision->by = gate;
     decision->serial = gate->serial;
-    decision->folded = folds(gate, message, began_us);
     if (gate->policy != NULL && decision->verdict.policy_version == 0) {
         decision->verdict.policy_version = policy_version(gate->policy);
         decision->verdict.policy_hash = policy_hash(gate->policy);
@@ -459,6 +461,7 @@ enum code gate_record(struct gate *gate, const struct gate_message *message, str
     struct audit_decision record;
     enum code code;
 
+    decision->folded = folds(gate, message, &decision->verdict);
     if (decision->folded)
         return CODE_OK;
     code = gate__tell_plan(gate, message, decision);

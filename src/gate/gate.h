@@ -112,7 +112,7 @@ struct gate_decision {
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     uint64_t asked;             /* held and settled: the decision by whose number people find the call */
-    bool folded;                /* one of a flood of refusals before identity or over a rate: counted in an event, no row */
+    bool folded;                /* one of a flood of refusals: counted in an event, no row */
     const struct gate *by;      /* in whose scratch the parts to redact lie, */
     uint64_t serial;            /* and of which evaluation it must be */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */

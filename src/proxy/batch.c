@@ -171,8 +171,10 @@ static void see_fates(struct pair *pair)
 
     for (; batch->known < batch->recorded; batch->known++) {
         struct call *member = &batch->members[batch->known];
-        enum audit_fate fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
+        enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
 
+        if (!member->decision.folded)
+            fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
         if (fate == AUDIT_WAITING)
             return;
         member->owes_outcome = member->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
@@ -194,7 +196,6 @@ static enum code record(struct pair *pair)
         code = gate_record(judge__gate(pair), &member->asked, &member->decision, status);
         if (code != CODE_OK)
             break;
-        BUG_ON(member->decision.ticket == 0); /* only what comes before an identity is folded, or over a rate */
         member->owes_outcome = member->is_permitted;
         batch->recorded++;
     }
@@ -233,14 +234,19 @@ bool batch__settled(struct pair *pair)
 
     see_fates(pair);
     for (size_t i = 0; i < batch->count; i++)
-        is_durable = is_durable && batch->members[i].seq != 0;
+        is_durable = is_durable && (batch->members[i].seq != 0 || batch->members[i].decision.folded);
     exchange->call->seq = batch->members[0].seq;
     return is_durable;
 }
 
 uint64_t batch__last_ticket(const struct exchange *exchange)
 {
-    return exchange->batch->members[exchange->batch->count - 1].decision.ticket;
+    size_t i = exchange->batch->count;
+
+    while (i-- > 0)
+        if (!exchange->batch->members[i].decision.folded)
+            return exchange->batch->members[i].decision.ticket;
+    return 0;
 }
 
 /* ---- DENY ---- */

@@ -460,8 +460,8 @@ static enum audit_fate fate_of(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    enum audit_fate fate =
-        lane__fate(pair, batch != NULL ? batch__last_ticket(exchange) : exchange->call->decision.ticket, &exchange->call->seq);
+    uint64_t last = batch != NULL ? batch__last_ticket(exchange) : exchange->call->decision.ticket;
+    enum audit_fate fate = last != 0 ? lane__fate(pair, last, &exchange->call->seq) : AUDIT_DURABLE;
 
     if (batch == NULL || fate == AUDIT_WAITING) /* tickets settle in their order: with the last one all have */
         return fate;

@@ -63,7 +63,7 @@ bool batch__may_come(const struct exchange *exchange);   /* the session negotiat
 enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
 void batch__decide(struct exchange *exchange, struct gate *gate); /* as exchange__decide */
 bool batch__record(struct pair *pair);                   /* false: the ring is full */
-uint64_t batch__last_ticket(const struct exchange *exchange);
+uint64_t batch__last_ticket(const struct exchange *exchange); /* 0: all of them were folded */
 bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
 int batch__status(struct pair *pair, enum reason reason);
 enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;

@@ -114,23 +114,42 @@ static void test_more_networks_than_slots(void **state)
     assert_int_equal(audit_file_number(&bench->file, "SELECT sum(json_extract(detail, '$.count')) FROM event"), folded);
 }
 
-/* 4.12: one principal's refusals are counted by it, whatever its address, and its names cannot break the event */
+static bool takes_call(struct bench *bench, const char *tenant, const char *tool, const char *rule, uint32_t rows)
+{
+    const struct fold_call call = {.reason = REASON_REQUEST_RATE, .tenant = span_text(tenant), .principal = SPAN_LIT("a\"b\\"),
+                                   .tool = tool != NULL ? span_text(tool) : SPAN_NONE,
+                                   .rule = rule != NULL ? span_text(rule) : SPAN_NONE};
+
+    return fold_takes_call(bench->fold, &call, rows, 0, WALL_US);
+}
+
+#define TIMES "\"first\":\"2023-11-14T22:13:20.000000Z\",\"last\":\"2023-11-14T22:13:20.000000Z\"}"
+
+/* 4.12: one principal's refusals are counted by it, whatever its address, and its names cannot break the event. 10.41: in its
+ * tenant's chain, with the tool and the rule where all had the same. */
 static void test_principals(void **state)
 {
     struct bench *bench = *state;
     int folded = 0;
 
     for (int i = 0; i < 100; i++)
-        folded += fold_takes_principal(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("acme"), SPAN_LIT("a\"b\\"), 0, WALL_US);
-    assert_int_equal(folded, 90);
-    assert_false(fold_takes_principal(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("globex"), SPAN_LIT("a\"b\\"), 0, WALL_US));
+        folded += takes_call(bench, "acme", NULL, NULL, FOLD_ROWS_A_SECOND);
+    for (int i = 0; i < 260; i++)
+        folded += takes_call(bench, "globex", "x\"", "r", FOLD_DENIALS_A_SECOND);
+    for (int i = 0; i < 260; i++)
+        folded += takes_call(bench, "initech", i % 2 == 0 ? "x" : "y", "r", FOLD_DENIALS_A_SECOND);
+    assert_int_equal(folded, 90 + 10 + 10);
+    assert_false(takes_call(bench, "umbrella", NULL, NULL, FOLD_ROWS_A_SECOND));
     assert_false(fold_takes(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("10.0.0.1"), 0, WALL_US));
     fold_tick(bench->fold, bench->ring, 2 * SECOND_US, WALL_US, false);
     audit_close(&bench->audit);
-    assert_string_equal(audit_file_ask(&bench->file, "SELECT count(*) || ' ' || group_concat(detail) FROM event "
-                                                     "WHERE kind = 'folded'"),
-                        "1 {\"reason\":\"request_rate\",\"tenant\":\"acme\",\"principal\":\"a\\\"b\\\\\",\"count\":90,"
-                        "\"first\":\"2023-11-14T22:13:20.000000Z\",\"last\":\"2023-11-14T22:13:20.000000Z\"}");
+    assert_string_equal(audit_file_ask(&bench->file, "SELECT group_concat(tenant || ' ' || detail, ' ') FROM (SELECT * FROM event "
+                                                     "WHERE kind = 'folded' ORDER BY tenant)"),
+                        "acme {\"reason\":\"request_rate\",\"tenant\":\"acme\",\"principal\":\"a\\\"b\\\\\",\"count\":90," TIMES
+                        " globex {\"reason\":\"request_rate\",\"tenant\":\"globex\",\"principal\":\"a\\\"b\\\\\",\"tool\":\"x\\\"\","
+                        "\"rule\":\"r\",\"count\":10," TIMES
+                        " initech {\"reason\":\"request_rate\",\"tenant\":\"initech\",\"principal\":\"a\\\"b\\\\\",\"rule\":\"r\","
+                        "\"count\":10," TIMES);
 }
 
 static void test_out_of_memory(void **state)
