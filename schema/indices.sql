@@ -9,3 +9,4 @@ CREATE INDEX IF NOT EXISTS decision_tenant ON decision(tenant, time_us);
 CREATE INDEX IF NOT EXISTS decision_tool ON decision(tool, verdict, time_us);
 CREATE INDEX IF NOT EXISTS decision_principal ON decision(principal, time_us);
 CREATE INDEX IF NOT EXISTS decision_rule ON decision(rule, time_us);
+CREATE INDEX IF NOT EXISTS decision_session ON decision(session, time_us);

@@ -105,9 +105,10 @@ static enum code compare_objects(audit_difference tell, void *context, struct db
 
 enum code audit__differences(struct db *db, audit_difference tell, void *context)
 {
-    static const char objects[] = "SELECT name, sql, type FROM sqlite_schema "
-                                  "WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
-                                  "ORDER BY name";
+    static const char objects[] = /* but for those that SQLite makes by itself */
+        "SELECT name, sql, type FROM sqlite_schema WHERE NOT (type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*'"
+        " OR type = 'table' AND sql IN ('CREATE TABLE sqlite_stat1(tbl,idx,stat)', "
+        "'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)')) ORDER BY name";
     struct db_stmt *ours = NULL, *theirs = NULL;
     struct db *model = NULL;
     enum code code = compare_head(db, tell, context);

@@ -108,6 +108,7 @@ struct asking {
     struct db *db;        /* the file that is open */
     struct db_stmt *tell; /* on it */
     size_t file;
+    bool has_indices;     /* it is sealed and finished */
     bool has_later;       /* it has a table `temp.later` */
     uint64_t count;       /* of rows found so far */
     struct db *later_db;  /* a later file, where outcomes of calls may be that were open when this one was sealed */
@@ -214,11 +215,16 @@ static void leave_file(struct asking *asking)
 static enum code enter_file(struct asking *asking, size_t file, struct why *why)
 {
     const char *path = asking->trail->files[file].path;
+    int64_t indices = 0;
     enum code code;
 
     leave_file(asking);
     asking->file = file;
     code = reader__open(path, &asking->db, why);
+    if (code == CODE_OK)
+        code = db_number(asking->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'decision_time'",
+                         &indices);
+    asking->has_indices = indices > 0;
     asking->has_later = code == CODE_OK && query__asks_outcome(asking->query) &&
                         file + 1 < asking->trail->count && reader__later(asking->db, asking->trail, file);
     if (code == CODE_OK)
@@ -235,10 +241,12 @@ static bool is_exact(struct span text)
 
 /* An index of a sealed file leads to few rows, which are sorted; else the table is gone through in its order, until there are
  * enough. */
-static const char *order_of(const struct query *query, bool newest_first)
+static const char *order_of(const struct query *query, bool has_indices, bool newest_first)
 {
+    if (!has_indices)
+        return newest_first ? "d.seq DESC" : "d.seq";
     if (query->since_us != 0 || query->until_us != 0 || is_exact(query->correlation) || is_exact(query->tenant) ||
-        is_exact(query->tool) || is_exact(query->principal) || is_exact(query->rule))
+        is_exact(query->tool) || is_exact(query->principal) || is_exact(query->rule) || query->session.at != NULL)
         return newest_first ? "+d.seq DESC" : "+d.seq";
     return newest_first ? "d.seq DESC" : "d.seq";
 }
@@ -250,7 +258,7 @@ static enum code find(struct asking *asking, bool newest_first)
     const struct query_shape shape = {
         .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->has_later ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
                                                                                  : "d.seq" QUERY_OUTCOMES " WHERE 1",
-        .order = order_of(asking->query, newest_first), .later = asking->has_later};
+        .order = order_of(asking->query, asking->has_indices, newest_first), .later = asking->has_later};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     enum code code = query__select(asking->db, asking->query, &shape, &sql, &stmt);

@@ -158,7 +158,7 @@ static void test_stopped_and_gone_on_with(void **state)
     assert_int_equal(indices__build(file.path, &stop, &why), CODE_BUSY);
     assert_int_equal(faults(), 0);
     build();
-    assert_int_equal(indices(), 6);
+    assert_int_equal(indices(), 7);
     assert_int_equal(faults(), 0);
 }
 
@@ -182,7 +182,7 @@ static void test_killed_and_made_again(void **state)
         assert_int_equal(waitpid(child, NULL, 0), child);
         assert_int_equal(faults(), 0);
         build();
-        assert_int_equal(indices(), 6);
+        assert_int_equal(indices(), 7);
         assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM sqlite_stat1 WHERE idx = 'decision_time'"), 1);
         assert_int_equal(faults(), 0);
     }
@@ -203,7 +203,7 @@ static void test_beside_a_reader(void **state)
     assert_int_equal(db_number(db, "SELECT count(*) FROM decision WHERE time_us >= 0", &count), CODE_OK);
     assert_int_equal(count, CALLS);
     db_close(&db);
-    assert_int_equal(indices(), 6);
+    assert_int_equal(indices(), 7);
 }
 
 /* ---- what is compared --------------------------------------------------------------------------------------------- */
