@@ -97,7 +97,7 @@ static void print_proof(const struct verify_report *report, const struct verify_
     if (report->heads_behind > 0)
         printf("%" PRIu64 " of these are about rows behind this file, up to row %" PRIu64 ": `audit verify --all` looks for "
                "them\n", report->heads_behind, report->heads_behind_seq);
-    if (conf->key == NULL)
+    if (conf->keys == NULL)
         printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
     else if (report->losses > 0)
         printf("not proven: rows were lost; those that are here are signed up to row %" PRIu64 "\n", report->proven_seq);
@@ -151,8 +151,9 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
     return status_of(report);
 }
 
-static int read_key(const char *path, struct note_key *key)
+static int read_key(const char *path, struct keyring *keys)
 {
+    struct note_key key;
     struct why why = {0};
     struct buf text;
     enum code code;
@@ -162,9 +163,13 @@ static int read_key(const char *path, struct note_key *key)
     code = strchr(path, '+') != NULL ? buf_add_text(&text, path) : file_read(path, FILE_ANY, KEY_BYTES, &text, &why);
     if (code != CODE_OK)
         status = complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    else if (note_key_read(buf_peek(&text), key) != CODE_OK)
+    else if (note_key_read(buf_peek(&text), &key) != CODE_OK)
         status = complain(STATUS_USAGE, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
                           "key, or name+id+key", path);
+    else if (keys->count == KEYRING_MAX)
+        status = complain(STATUS_USAGE, "--key: more than %d keys", KEYRING_MAX);
+    else
+        keyring__add(keys, &key);
     buf_fini(&text);
     return status;
 }
@@ -188,10 +193,10 @@ static int read_heads(const char *database, const char *named, char **path, stru
     return complain(STATUS_CANNOT, "%s", why.text);
 }
 
-static int check_proof(const char *path, struct span text, const struct note_key *key, struct span tenant, bool as_json)
+static int check_proof(const char *path, struct span text, const struct keyring *keys, struct span tenant, bool as_json)
 {
     struct proof_report report;
-    enum code code = audit_check_proof(text, key, tenant, &report);
+    enum code code = audit_check_proof(text, keys, tenant, &report);
     bool good = report.fault[0] == '\0';
     struct doc *doc;
 
@@ -213,7 +218,7 @@ static int check_proof(const char *path, struct span text, const struct note_key
 }
 
 /* Returns: OPTIONS_GO where the file is no proof, and the database is meant. */
-static int try_proof(const char *path, const struct note_key *key, const char *tenant, bool as_json)
+static int try_proof(const char *path, const struct keyring *keys, const char *tenant, bool as_json)
 {
     struct why why = {0};
     struct buf text;
@@ -234,7 +239,7 @@ static int try_proof(const char *path, const struct note_key *key, const char *t
     if (file_read(path, FILE_ANY, HEADS_BYTES, &text, &why) != CODE_OK)
         status = complain(STATUS_CANNOT, "%s", why.text);
     else
-        status = check_proof(path, buf_peek(&text), key, span_text(tenant), as_json);
+        status = check_proof(path, buf_peek(&text), keys, span_text(tenant), as_json);
     buf_fini(&text);
     return status;
 }
@@ -465,13 +470,15 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, u
 
 int cmd_audit__verify(int argc, char **argv)
 {
-    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
+    const char *config = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
     uint64_t given_away = 0, seconds = 0;
+    struct option_values key_paths = {.count = 0};
     char *path = NULL;
     bool all = false, as_json = false;
     const struct option options[] = {
         {.name = "all", .help = "also sealed files beside the database, each against the one before", .flag = &all},
-        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed", .value = &key_path},
+        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed; again for each that did",
+         .many = &key_paths},
         {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
          .value = &checkpoints},
         {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
@@ -484,7 +491,7 @@ int cmd_audit__verify(int argc, char **argv)
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
         {0},
     };
-    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB] [--checkpoint FILE] "
+    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] "
                                 "[--store FILE] [--json]",
                                 "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
                                 "has its one outcome, that values match their digests, and signed checkpoints against all\n"
@@ -494,20 +501,20 @@ int cmd_audit__verify(int argc, char **argv)
                                 "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
                                 "nothing stands behind a sealed file, or something stands beside that is no part of it.",
                                 options, 0, 1};
-    struct note_key key;
+    struct keyring keys = {.count = 0};
     struct verify_conf conf = {.path = NULL};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO)
         status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
-    if (status == OPTIONS_GO && key_path != NULL)
-        status = read_key(key_path, &key);
+    for (size_t i = 0; i < key_paths.count && status == OPTIONS_GO; i++)
+        status = read_key(key_paths.value[i], &keys);
     if (status == OPTIONS_GO)
-        status = try_proof(path, key_path != NULL ? &key : NULL, tenant, as_json);
+        status = try_proof(path, keys.count > 0 ? &keys : NULL, tenant, as_json);
     if (status == OPTIONS_GO) {
         conf.path = path;
         conf.unsigned_us = seconds < SECONDS_MAX ? (int64_t)seconds * 1000000 : (int64_t)SECONDS_MAX * 1000000;
-        conf.key = key_path != NULL ? &key : NULL;
+        conf.keys = keys.count > 0 ? &keys : NULL;
         status = verify(&conf, checkpoints, all, given_away, as_json);
         if (store != NULL) {
             int policies = verify_policies(path, store, all, as_json);

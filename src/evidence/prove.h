@@ -9,7 +9,7 @@
 #ifndef EVIDENCE_PROVE_H
 #define EVIDENCE_PROVE_H
 
-#include "audit/note.h"
+#include "audit/keyring.h"
 #include "base/why.h"
 
 #define PROOF_ROW "c2sp.org/tlog-proof@v1"
@@ -39,8 +39,9 @@ struct proof_report {
 };
 
 bool audit_is_proof(struct span text);
-/* Takes: key: NULL: signatures are not judged. tenant: whose proof it must be; at == NULL: whosever it is. */
-enum code audit_check_proof(struct span text, const struct note_key *key, struct span tenant, struct proof_report *report)
+/* Takes: keys: one of them must have signed each checkpoint; NULL: signatures are not judged. tenant: whose proof it must be;
+ * at == NULL: whosever it is. */
+enum code audit_check_proof(struct span text, const struct keyring *keys, struct span tenant, struct proof_report *report)
     MUST_USE;
 
 #endif

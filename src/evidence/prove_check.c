@@ -69,15 +69,16 @@ static bool read_hashes(struct proof *proof)
     return true;
 }
 
-static bool read_note(struct proof *proof, const struct note_key *key, struct note *note)
+static bool read_note(struct proof *proof, const struct keyring *keys, struct note *note)
 {
     struct span text;
+    size_t by;
 
     if (!note_next(&proof->rest, &text) || note_read(text, note) != CODE_OK)
         return refuse(proof, "the checkpoint in it is no signed note");
-    if (key == NULL)
+    if (keys == NULL)
         return true;
-    proof->report->is_signed = note_judge(note, key) == NOTE_SIGNED;
+    proof->report->is_signed = keyring__judge(keys, note, &by) == NOTE_SIGNED;
     return proof->report->is_signed || refuse(proof, "the checkpoint over %llu rows is not signed with the key",
                                               (unsigned long long)note->size);
 }
@@ -108,7 +109,7 @@ static bool read_row(struct proof *proof, struct span extra, uint64_t index, uns
     return right || refuse(proof, "what `extra` holds is no row with the number that `index` says");
 }
 
-static bool check_row(struct proof *proof, const struct note_key *key)
+static bool check_row(struct proof *proof, const struct keyring *keys)
 {
     struct proof_report *report = proof->report;
     struct span extra = take_word(proof, "extra"), index_text = take_word(proof, "index");
@@ -119,7 +120,7 @@ static bool check_row(struct proof *proof, const struct note_key *key)
 
     if (extra.at == NULL || num_u64(index_text, &index) != CODE_OK)
         return refuse(proof, "its lines `extra` and `index` are missing");
-    if (!read_row(proof, extra, index, leaf) || !read_hashes(proof) || !read_note(proof, key, &note))
+    if (!read_row(proof, extra, index, leaf) || !read_hashes(proof) || !read_note(proof, keys, &note))
         return false;
     if (!merkle__is_in(leaf, index, note.size, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count, note.root))
         return refuse(proof, "the row is not the one that the checkpoint over %llu rows covers", (unsigned long long)note.size);
@@ -131,11 +132,11 @@ static bool check_row(struct proof *proof, const struct note_key *key)
 
 /* ---- two checkpoints --------------------------------------------------------------------------------------------- */
 
-static bool check_consistency(struct proof *proof, const struct note_key *key)
+static bool check_consistency(struct proof *proof, const struct keyring *keys)
 {
     struct note old, note;
 
-    if (!read_hashes(proof) || !read_note(proof, key, &old) || !read_note(proof, key, &note))
+    if (!read_hashes(proof) || !read_note(proof, keys, &old) || !read_note(proof, keys, &note))
         return false;
     if (!span_equals(old.origin, note.origin))
         return refuse(proof, "the two checkpoints are of different logs");
@@ -406,7 +407,7 @@ static void say_tenant(const struct proof *proof, const struct tenant_check *che
 }
 
 /* The tenant's last row at a checkpoint, the proof that this binds it, and the checkpoint. */
-static bool read_bound(struct proof *proof, const struct note_key *key, struct span tenant, struct bound *bound,
+static bool read_bound(struct proof *proof, const struct keyring *keys, struct span tenant, struct bound *bound,
                        struct note *note)
 {
     struct span seq_text = take_word(proof, "seq"), hash_text = take_word(proof, "hash");
@@ -418,7 +419,7 @@ static bool read_bound(struct proof *proof, const struct note_key *key, struct s
         num_u64(index_text, &index) != CODE_OK)
         return refuse(proof, "its lines `seq`, `hash` and `index` are not as the format has them");
     proof->count = 0;
-    if (!read_hashes(proof) || !read_note(proof, key, note))
+    if (!read_hashes(proof) || !read_note(proof, keys, note))
         return false;
     tenants__leaf(tenant, bound->seq, bound->hash, leaf);
     if (bound->seq == 0 || bound->seq > note->size || !note->has_tenants ||
@@ -430,12 +431,12 @@ static bool read_bound(struct proof *proof, const struct note_key *key, struct s
 }
 
 /* Where the tenant stood at the first checkpoint of a file that continues another: a row of it that a file before holds. */
-static bool read_beginning(struct proof *proof, const struct note_key *key, struct span tenant, const struct note *note,
+static bool read_beginning(struct proof *proof, const struct keyring *keys, struct span tenant, const struct note *note,
                            struct bound *first, uint64_t *begin)
 {
     struct note before;
 
-    if (next_line(proof).len != 0 || !read_bound(proof, key, tenant, first, &before))
+    if (next_line(proof).len != 0 || !read_bound(proof, keys, tenant, first, &before))
         return refuse(proof, "where the tenant stood before its first row is not there as the format has it");
     if (!span_equals(before.origin, note->origin) || before.size > note->size)
         return refuse(proof, "the checkpoint that it begins with is not an earlier one of the same log");
@@ -443,7 +444,7 @@ static bool read_beginning(struct proof *proof, const struct note_key *key, stru
     return true;
 }
 
-static bool check_tenant_proof(struct proof *proof, const struct note_key *key, struct span wanted, bool continues)
+static bool check_tenant_proof(struct proof *proof, const struct keyring *keys, struct span wanted, bool continues)
 {
     struct span name = take_word(proof, "tenant");
     struct tenant_check check = {.begin = 0};
@@ -458,9 +459,9 @@ static bool check_tenant_proof(struct proof *proof, const struct note_key *key, 
         right = refuse(proof, "its line `tenant` is not as the format has it");
     else if (wanted.at != NULL && !span_equals(wanted, buf_peek(&tenant)))
         right = refuse(proof, "it is of another tenant");
-    right = right && read_bound(proof, key, buf_peek(&tenant), &last, &note);
+    right = right && read_bound(proof, keys, buf_peek(&tenant), &last, &note);
     if (right && continues)
-        right = read_beginning(proof, key, buf_peek(&tenant), &note, &check.last, &check.begin);
+        right = read_beginning(proof, keys, buf_peek(&tenant), &note, &check.last, &check.begin);
     check.tenant = buf_peek(&tenant);
     check.size = right ? note.size : 0;
     right = right && check_tenant_rows(proof, &check, &last);
@@ -480,7 +481,7 @@ bool audit_is_proof(struct span text)
            span_is(line, PROOF_TENANT_ON);
 }
 
-enum code audit_check_proof(struct span text, const struct note_key *key, struct span tenant, struct proof_report *report)
+enum code audit_check_proof(struct span text, const struct keyring *keys, struct span tenant, struct proof_report *report)
 {
     struct proof *proof = mem_zalloc(sizeof *proof);
     struct span line;
@@ -492,11 +493,11 @@ enum code audit_check_proof(struct span text, const struct note_key *key, struct
     proof->report = report;
     line = span_cut(text, '\n', &proof->rest);
     if (span_is(line, PROOF_ROW))
-        right = check_row(proof, key);
+        right = check_row(proof, keys);
     else if (span_is(line, PROOF_CONSISTENCY))
-        right = check_consistency(proof, key);
+        right = check_consistency(proof, keys);
     else if (span_is(line, PROOF_TENANT) || span_is(line, PROOF_TENANT_ON))
-        right = check_tenant_proof(proof, key, tenant, span_is(line, PROOF_TENANT_ON));
+        right = check_tenant_proof(proof, keys, tenant, span_is(line, PROOF_TENANT_ON));
     else
         right = refuse(proof, "it is no proof");
     if (right && proof->rest.len > 0)

@@ -9,7 +9,7 @@
 #ifndef EVIDENCE_VERIFY_H
 #define EVIDENCE_VERIFY_H
 
-#include "audit/note.h"
+#include "audit/keyring.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 
@@ -60,7 +60,7 @@ void verify_sequence_free(struct verify_sequence **sequence);
 
 struct verify_conf {
     const char *path;
-    const struct note_key *key; /* whose signatures prove; NULL: none is known */
+    const struct keyring *keys; /* whose signatures prove, one behind the other; NULL: none is known */
     struct verify_sequence *sequence; /* of the files of a trail, one after the other; NULL: the file by itself */
     bool ends_trail;            /* it is the last of them: no file behind it excuses what it does not hold */
     int64_t unsigned_us;        /* 0: VERIFY_UNSIGNED_US */

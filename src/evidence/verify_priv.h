@@ -94,7 +94,8 @@ struct verifier {
     int64_t agreed;          /* size of the last checkpoint that agrees with the rows */
     size_t agreed_by;        /* whose signature the database's last one bears */
     char origin[NOTE_ORIGIN_BYTES]; /* of all checkpoints; empty: not known yet */
-    struct keyring keys;     /* the given one first, where there is one; then those that events name */
+    struct keyring keys;     /* those that were given first, then those that events name */
+    size_t given;            /* how many were */
     struct verify_outside {
         uint64_t size;
         struct span note;

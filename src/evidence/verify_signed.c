@@ -30,7 +30,7 @@ static enum code read_unsigned(const struct verifier *verifier, int64_t covered,
 /* Whether a gate that signs wrote the file. */
 static bool is_signing(const struct verifier *verifier)
 {
-    return verifier->report->checkpoints > 0 || verifier->keys.count > (verifier->conf->key != NULL ? 1 : 0);
+    return verifier->report->checkpoints > 0 || verifier->keys.count > verifier->given;
 }
 
 static bool are_young(const struct verifier *verifier, const struct unsigned_rows *rows)
@@ -56,7 +56,7 @@ static void miss_checkpoints(struct verifier *verifier)
 {
     if (verifier->conf->heads.at != NULL && verifier->outside_seen == 0)
         verify__fault(verifier, 0, "heads", "note", "the file of checkpoints holds none");
-    if (verifier->conf->key != NULL && verifier->report->proven_seq == 0)
+    if (verifier->given > 0 && verifier->report->proven_seq == 0)
         verify__fault(verifier, 0, "checkpoint", "key", "no checkpoint is signed with the key that was given");
 }
 
@@ -75,7 +75,7 @@ static void judge(struct verifier *verifier, int64_t covered, const struct unsig
 enum code verify__end_signed(struct verifier *verifier)
 {
     struct verify_report *report = verifier->report;
-    int64_t covered = verifier->conf->key != NULL ? (int64_t)report->proven_seq : verifier->agreed;
+    int64_t covered = verifier->given > 0 ? (int64_t)report->proven_seq : verifier->agreed;
     struct unsigned_rows rows = {0};
     bool begins = false;
     enum code code = read_unsigned(verifier, covered, &rows);
@@ -89,7 +89,7 @@ enum code verify__end_signed(struct verifier *verifier)
     if (verifier->conf->ends_trail && report->is_sealed)
         verify__doubt(verifier, "the trail ends with a sealed file: the one behind it is not here; only a gate that died in a "
                       "rotation leaves that, until its next start");
-    report->is_proven = code == CODE_OK && verifier->conf->key != NULL && rows.count == 0 && report->fault_count == 0 &&
+    report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && report->fault_count == 0 &&
                         report->losses == 0;
     return code;
 }

@@ -8,12 +8,12 @@
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-/* NOTE_SIGNED with *by_given, where it is the key that was given. */
+/* NOTE_SIGNED with *by_given, where it is one of the keys that were given. */
 static enum note_verdict judge(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
 {
     enum note_verdict verdict = keyring__judge(&verifier->keys, note, by);
 
-    *by_given = verdict == NOTE_SIGNED && *by == 0 && verifier->conf->key != NULL;
+    *by_given = verdict == NOTE_SIGNED && *by < verifier->given;
     return verdict;
 }
 
@@ -133,8 +133,9 @@ enum code verify__begin_tree(struct verifier *verifier)
     enum code code = verify__has_checkpoints(verifier->db, &verifier->has_checkpoints);
 
     verifier->agreed = verifier->begin;
-    if (verifier->conf->key != NULL)
-        keyring__add(&verifier->keys, verifier->conf->key);
+    if (verifier->conf->keys != NULL)
+        verifier->keys = *verifier->conf->keys;
+    verifier->given = verifier->keys.count;
     if (code == CODE_OK)
         code = keyring__read(&verifier->keys, verifier->db);
     if (code == CODE_OK && verifier->conf->sequence == NULL)
@@ -287,7 +288,7 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
                               bool *by_given)
 {
     unsigned char digest[DIGEST_BYTES];
-    bool needs_given = verifier->conf->key != NULL;
+    bool needs_given = verifier->given > 0;
     enum note_verdict verdict;
     size_t by = 0;
 
@@ -455,9 +456,9 @@ enum code verify__end_tree(struct verifier *verifier)
                       "one is %lld: the end was cut off, or an older copy put in its place",
                       (unsigned long long)verifier->outside[verifier->outside_count - 1].size, (long long)verifier->seq);
     }
-    if (verifier->conf->key != NULL && report->proven_seq > 0 && verifier->agreed > (int64_t)report->proven_seq)
+    if (verifier->given > 0 && report->proven_seq > 0 && verifier->agreed > (int64_t)report->proven_seq)
         verify__fault(verifier, (int64_t)report->proven_seq + 1, "checkpoint", "key", "rows %llu to %lld are signed with "
-                      "another key than the one that was given; if the gate has a new one, give that",
+                      "another key than those that were given; if the gate had or has another one, give that, too",
                       (unsigned long long)report->proven_seq + 1, (long long)verifier->agreed);
     return CODE_OK;
 }

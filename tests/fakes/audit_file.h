@@ -8,7 +8,19 @@
 #ifndef FAKES_AUDIT_FILE_H
 #define FAKES_AUDIT_FILE_H
 
+#include "audit/keyring.h"
 #include "audit/writer.h"
+
+/* One key, or none where it is NULL, as verifiers take them; until the next call. */
+static inline const struct keyring *keyring_of(const struct note_key *key)
+{
+    static struct keyring ring;
+
+    if (key == NULL)
+        return NULL;
+    ring = (struct keyring){.keys = {*key}, .count = 1};
+    return &ring;
+}
 
 struct audit_file {
     char folder[64];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/audit_whole.h"
 
+#include "fakes/audit_file.h"
+
 #include "audit/trail.h"
 #include "evidence/verify.h"
 
@@ -43,7 +45,7 @@ void audit_whole_verify(const struct audit_file *file, const struct note_key *ke
 
     for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
         bool is_last = i + 1 == trail.count;
-        const struct verify_conf conf = {.path = trail.files[i].path, .sequence = sequence, .key = key,
+        const struct verify_conf conf = {.path = trail.files[i].path, .sequence = sequence, .keys = keyring_of(key),
                                          .heads = is_last ? heads : SPAN_NONE};
 
         code = audit_verify(&conf, &report, &why);

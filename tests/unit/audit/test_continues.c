@@ -139,7 +139,7 @@ static struct buf heads_of(const struct bench *bench)
 static void verify(const struct bench *bench, const char *path, struct verify_report *report)
 {
     struct buf heads = heads_of(bench);
-    const struct verify_conf conf = {.path = path, .key = &bench->known, .heads = buf_peek(&heads)};
+    const struct verify_conf conf = {.path = path, .keys = keyring_of(&bench->known), .heads = buf_peek(&heads)};
     struct why why = {""};
 
     if (audit_verify(&conf, report, &why) != CODE_OK)
@@ -154,7 +154,7 @@ static void check_proof(const struct bench *bench, const struct buf *proof)
 {
     struct proof_report report;
 
-    assert_int_equal(audit_check_proof(buf_peek(proof), &bench->known, SPAN_NONE, &report), CODE_OK);
+    assert_int_equal(audit_check_proof(buf_peek(proof), keyring_of(&bench->known), SPAN_NONE, &report), CODE_OK);
     assert_string_equal(report.fault, "");
     assert_true(report.is_signed);
 }

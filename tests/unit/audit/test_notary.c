@@ -231,7 +231,7 @@ static void expect_proven(const struct bench *bench, const struct note_key *key,
     static struct verify_report report;
     struct why why;
 
-    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path, .key = key}, &report, &why), CODE_OK);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path, .keys = keyring_of(key)}, &report, &why), CODE_OK);
     assert_int_equal(report.fault_count, proven ? 0 : 1);
     if (proven) {
         assert_int_equal(report.proven_seq, report.last_seq);

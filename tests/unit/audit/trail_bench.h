@@ -198,7 +198,7 @@ static inline size_t verify_files(struct bench *bench, bool as_left)
     assert_int_equal(trail.missing_to, 0);
     for (size_t i = 0; i < trail.count; i++) {
         struct verify_conf conf = {.path = trail.files[i].path, .sequence = sequence,
-                                   .key = as_left ? NULL : &bench->known};
+                                   .keys = keyring_of(as_left ? NULL : &bench->known)};
 
         if (audit_verify(&conf, &report, &why) != CODE_OK)
             fail_msg("%s", why.text);

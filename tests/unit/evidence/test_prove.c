@@ -94,7 +94,7 @@ static bool holds(struct span text, const struct note_key *key, struct span tena
 {
     static struct proof_report report;
 
-    assert_int_equal(audit_check_proof(text, key, tenant, &report), CODE_OK);
+    assert_int_equal(audit_check_proof(text, keyring_of(key), tenant, &report), CODE_OK);
     assert_true(report.fault[0] != '\0' || report.is_signed == (key != NULL));
     return report.fault[0] == '\0';
 }
@@ -157,7 +157,7 @@ static void test_the_beginning(void **state)
         assert_int_equal(audit_prove_tenant(bench->file.path, span_text(proofs[i].tenant), 0, keep_text, &text, &why), CODE_OK);
         kind = span_cut(buf_peek(&text), '\n', &rest);
         assert_true(span_is(kind, proofs[i].kind));
-        assert_int_equal(audit_check_proof(buf_peek(&text), &bench->known, span_text(proofs[i].tenant), &report), CODE_OK);
+        assert_int_equal(audit_check_proof(buf_peek(&text), keyring_of(&bench->known), span_text(proofs[i].tenant), &report), CODE_OK);
         assert_string_equal(report.fault, "");
         assert_true(report.rows == proofs[i].rows && report.is_signed);
         expect_no_other(bench, &text);
@@ -180,7 +180,7 @@ static void test_a_beginning_that_nothing_binds(void **state)
     assert_int_equal(buf_add_span(&text, line), CODE_OK);
     rest = span_part(whole, span_find(whole, '{') - 1, SIZE_MAX);
     assert_int_equal(buf_add_span(&text, rest), CODE_OK);
-    assert_int_equal(audit_check_proof(buf_peek(&text), &bench->known, SPAN_NONE, &report), CODE_OK);
+    assert_int_equal(audit_check_proof(buf_peek(&text), keyring_of(&bench->known), SPAN_NONE, &report), CODE_OK);
     assert_non_null(strstr(report.fault, "nothing in the proof binds that one"));
     buf_fini(&text);
 }

@@ -253,7 +253,7 @@ static void verify_with(const char *path, const struct note_key *key, const stru
 {
     struct why why = {0};
 
-    if (audit_verify(&(struct verify_conf){.path = path, .key = key, .heads = buf_peek(heads)}, &report, &why) != CODE_OK)
+    if (audit_verify(&(struct verify_conf){.path = path, .keys = keyring_of(key), .heads = buf_peek(heads)}, &report, &why) != CODE_OK)
         fail_msg("%s", why.text);
 }
 
@@ -317,7 +317,7 @@ static void test_a_sealed_file_at_the_end(void **state)
     struct rig *rig = *state;
     const char *sealed = rig->trail.files[0].path;
     struct buf kept = forge(rig, rig->trail.files[1].path, LAST, AS_IT_IS), own = forge(rig, sealed, LAST, AS_IT_IS);
-    struct verify_conf conf = {.path = sealed, .key = &rig->known, .ends_trail = true};
+    struct verify_conf conf = {.path = sealed, .keys = keyring_of(&rig->known), .ends_trail = true};
     struct why why = {0};
 
     assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
@@ -339,7 +339,7 @@ static void test_an_end_that_nobody_signed(void **state)
 
     copies(rig, paths);
     for (int i = 0; i < 2; i++) {
-        struct verify_conf conf = {.path = paths[i], .key = i == 0 ? &rig->known : NULL};
+        struct verify_conf conf = {.path = paths[i], .keys = keyring_of(i == 0 ? &rig->known : NULL)};
         struct db *db = open_for_writing(paths[i]);
         struct why why = {0};
 
