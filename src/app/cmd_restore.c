@@ -132,7 +132,7 @@ static enum code check_trail(struct task *task, struct why *why)
     const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
     const char *database = audit != NULL ? backup_inside(&task->backup, audit->name) : NULL;
     struct verify_conf conf = {.unsigned_us = INT64_MAX}; /* what was young when it was copied is old by now */
-    struct note_key key;
+    struct keyring keys = {.count = 1};
     struct buf heads;
     bool has_key = false;
     enum code code;
@@ -140,10 +140,10 @@ static enum code check_trail(struct task *task, struct why *why)
     if (database == NULL)
         return CODE_OK; /* no gate had run */
     buf_init(&heads, HEADS_BYTES);
-    code = read_key(task, &key, &has_key, why);
+    code = read_key(task, &keys.keys[0], &has_key, why);
     if (code == CODE_OK)
         code = read_heads(task, &heads, why);
-    conf.key = has_key ? &key : NULL;
+    conf.keys = has_key ? &keys : NULL;
     conf.heads = buf_peek(&heads);
     if (code == CODE_OK)
         code = check_rows(&conf, database, why);

@@ -37,6 +37,8 @@ static bool are_young(const struct verifier *verifier, const struct unsigned_row
 {
     int64_t patience = verifier->conf->unsigned_us > 0 ? verifier->conf->unsigned_us : VERIFY_UNSIGNED_US;
 
+    if (patience > INT64_MAX / 4) /* so that it can be added to a time */
+        patience = INT64_MAX / 4;
     return rows->count == 0 ||
            (rows->oldest_us >= verifier->now_us - patience && rows->newest_us <= verifier->now_us + patience);
 }
