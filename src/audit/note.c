@@ -300,12 +300,15 @@ static enum code read_vkey(struct span line, struct note_key *key)
 enum code note_key_read(struct span text, struct note_key *key)
 {
     struct span rest, line = span_trim(span_cut(text, '\n', &rest));
+    enum code code;
 
     *key = (struct note_key){.name = ""};
-    if (read_vkey(line, key) == CODE_OK)
-        return CODE_OK;
-    *key = (struct note_key){.name = ""};
-    return sign_public_read(text, key->public);
+    code = read_vkey(line, key);
+    if (code != CODE_OK) {
+        *key = (struct note_key){.name = ""};
+        code = sign_public_read(text, key->public);
+    }
+    return code == CODE_OK && sign_public_is_weak(key->public) ? CODE_INVALID : code;
 }
 
 enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out)

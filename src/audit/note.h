@@ -54,7 +54,8 @@ struct note_key {
     unsigned char public[SIGN_PUBLIC_BYTES];
 };
 
-/* "name+id+key" as C2SP's tools take it (`vkey`), or PEM, or that after the other as the gate writes audit-key.pub. */
+/* "name+id+key" as C2SP's tools take it (`vkey`), or PEM, or that after the other as the gate writes audit-key.pub.
+ * CODE_INVALID, too, for a weak one. */
 enum code note_key_read(struct span text, struct note_key *key) MUST_USE;
 enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out) MUST_USE;
 

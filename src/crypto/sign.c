@@ -115,19 +115,6 @@ enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]
     return clean(done ? CODE_OK : CODE_INVALID);
 }
 
-bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES])
-{
-    EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, SIGN_PUBLIC_BYTES);
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool good = pkey != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
-                EVP_DigestVerify(context, signature, SIGN_BYTES, (const unsigned char *)text.at, text.len) == 1;
-
-    EVP_MD_CTX_free(context);
-    EVP_PKEY_free(pkey);
-    ERR_clear_error();
-    return good;
-}
-
 /* The five y of the eight points whose order divides 8; the sign of x is not looked at. */
 bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES])
 {
@@ -152,4 +139,18 @@ bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES])
     while (high < sizeof y - 1 && y[high] == 0xff)
         high++;
     return high == sizeof y - 1 && y[high] == 0x7f && y[0] >= 0xed; /* from the field's order on: read modulo it */
+}
+
+bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES])
+{
+    EVP_PKEY *pkey = sign_public_is_weak(key) ? NULL
+                                               : EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, SIGN_PUBLIC_BYTES);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool good = pkey != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
+                EVP_DigestVerify(context, signature, SIGN_BYTES, (const unsigned char *)text.at, text.len) == 1;
+
+    EVP_MD_CTX_free(context);
+    EVP_PKEY_free(pkey);
+    ERR_clear_error();
+    return good;
 }

@@ -24,7 +24,8 @@ void sign_key_free(struct sign_key **key); /* NULL is fine */
 enum code sign_key_public(const struct sign_key *key, unsigned char out[SIGN_PUBLIC_BYTES]) MUST_USE;
 enum code sign_text(const struct sign_key *key, struct span text, unsigned char out[SIGN_BYTES]) MUST_USE;
 
-/* Public halves as PEM, for `openssl pkeyutl`. Text before the first line of the PEM is passed over. */
+/* Public halves as PEM, for `openssl pkeyutl`. Text before the first line of the PEM is passed over, and a weak key is read:
+ * who takes a key for later asks sign_public_is_weak, so that its owner hears of it before anything was signed. */
 enum code sign_public_write(const unsigned char key[SIGN_PUBLIC_BYTES], struct buf *pem) MUST_USE;
 enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]) MUST_USE;
 
@@ -32,7 +33,7 @@ enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]
  * spelling of a point. */
 bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES]);
 
-/* Whether it is the key's signature of the text; also false without memory. */
+/* Whether it is the key's signature of the text; never under a weak key; also false without memory. */
 bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES]);
 
 #endif

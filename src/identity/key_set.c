@@ -99,7 +99,8 @@ static enum code read_material(const struct json_node *jwk, struct identity__key
     }
     key->fits = FITS_ED25519;
     return span_is(type, "OKP") && span_is(curve, "Ed25519") &&
-           identity__read_bytes(json_member(jwk, SPAN_LIT("x")), key->ed25519, SIGN_PUBLIC_BYTES) ? CODE_OK : CODE_INVALID;
+           identity__read_bytes(json_member(jwk, SPAN_LIT("x")), key->ed25519, SIGN_PUBLIC_BYTES) &&
+           !sign_public_is_weak(key->ed25519) ? CODE_OK : CODE_INVALID;
 }
 
 /* The members that a key's type requires, in the order of their names; their values need no escape, since they were read. */

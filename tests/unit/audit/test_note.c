@@ -89,6 +89,8 @@ static void test_of_others(void **state)
     assert_int_equal(note_judge(&note, &key), NOTE_SIGNED);
     note.text.len--;
     assert_int_equal(note_judge(&note, &key), NOTE_FORGED);
+    assert_int_equal(note_key_read(SPAN_LIT("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+                                            "-----END PUBLIC KEY-----\n"), &key), CODE_INVALID); /* 10.5: anybody signs under it */
     assert_int_equal(note_key_read(SPAN_LIT("PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"), &key),
                      CODE_INVALID);
 }

@@ -80,6 +80,10 @@ static void test_points(void **state)
         "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"AA\",\"y\":\"AA\"}]}", "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\"}]}",
         "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"secp256k1\",\"x\":\"AA\",\"y\":\"AA\"}]}", "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"X25519\","
         "\"x\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}", "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AAAA\"}]}",
+        /* 10.5: Ed25519: the point (0, 1), under which anybody signs, one of order 4, and the first in a second spelling */
+        "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}",
+        "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}",
+        "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"7v_______________________________________38\"}]}",
         "{\"keys\":[{\"kty\":\"RSA\",\"n\":\"\",\"e\":\"AQAB\"}]}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"}]}",
         "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":5,\"y\":[]}]}", "{\"keys\":[{\"kty\":[\"RSA\"]}]}",
         "{\"keys\":[7,null,[],\"a\"]}",
