@@ -59,9 +59,7 @@ static bool is_plain(struct span text)
 /* Written as it is; all else as an escape. Private and unassigned ones are harmless. */
 static bool is_visible(struct span character, uint32_t point)
 {
-    if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 || point == 0xad)
-        return false;
-    return point != 0xfeff && point < 0xfffe + (uint32_t)(point > 0xffff) * 0x110000 && !unicode_is_deceptive(character);
+    return point >= 0x20 && !unicode_is_deceptive(character);
 }
 
 static void add_character(struct draft *draft, struct span character, uint32_t point)

@@ -22,9 +22,7 @@ static enum code add_escaped(struct buf *out, struct span json)
     size_t taken;
 
     while ((taken = unicode_next(json, &point)) > 0 && code == CODE_OK) {
-        bool taken_raw = unicode_cells(point) >= 0 && (point & 0xfffe) != 0xfffe;
-
-        if (point < 0x7f || taken_raw)
+        if (point < 0x7f || unicode_cells(point) >= 0)
             code = buf_add(out, json.at, taken);
         else
             code = buf_addf(out, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);

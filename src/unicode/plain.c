@@ -51,7 +51,7 @@ static enum code decompose(struct piece *piece, struct span text)
         if (code != CODE_OK)
             return code;
         text = span_part(text, taken, SIZE_MAX);
-        if (utf8proc_category((utf8proc_int32_t)point) == UTF8PROC_CATEGORY_CF)
+        if (unicode_is_ignorable(point))
             continue;
         more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, OPTIONS, NULL);
         if (more < 0 || more > ONE_MAX)

@@ -51,22 +51,13 @@ bool unicode_is_utf8(struct span text)
 #define ZWJ 0x200du
 #define VARIATION_16 0xfe0fu
 
-/* Code points that no font shows and that utf8proc does not count among format characters (Cf), which hold the bidi
- * controls, zero-width marks, tags, soft hyphen and interlinear marks. Some are not assigned, and ignored as Unicode says. */
-static bool is_blank_letter(uint32_t point)
+bool unicode_is_ignorable(uint32_t point)
 {
-    return point == 0x034f || point == 0x115f || point == 0x1160 || point == 0x17b4 || point == 0x17b5 ||
-           (point >= 0x180b && point <= 0x180f) || point == 0x2065 || point == 0x3164 || point == 0xffa0 ||
-           (point >= 0xfff0 && point <= 0xfff8) || point == 0x16fe4 || (point >= 0xe0000 && point <= 0xe0fff);
-}
+    const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)point);
 
-/* Format characters with a shape or a place in ordinary words: Arabic number and ayah signs, Syriac abbreviation,
- * Kaithi numbers, Egyptian joiners are all visible marks around digits. */
-static bool is_visible_format(uint32_t point)
-{
-    return (point >= 0x0600 && point <= 0x0605) || point == 0x06dd || point == 0x070f || point == 0x0890 ||
-           point == 0x0891 || point == 0x08e2 || point == 0x110bd || point == 0x110cd ||
-           (point >= 0x13430 && point <= 0x13438);
+    return property->category == UTF8PROC_CATEGORY_CF || property->ignorable || point == 0x2065 ||
+           (point >= 0xfff0 && point <= 0xfff8) || (point >= 0x13430 && point <= 0x1343f) ||
+           (point >= 0xe0000 && point <= 0xe0fff);
 }
 
 /* Scripts whose spelling needs joiners: Arabic, Syriac, Mongolian, the Indic scripts and their neighbours. */
@@ -99,15 +90,20 @@ static bool variation_is_seen(uint32_t before, uint32_t point)
     return before < 0x80 ? is_keycap && point >= VARIATION_16 - 1 : !is_variation(before);
 }
 
-/* Which nobody sees, whatever stands around it; a joiner and a variation depend on that. */
-static bool is_hidden(uint32_t point)
+/* Which no terminal and no font shows, whatever stands around it: beside what is ignorable, blanks of Braille, of Khitan and of
+ * music, separators of lines, and what is no character (Unicode 15, 23.7). */
+static bool is_unseen(uint32_t point)
 {
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
 
-    if (category == UTF8PROC_CATEGORY_CC)
-        return point != '\t' && point != '\n' && point != '\r';
-    return (category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)) || is_blank_letter(point) ||
-           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+    return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP ||
+           (unicode_is_ignorable(point) && !is_variation(point)) || point == 0x2800 || point == 0x16fe4 || point == 0x1d159 ||
+           (point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef);
+}
+
+static bool is_hidden(uint32_t point)
+{
+    return is_unseen(point) && point != '\t' && point != '\n' && point != '\r';
 }
 
 /* `before` is what stands before the joiner (0: nothing), `after` what follows it. */
@@ -152,14 +148,8 @@ bool unicode_is_deceptive(struct span text)
 
 int unicode_cells(uint32_t point)
 {
-    utf8proc_category_t category;
-
     if (point >= 0x20 && point < 0x7f)
         return 1;
-    category = utf8proc_category((utf8proc_int32_t)point);
-    if (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP ||
-        category == UTF8PROC_CATEGORY_CS || is_blank_letter(point) ||
-        (category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)))
-        return -1;
-    return utf8proc_charwidth((utf8proc_int32_t)point);
+    return is_unseen(point) || utf8proc_category((utf8proc_int32_t)point) == UTF8PROC_CATEGORY_CS
+               ? -1 : utf8proc_charwidth((utf8proc_int32_t)point);
 }

@@ -23,9 +23,13 @@ size_t unicode_count(struct span text);
 /* One code point from the front; returns its bytes (1-4), 0 at the end or on invalid UTF-8. */
 size_t unicode_next(struct span text, uint32_t *point);
 
-/* Control characters other than tab, LF and CR; bidi overrides, embeddings and isolates; zero-width characters; tag
- * characters; invisible format characters: what must not be in a tool's definition. ZWJ and ZWNJ between letters of
- * scripts that need them, and within emoji sequences, are allowed. */
+/* Which readers pass over: format characters (general category Cf: bidi controls, zero width, tags, signs that need a font of
+ * their own) and Default_Ignorable_Code_Point, those that are not assigned yet among them. */
+bool unicode_is_ignorable(uint32_t point);
+
+/* What must not be in a tool's definition: control characters other than tab, LF and CR, what is ignorable, other blanks that
+ * are drawn as nothing, separators of lines, noncharacters. ZWJ and ZWNJ between letters of scripts that need them, and within
+ * emoji sequences, are allowed, and so is one variation selector behind what has more than one look. */
 bool unicode_is_deceptive(struct span text);
 
 /* The same of one character in its place. Takes: before: what stands before it (0: nothing); after: the text behind it.
@@ -36,7 +40,7 @@ bool unicode_deceives(uint32_t before, uint32_t point, struct span after);
  * other invisible characters, those that turn the direction of writing among them. */
 int unicode_cells(uint32_t point);
 
-/* Appends NFKC of the text without its format characters (general category Cf).
+/* Appends NFKC of the text without what is ignorable.
  * Takes: valid UTF-8. Returns: CODE_OK; CODE_LIMIT: 1 Mi code points without one of ASCII between; or past the cap of `out`;
  * CODE_NOMEM. Linear in the text, however marks are piled up. */
 enum code unicode_plain(struct span text, struct buf *out) MUST_USE;

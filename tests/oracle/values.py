@@ -52,8 +52,8 @@ def from_base64(text):
 
 
 def unicode(text):
-    """NFKC with format characters removed."""
-    return unicodedata.normalize("NFKC", "".join(c for c in text if unicodedata.category(c) != "Cf"))
+    """NFKC without what is ignorable."""
+    return unicodedata.normalize("NFKC", "".join(c for c in text if not ignorable(c)))
 
 
 def from_html(text):
@@ -420,22 +420,25 @@ def has_format(name, text):
 
 # ---- free_of: hidden ----
 
-# What no font shows though Unicode counts it among letters and marks, and what it counts among format characters though fonts
-# show it: signs around numbers, an abbreviation's mark, joiners of hieroglyphs.
-BLANK = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xfff0, 0xfff9), 0x16fe4,
-         *range(0xe0000, 0xe1000)}
-SHOWN = {*range(0x600, 0x606), 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x13430, 0x13439)}
+# Default_Ignorable_Code_Point beside the format characters; blanks of Braille, Khitan and music; what is no character.
+IGNORABLE = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xfe00, 0xfe10),
+             *range(0xfff0, 0xfff9), *range(0x13430, 0x13440), *range(0xe0000, 0xe1000)}
+BLANK = {0x2800, 0x16fe4, 0x1d159, *range(0xfdd0, 0xfdf0), *(plane + last for plane in range(0, 0x110000, 0x10000) for last in (0xfffe, 0xffff))}
 JOINERS, VARIATIONS = "\u200c\u200d", [chr(code) for code in range(0xfe00, 0xfe10)]
 KEYCAPS = set("0123456789#*")
 JOINED = ("ARABIC", "SYRIAC", "MONGOLIAN", "DEVANAGARI", "BENGALI", "TAMIL", "MALAYALAM", "SINHALA", "KHMER", "TIBETAN")
 
 
+def ignorable(c):
+    return unicodedata.category(c) == "Cf" or ord(c) in IGNORABLE
+
+
 def unseen(c):
-    """Controls but tab and line ends, bidi, zero width, tags, invisible format characters, separators of lines and paragraphs."""
+    """Controls but tab and line ends, what is ignorable, blanks, noncharacters, separators of lines and paragraphs."""
     category = unicodedata.category(c)
     if category == "Cc":
         return c not in "\t\n\r"
-    return category in ("Zl", "Zp") or ord(c) in BLANK or (category == "Cf" and ord(c) not in SHOWN)
+    return category in ("Zl", "Zp") or ord(c) in BLANK or (ignorable(c) and c not in VARIATIONS)
 
 
 def hides(text):

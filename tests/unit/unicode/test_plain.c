@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* 2.1: NFKC without format characters. */
+/* 2.1: NFKC without what readers pass over. */
 static void test_texts(void **state)
 {
     static const struct {
@@ -35,6 +35,9 @@ static void test_texts(void **state)
         {"\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab", "\xed\x95\x9c"},           /* Hangul */
         {"\xd0\xb4", "\xd0\xb4"},                                           /* look-alikes stay what they are */
         {"\xe2\x80\x8b", ""},
+        /* 10.6: Default_Ignorable_Code_Point, which is no format character: fillers, selectors, what is not assigned */
+        {"4\xef\xb8\x8f" "1\xcd\x8f" "1\xe3\x85\xa4" "1\xef\xbe\xa0" "7\xe1\x85\x9f" "2\xe1\xa0\x8b" "5\xe2\x81\xa5" "0\xef\xbf\xb0" "3"
+         "\xf3\xa0\x84\x80" "6\xf3\xa0\x82\x80" "9", "41117250369"},
     };
     struct buf out;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
 #include "unicode/unicode.h"
 
 #include <setjmp.h>
@@ -62,6 +63,30 @@ static void test_deceptive(void **state)
             fail_msg("deceptive[%zu] passed", i);
 }
 
+/* 10.7: whatever is drawn as nothing, wherever it stands: format characters with a sign of their own, blanks, what is no character. */
+static void test_unseen(void **state)
+{
+    static const uint32_t points[] = {
+        0x2800, 0x13430, 0x13438, 0x13439, 0x1343f, 0x0600, 0x06dd, 0x070f, 0x08e2, 0x110bd, 0x110cd, 0xfff9, 0xfdd0, 0xfdef, 0xfffe,
+        0xffff,
+        0x1fffe, 0x10ffff, 0x00ad, 0x034f, 0x115f, 0x1160, 0x17b4, 0x180b, 0x180f, 0x2065, 0x3164, 0xffa0, 0xfff0, 0x16fe4, 0x1bca0,
+        0x1d159, 0x1d173, 0xe0000, 0xe0100, 0xe0fff, 0x2028, 0x2029, 0x7f, 0x9b,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        char text[6] = "a";
+        size_t len = 1 + utf8_put(text + 1, points[i]);
+
+        text[len++] = 'b';
+        if (!unicode_is_deceptive(span_of(text, len)) || unicode_cells(points[i]) != -1)
+            fail_msg("U+%04X passed", (unsigned)points[i]);
+    }
+    for (uint32_t point = 0xa1; point < 0x3000; point++) /* ordinary letters, marks and signs: not one too many */
+        if (unicode_cells(point) < 0)
+            assert_true(unicode_is_ignorable(point) || point == 0x2028 || point == 0x2029 || point == 0x2800);
+}
+
 static void test_one_by_one(void **state) /* 4.13: what is left where each that deceives is left out deceives nobody */
 {
     static const char *const texts[] = {
@@ -95,6 +120,7 @@ int main(void)
         cmocka_unit_test(test_valid_and_invalid_bytes),
         cmocka_unit_test(test_code_points),
         cmocka_unit_test(test_deceptive),
+        cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_one_by_one),
     };
 
