@@ -60,7 +60,7 @@ static enum code take_lock(struct audit_cursor *cursor, struct why *why)
 
     if ((size_t)snprintf(path, sizeof path, "%s.lock", cursor->path) >= sizeof path)
         return why_set(why, CODE_INVALID, "%s: the name is too long", cursor->path);
-    cursor->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    cursor->lock_fd = file_make(path, O_RDWR, 0640);
     if (cursor->lock_fd < 0)
         return why_set(why, CODE_IO, "%s: %s", path, strerror(errno));
     if (flock(cursor->lock_fd, LOCK_EX | LOCK_NB) != 0)

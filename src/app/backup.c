@@ -223,7 +223,7 @@ enum code backup_copy(const char *from, const char *to, unsigned mode, struct wh
 
     digest_init(&digest);
     if (is_read)
-        out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        out = file_make(to, O_WRONLY | O_EXCL, 0600);
     done = out >= 0 && pass_on(in, out, &digest, &bytes) && fchmod(out, (mode_t)mode) == 0 && fsync(out) == 0 &&
            file_sync_folder(to);
     if (!done)

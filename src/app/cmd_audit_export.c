@@ -9,8 +9,10 @@
 #include "app/when.h"
 
 #include "base/mem.h"
+#include "os/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -106,12 +108,14 @@ static enum code take(void *context, enum entry_kind kind, int64_t seq, const st
 static enum code open_output(struct exporting *e, struct why *why)
 {
     struct stat there;
+    int fd;
 
     if (e->output_path == NULL) {
         e->output = stdout;
         return CODE_OK;
     }
-    e->output = fopen(e->output_path, "ae");
+    fd = file_make(e->output_path, O_WRONLY | O_APPEND, 0666);
+    e->output = fd >= 0 ? fdopen(fd, "a") : NULL;
     if (e->output == NULL || fstat(fileno(e->output), &there) != 0)
         return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
     if (S_ISREG(there.st_mode) && e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes &&

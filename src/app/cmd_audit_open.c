@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "evidence/merge.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_
         return complain(STATUS_CANNOT, "%s: is there already; name a new file", out);
     if (snprintf(copy, sizeof copy, "%s.part", out) >= (int)sizeof copy)
         return complain(STATUS_CANNOT, "%s: the path is too long", out);
-    fd = open(copy, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    fd = file_make(copy, O_WRONLY | O_EXCL, 0600);
     if (fd < 0)
         return complain(STATUS_CANNOT, "%s: %s%s", copy, strerror(errno),
                         errno == EEXIST ? "; another export is writing it, or one was killed: then remove it" : "");

@@ -6,8 +6,10 @@
 
 #include "base/mem.h"
 #include "author/coverage.h"
+#include "os/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -238,7 +240,9 @@ static int test_files(struct testing *testing, const struct policy_files *files)
     if (status != OPTIONS_GO)
         return status;
     if (testing->junit != NULL) {
-        testing->report = fopen(testing->junit, "w");
+        int fd = file_make(testing->junit, O_WRONLY | O_TRUNC, 0666);
+
+        testing->report = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (testing->report == NULL)
             status = complain(STATUS_CANNOT, "%s: %s; name a file that can be written", testing->junit, strerror(errno));
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/pipe_gate.h"
 
+#include "os/file.h"
 #include "os/local.h"
 #include "os/sock.h"
 #include "os/user.h"
@@ -148,7 +149,7 @@ static enum code start(const char *conf, const struct conf_pipe *pipe, struct wh
     off_t from;
 
     (void)snprintf(path, sizeof path, "%s.log", pipe->socket);
-    log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    log = file_make(path, O_RDWR | O_APPEND, 0600);
     if (log < 0 || realpath(conf, own) == NULL || pipe2(ready, O_CLOEXEC) != 0) {
         code = why_set(why, CODE_IO, "the gate cannot be started: %s: %s", log < 0 ? path : conf, strerror(errno));
         sock_close(&log);
@@ -174,7 +175,7 @@ static enum code take_lock(const struct conf_pipe *pipe, int *lock, struct why *
     int ms = 0;
 
     (void)snprintf(path, sizeof path, "%s.lock", pipe->socket);
-    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *lock = file_make(path, O_RDWR, 0600);
     for (; *lock >= 0 && ms < READY_MS && !is_asked_to_end(); ms += LOOK_MS) {
         is_mine = flock(*lock, LOCK_EX | LOCK_NB) == 0;
         if (is_mine || errno != EWOULDBLOCK)

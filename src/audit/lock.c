@@ -4,6 +4,7 @@
 #include "audit/writer_priv.h"
 
 #include "base/mem.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ enum code audit_hold(const char *audit, int *fd, struct why *why)
     if (path == NULL)
         return CODE_NOMEM;
     (void)snprintf(path, strlen(audit) + sizeof ".lock", "%s.lock", audit);
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    *fd = file_make(path, O_RDWR, 0640);
     mem_free(path);
     if (*fd < 0)
         return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit, strerror(errno));

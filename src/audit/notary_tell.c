@@ -3,6 +3,7 @@
 #include "audit/notary_priv.h"
 
 #include "base/log.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ static enum code write_all(int fd, struct span text)
 /* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
 static void append_to_file(struct notary *notary, struct span note)
 {
-    int fd = notary->file == NULL ? -1 : open(notary->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+    int fd = notary->file == NULL ? -1 : file_make(notary->file, O_WRONLY | O_APPEND, 0640);
     struct buf text;
     enum code code = CODE_IO;
 

@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +136,7 @@ void db__configure(void)
 /* SQLite would make the file with 0644 less the umask; its -wal and -shm files take the main file's mode. */
 static enum code make_file(const char *path, struct why *why)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    int fd = file_make(path, O_RDWR | O_EXCL, 0640);
 
     if (fd < 0 && errno == EEXIST)
         return CODE_OK;

@@ -132,9 +132,14 @@ bool file_sync_folder(const char *path)
     return done;
 }
 
+int file_make(const char *path, int flags, unsigned mode)
+{
+    return open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, (mode_t)mode);
+}
+
 enum code file_create(const char *path, unsigned mode, struct span content, struct why *why)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+    int fd = file_make(path, O_WRONLY | O_EXCL, mode);
     int error = 0;
 
     if (fd == -1 && errno == EEXIST)

@@ -20,6 +20,10 @@ enum file_kind {
 /* Appends a regular file's bytes to `out`, at most max_bytes. */
 enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
 
+/* open(2), and makes what is not there. A symbolic link at the end of the path is refused (ELOOP): who may write the folder
+ * would choose what is written to. Takes: flags: O_WRONLY or O_RDWR, O_EXCL, O_APPEND, O_TRUNC. Returns: -1, with errno. */
+int file_make(const char *path, int flags, unsigned mode) MUST_USE;
+
 /* Makes a new file with this mode and content; fsyncs it. CODE_EXISTS when it is there already. */
 enum code file_create(const char *path, unsigned mode, struct span content, struct why *why) MUST_USE;
 

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "os/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +145,9 @@ static void nothing_is_made_over_a_link_or_nowhere(void **state)
     snprintf(target, sizeof target, "%s", in_folder("target"));
     assert_ok(symlink(target, in_folder("link")));
     assert_int_equal(file_create(path, 0600, SPAN_LIT("x"), NULL), CODE_EXISTS);
+    assert_int_equal(access(target, F_OK), -1);
+    assert_int_equal(file_make(path, O_WRONLY, 0600), -1); /* 10.7: as locks, logs and outputs are made */
+    assert_int_equal(errno, ELOOP);
     assert_int_equal(access(target, F_OK), -1);
     unlink(path);
     assert_int_equal(file_create(in_folder("no/such/folder"), 0600, SPAN_LIT("x"), NULL), CODE_NOT_FOUND);
