@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "json/doc.h"
 #include "json/json.h"
+#include "os/sock.h"
 
 #include <stdio.h>
 
@@ -231,15 +232,15 @@ static void add_people(struct doc *doc, const struct query_row *row)
 {
     struct doc *actor = doc_add_object(doc, "actor"), *user = doc_add_object(actor, "user"), *source;
     struct span name = query_value(row, "principal"), client = query_value(row, "client");
+    struct sock_address address;
+    bool is_address;
 
     doc_text(user, "name", name.at != NULL ? name : SPAN_LIT("unknown"));
     if (query_value(row, "session").at != NULL)
         add_text(doc_add_object(actor, "session"), "uid", row, "session");
     source = doc_add_object(doc, "src_endpoint");
-    if (client.at != NULL)
-        doc_text(source, "ip", client);
-    else
-        doc_text(source, "name", SPAN_LIT("unknown"));
+    is_address = client.at != NULL && sock_parse_ip(client, 0, &address) == CODE_OK;
+    doc_text(source, is_address ? "ip" : "name", client.at != NULL ? client : SPAN_LIT("unknown"));
     if (query_value(row, "upstream").at != NULL)
         add_text(doc_add_object(doc, "dst_endpoint"), "svc_name", row, "upstream");
 }

@@ -254,35 +254,40 @@ static struct span cut_last(struct span *list)
     return last;
 }
 
-/* The client's address: the peer's, or where that is a trusted proxy the nearest one that is none, read from the right. */
-static void find_client(struct pair *pair, const struct http_head *head)
+/* Whose address it is: the peer's, or where that is a trusted proxy the nearest one that is none, read from the right; the last
+ * that is named, where all are trusted. Returns: false where a trusted proxy names nobody, or in a way that is not
+ * read: who asks is behind *address then, which is as far as anybody knows. */
+static bool find_client(const struct proxy_conf *conf, const struct http_head *head, struct sock_address *address)
 {
-    struct sock_address address = pair->peer;
+    bool is_named = !route__is_trusted(conf, address);
 
-    for (size_t i = head->count; i-- > 0;) {
-        struct span list;
+    for (size_t i = head != NULL ? head->count : 0; i-- > 0;) {
+        struct span list = head->headers[i].known == HTTP_NAME_X_FORWARDED_FOR ? http_head_value(head, i) : SPAN_NONE;
 
-        if (head->headers[i].known != HTTP_NAME_X_FORWARDED_FOR)
-            continue;
-        list = http_head_value(head, i);
-        while (!span_is_empty(list)) {
+        while (!span_is_empty(list) && route__is_trusted(conf, address)) {
             struct span last = cut_last(&list);
 
-            if (!route__is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
-                return;
-            sock_ip_text(&address, pair->client);
-            pair->client_address = address;
+            if (last.len == 0)
+                continue; /* RFC 9110, 5.6.1 */
+            if (sock_parse_ip(last, 0, address) != CODE_OK && sock_parse(last, address, NULL) != CODE_OK)
+                return false;
+            is_named = true;
         }
     }
+    return is_named;
 }
 
+/* Somebody who is not known stands as a list of X-Forwarded-For would have him, which is in no range. */
 void route__client(struct pair *pair, const struct http_head *head)
 {
     if (pair->conf->trusted_proxy_count > 0 && !pair->is_pipe) {
-        sock_ip_text(&pair->peer, pair->client); /* the call before may have come from somebody else */
-        pair->client_address = pair->peer;
-        if (head != NULL)
-            find_client(pair, head);
+        char address[SOCK_TEXT_BYTES];
+        bool is_known;
+
+        pair->client_address = pair->peer; /* the call before may have come from somebody else */
+        is_known = find_client(pair->conf, head, &pair->client_address);
+        sock_ip_text(&pair->client_address, address);
+        (void)snprintf(pair->client, sizeof pair->client, "%s%.50s", is_known ? "" : "unknown, ", address);
     }
     pair->exchange.call->asked.client = span_text(pair->client);
 }

@@ -245,16 +245,38 @@ static void forwarded(void)
     has_not(text, "6.6.6.6");
 }
 
-static void behind_a_proxy(void)
+static void behind_a_proxy(void) /* 10.4 */
 {
+    static const struct { const char *said, *client; } rows[] = {
+        {"6.6.6.6, 5.5.5.5\r\nX-Forwarded-For: 4.4.4.4, 127.0.0.9", "4.4.4.4"},
+        /* what stands before it may be anybody's word */
+        {"4.4.4.4:5678", "4.4.4.4"}, {"[2001:db8::1]:5678", "2001:db8::1"}, {"[2001:db8::1]", "2001:db8::1"},
+        {"2001:db8::1", "2001:db8::1"},
+        {"::ffff:4.4.4.4", "4.4.4.4"}, {"6.6.6.6, 4.4.4.4 , 127.0.0.9:80,", "4.4.4.4"}, {"127.0.0.8, 127.0.0.9", "127.0.0.8"},
+        {"unknown, 4.4.4.4", "4.4.4.4"},
+        {NULL, "unknown, 127.0.0.1"}, {"", "unknown, 127.0.0.1"}, {" , ,", "unknown, 127.0.0.1"}, {"unknown", "unknown, 127.0.0.1"},
+        {"\"4.4.4.4\"", "unknown, 127.0.0.1"}, {"_hidden", "unknown, 127.0.0.1"}, {"4.4.4.4:x", "unknown, 127.0.0.1"},
+        {"4.4.4.4:70000", "unknown, 127.0.0.1"}, {"4.4.4", "unknown, 127.0.0.1"},
+        {"fe80::1%eth0", "unknown, 127.0.0.1"}, {"[4.4.4.4]:80", "unknown, 127.0.0.1"},
+        {"4.4.4.4;5.5.5.5", "unknown, 127.0.0.1"}, {"4.4.4.4, unknown, 127.0.0.9", "unknown, 127.0.0.9"},
+    };
     static struct sock_net net;
 
     assert_ok(sock_net_parse(SPAN_LIT("127.0.0.0/8"), &net, NULL));
     sim->lane.conf->trusted_proxies = &net;
     sim->lane.conf->trusted_proxy_count = 1;
     sim->route->forwarded = true;
-    post_to("/mcp", "X-Forwarded-For: 6.6.6.6, 5.5.5.5\r\nX-Forwarded-For: 4.4.4.4, 127.0.0.9\r\n");
-    has(sim_upstream_hears(sim, 0), "X-Forwarded-For: 4.4.4.4\r\n"); /* what stands before it may be anybody's word */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char lines[256], up[64];
+
+        (void)snprintf(lines, sizeof lines, "%s%s%s", rows[i].said != NULL ? "X-Forwarded-For: " : "",
+                       rows[i].said != NULL ? rows[i].said : "", rows[i].said != NULL ? "\r\n" : "");
+        (void)snprintf(up, sizeof up, "X-Forwarded-For: %s\r\n", rows[i].client);
+        post_to("/mcp", lines);
+        has(sim_upstream_hears(sim, 0), up);
+        sim_upstream_answers(sim, 0, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+        (void)sim_agent_hears(sim);
+    }
 }
 
 static void denials_as_events(void)
