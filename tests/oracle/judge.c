@@ -266,9 +266,10 @@ static void judge_all_hidden(const struct judging *judging, const struct policy_
     }
 }
 
-/* 5.6: what a list leaves out no call gets. Every text before some place and behind a later one makes a template. */
-static void look_in_lists(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
-                          struct answer *answer)
+/* 5.6: what a list leaves out no call gets. Every text before some place and behind a later one makes a template; but where a
+ * call waits for a person only since nobody can say which URI it means, no template need be shown for that. */
+static void look_in_lists(const struct judging *judging, const struct policy_case *kase, bool is_doubtful,
+                          struct policy_scratch *scratch, struct answer *answer)
 {
     struct question question = kase->question;
     struct span uri = question.resource;
@@ -276,7 +277,7 @@ static void look_in_lists(const struct judging *judging, const struct policy_cas
     char text[256];
 
     question.any_resource = true;
-    for (size_t begin = 0; uri.len > 0 && uri.len < 200 && begin <= uri.len; begin++)
+    for (size_t begin = 0; !is_doubtful && uri.len > 0 && uri.len < 200 && begin <= uri.len; begin++)
         for (size_t end = begin; end <= uri.len; end++) {
             snprintf(text, sizeof text, "%.*s{x}%.*s", (int)begin, uri.at, (int)(uri.len - end), uri.at + end);
             question.resource = span_text(text);
@@ -302,7 +303,7 @@ static void judge_case(const struct judging *judging, const struct policy_case *
     policy_judge_case(judging->policy, kase, scratch, NULL, verdict);
     compare(answer, verdict, "torn");
     if (verdict->kind != VERDICT_DENY)
-        look_in_lists(judging, kase, scratch, answer);
+        look_in_lists(judging, kase, verdict->undecided.len > 0, scratch, answer);
     if (!answer->costly) {
         enum verdict_kind real = verdict->kind;
 
