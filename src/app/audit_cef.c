@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/audit_form.h"
 
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "app/audit_out.h"
 
 #include "app/command.h"
-#include "app/terminal.h"
 #include "audit/row.h"
 #include "json/json.h"
+#include "unicode/terminal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the audit on stdout: a table that fits the terminal, JSON lines or CSV.
  *
- * Whatever the form, no byte that an agent chose steers a terminal: see app/terminal.h.
+ * Whatever the form, no byte that an agent chose steers a terminal: see unicode/terminal.h.
  *
  * Threads: main.
  * Owns: the rows of a table that are not printed yet.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `audit show` prints. Everything goes into one buffer first, and through app/terminal.h. */
+/* What `audit show` prints. Everything goes into one buffer first, and through unicode/terminal.h. */
 #include "app/cmd_audit_show_priv.h"
 
 #include "app/audit_out.h"
 #include "app/command.h"
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include "base/num.h"
 #include "base/utf8.h"

@@ -4,7 +4,7 @@
 #include "app/commands.h"
 #include "app/print.h"
 #include "app/store.h"
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include "os/clock.h"
 

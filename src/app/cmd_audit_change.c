@@ -6,8 +6,8 @@
 #include "app/store.h"
 #include "app/store_approvals.h"
 #include "app/store_audit.h"
-#include "app/terminal.h"
 #include "app/when.h"
+#include "unicode/terminal.h"
 
 #include "base/mem.h"
 #include "os/clock.h"

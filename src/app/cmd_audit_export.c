@@ -5,8 +5,8 @@
 #include "app/audit_out.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
-#include "app/terminal.h"
 #include "app/when.h"
+#include "unicode/terminal.h"
 
 #include "base/mem.h"
 #include "os/file.h"

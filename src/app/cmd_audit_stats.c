@@ -3,8 +3,8 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "app/print.h"
-#include "app/terminal.h"
 #include "app/when.h"
+#include "unicode/terminal.h"
 
 #include "base/mem.h"
 #include "evidence/stats.h"

@@ -2,15 +2,15 @@
 /* callgate policy explain: one call, judged as the gate would, with the walk in words. */
 #include "app/cmd_policy_priv.h"
 #include "app/commands.h"
+#include "app/conf.h"
 #include "app/explain_call.h"
 #include "app/policy_files.h"
-#include "app/conf.h"
 #include "app/print.h"
 #include "app/route_names.h"
 #include "app/store.h"
 #include "app/store_definitions.h"
-#include "app/terminal.h"
 #include "past/recall.h"
+#include "unicode/terminal.h"
 
 #include "author/explain.h"
 #include "base/mem.h"

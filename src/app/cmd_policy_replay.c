@@ -9,8 +9,8 @@
 #include "app/progress.h"
 #include "app/store.h"
 #include "app/store_definitions.h"
-#include "app/terminal.h"
 #include "app/when.h"
+#include "unicode/terminal.h"
 
 #include "author/store_change.h"
 #include "base/mem.h"

@@ -3,11 +3,11 @@
 #include "app/cmd_tools_priv.h"
 
 #include "app/print.h"
-#include "app/terminal.h"
 #include "author/definition_words.h"
 #include "base/num.h"
 #include "os/clock.h"
 #include "unicode/lookalike.h"
+#include "unicode/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * as somebody else's words, and it is believed only where its certificate is. */
 #include "app/login.h"
 #include "app/print.h"
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include "base/num.h"
 #include "crypto/digest.h"

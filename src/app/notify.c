@@ -5,11 +5,11 @@
 
 #include "app/store.h"
 #include "app/store_approvals.h"
-#include "app/terminal.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "json/doc.h"
 #include "os/clock.h"
+#include "unicode/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "app/print.h"
 
 #include "app/command.h"
-#include "app/terminal.h"
 #include "base/mem.h"
 #include "os/clock.h"
+#include "unicode/terminal.h"
 
 #include <string.h>
 

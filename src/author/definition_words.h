@@ -12,7 +12,7 @@
 #include "json/json.h"
 
 /* Appends a line for each value, as `inputSchema.properties.to.type: "string"`; of a text with line ends one for each of its
- * lines. Values stand as JSON; a terminal needs app/terminal.h. */
+ * lines. Values stand as JSON; a terminal needs unicode/terminal.h. */
 enum code definition_lines(const struct json_node *definition, struct buf *out);
 
 /* What differs, each as it is found: */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include "base/num.h"
 #include "unicode/unicode.h"

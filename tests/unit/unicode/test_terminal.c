@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.4: what agents chose reaches no terminal and no spreadsheet as anything but text. */
-#include "app/terminal.h"
+#include "unicode/terminal.h"
 
 #include "app/audit_out.h"
 #include "unicode/unicode.h"

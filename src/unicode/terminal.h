@@ -5,8 +5,8 @@
  * Owns: nothing.
  * Lifetime: none.
  * Errors: enum code of the buffer. */
-#ifndef APP_TERMINAL_H
-#define APP_TERMINAL_H
+#ifndef UNICODE_TERMINAL_H
+#define UNICODE_TERMINAL_H
 
 #include "base/buf.h"
 #include "base/span.h"
