@@ -2,6 +2,7 @@
 #include "app/audit_out.h"
 
 #include "app/command.h"
+#include "app/print.h"
 #include "audit/row.h"
 #include "json/json.h"
 #include "unicode/terminal.h"
@@ -81,8 +82,8 @@ static enum code print(struct buf *line)
 {
     enum code code = buf_code(line);
 
-    if (code == CODE_OK && fwrite(buf_peek(line).at, 1, buf_len(line), stdout) != buf_len(line))
-        code = CODE_IO;
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(line));
     buf_clear(line);
     return code;
 }

@@ -27,9 +27,8 @@ static void tell(struct checking *checking, struct db_stmt *stmt, const struct w
 
     checking->missed++;
     if (checking->doc == NULL) {
-        print_safely(stdout,
-                     "%s: rows %" PRId64 " to %" PRId64 " name policy version %" PRId64 " with hash %.*s: ", checking->path,
-               db_int(stmt, 2), db_int(stmt, 3), db_int(stmt, 0), SPAN_ARG(db_text(stmt, 1)));
+        print_safely(stdout, "%s: rows %" PRId64 " to %" PRId64 " name policy version %" PRId64 " with hash %.*s: ",
+                     checking->path, db_int(stmt, 2), db_int(stmt, 3), db_int(stmt, 0), SPAN_ARG(db_text(stmt, 1)));
         print_safely(stdout, "%s", why->text);
         putchar('\n');
         return;
@@ -75,8 +74,8 @@ static int conclude(struct checking *checking, const char *store)
     bool good = checking->missed == 0;
 
     if (checking->doc == NULL) {
-        printf(good ? "policies: %zu named, each in %s with the text that judged\n"
-                    : "BROKEN: of %zu policies named, %s does not hold %zu\n", checking->versions, store, checking->missed);
+        print_safely(stdout, good ? "policies: %zu named, each in %s with the text that judged\n"
+                     : "BROKEN: of %zu policies named, %s does not hold %zu\n", checking->versions, store, checking->missed);
         return good ? STATUS_DONE : STATUS_NEGATIVE;
     }
     doc_text(checking->doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));

@@ -4,6 +4,7 @@
 
 #include "app/audit_out.h"
 #include "app/command.h"
+#include "app/print.h"
 #include "unicode/terminal.h"
 
 #include "base/num.h"
@@ -262,8 +263,8 @@ static int print(struct story *story, int status)
 {
     enum code code = buf_code(&story->text);
 
-    if (code == CODE_OK && fwrite(buf_peek(&story->text).at, 1, buf_len(&story->text), stdout) != buf_len(&story->text))
-        code = CODE_IO;
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(&story->text));
     buf_fini(&story->text);
     return code == CODE_OK ? status : complain(STATUS_CANNOT, "%s", code_text(code));
 }

@@ -188,19 +188,6 @@ enum code cmd_approvals__print_json(struct db *db, const struct store_approval *
 
 /* ---- show ---- */
 
-/* What an agent chose must not steer the terminal of whoever decides, nor deceive the eye. */
-static void print_safe(struct span text)
-{
-    struct buf out;
-
-    buf_init(&out, TEXT_BYTES);
-    if (terminal_add(&out, text) == CODE_OK)
-        (void)fwrite(buf_peek(&out).at, 1, buf_len(&out), stdout);
-    else
-        fputs("(too long to be shown)", stdout);
-    buf_fini(&out);
-}
-
 static void print_members(const struct json_node *root)
 {
     size_t widest = 0;
@@ -212,9 +199,9 @@ static void print_members(const struct json_node *root)
         printf("    (none)\n");
     for (const struct json_node *member = root->child; member != NULL; member = member->next) {
         printf("    ");
-        print_safe(member->key);
-        printf("%*s  ", member->key.len < widest ? (int)(widest - member->key.len) : 0, "");
-        print_safe(member->raw);
+        print_span(stdout, member->key);
+        print_safely(stdout, "%*s  ", member->key.len < widest ? (int)(widest - member->key.len) : 0, "");
+        print_span(stdout, member->raw);
         printf("\n");
     }
 }
@@ -231,7 +218,7 @@ static void print_names(struct span array)
     buf_init(&text, TEXT_BYTES);
     if (json_read(array, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
         for (const struct json_node *name = root->child; name != NULL; name = name->next) {
-            print_safe(name->text);
+            print_span(stdout, name->text);
             if (name->next != NULL)
                 printf(", ");
         }
@@ -249,7 +236,7 @@ static void print_arguments(const struct store_approval *approval)
     arena_init(&arena, TEXT_BYTES * 16);
     buf_init(&text, TEXT_BYTES);
     if (approval->arguments.at == NULL) {
-        printf("    (%s)\n", approval->arguments_bytes == 0 ? "without arguments"
+        print_safely(stdout, "    (%s)\n", approval->arguments_bytes == 0 ? "without arguments"
                              : approval->is_answered      ? "erased when it was decided"
                                                           : "not kept, or not any longer");
     } else if (json_read(approval->arguments, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK &&
@@ -257,7 +244,7 @@ static void print_arguments(const struct store_approval *approval)
         print_members(root);
     } else {
         printf("    ");
-        print_safe(approval->arguments);
+        print_span(stdout, approval->arguments);
         printf("\n");
     }
     if (approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len)
@@ -279,20 +266,20 @@ static void print_answer(const struct store_approval *approval)
     if (approval->is_answered) {
         clock_text(approval->given_us, given);
         clock_text(approval->until_us, until);
-        printf("%s  %s by ", approval->is_granted ? "given  " : "refused", given);
-        print_safe(approval->given_by);
+        print_safely(stdout, "%s  %s by ", approval->is_granted ? "given  " : "refused", given);
+        print_span(stdout, approval->given_by);
         if (!span_equals(approval->given_by, approval->login))
             print_safely(stdout, " (logged in as %.*s)", SPAN_ARG(approval->login));
-        printf(", until %s\n", until);
+        print_safely(stdout, ", until %s\n", until);
         if (approval->why.len > 0) {
             printf("why      ");
-            print_safe(approval->why);
+            print_span(stdout, approval->why);
             printf("\n");
         }
     }
     if (approval->used_us != 0) {
         clock_text(approval->used_us, used);
-        printf("used     %s", used);
+        print_safely(stdout, "used     %s", used);
         if (approval->used_decision != 0)
             printf(" by decision %" PRId64 "\n", approval->used_decision);
         else
@@ -305,12 +292,14 @@ static void print_hints(const struct store_approval *approval, enum store_approv
     bool is_cut = approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval);
     long long id = (long long)approval->id;
 
+    if (state == APPROVAL_IS_APPROVED)
+        putchar('\n');
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
-        printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
-               state == APPROVAL_IS_REFUSED ? " --again" : is_cut ? " --unseen" : "");
+        print_safely(stdout, "\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
+                     state == APPROVAL_IS_REFUSED ? " --again" : is_cut ? " --unseen" : "");
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
-        printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
-               state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
+        print_safely(stdout, "%-30scallgate approvals refuse %lld --why TEXT --for 24h\n",
+                     state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
 }
 
 /* Where it goes, and what it carries beside its arguments. */
@@ -318,15 +307,15 @@ static void print_place(const struct store_approval *approval)
 {
     if (approval->target.len > 0) {
         printf(" at ");
-        print_safe(approval->target);
+        print_span(stdout, approval->target);
     }
     if (approval->query.len > 0) {
         printf(" with the query ");
-        print_safe(approval->query);
+        print_span(stdout, approval->query);
     }
     if (approval->params.at != NULL) {
         printf(" and beside its arguments ");
-        print_safe(approval->params);
+        print_span(stdout, approval->params);
         if (!store_approval_shows_params(approval))
             printf(" ... (their beginning: the rest is approved --unseen)");
     }
@@ -341,14 +330,14 @@ static void print_people(struct db *db, const struct store_approval *approval, i
         return;
     buf_init(&text, TEXT_BYTES);
     if (cmd_approvals__add_people(db, approval, now_us, &text) == CODE_OK)
-        printf("people   %.*s\n", SPAN_ARG(buf_peek(&text)));
+        print_safely(stdout, "people   %.*s\n", SPAN_ARG(buf_peek(&text)));
     buf_fini(&text);
     cmd_approvals__voices(db, approval, now_us, &voices);
     for (size_t i = 0; i < voices.count; i++) {
         printf("         ");
-        print_safe(span_text(voices.of[i].by));
+        print_span(stdout, span_text(voices.of[i].by));
         printf(": ");
-        print_safe(span_text(voices.of[i].why));
+        print_span(stdout, span_text(voices.of[i].why));
         printf("\n");
     }
 }
@@ -359,28 +348,28 @@ static void show_story(struct db *db, const struct store_approval *approval, int
     char asked[CLOCK_TEXT_BYTES], age[32];
 
     clock_text(approval->asked_us, asked);
-    printf("approval %" PRId64 ": %s\n\n", approval->id, store_approval_state_text(state));
-    print_safe(approval->principal);
+    print_safely(stdout, "approval %" PRId64 ": %s\n\n", approval->id, store_approval_state_text(state));
+    print_span(stdout, approval->principal);
     printf(" of tenant ");
-    print_safe(approval->tenant);
+    print_span(stdout, approval->tenant);
     if (span_is(approval->method, "tools/call"))
         printf(" wants to call ");
     else
         print_safely(stdout, " asks for %.*s ", SPAN_ARG(approval->method));
-    print_safe(approval->tool);
+    print_span(stdout, approval->tool);
     print_safely(stdout, " of %.*s", SPAN_ARG(approval->upstream));
     print_place(approval);
     printf(" with\n\n");
     print_arguments(approval);
-    printf("\nrule     %.*s of policy version %" PRId64, SPAN_ARG(approval->rule), approval->policy_version);
+    print_safely(stdout, "\nrule     %.*s of policy version %" PRId64, SPAN_ARG(approval->rule), approval->policy_version);
     if (approval->rule_reason.len > 0) {
         printf(": ");
-        print_safe(approval->rule_reason);
+        print_span(stdout, approval->rule_reason);
     }
-    printf("\nasked    %s, %s ago, decision %" PRId64, asked,
-           cmd_approvals__age(approval->asked_us, now_us, age), approval->decision);
+    print_safely(stdout, "\nasked    %s, %s ago, decision %" PRId64, asked, cmd_approvals__age(approval->asked_us, now_us, age),
+                 approval->decision);
     if (approval->times > 1)
-        printf("; last %s ago", cmd_approvals__age(approval->seen_us, now_us, age));
+        print_safely(stdout, "; last %s ago", cmd_approvals__age(approval->seen_us, now_us, age));
     printf("\n");
     print_people(db, approval, now_us);
     print_answer(approval);
@@ -406,8 +395,9 @@ static void print_change(const struct showing *showing, const struct store_appro
     hash = policy_approval_hash(showing->policy, approval->rule);
     if (span_equals(hash, approval->rule_hash))
         return;
-    printf("\nThe active version %s: an approval would permit nothing. If the agent tries again, it is judged anew.\n",
-           hash.at == NULL ? "has no such rule any more" : "has this rule with another text");
+    print_safely(stdout,
+                 "\nThe active version %s: an approval would permit nothing. If the agent tries again, it is judged anew.\n",
+                 hash.at == NULL ? "has no such rule any more" : "has this rule with another text");
 }
 
 static enum code show_one(void *context, const struct store_approval *approval)

@@ -46,14 +46,17 @@ static int tell(const struct store_answer *answer, bool as_json)
     if (answer->is_repeated)
         printf("approval %lld was given by you already: only the end of your word has moved\n", (long long)answer->ask);
     if (is_partial)
-        printf("approval %lld has the word of %u of %u people; it waits for somebody else, while yours holds (until %s)\n",
-               (long long)answer->ask, answer->counted, answer->needed, until);
+        print_safely(stdout,
+                     "approval %lld has the word of %u of %u people; it waits for somebody else, while yours holds (until "
+                     "%s)\n",
+                     (long long)answer->ask, answer->counted, answer->needed, until);
     else if (answer->is_granted)
-        printf("approval %lld is given for one call until %s; within a second the agent's identical call passes\n",
-               (long long)answer->ask, until);
+        print_safely(stdout,
+                     "approval %lld is given for one call until %s; within a second the agent's identical call passes\n",
+                     (long long)answer->ask, until);
     else
-        printf("approval %lld is refused until %s; within a second the identical call is denied\n", (long long)answer->ask,
-               until);
+        print_safely(stdout, "approval %lld is refused until %s; within a second the identical call is denied\n",
+                     (long long)answer->ask, until);
     return STATUS_DONE;
 }
 

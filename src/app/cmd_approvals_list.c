@@ -64,7 +64,7 @@ static enum code add_line(struct listing *listing, const struct span values[LIST
     while (code == CODE_OK && span_ends_with(buf_peek(&listing->line), SPAN_LIT(" ")))
         buf_truncate(&listing->line, buf_len(&listing->line) - 1);
     if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&listing->line)));
+        print_safely(stdout, "%.*s\n", SPAN_ARG(buf_peek(&listing->line)));
     return code;
 }
 

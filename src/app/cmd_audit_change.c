@@ -2,6 +2,7 @@
 /* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
+#include "app/print.h"
 #include "app/serve_priv.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
@@ -39,7 +40,7 @@ static int tell(const struct store_audit_request *request, bool done, const char
 {
     if (!done)
         return complain(STATUS_CANNOT, "%s", text);
-    printf("%s%s\n", request->kind == STORE_AUDIT_ARCHIVE ? "sealed: " : "", text);
+    print_safely(stdout, "%s%s\n", request->kind == STORE_AUDIT_ARCHIVE ? "sealed: " : "", text);
     return STATUS_DONE;
 }
 
@@ -191,8 +192,9 @@ static int confirm(const struct store_audit_request *request)
     if (isatty(STDIN_FILENO) == 0)
         return complain(STATUS_USAGE, "nobody can be asked here; say --yes");
     clock_text(request->before_us, until);
-    printf("Erase the arguments of all calls of tenant \"%s\" before %s, in the audit and the sealed files beside it?\n"
-           "They cannot be brought back. [y/N] ", request->tenant, until);
+    print_safely(stdout,
+                 "Erase the arguments of all calls of tenant \"%s\" before %s, in the audit and the sealed files beside it?\n"
+                 "They cannot be brought back. [y/N] ", request->tenant, until);
     (void)fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y'))
         return complain(STATUS_NEGATIVE, "nothing was erased");

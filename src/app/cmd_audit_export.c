@@ -5,6 +5,7 @@
 #include "app/audit_out.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
+#include "app/print.h"
 #include "app/when.h"
 #include "unicode/terminal.h"
 
@@ -96,8 +97,8 @@ static enum code take(void *context, enum entry_kind kind, int64_t seq, const st
         return CODE_OK; /* one event a call: its outcome tells all of it */
     write_form(e, kind, row);
     code = buf_code(&e->safe);
-    if (code == CODE_OK && fwrite(buf_peek(&e->safe).at, 1, buf_len(&e->safe), e->output) != buf_len(&e->safe))
-        code = CODE_IO;
+    if (code == CODE_OK)
+        code = print_block(e->output, buf_peek(&e->safe));
     buf_clear(&e->safe);
     return code;
 }

@@ -4,6 +4,7 @@
 #include "app/audit_filter.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
+#include "app/print.h"
 #include "app/when.h"
 
 #include "base/mem.h"
@@ -59,7 +60,7 @@ static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t 
     trail_fini(&trail);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    fprintf(stderr, "callgate: %" PRIu64 " rows of %zu file%s\n", merged.rows, merged.files, merged.files == 1 ? "" : "s");
+    print_safely(stderr, "callgate: %" PRIu64 " rows of %zu file%s\n", merged.rows, merged.files, merged.files == 1 ? "" : "s");
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
+#include "app/print.h"
 
 #include "audit/trail.h"
 #include "base/mem.h"
@@ -18,7 +19,7 @@ struct asked {
 static enum code put(void *context, struct span text)
 {
     (void)context;
-    return text.len == 0 || fwrite(text.at, 1, text.len, stdout) == text.len ? CODE_OK : CODE_IO;
+    return print_block(stdout, text);
 }
 
 static bool is_number(const char *text)

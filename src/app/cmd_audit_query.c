@@ -3,6 +3,7 @@
 #include "app/audit_out.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
+#include "app/print.h"
 #include "app/when.h"
 
 #include "base/mem.h"
@@ -46,12 +47,13 @@ int cmd_audit__tell_missing(const struct trail *trail, uint64_t from)
         if (!trail_gap(trail, i, &first, &last) || last < (int64_t)from)
             continue;
         if (last >= first)
-            fprintf(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them there, or "
-                    "write --from %" PRId64 " where they were given away on purpose\n", first, last,
-                    trail->files[trail->count - 1].path, last + 1);
+            print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them "
+                         "there, or write --from %" PRId64 " where they were given away on purpose\n", first, last,
+                         trail->files[trail->count - 1].path, last + 1);
         else
-            fprintf(stderr, "callgate: %s does not go on from the file before it, which is not here as it was; see `callgate "
-                    "audit verify --all`\n", trail->files[i].path);
+            print_safely(stderr,
+                         "callgate: %s does not go on from the file before it, which is not here as it was; see `callgate "
+                         "audit verify --all`\n", trail->files[i].path);
         status = STATUS_NEGATIVE;
     }
     return status;
@@ -95,10 +97,10 @@ static int run(const char *path, struct asked *asked, const struct query *query)
     if (code != CODE_OK)
         return cmd_audit__complain(code, &why);
     if (more)
-        fprintf(stderr, "callgate: only the %s %" PRIu64 " are shown; --limit 0 shows all\n",
-                query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
+        print_safely(stderr, "callgate: only the %s %" PRIu64 " are shown; --limit 0 shows all\n",
+                     query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
     if (asked->out.rows == 0 && isatty(STDERR_FILENO))
-        fprintf(stderr, "callgate: no call matches%s\n", continues ? "; --all asks the sealed files, too" : "");
+        print_safely(stderr, "callgate: no call matches%s\n", continues ? "; --all asks the sealed files, too" : "");
     return missing;
 }
 

@@ -218,7 +218,7 @@ static int print_text(const struct stats *stats, const struct asked *asked)
             add_kind(&text, stats, (enum stats_by)by, asked->rows);
     code = buf_code(&text);
     if (code == CODE_OK)
-        printf("%.*s", SPAN_ARG(buf_peek(&text)));
+        code = print_block(stdout, buf_peek(&text));
     buf_fini(&text);
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }

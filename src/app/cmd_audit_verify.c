@@ -107,7 +107,7 @@ static void print_proof(const struct verify_report *report, const struct verify_
         printf("proven up to row %" PRIu64 "; the %" PRIu64 " behind it are consistent and not signed yet\n",
                report->proven_seq, last - report->proven_seq);
     for (size_t i = 0; i < report->doubt_count; i++)
-        printf("NOT VOUCHED FOR: %s\n", report->doubt[i]);
+        print_safely(stdout, "NOT VOUCHED FOR: %s\n", report->doubt[i]);
     if (conf->heads.at == NULL)
         printf("rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n");
 }
@@ -118,11 +118,10 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
     char head[2 * DIGEST_BYTES + 1] = {0};
 
     num_hex(report->head, DIGEST_BYTES, head);
-    print_safely(stdout,
-                 "%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64
-                 " tenants, "
-           "numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions, report->outcomes,
-           report->events, report->tenants, report->first_seq, report->last_seq, report->is_sealed ? ", sealed" : "");
+    print_safely(stdout, "%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64
+                 " tenants, numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions,
+                 report->outcomes, report->events, report->tenants, report->first_seq, report->last_seq,
+                 report->is_sealed ? ", sealed" : "");
     if (report->under_way > 0)
         printf(report->is_sealed ? "calls that ended in the next file: %" PRIu64 "\n" : "calls under way: %" PRIu64 "\n",
                report->under_way);
@@ -142,7 +141,7 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
         printf("and %zu faults more\n", report->fault_count - shown);
     if (report->losses > 0)
         printf("losses that somebody accepted to go on (events loss_accepted): %" PRIu64 "\n", report->losses);
-    printf("head %s\n", head);
+    print_safely(stdout, "head %s\n", head);
     if (report->fault_count > 0) {
         printf("BROKEN: this is not what the gate wrote\n");
         return STATUS_NEGATIVE;

@@ -132,7 +132,7 @@ static int read_shown(struct explaining *e, const char *operand)
 
 static void print_list(const char *name, const struct span *texts, size_t count)
 {
-    printf(count == 0 ? "  %-10snone\n" : "  %-10s", name);
+    print_safely(stdout, count == 0 ? "  %-10snone\n" : "  %-10s", name);
     if (count == 0)
         return;
     for (size_t i = 0; i < count && i < LISTED_MAX; i++)

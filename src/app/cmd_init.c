@@ -5,6 +5,7 @@
 #include "app/dialogue.h"
 #include "app/init_command.h"
 #include "app/lister.h"
+#include "app/print.h"
 #include "app/store.h"
 
 #include "base/mem.h"
@@ -325,8 +326,9 @@ static int tell_clients(const struct init *init)
     buf_init(&text, 65536);
     if (realpath(init->conf_path, conf) == NULL || init_command_tell(&init->command, init->name, conf, &text) != CODE_OK)
         buf_clear(&text);
-    printf("next:  edit %s\n       callgate policy load %s\nthen put in place of the server's own lines:\n%.*s",
-           init->policy_path, init->policy_path, SPAN_ARG(buf_peek(&text)));
+    print_safely(stdout, "next:  edit %s\n       callgate policy load %s\nthen put in place of the server's own lines:\n",
+                 init->policy_path, init->policy_path);
+    print_lines(stdout, buf_peek(&text), "");
     buf_fini(&text);
     return STATUS_DONE;
 }
@@ -339,12 +341,14 @@ static int tell(const struct init *init, const char *key)
         printf("%u of these are called read-only, too, and may read environments, secrets or files.\n", init->private);
     if (init->left_out > 0)
         printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
-    printf("wrote %s and %s\n", init->conf_path, init->policy_path);
+    print_safely(stdout, "wrote %s and %s\n", init->conf_path, init->policy_path);
     if (init->line != NULL)
         return tell_clients(init);
-    printf("the agent's key, shown only now: %s\n\n", key);
-    printf("next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path, init->policy_path);
-    printf("agents then use http://127.0.0.1:8080%.*s with the header X-API-Key\n", SPAN_ARG(path_of_url(init->url)));
+    print_safely(stdout, "the agent's key, shown only now: %s\n\n", key);
+    print_safely(stdout, "next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path,
+                 init->policy_path);
+    print_safely(stdout, "agents then use http://127.0.0.1:8080%.*s with the header X-API-Key\n",
+                 SPAN_ARG(path_of_url(init->url)));
     return STATUS_DONE;
 }
 

@@ -59,10 +59,10 @@ static int print_made(const struct store_key *key, const char *text, bool as_jso
     struct doc *doc;
 
     if (!as_json) {
-        printf("%s\n", text);
-        fprintf(stderr, "key %lld of %.*s, %s %.*s; it is not shown again, keep it safe\n", (long long)key->id,
-                SPAN_ARG(key->principal), key->roles.at != NULL ? "a person who is" : "tenant",
-                SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant));
+        print_safely(stdout, "%s\n", text);
+        print_safely(stderr, "key %lld of %.*s, %s %.*s; it is not shown again, keep it safe\n", (long long)key->id,
+                     SPAN_ARG(key->principal), key->roles.at != NULL ? "a person who is" : "tenant",
+                     SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant));
         return STATUS_DONE;
     }
     doc = doc_object();
@@ -204,12 +204,13 @@ static enum code list_line(void *context, const struct store_key *key)
     char expires[CLOCK_TEXT_BYTES] = "never";
 
     if ((*count)++ == 0)
-        printf("%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant, or roles", "expires", "note");
+        print_safely(stdout, "%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant, or roles", "expires",
+                     "note");
     if (key->expires_us != 0)
         clock_text(key->expires_us, expires);
-    print_safely(stdout,
-                 "%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key), SPAN_ARG(key->principal),
-           SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant), expires, SPAN_ARG(key->note));
+    print_safely(stdout, "%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key),
+                 SPAN_ARG(key->principal), SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant), expires,
+                 SPAN_ARG(key->note));
     return CODE_OK;
 }
 

@@ -80,14 +80,14 @@ static int tell(const struct answer *answer, bool as_json)
     bool any = false;
 
     if (as_json) {
-        printf("%.*s", SPAN_ARG(buf_peek(&answer->text)));
+        print_lines(stdout, buf_peek(&answer->text), "");
         return STATUS_DONE;
     }
     printf("the gate knows you as ");
     print_safely(stdout, "%.*s", SPAN_ARG(json_member_text(answer->root, "person")));
     print_list(answer, "roles", "", &any);
     print_list(answer, "audits", "auditor:", &any);
-    printf("%s\n", any ? "" : ", who has no role here");
+    print_safely(stdout, "%s\n", any ? "" : ", who has no role here");
     return STATUS_DONE;
 }
 

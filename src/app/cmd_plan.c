@@ -311,7 +311,7 @@ static int run_sign(int argc, char **argv)
         if (code == CODE_OK && s.out != NULL)
             code = file_replace(s.out, 0600, buf_peek(&s.shown), &why);
         else if (code == CODE_OK)
-            printf("%.*s", SPAN_ARG(buf_peek(&s.shown)));
+            code = print_block(stdout, buf_peek(&s.shown));
         status = code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
     }
     yaml_tree_free(&tree);
@@ -428,7 +428,7 @@ static void say_plan(const struct checking *c)
     clock_text(plan->expires_us, until);
     print_safely(stdout, "plan %.*s of %.*s", (int)sizeof hex, hex, SPAN_ARG(plan->issuer));
     print_safely(stdout, ", signed by key %.*s\n", SPAN_ARG(plan->key));
-    printf("%s: from %.19s until %.19s UTC\n", state_of(c), from, until);
+    print_safely(stdout, "%s: from %.19s until %.19s UTC\n", state_of(c), from, until);
     print_safely(stdout, "%.*s of tenant %.*s may, %s:\n", SPAN_ARG(plan->principal), SPAN_ARG(plan->tenant),
                  plan->is_strict ? "in this order" : "in any order");
     for (uint32_t i = 0; i < plan->step_count; i++) {
@@ -494,7 +494,7 @@ static void check_call(struct checking *c)
         if (!c->as_json && differs == NULL)
             printf("the call is step %u\n", i + 1);
         else if (!c->as_json)
-            printf("the call is not step %u: %s\n", i + 1, differs);
+            print_safely(stdout, "the call is not step %u: %s\n", i + 1, differs);
     }
     doc_bool(doc, "foreign", is_foreign);
     if (!fits || is_foreign)

@@ -31,14 +31,14 @@ static void print_github(const struct faults *faults, const char *kind)
     for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {
         const struct fault *fault = &faults->fault[i];
 
-        printf("::%s file=", kind);
+        print_safely(stdout, "::%s file=", kind);
         print_github_text(fault->file, "%\r\n:,");
         printf(",line=%d,col=%d::", fault->line, fault->column);
         print_github_text(fault->text, "%\r\n");
         putchar('\n');
     }
     if (faults->count > FAULTS_MAX)
-        printf("::%s::and %zu more\n", kind, faults->count - FAULTS_MAX);
+        print_safely(stdout, "::%s::and %zu more\n", kind, faults->count - FAULTS_MAX);
 }
 
 #define FILE_NAME_BYTES 4096
@@ -81,12 +81,13 @@ static int tell_check(const struct check *check)
     print_faults(&check->faults, "");
     print_faults(&check->warnings, "warning: ");
     if (check->faults.count == 0 && check->active > 0)
-        printf("%zu %s and %zu of the active version, ", check->files, check->files == 1 ? "file" : "files", check->active);
+        print_safely(stdout, "%zu %s and %zu of the active version, ", check->files, check->files == 1 ? "file" : "files",
+                     check->active);
     else if (check->faults.count == 0)
-        printf("%zu %s, ", check->files, check->files == 1 ? "file" : "files");
+        print_safely(stdout, "%zu %s, ", check->files, check->files == 1 ? "file" : "files");
     if (check->faults.count == 0)
-        printf("%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules", check->warnings.count,
-               check->warnings.count == 1 ? "warning" : "warnings");
+        print_safely(stdout, "%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules",
+                     check->warnings.count, check->warnings.count == 1 ? "warning" : "warnings");
     if (check->faults.count == 0 && check->config == NULL)
         printf("no configuration was read: names of upstreams were not held against its routes, as `load` does\n");
     return status;

@@ -122,7 +122,7 @@ static void print_changes(const struct diff *diff)
         const struct diff_change *change = &diff->changes[i];
 
         if (i == 0 || diff->changes[i - 1].way != change->way)
-            printf("\n%s:\n", diff_way_text(change->way));
+            print_safely(stdout, "\n%s:\n", diff_way_text(change->way));
         if (change->rule.at != NULL)
             print_safely(stdout, "  %s %.*s (%.*s:%d) ", change->effect, SPAN_ARG(change->rule),
                          SPAN_ARG(change->file), change->line);
@@ -131,7 +131,8 @@ static void print_changes(const struct diff *diff)
         print_safely(stdout, "%.*s", SPAN_ARG(change->text));
         print_also(change);
         if (is_of_calls(change->way) && change->probes > 0)
-            printf(" [%" PRIu64 " %s by this]", change->probes, change->probes == 1 ? "call flips" : "calls flip");
+            print_safely(stdout, " [%" PRIu64 " %s by this]", change->probes,
+                         change->probes == 1 ? "call flips" : "calls flip");
         else if (is_of_calls(change->way))
             printf(" [no call that was tried flips by this]");
         putchar('\n');
@@ -148,8 +149,9 @@ static void print_verdict(const struct diff_verdict *verdict)
 
 static void print_flips(const struct diff *diff)
 {
-    printf("\n%" PRIu64 " calls were tried (%" PRIu64 " of tests, the others around the bounds of what changed): %" PRIu64
-           " %s\n", diff->probes, diff->test_probes, diff->flipped, diff->flipped == 1 ? "flips" : "flip");
+    print_safely(stdout, "\n%" PRIu64 " calls were tried (%" PRIu64
+                 " of tests, the others around the bounds of what changed): %" PRIu64 " %s\n", diff->probes, diff->test_probes,
+                 diff->flipped, diff->flipped == 1 ? "flips" : "flip");
     if (diff->left_out > 0)
         printf("%" PRIu64 " more were not tried, there being too many\n", diff->left_out);
     for (size_t i = 0; i < diff->flip_count; i++) {
@@ -168,7 +170,7 @@ static void print_flips(const struct diff *diff)
 
 static void print_back(const char *before, enum answer_effect effect, struct span rule)
 {
-    printf("%s%s", before, effect == ANSWER_NONE ? "goes on" : answer_effect_text(effect));
+    print_safely(stdout, "%s%s", before, effect == ANSWER_NONE ? "goes on" : answer_effect_text(effect));
     if (rule.at != NULL)
         print_safely(stdout, " by %.*s", SPAN_ARG(rule));
 }

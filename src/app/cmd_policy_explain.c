@@ -10,7 +10,6 @@
 #include "app/store.h"
 #include "app/store_definitions.h"
 #include "past/recall.h"
-#include "unicode/terminal.h"
 
 #include "author/explain.h"
 #include "base/mem.h"
@@ -99,16 +98,15 @@ static void print_recorded(const struct explaining *e)
     char time[CLOCK_TEXT_BYTES];
 
     clock_text(r->question.time_us, time);
-    print_safely(stdout,
-                 "decision %" PRIu64 " of %s: %s (%.*s)%s%.*s, by ", r->seq, time, verdict_text(r->verdict),
-                 SPAN_ARG(r->reason_text),
-           r->rule.at ? " by " : "", SPAN_ARG(r->rule));
+    print_safely(stdout, "decision %" PRIu64 " of %s: %s (%.*s)%s%.*s, by ", r->seq, time, verdict_text(r->verdict),
+                 SPAN_ARG(r->reason_text), r->rule.at ? " by " : "", SPAN_ARG(r->rule));
     if (r->policy_version != 0)
         printf("policy version %" PRIu64 "\n", r->policy_version);
     else
         printf("no policy\n");
     if (r->lack != RECORDED_WHOLE)
-        printf("the record's arguments are %s: what hangs on the missing part is guessed\n", recorded_lack_text(r->lack));
+        print_safely(stdout, "the record's arguments are %s: what hangs on the missing part is guessed\n",
+                     recorded_lack_text(r->lack));
     if (r->query_unknown)
         printf("its query is not in the record: rules for queries are asked as if there were none\n");
     if (r->answers_unknown)
@@ -187,8 +185,10 @@ static void print_notes(const struct explaining *e)
     size_t count = take_unsaid(e, unsaid);
 
     for (size_t i = 0; i < count; i++)
-        printf("%s%s `%.*s`%s", i == 0 ? "the call does not say all, so it is asked with the " : ", the ", unsaid[i].name,
-               SPAN_ARG(unsaid[i].value), i + 1 == count ? "\n" : "");
+        print_safely(stdout, "%s%s `%.*s`", i == 0 ? "the call does not say all, so it is asked with the " : ", the ",
+                     unsaid[i].name, SPAN_ARG(unsaid[i].value));
+    if (count > 0)
+        putchar('\n');
     if (is_route_unknown(e)) {
         print_safely(stdout, "no route is named `%.*s`: no call comes to the gate with this upstream; there are",
                      SPAN_ARG(e->call.question.upstream));
@@ -244,32 +244,15 @@ static void fill_verdict(const struct explaining *e)
     doc_text(e->doc, "walk", buf_peek(&e->words));
 }
 
-/* Line by line: values, and what decoders read in them, are an agent's. */
-static bool print_words(struct span words)
-{
-    enum code code = CODE_OK;
-    struct buf line;
-
-    buf_init(&line, 2 * WORDS_MAX_BYTES);
-    while (words.len > 0 && code == CODE_OK) {
-        buf_clear(&line);
-        code = terminal_add(&line, span_cut(words, '\n', &words));
-        if (code == CODE_OK)
-            printf("%.*s\n", SPAN_ARG(buf_peek(&line)));
-    }
-    buf_fini(&line);
-    return code == CODE_OK;
-}
-
 static void print_doubt(const struct explaining *e)
 {
     const struct recorded *r = &e->call.recorded;
 
     if (e->is_guessed)
-        printf("the verdict hangs on what the record lost: it could as well be %s\n", verdict_text(e->otherwise));
+        print_safely(stdout, "the verdict hangs on what the record lost: it could as well be %s\n", verdict_text(e->otherwise));
     else if (e->call.is_recorded && e->verdict->policy_version == r->policy_version && e->verdict->kind != r->verdict)
-        printf("the record says %s: what servers said of their tools and `_meta` are not in the record\n",
-               verdict_text(r->verdict));
+        print_safely(stdout, "the record says %s: what servers said of their tools and `_meta` are not in the record\n",
+                     verdict_text(r->verdict));
 }
 
 static enum code judge(struct explaining *e)
@@ -344,8 +327,7 @@ static int explain_what_comes(struct explaining *e)
     doc_text(doc, "walk", buf_peek(&e->words));
     if (!e->as_json) {
         printf(e->verdict->kind == VERDICT_PERMIT ? "\n" : "\nthe call is not permitted: nothing comes back; if it did:\n\n");
-        if (!print_words(buf_peek(&e->words)))
-            return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
+        print_lines(stdout, buf_peek(&e->words), "");
     }
     return e->answered->effect > ANSWER_FLAG ? STATUS_NEGATIVE : STATUS_DONE;
 }
@@ -372,8 +354,7 @@ static int answer(struct explaining *e)
     if (e->call.is_recorded)
         print_recorded(e);
     print_notes(e);
-    if (!print_words(buf_peek(&e->words)))
-        return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
+    print_lines(stdout, buf_peek(&e->words), "");
     print_doubt(e);
     if (e->call.answer != NULL)
         came = explain_what_comes(e);

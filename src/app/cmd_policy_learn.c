@@ -152,7 +152,7 @@ static int print_draft(const struct learning *l)
         return complain(STATUS_NEGATIVE, "no permitted call is recorded there; widen --since, or drop --tenant or --upstream");
     if (l->as_json)
         return print_json(l);
-    if (fwrite(text.at, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
+    if (print_source(text) != CODE_OK || fflush(stdout) != 0)
         return complain(STATUS_CANNOT, "the output cannot be written");
     return tell(l);
 }

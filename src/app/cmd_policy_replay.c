@@ -256,8 +256,8 @@ static enum code print_call(struct replaying *r, const struct replay_call *call)
                           word_of_answer(call->answer.is, call->answer.is_rule));
     if (code == CODE_OK)
         code = buf_add_byte(line, '\n');
-    if (code == CODE_OK && fwrite(buf_peek(line).at, 1, buf_len(line), stdout) != buf_len(line))
-        code = CODE_IO;
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(line));
     return code;
 }
 
@@ -305,9 +305,9 @@ static void print_groups(const struct replaying *r, bool of_answers)
         const struct group *group = &r->groups[i];
 
         if (group->of_answers == of_answers)
-            print_safely(stdout,
-                         "%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict, by_text(&group->was),
-                   SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is), SPAN_ARG(by_name(&group->is)));
+            print_safely(stdout, "%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict,
+                         by_text(&group->was), SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is),
+                         SPAN_ARG(by_name(&group->is)));
     }
     if (!of_answers && r->ungrouped > 0)
         printf("%10" PRIu64 "  of more than %d further kinds\n", r->ungrouped, GROUPS_MAX);
@@ -320,7 +320,7 @@ static void print_unknown(uint64_t unknown, const uint64_t lacks[RECORDED_LACKS]
     printf("%" PRIu64 " cannot be replayed, because what decides them is not in the record:", unknown);
     for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
         if (lacks[lack] > 0)
-            printf(" %" PRIu64 " %s,", lacks[lack], recorded_lack_text((enum recorded_lack)lack));
+            print_safely(stdout, " %" PRIu64 " %s,", lacks[lack], recorded_lack_text((enum recorded_lack)lack));
     printf(" %" PRIu64 " otherwise\n", lacks[RECORDED_WHOLE]);
 }
 
@@ -357,8 +357,8 @@ static void print_sum(const struct replaying *r, int64_t took_us)
     }
     clock_text(sum->first_us, from);
     clock_text(sum->last_us, to);
-    printf("%" PRIu64 " calls from %s to %s, replayed in %.1f s (%.0f calls/s)\n", judged, from, to, (double)took_us / 1e6,
-           took_us > 0 ? (double)sum->calls * 1e6 / (double)took_us : 0);
+    print_safely(stdout, "%" PRIu64 " calls from %s to %s, replayed in %.1f s (%.0f calls/s)\n", judged, from, to,
+                 (double)took_us / 1e6, took_us > 0 ? (double)sum->calls * 1e6 / (double)took_us : 0);
     printf("%" PRIu64 " keep their verdict", judged - sum->fates[REPLAY_FLIPS]);
     if (sum->fates[REPLAY_OTHER_RULE] > 0)
         printf(", %" PRIu64 " of them by another rule or for another reason", sum->fates[REPLAY_OTHER_RULE]);

@@ -96,7 +96,7 @@ static int tell_stored(struct storing *storing, uint64_t version, const struct f
 {
     if (!storing->as_json) {
         print_faults(warnings, "warning: ");
-        printf("version %" PRIu64 " is %s", version, storing->no_activate ? "stored, not active" : "active");
+        print_safely(stdout, "version %" PRIu64 " is %s", version, storing->no_activate ? "stored, not active" : "active");
         printf(storing->failed > 0 ? ", although %zu of its tests failed\n" : "\n", storing->failed);
         return STATUS_DONE;
     }
@@ -306,7 +306,7 @@ static enum code list_line(void *context, const struct policy_store_version *ver
     char created[CLOCK_TEXT_BYTES];
 
     if ((*count)++ == 0)
-        printf("%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
+        print_safely(stdout, "%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
     clock_text(version->created_us, created);
     print_safely(stdout, "%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s", version->version,
                  version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created,
@@ -350,7 +350,7 @@ static enum code activation_line(void *context, const struct policy_store_activa
     char activated[CLOCK_TEXT_BYTES];
 
     if ((*count)++ == 0)
-        printf("%-28s %8s  %-12s %s\n", "activated", "version", "by", "message");
+        print_safely(stdout, "%-28s %8s  %-12s %s\n", "activated", "version", "by", "message");
     clock_text(activation->activated_us, activated);
     print_safely(stdout, "%-28s %8" PRIu64 "  %-12.*s %.*s", activated, activation->version,
                  SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
@@ -423,7 +423,7 @@ static enum code show_head(void *context, const struct policy_store_version *ver
     print_safely(stdout, "# version %" PRIu64 "%s, created %s by %.*s%s%.*s", version->version,
                  version->is_active ? " (active)" : "", created, SPAN_ARG(version->author),
                  version->message.len > 0 ? ": " : "", SPAN_ARG(version->message));
-    printf("\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
+    print_safely(stdout, "\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
     if (version->failing_tests > 0) {
         print_safely(stdout, "# stored although %" PRIu64 " of its tests failed: %.*s", version->failing_tests,
                      SPAN_ARG(version->despite));
@@ -457,10 +457,8 @@ static enum code show_file(void *context, const struct policy_store_file *file)
     }
     putchar('\n');
     print_safely(stdout, "# ---- %.*s, loaded from %.*s", SPAN_ARG(file->name), SPAN_ARG(file->path));
-    printf("\n%.*s", SPAN_ARG(file->text));
-    if (file->text.len == 0 || file->text.at[file->text.len - 1] != '\n')
-        putchar('\n');
-    return CODE_OK;
+    putchar('\n');
+    return print_source(file->text);
 }
 
 static enum code show(struct db *db, struct showing *showing, struct why *why)

@@ -62,10 +62,12 @@ static void end_suite(struct testing *testing)
     buf_init(&name, 1 << 16);
     if (testing->code == CODE_OK)
         testing->code = add_xml(&name, testing->suite_file);
-    if (testing->code == CODE_OK)
-        fprintf(testing->report, "  <testsuite name=\"%.*s\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n%.*s"
-                "  </testsuite>\n", SPAN_ARG(buf_peek(&name)), testing->suite_tests, testing->suite_failures,
-                SPAN_ARG(buf_peek(&testing->suite)));
+    if (testing->code == CODE_OK) {
+        print_safely(testing->report, "  <testsuite name=\"%.*s\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
+                     SPAN_ARG(buf_peek(&name)), testing->suite_tests, testing->suite_failures);
+        print_lines(testing->report, buf_peek(&testing->suite), "");
+        fputs("  </testsuite>\n", testing->report);
+    }
     buf_fini(&name);
     buf_clear(&testing->suite);
     testing->suite_tests = testing->suite_failures = 0;
@@ -124,7 +126,7 @@ static void take_result(void *context, const struct policy_test_result *result)
 
 static void print_gap(bool is_gap, const char *gap)
 {
-    printf("%s%s\n", is_gap ? "  " : "", is_gap ? gap : "");
+    print_safely(stdout, "%s%s\n", is_gap ? "  " : "", is_gap ? gap : "");
 }
 
 static void tell_rule(void *context, const struct coverage_rule *rule)
@@ -160,7 +162,7 @@ static void tell_condition(void *context, const struct coverage_condition *condi
     testing->decided_conditions += both;
     if (!testing->as_json) {
         print_safely(stdout, "  %-52.*s %7" PRIu64 " %7" PRIu64 " %9" PRIu64, SPAN_ARG(condition->label), condition->is_true,
-               condition->is_false, condition->undecided);
+                     condition->is_false, condition->undecided);
         print_gap(!both, condition->is_true > 0 ? "never false" : condition->is_false > 0 ? "never true" : "never either");
         return;
     }
@@ -179,8 +181,8 @@ static enum code tell_coverage(struct testing *testing)
 
     testing->rules = doc_add_array(doc, "rules");
     if (!testing->as_json)
-        printf("%-54s %7s %7s\n  %-52s %7s %7s %9s\n", "rule", "decided", "applied", "condition", "true", "false",
-               "undecided");
+        print_safely(stdout, "%-54s %7s %7s\n  %-52s %7s %7s %9s\n", "rule", "decided", "applied", "condition", "true", "false",
+                     "undecided");
     code = coverage_each(testing->seen, tell_rule, tell_condition, testing);
     doc_int(doc, "rules_decided", (int64_t)testing->decided_rules);
     doc_int(doc, "rule_count", (int64_t)testing->rule_count);
@@ -201,7 +203,7 @@ static int tell_tests(struct testing *testing)
     if (testing->coverage && tell_coverage(testing) != CODE_OK)
         return complain(STATUS_CANNOT, "not enough memory");
     if (testing->filter != NULL && testing->passed + testing->failed == 0)
-        fprintf(stderr, "callgate: no test's name matches \"%s\"\n", testing->filter);
+        print_safely(stderr, "callgate: no test's name matches \"%s\"\n", testing->filter);
     if (!testing->as_json) {
         printf("%zu passed, %zu failed\n", testing->passed, testing->failed);
         return status;

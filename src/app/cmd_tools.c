@@ -7,7 +7,6 @@
 #include "base/num.h"
 #include "os/clock.h"
 #include "unicode/lookalike.h"
-#include "unicode/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -218,15 +217,6 @@ static void mark_all(struct marks *marks, const struct store_definition *definit
     printf("  look:      and %zu more\n", marks->count - MARKS_MAX);
 }
 
-static void print_lines(struct span text, const char *before)
-{
-    while (text.len > 0) {
-        struct span line = span_cut(text, '\n', &text);
-
-        print_safely(stdout, "%s%.*s\n", before, SPAN_ARG(line));
-    }
-}
-
 static void print_change(void *context, const struct definition_change *change)
 {
     size_t *count = context;
@@ -244,7 +234,8 @@ static void print_head(const struct tools_meant *meant, const struct store_defin
     clock_text(definition->seen_us, seen);
     print_safely(stdout, "%.*s of %.*s: %s%s\n", SPAN_ARG(definition->tool), SPAN_ARG(definition->upstream),
                  cmd_tools__state(meant, definition), definition->is_latest ? "" : ", not what the server told last");
-    printf("  digest:    %.*s\n  seen:      first %.19sZ, last %.19sZ\n", SPAN_ARG(definition->digest), told, seen);
+    print_safely(stdout, "  digest:    %.*s\n  seen:      first %.19sZ, last %.19sZ\n", SPAN_ARG(definition->digest), told,
+                 seen);
     if (definition->is_spoken) {
         clock_text(definition->given_us, given);
         print_safely(stdout, "  %s %.19sZ by %.*s (%.*s): %.*s\n", definition->is_accepted ? "accepted: " : "withdrawn:", given,
@@ -292,7 +283,7 @@ static int print_one(const struct tools_meant *meant, const struct store_definit
     print_head(meant, definition);
     if (code == CODE_OK) {
         mark_all(&marks, definition, read.root);
-        print_lines(buf_peek(&read.lines), "    ");
+        print_lines(stdout, buf_peek(&read.lines), "    ");
     }
     read_end(&read);
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
@@ -315,7 +306,7 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
     if (read_definition(&now, definition->text, true) != CODE_OK || code != CODE_OK)
         code = CODE_INVALID;
     print_head(meant, definition);
-    printf("  against:   %.*s\n", SPAN_ARG(accepted->digest));
+    print_safely(stdout, "  against:   %.*s\n", SPAN_ARG(accepted->digest));
     if (code == CODE_OK) {
         mark_all(&marks, definition, now.root);
         code = definition_changes(old.root, now.root, print_change, &changes);
@@ -325,7 +316,7 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
     if (code == CODE_OK)
         code = definition_diff(buf_peek(&old.lines), buf_peek(&now.lines), &out);
     if (code == CODE_OK)
-        print_lines(buf_peek(&out), "    ");
+        print_lines(stdout, buf_peek(&out), "    ");
     read_end(&old);
     read_end(&now);
     buf_fini(&out);

@@ -63,7 +63,7 @@ static int add_named(struct saying *saying, struct db *db, const char *name)
     if (status == OPTIONS_GO && !is_one)
         status = tell_several(&found, saying, name);
     else if (status == OPTIONS_GO && first == NULL && saying->accepts && is_done)
-        printf("%s is accepted already, as the server tells it\n", name);
+        print_safely(stdout, "%s is accepted already, as the server tells it\n", name);
     else if (status == OPTIONS_GO && first == NULL)
         status = complain(STATUS_NEGATIVE, "nothing of %s %s; `callgate tools show %s` shows what is known", name,
                           saying->accepts ? "waits" : "is accepted", name);

@@ -2,6 +2,7 @@
 #include "app/commands.h"
 
 #include "app/libraries.h"
+#include "app/print.h"
 #include "json/doc.h"
 
 #include <stdio.h>
@@ -9,10 +10,7 @@
 static int print_json(bool verbose, const char *libraries[LIBRARIES])
 {
     struct doc *doc = doc_object();
-    struct buf out;
-    enum code code;
 
-    buf_init(&out, 65536);
     doc_text(doc, "callgate", span_text(CALLGATE_VERSION));
     if (verbose) {
         struct doc *array = doc_add_array(doc, "libraries");
@@ -24,12 +22,7 @@ static int print_json(bool verbose, const char *libraries[LIBRARIES])
             if (!library_is_tried(libraries[i]))
                 doc_text(array, NULL, span_text(libraries[i]));
     }
-    code = doc_print(doc, &out);
-    if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
-    buf_fini(&out);
-    doc_free(&doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
+    return print_doc(&doc);
 }
 
 static int run_version(int argc, char **argv)
@@ -49,9 +42,9 @@ static int run_version(int argc, char **argv)
     libraries_say(libraries);
     if (as_json)
         return print_json(verbose, libraries);
-    printf("callgate %s\n", CALLGATE_VERSION);
+    print_safely(stdout, "callgate %s\n", CALLGATE_VERSION);
     for (size_t i = 0; verbose && i < LIBRARIES; i++)
-        printf("%s%s\n", libraries[i], library_is_tried(libraries[i]) ? "" : " (nobody has tried this version)");
+        print_safely(stdout, "%s%s\n", libraries[i], library_is_tried(libraries[i]) ? "" : " (nobody has tried this version)");
     return STATUS_DONE;
 }
 

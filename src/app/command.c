@@ -80,15 +80,15 @@ enum code why_of_faults(struct why *why, enum code code, const struct faults *fa
 
 static void print_usage(const struct usage *usage)
 {
-    printf("usage: %s\n\n%s\n\n", usage->synopsis, usage->about);
+    print_safely(stdout, "usage: %s\n\n%s\n\n", usage->synopsis, usage->about);
     for (const struct option *option = usage->options; option->name != NULL; option++) {
         char left[64];
 
         snprintf(left, sizeof left, "--%s%s%s", option->name, option->takes ? " " : "",
                  option->takes ? option->takes : "");
-        printf("  %-28s %s\n", left, option->help);
+        print_safely(stdout, "  %-28s %s\n", left, option->help);
     }
-    printf("  %-28s %s\n", "--help", "this text");
+    print_safely(stdout, "  %-28s %s\n", "--help", "this text");
 }
 
 static int unknown_option(const struct usage *usage, const char *name, size_t len)
@@ -244,10 +244,10 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
 
 static void print_commands(FILE *out, const struct command *commands, const char *path)
 {
-    fprintf(out, "usage: %s COMMAND [OPTIONS]\n\n", path);
+    print_safely(out, "usage: %s COMMAND [OPTIONS]\n\n", path);
     for (const struct command *command = commands; command->name != NULL; command++)
-        fprintf(out, "  %-12s %s\n", command->name, command->summary);
-    fprintf(out, "\n`%s COMMAND --help` says more.\n", path);
+        print_safely(out, "  %-12s %s\n", command->name, command->summary);
+    print_safely(out, "\n`%s COMMAND --help` says more.\n", path);
 }
 
 static int unknown_command(const struct command *commands, const char *path, const char *word)

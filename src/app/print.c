@@ -7,29 +7,53 @@
 #include "unicode/terminal.h"
 
 #include <string.h>
+#include <unistd.h>
+
+/* The text with each line end where its twin has one, too, shown as the escape that it is. A twin is made by the same format
+ * with a tab for each line end: where the two differ the format has one, and not what was put in. */
+static enum code add_but_ends(struct buf *safe, struct span text, const char *twin)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == twin[i])
+            continue;
+        terminal_add(safe, span_part(text, from, i - from));
+        buf_add_byte(safe, '\n');
+        from = i + 1;
+    }
+    return terminal_add(safe, span_part(text, from, SIZE_MAX));
+}
 
 static void print_safely_v(FILE *out, const char *format, va_list args)
 {
-    va_list again;
-    size_t end = strlen(format);
-    bool is_line = end > 0 && format[end - 1] == '\n'; /* ours, not one of what others wrote */
+    char *twin_format = mem_dup(format, strlen(format)), *text = NULL, *twin = NULL;
+    va_list again, measured;
     struct buf safe;
-    char *text = NULL;
     int len;
 
     va_copy(again, args);
-    len = vsnprintf(NULL, 0, format, again);
-    va_end(again);
+    va_copy(measured, args);
     buf_init(&safe, SIZE_MAX / 2);
-    if (len >= 0)
-        text = mem_alloc((size_t)len + 1);
-    if (text != NULL && vsnprintf(text, (size_t)len + 1, format, args) == len &&
-        terminal_add(&safe, span_of(text, (size_t)len - is_line)) == CODE_OK &&
-        (!is_line || buf_add_byte(&safe, '\n') == CODE_OK))
-        (void)fwrite(buf_peek(&safe).at, 1, buf_len(&safe), out);
+    len = vsnprintf(NULL, 0, format, measured);
+    if (len >= 0 && twin_format != NULL && (text = mem_array(2, (size_t)len + 1)) != NULL) {
+        twin = text + len + 1;
+        for (char *end = twin_format; (end = strchr(end, '\n')) != NULL;)
+            *end = '\t';
+        (void)vsnprintf(text, (size_t)len + 1, format, args);
+        (void)vsnprintf(twin, (size_t)len + 1, twin_format, again);
+    }
+    if (twin != NULL && add_but_ends(&safe, span_of(text, (size_t)len), twin) == CODE_OK)
+        (void)print_block(out, buf_peek(&safe));
     else
         fputs("(not enough memory to say it)", out);
+    va_end(again);
+    va_end(measured);
+    if (text != NULL)
+        mem_wipe(text, 2 * ((size_t)len + 1)); /* a key is told so */
     mem_free(text);
+    mem_free(twin_format);
+    mem_wipe(safe.block, safe.size);
     buf_fini(&safe);
 }
 
@@ -40,6 +64,46 @@ void print_safely(FILE *out, const char *format, ...)
     va_start(args, format);
     print_safely_v(out, format, args);
     va_end(args);
+}
+
+void print_span(FILE *out, struct span text)
+{
+    struct buf safe;
+
+    buf_init(&safe, SIZE_MAX / 2);
+    if (terminal_add(&safe, text) == CODE_OK)
+        (void)print_block(out, buf_peek(&safe));
+    else
+        fputs("(too long to be shown)", out);
+    buf_fini(&safe);
+}
+
+void print_lines(FILE *out, struct span text, const char *before)
+{
+    while (text.len > 0) {
+        print_safely(out, "%s", before);
+        print_span(out, span_cut(text, '\n', &text));
+        putc('\n', out);
+    }
+}
+
+enum code print_block(FILE *out, struct span bytes)
+{
+    return bytes.len == 0 || fwrite(bytes.at, 1, bytes.len, out) == bytes.len ? CODE_OK : CODE_IO;
+}
+
+enum code print_source(struct span text)
+{
+    enum code code;
+
+    if (isatty(STDOUT_FILENO) == 1) {
+        print_lines(stdout, text, "");
+        return CODE_OK;
+    }
+    code = print_block(stdout, text);
+    if (text.len == 0 || text.at[text.len - 1] != '\n')
+        putchar('\n');
+    return code;
 }
 
 static bool fails_in_json;

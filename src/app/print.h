@@ -8,6 +8,8 @@
 #ifndef APP_PRINT_H
 #define APP_PRINT_H
 
+#include "base/code.h"
+#include "base/span.h"
 #include "base/why.h"
 #include "json/doc.h"
 
@@ -16,9 +18,19 @@
 #include <stdio.h>
 
 /* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
- * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. A line end that ends the format
- * is one. */
+ * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. Line ends of the format are some. A text
+ * with a NUL ends there, as C's do: print_span shows it. `tools/lint` takes no other way to print a string. */
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void print_span(FILE *out, struct span text);
+/* Line by line, each as print_safely would, behind `before`. Its line ends are some. */
+void print_lines(FILE *out, struct span text, const char *before);
+
+/* The bytes as they are: lines that have been through terminal_add, or what programs read. `tools/lint` lists who may.
+ * Returns: CODE_IO. */
+enum code print_block(FILE *out, struct span bytes);
+/* A policy on stdout: byte for byte for programs and files, which load it again; on a terminal as print_lines does. A last
+ * line without an end gets one. Returns: CODE_IO. */
+enum code print_source(struct span text);
 
 /* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}
  * or, of a place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "json/json.h"
+#include "unicode/terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,12 +22,18 @@
 void agent__complain(const char *format, ...)
 {
     char text[512];
+    struct buf safe;
     va_list list;
 
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    (void)fprintf(stderr, "callgate: %s\n", text);
+    buf_init(&safe, SIZE_MAX / 2); /* a gate's words may be a server's */
+    buf_add_text(&safe, "callgate: ");
+    terminal_add(&safe, span_text(text));
+    if (buf_add_byte(&safe, '\n') == CODE_OK)
+        (void)fwrite(buf_peek(&safe).at, 1, buf_len(&safe), stderr);
+    buf_fini(&safe);
 }
 
 /* ---- lines out ---- */
