@@ -16,7 +16,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Debian 12, Ubuntu 24.04, Debian 13, Ubuntu 26.04. */
+/* Of Debian 12, Ubuntu 24.04, Debian 13 and Ubuntu 26.04; its libcurl 8.18 leaves a copy of a secret that it sent in memory
+ * (unit/web/test_web), and is not among them. */
 static const char *const tried[] = {
     "OpenSSL 3.0", "OpenSSL 3.5",
     "llhttp 8.1", "llhttp 9.1", "llhttp 9.2", "llhttp 9.3",
@@ -26,7 +27,7 @@ static const char *const tried[] = {
     "libyaml 0.2.5",
     "utf8proc 2.8", "utf8proc 2.9", "utf8proc 2.10",
     "libpg_query, PostgreSQL 15", "libpg_query, PostgreSQL 16", "libpg_query, PostgreSQL 17",
-    "libcurl/7.88", "libcurl/8.5", "libcurl/8.14", "libcurl/8.18",
+    "libcurl/7.88", "libcurl/8.5", "libcurl/8.14",
     "cjose 0.6.2",
 };
 

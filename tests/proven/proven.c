@@ -109,7 +109,7 @@ static void read_points(struct span text, struct buf *out)
         struct buf plain;
         char bytes[4];
         struct span one = span_of(bytes, utf8_put(bytes, point));
-        signed char more[2] = {(signed char)unicode_is_deceptive(one), (signed char)unicode_cells(point)};
+        char more[2] = {unicode_is_deceptive(one), unicode_cells(point) < 0}; /* how wide one is, Unicode 16 sees otherwise */
 
         buf_init(&plain, 4096);
         if (unicode_is_utf8(one) && unicode_plain(one, &plain) == CODE_OK)
