@@ -16,7 +16,7 @@
 /* Each library and the version that is running, as it says itself. */
 void libraries_say(const char *texts[LIBRARIES]);
 
-/* Whether a build with that version, but for its last part, reads tests/proven as it should and passes the tests of its room. */
+/* Whether a build with that version (its last part aside) reads tests/proven as it should and passes the tests of its room. */
 bool library_is_tried(const char *text);
 
 /* A line of the log for each that nobody tried: at best it reads tests/proven as the others do, and no more is known. */
