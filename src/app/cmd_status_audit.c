@@ -8,6 +8,8 @@
 #include "db/db.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/sock.h"
+#include "web/web.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,33 +191,38 @@ void cmd_status__audit(struct report *report, const struct conf *conf)
     db_close(&audit);
 }
 
-/* Bytes and microseconds: what the newest rows took, of an average row's size, and how long they took to come. A file that a
- * rotation began lately says nothing of the time before; a minute is the least that is a rate. */
-#define LATELY \
-    "WITH newest AS (SELECT seq, time_us FROM decision ORDER BY seq DESC LIMIT 20000), " \
-    "now(us) AS (SELECT %lld), " \
-    "late AS (SELECT count(*) AS n, max(seq) - min(seq) + 1 AS all_rows, min(time_us) AS first FROM newest, now " \
-    "WHERE time_us > us - %lld) " \
-    "SELECT CAST(all_rows * (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) / " \
-    "max(1, (SELECT max(seq) - min(seq) + 1 FROM decision)) AS INTEGER), " \
-    "CAST(CASE WHEN n < 20000 THEN min(%lld, max(%lld, us - (SELECT time_us FROM decision ORDER BY seq LIMIT 1))) " \
-    "ELSE us - first END AS INTEGER) FROM late, now"
+#define METRICS_WAIT_US INT64_C(2000000)
 
-static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
+/* What the running gate says in its metrics, where somebody reads that, too: it sees the whole disk fill, and the rows of the
+ * audit say of it only what calls took. Returns: DISK_HOURS_MAX where nobody says it. */
+static uint64_t hours_left(const struct conf *conf)
 {
+    static const char name[] = "\ncallgate_disk_hours_left ";
+    char url[SOCK_TEXT_BYTES + 32], address[SOCK_TEXT_BYTES];
+    struct web_request request = {.insecure = true, .wait_us = METRICS_WAIT_US,
+                                  .body_max_bytes = (size_t)64 << 20};
+    struct web_answer answer = {.code = CODE_OK};
     uint64_t hours = DISK_HOURS_MAX;
-    struct why why = {0};
-    struct db *audit = NULL;
-    struct db_stmt *stmt = NULL;
-    char sql[sizeof LATELY + 60];
+    struct web *web = NULL;
+    struct why why = {""};
+    const char *at;
+    struct span text;
 
-    (void)snprintf(sql, sizeof sql, LATELY, (long long)clock_wall_us(), (long long)DISK_LATELY_US,
-                   (long long)DISK_LATELY_US, (long long)DISK_RATE_US);
-    if (db_open(conf->audit.database, DB_PAST, &audit, &why) == CODE_OK &&
-        db_find(audit, sql, NULL, 0, &stmt) == CODE_OK)
-        hours = disk_hours(room_bytes, (uint64_t)db_int(stmt, 0), db_int(stmt, 1));
-    db_finalize(&stmt);
-    db_close(&audit);
+    if (!conf->admin.is_on)
+        return hours;
+    sock_text(&conf->admin.address, address);
+    (void)snprintf(url, sizeof url, "http://%s/metrics", address);
+    request.url = span_text(url);
+    if (web_new(&web, &why) == CODE_OK && web_start(web, &why) == CODE_OK &&
+        web_fetch(web, &request, &answer, &why) == CODE_OK && answer.status == 200) {
+        text = buf_peek(&answer.body);
+        at = memmem(text.at, text.len, name, sizeof name - 1);
+        text = at != NULL ? span_part(text, (size_t)(at - text.at) + sizeof name - 1, SIZE_MAX) : SPAN_LIT("");
+        if (num_u64(span_cut(text, '\n', &text), &hours) != CODE_OK)
+            hours = DISK_HOURS_MAX;
+    }
+    web_answer_fini(&answer);
+    web_free(&web);
     return hours;
 }
 
@@ -227,9 +234,9 @@ void cmd_status__disk(struct report *report, const struct conf *conf)
 
     if (code != CODE_OK)
         return;
-    hours = hours_left(conf, bytes);
+    hours = hours_left(conf);
     if (hours < DISK_HOURS_MAX)
-        (void)snprintf(lasts, sizeof lasts, ", enough for %" PRIu64 " hours of calls as in the last ten minutes", hours);
+        (void)snprintf(lasts, sizeof lasts, ", enough for %" PRIu64 " hours as the disk fills now", hours);
     find(report, "disk", bytes >= DISK_LOW_BYTES, "%" PRIu64 " MiB are left beside the audit%s%s", bytes >> 20, lasts,
          bytes < DISK_LOW_BYTES ? ": when it is full, every call is denied; make room" : "");
 }

@@ -3,7 +3,7 @@
 
 #define HOUR_US 3.6e9
 
-uint64_t disk_hours(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us)
+static uint64_t hours_of(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us)
 {
     double hours;
 
@@ -39,5 +39,5 @@ uint64_t disk_hours_left(const struct disk_growth *growth, uint64_t room_bytes, 
             since_us = growth->at_us[i % DISK_NOTES];
         }
     }
-    return disk_hours(room_bytes, most - room_bytes, now_us - since_us);
+    return hours_of(room_bytes, most - room_bytes, now_us - since_us);
 }

@@ -15,8 +15,6 @@
 #define DISK_NONE_BYTES (UINT64_C(1) << 20) /* less is no room: hours are 0, whatever has grown */
 #define DISK_RATE_US INT64_C(60000000)    /* the least time that tells a rate */
 
-uint64_t disk_hours(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us);
-
 #define DISK_NOTES 20
 #define DISK_NOTE_EVERY_US (DISK_LATELY_US / DISK_NOTES)
 
@@ -28,6 +26,7 @@ struct disk_growth {
 };
 
 void disk_note(struct disk_growth *growth, uint64_t room_bytes, int64_t now_us); /* as often as wanted */
+/* What callgate_disk_hours_left says, and `callgate status` where it gets at that. */
 uint64_t disk_hours_left(const struct disk_growth *growth, uint64_t room_bytes, int64_t now_us);
 
 #endif

@@ -7,14 +7,17 @@
 
 static void test_hours(void **state) /* 4.12 */
 {
+    struct disk_growth growth = {.room_bytes = {101 * GIB}, .at_us = {0}, .count = 1};
+    struct disk_growth full = {.room_bytes = {UINT64_MAX}, .at_us = {0}, .count = 1};
+    struct disk_growth still = {.room_bytes = {0}, .at_us = {0}, .count = 1};
+
     (void)state;
-    assert_int_equal(disk_hours(100 * GIB, GIB, 60 * MINUTE), 100);
-    assert_int_equal(disk_hours(GIB / 2, GIB, 60 * MINUTE), 0);
-    assert_int_equal(disk_hours(100 * GIB, 0, 60 * MINUTE), DISK_HOURS_MAX);
-    assert_int_equal(disk_hours(UINT64_MAX, 1, 60 * MINUTE), DISK_HOURS_MAX);
-    assert_int_equal(disk_hours(GIB, 1, 0), DISK_HOURS_MAX);
-    assert_int_equal(disk_hours(0, 0, 60 * MINUTE), 0); /* 10.12: no room is no hours, whatever grew */
-    assert_int_equal(disk_hours(DISK_NONE_BYTES - 1, 0, 0), 0);
+    assert_int_equal(disk_hours_left(&growth, 100 * GIB, 60 * MINUTE), 100);
+    growth.room_bytes[0] = GIB + GIB / 2;
+    assert_int_equal(disk_hours_left(&growth, GIB / 2, 60 * MINUTE), 0);
+    assert_int_equal(disk_hours_left(&full, UINT64_MAX - 1, 60 * MINUTE), DISK_HOURS_MAX);
+    assert_int_equal(disk_hours_left(&still, 0, 60 * MINUTE), 0); /* 10.12: no room is no hours, whatever grew */
+    assert_int_equal(disk_hours_left(&still, DISK_NONE_BYTES - 1, 0), 0);
 }
 
 static void test_growth(void **state) /* 4.12: the last ten minutes count, not what was before */
