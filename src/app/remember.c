@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "os/clock.h"
 #include "os/sandbox.h"
 
@@ -24,7 +25,7 @@ static void unlock(struct serve_past *past)
     BUG_ON(pthread_mutex_unlock(&past->lock) != 0);
 }
 
-void serve__past_init(struct serve_past *past)
+enum code serve__past_init(struct serve_past *past, const char *audit)
 {
     pthread_condattr_t monotonic;
 
@@ -34,6 +35,8 @@ void serve__past_init(struct serve_past *past)
     BUG_ON(pthread_cond_init(&past->changed, &monotonic) != 0);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&past->stop, false);
+    past->path = mem_dup(audit, strlen(audit));
+    return past->path != NULL ? CODE_OK : CODE_NOMEM;
 }
 
 static void read_past(struct serve *serve)
@@ -128,7 +131,7 @@ static void ask(struct serve *serve, struct policy *coming)
 
     past->coming = coming;
     past->has_failed = false;
-    past->asked = (struct remembering){.path = serve->conf->audit.database, .stop = &past->stop, .now_us = clock_wall_us(),
+    past->asked = (struct remembering){.path = past->path, .stop = &past->stop, .now_us = clock_wall_us(),
                                        .with_plans = uses_plans(serve->conf)};
     past->began_us = clock_monotonic_us();
     lock(past);
@@ -282,6 +285,8 @@ void serve__close_past(struct serve *serve)
     unlock(past);
     thread_join(&past->thread);
     policy_unref(&past->coming);
+    mem_free(past->path);
+    past->path = NULL;
     (void)pthread_cond_destroy(&past->changed);
     (void)pthread_mutex_destroy(&past->lock);
 }

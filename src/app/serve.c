@@ -240,9 +240,10 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     buf_init(&serve->definitions.notes, SIZE_MAX / 2);
     serve->definitions.mark = -1;
     list_init(&serve->approvals.asks);
-    serve__past_init(&serve->past);
+    code = serve__past_init(&serve->past, conf_take->audit.database);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
-    code = serve__prepare(serve, why);
+    if (code == CODE_OK)
+        code = serve__prepare(serve, why);
     if (code == CODE_OK)
         code = serve__start_signer(serve, why);
     if (code == CODE_OK)

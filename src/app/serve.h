@@ -67,6 +67,7 @@ struct serve_past {              /* of the calls: what rules ask of it is read b
     enum past_state state;       /* under the lock; while it is ASKED the thread has what stands below `ends` */
     bool ends;                   /* likewise */
     atomic_bool stop;            /* the reading that is under way */
+    char *path;                  /* the audit's own: a reading goes on through reloads, each of which ends a configuration */
     struct policy *coming;       /* for this version, which waits; NULL: for the one in force */
     struct remembering asked;
     struct remembered remembered;
