@@ -139,11 +139,10 @@ CREATE TABLE outcome (
     answer               TEXT     -- or its beginning
 ) STRICT;
 
--- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
--- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
--- heads_damaged, restored (a backup was put in place), unsigned_rows (a start took over rows that nobody had signed), clock_jumped, read (somebody was given rows
--- over the gate's socket), retired (files were given away), hold and hold_ended (what no erasure touches), plan (what an agent
--- was delegated, signed), sealed (the last row of a file), continued (the first of the next one) ...
+-- What happened to the gate itself: start, stop, crash, reload, policy_activated, policy_text (what a version says), key_made,
+-- key_revoked, audit_down, audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
+-- heads_damaged, restored (a backup was put in place), unsigned_rows (a start took over rows that nobody had signed), plan (what
+-- an agent was delegated, signed), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (
     seq             INTEGER PRIMARY KEY,
     time_us         INTEGER NOT NULL,
@@ -164,20 +163,6 @@ CREATE TABLE checkpoint (
     note    TEXT NOT NULL         -- a C2SP signed note, as in audit.db.heads
 ) STRICT;
 
--- Texts of policies, once a file: before the first row that was judged by a version in it, its files stand here. Not in the chain,
--- and vouched for by it: `policy_hash` of a row is the hash over these names and texts, as audit-format.md has it.
-CREATE TABLE policy_text (
-    digest BLOB PRIMARY KEY,      -- SHA-256 of the text
-    text   TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE policy_file (
-    policy_hash BLOB NOT NULL,    -- of the version
-    name        TEXT NOT NULL,    -- what `policy:` in it says
-    digest      BLOB NOT NULL,    -- of its text
-    PRIMARY KEY (policy_hash, name)
-) STRICT, WITHOUT ROWID;
-
 -- ---- nobody changes a row -------------------------------------------------------------------------------------------
 -- These stop mistakes. Who has the file can drop a trigger, but not without breaking the chain.
 
@@ -190,11 +175,6 @@ CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'th
 
 CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-
-CREATE TRIGGER policy_text_update BEFORE UPDATE ON policy_text BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER policy_text_delete BEFORE DELETE ON policy_text BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER policy_file_update BEFORE UPDATE ON policy_file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER policy_file_delete BEFORE DELETE ON policy_file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 CREATE TRIGGER decision_update BEFORE UPDATE OF
     seq, time_us, tenant_previous, tenant, principal, authentication, client, session, node, correlation,
@@ -254,16 +234,6 @@ CREATE TABLE erasure (
     before_us INTEGER NOT NULL
 ) STRICT;
 
--- What no erasure touches: events `hold` that no `hold_ended` names, those of the files before this one among them. The events are
--- the evidence, not these rows. NULL: whatever is there.
-CREATE TABLE hold (
-    seq       INTEGER PRIMARY KEY, -- the event's
-    tenant    TEXT,
-    principal TEXT,
-    since_us  INTEGER,             -- rows of this time and later
-    until_us  INTEGER              -- and before this one
-) STRICT;
-
 -- ---- finding rows ---------------------------------------------------------------------------------------------------
 -- The file that is written has no index but that of `outcome.decision`, which only grows at its end: it is small, and looked
 -- through in tenths of a second. Once a file is sealed, the gate gives it the indices of indices.sql, which every query and every
@@ -315,6 +285,14 @@ CREATE VIEW entry AS
     SELECT seq, 'outcome', time_us, tenant, NULL, outcome || ' of ' || decision, hash FROM outcome
     UNION ALL
     SELECT seq, 'event', time_us, tenant, NULL, kind, hash FROM event;
+
+-- The texts of policies that were loaded, by the SHA-256 that `policy_activated` names: told once, in pieces.
+CREATE VIEW policy_text AS
+    SELECT sha256, group_concat(text, '') AS text
+    FROM (SELECT DISTINCT json_extract(detail, '$.sha256') AS sha256, json_extract(detail, '$.part') AS part,
+                 json_extract(detail, '$.text') AS text
+          FROM event WHERE kind = 'policy_text' ORDER BY 1, 2)
+    GROUP BY sha256;
 
 CREATE VIEW event_log AS
     SELECT seq,

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/num.h"
+#include "crypto/digest.h"
 #include "os/file.h"
 #include "os/sandbox.h"
 #include "os/user.h"
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #define DNS_PORT 53
+#define PROGRAM_MAX_BYTES ((size_t)256 << 20)
 #define EVERYBODY (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define MAIN SANDBOX_BIT(SANDBOX_MAIN)
 #define WORKER SANDBOX_BIT(SANDBOX_WORKER)
@@ -203,6 +206,22 @@ static void tell(const struct conf *conf, const struct sandbox_proof *proof)
         log_warn("app", "the gate runs as root; name another user in its configuration, `user: callgate`");
 }
 
+/* Which program judges: the SHA-256 of its file, as `sha256sum callgate-gate` says it. */
+static void tell_program(struct buf *out)
+{
+    unsigned char digest[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+    struct buf program;
+
+    buf_init(&program, PROGRAM_MAX_BYTES);
+    if (file_read("/proc/self/exe", FILE_ANY, PROGRAM_MAX_BYTES, &program, NULL) == CODE_OK) {
+        digest_of(buf_peek(&program), digest);
+        num_hex(digest, sizeof digest, hex);
+        (void)buf_addf(out, ",\"program\":\"%.*s\"", (int)sizeof hex, hex);
+    }
+    buf_fini(&program);
+}
+
 enum code serve__prepare(struct serve *serve, struct why *why)
 {
     const struct conf *conf = serve->conf;
@@ -231,6 +250,7 @@ enum code serve__prepare(struct serve *serve, struct why *why)
         return code;
     tell(conf, &proof);
     describe(&proof, &serve->confined);
+    tell_program(&serve->confined);
     buf_add_text(&serve->confined, ",\"configuration\":");
     serve__describe_conf(conf, &serve->confined);
     return CODE_OK;

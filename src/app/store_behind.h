@@ -25,7 +25,7 @@ struct store_source {
     const char *sql;
 };
 
-#define STORE_SOURCES 12
+#define STORE_SOURCES 13
 extern const struct store_source store_sources[STORE_SOURCES];
 
 /* Rows by which a store is known: of each source the last that a trail was told of. */
