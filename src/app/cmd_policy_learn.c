@@ -135,6 +135,8 @@ static int print_json(const struct learning *l)
     doc_int(doc, "rules", (int64_t)l->sum.rules);
     doc_int(doc, "permitted", (int64_t)proof->permitted);
     doc_int(doc, "cannot_be_judged", (int64_t)proof->unknown);
+    doc_int(doc, "not_in_any_record", (int64_t)proof->unasked);
+    doc_int(doc, "answers_changed", (int64_t)proof->answers);
     doc_int(doc, "without_a_rule", (int64_t)proof->left_out);
     doc_int(doc, "denied", (int64_t)proof->denied);
     doc_int(doc, "tests", (int64_t)proof->tests);
