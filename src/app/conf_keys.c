@@ -246,6 +246,8 @@ const struct conf_key conf__route[] = {
     KEY("host", TEXT, BY_HAND, 0, 0, "(any accepted one)", "The Host that it is for."),
     KEY("path", TEXT, BY_HAND, 0, 0, NULL, "Where agents find it: /shop/mcp, /shop/* or /mcp/{slug}."),
     KEY("slugs", TEXTS, BY_HAND, 0, 0, NULL, "Which slugs there are."),
+    KEY("unlisted", FLAG, AT(proxy_route, unlisted_is_error), 0, 0, "404",
+        "What a message for another slug gets: HTTP's 404, or JSON-RPC's -32001 within 200.", WORDS("404", "error")),
     KEY("dialect", WORD, BY_HAND, 0, 0, "mcp", "What is spoken.", WORDS("mcp", "octopus", "okso")),
     KEY("revisions", TEXTS, BY_HAND, 0, 0, "(all that are known)", "Of the protocol."),
     KEY("transports", TEXTS, BY_HAND, 0, 0, "(streamable)", "How it is spoken.", WORDS("streamable", "http+sse")),

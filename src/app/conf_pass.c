@@ -73,6 +73,8 @@ void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct
     if (!has && yaml_member(map, "slugs") != NULL)
         CONF_FAULT(reader, yaml_member(map, "slugs"), "`slugs` has no meaning without `%s` in the path; write it where the "
                    "slug stands, as in /mcp/%s", SLUG_MARK, SLUG_MARK);
+    if (!has && yaml_member(map, "unlisted") != NULL)
+        CONF_FAULT(reader, yaml_member(map, "unlisted"), "`unlisted` speaks of slugs, and the path has none; leave it out");
     if (has && yaml_member(map, "slugs") == NULL)
         CONF_FAULT(reader, path, "the path has a slug, and `slugs` is missing: whoever calls would choose by it which paths of "
                    "the server are reached, and invent names for the policy; list them: slugs: [search, 'shop-*']");

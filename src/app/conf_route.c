@@ -266,8 +266,8 @@ bool conf__is_pipe(const struct yaml_node *route)
 /* What speaks of a network has no meaning where there is none. */
 static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 {
-    static const char *const others[] = {"host", "slugs", "transports", "origins", "query", "forwarded", "underscore_headers",
-                                         "pass", "public_url", "plan"};
+    static const char *const others[] = {"host", "slugs", "unlisted", "transports", "origins", "query", "forwarded",
+                                         "underscore_headers", "pass", "public_url", "plan"};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (yaml_member(map, others[i]) != NULL)

@@ -6,6 +6,7 @@
 #include "sse/writer.h"
 
 #define CODE_INVALID_REQUEST (-32600)
+#define CODE_UNLISTED (-32001)
 
 /* How a refusal is answered, worked out once for status and body. */
 enum answer {
@@ -47,6 +48,12 @@ static bool is_answer_refused(enum reason reason)
     return reason >= REASON_UPSTREAM_MALFORMED && reason <= REASON_UPSTREAM_DECEPTIVE;
 }
 
+/* Read only where its route says that an unlisted slug is told inside: clients of OAuth take a bare 404 for its failure. */
+static bool is_unlisted(const struct mcp_message *message, enum reason reason)
+{
+    return message != NULL && message->kind == MCP_REQUEST && reason == REASON_ROUTE_UNKNOWN;
+}
+
 /* Modern revisions say by HTTP, too, that they do not have a method. */
 static bool is_absent(const struct mcp_message *message, enum reason reason)
 {
@@ -58,6 +65,8 @@ static enum answer answer_of(const struct mcp_message *message, const struct mcp
     enum blame blame = reason_blame(denial->reason);
     enum mcp_kind kind = message != NULL ? message->kind : MCP_NONE;
 
+    if (is_unlisted(message, denial->reason))
+        return ANSWER_ERROR_OK;
     if (reason_denial(denial->reason) == DENIAL_MALFORMED || denial->by_status)
         return ANSWER_ERROR;
     if (denial->pseudo.len > 0)
@@ -226,7 +235,7 @@ static void put_unknown(struct buf *out, const struct mcp_message *message)
 
 static void write_error(const struct mcp_message *message, const struct mcp_denial *denial, struct span text, struct buf *out)
 {
-    int code = reason_rpc_code(denial->reason);
+    int code = is_unlisted(message, denial->reason) ? CODE_UNLISTED : reason_rpc_code(denial->reason);
     bool unsupported = denial->reason == REASON_VERSION_UNSUPPORTED;
     struct mcp__error error = {
         .id = message != NULL && message->kind != MCP_RESPONSE ? message->id : SPAN_NONE,

@@ -89,6 +89,7 @@ struct proxy_route {
     struct span path;               /* byte-exact but for a slug's mark; a subtree without its trailing slash and star */
     bool subtree;
     struct slug_list slugs;         /* empty: there is no mark in the route */
+    bool unlisted_is_error;         /* a message for another slug is answered by a JSON-RPC error within 200, not by 404 */
     struct span public_url;         /* by which agents know it, with a slug's mark; empty: metadata pass as they are */
     size_t public_path_at;          /* where its path begins */
     struct proxy_resource resource;

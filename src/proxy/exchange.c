@@ -242,7 +242,6 @@ enum reason exchange__read(struct pair *pair, struct span body)
 
     if (reason == REASON_UNSET)
         reason = exchange->dialect->read(body, &rules, &exchange->call->canonical, &exchange->arena, message, &fault);
-
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
                   fault.text ? fault.text : "");
@@ -262,6 +261,8 @@ void exchange__read_message(struct pair *pair, struct span body)
     struct exchange *exchange = &pair->exchange;
     enum reason reason = exchange__read(pair, body);
 
+    if (exchange->is_unlisted && (reason == REASON_UNSET || reason == REASON_BATCH))
+        reason = REASON_ROUTE_UNKNOWN;
     if (reason == REASON_BATCH && batch__may_come(exchange))
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */

@@ -89,6 +89,7 @@ struct exchange {
     bool wants_sse;          /* a denial as event */
     bool slot_taken;
     bool origin_allowed;
+    bool is_unlisted;        /* the slug is none of the route's: the message is read for its id, and refused */
     bool correlation_made;   /* here: the agent has named none yet */
     bool saw_event_id;
     bool saw_data;           /* an event with data came */

@@ -26,6 +26,7 @@ struct place {
     const struct proxy_route *route;
     const struct proxy_pass *pass;
     struct span slug;
+    bool is_unlisted; /* the route has no such slug: what is asked there is read, and refused */
     struct span rest; /* below a subtree or wildcard, from its '/' on */
 };
 enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */

@@ -70,9 +70,9 @@ bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route 
 
 /* ---- the route ---- */
 
-static bool takes_path(const struct proxy_route *route, struct span path, struct place *place)
+static bool takes_path(const struct proxy_route *route, const struct slug_list *slugs, struct span path, struct place *place)
 {
-    return slug_matches_below(&route->slugs, route->path, path, &place->slug, &place->rest) &&
+    return slug_matches_below(slugs, route->path, path, &place->slug, &place->rest) &&
            route->subtree == !span_is_empty(place->rest);
 }
 
@@ -135,6 +135,23 @@ static bool takes_host(const struct proxy_route *route, struct span host)
     return !route->is_pipe && (span_is_empty(route->host) || span_equals_nocase(route->host, host));
 }
 
+/* A path that is nobody's, but would be this route's with another slug. A browser asks before it posts. */
+static bool find_unlisted(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
+                          struct place *place)
+{
+    static const struct span any = {"*", 1};
+    static const struct slug_list all = {&any, 1};
+
+    for (size_t i = 0; i < conf->route_count && (verb == HTTP_METHOD_POST || verb == HTTP_METHOD_OPTIONS); i++) {
+        place->route = &conf->routes[i];
+        if (place->route->unlisted_is_error && takes_host(place->route, host) && takes_path(place->route, &all, path, place)) {
+            place->is_unlisted = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool find_place(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
                        struct place *place)
 {
@@ -148,7 +165,7 @@ static bool find_place(const struct proxy_conf *conf, enum http_method verb, str
     for (size_t i = 0; i < conf->route_count; i++) {
         place->route = &conf->routes[i];
         if (takes_host(place->route, host) &&
-            (takes_pass(place->route, verb, path, true, place) || takes_path(place->route, path, place)))
+            (takes_pass(place->route, verb, path, true, place) || takes_path(place->route, &place->route->slugs, path, place)))
             return true;
     }
     for (size_t i = 0; i < conf->route_count; i++) {
@@ -156,7 +173,7 @@ static bool find_place(const struct proxy_conf *conf, enum http_method verb, str
         if (takes_host(place->route, host) && takes_pass(place->route, verb, path, false, place))
             return true;
     }
-    return false;
+    return find_unlisted(conf, verb, host, path, place);
 }
 
 /* ---- where it leads ---- */
@@ -188,6 +205,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     exchange->dialect = route->dialect;
     exchange->pass = pass;
     exchange->slug = place->slug;
+    exchange->is_unlisted = place->is_unlisted;
     call->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
@@ -198,6 +216,8 @@ enum reason route__lead(struct pair *pair, const struct place *place)
                                            : filled(exchange, route->upstream.path, place->slug, SPAN_NONE);
     if (call->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
         return REASON_MEMORY;
+    if (place->is_unlisted)
+        call->asked.upstream = SPAN_NONE; /* nobody's: policies and the audit know no upstream of this name */
     if (pass != NULL && !is_narrow(pass) && proxy_conf_judges(pair->conf, &route->upstream, exchange->upstream_path))
         return REASON_ROUTE_UNKNOWN;
     return REASON_UNSET;

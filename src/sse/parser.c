@@ -350,20 +350,22 @@ static enum sse_step begin_over(struct sse_parser *parser)
 static enum sse_step pass_by(struct sse_parser *parser, struct span in, size_t *used)
 {
     size_t len = span_find(in, '\n');
-    bool is_end = len < in.len && parser->place == PLACE_NAME && (len == 0 || (len == 1 && in.at[0] == '\r'));
+    bool has_end = len < in.len;
+    bool is_empty = parser->place == PLACE_NAME && (len == 0 || (len == 1 && in.at[0] == '\r' && !parser->after_cr));
 
-    *used = len + (len < in.len);
-    if (is_end) {
+    *used = len + has_end;
+    parser->after_cr = is_empty && !has_end;
+    if (is_empty && has_end) {
         parser->is_over = false;
         parser->told = true;
         parser->utf8_state = UTF8_START;
         return SSE_STEP_PASSED;
     }
-    if (len > 1 || (len == 1 && in.at[0] != '\r'))
+    if (!is_empty)
         parser->place = PLACE_VALUE;
     parser->event.data = span_part(in, 0, len);
     parser->event.has_data = parser->told = len > 0;
-    if (len < in.len)
+    if (has_end)
         parser->place = PLACE_NAME;
     return len > 0 ? SSE_STEP_PASSED : SSE_STEP_NEED_MORE;
 }

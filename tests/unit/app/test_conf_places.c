@@ -77,6 +77,7 @@ static const struct bad {
     {ROUTE("public_url: 'https://gate.example'"), 79, "the URL by which"},
     {ROUTE("limits: {refusals: html}"), 86, "json-rpc"},
     {ROUTE("slugs: [a]"), 74, "no meaning without `{slug}`"},
+    {ROUTE("unlisted: error"), 77, "the path has none"},
     /* 5.8 */
     {"{path: '/mcp/{slug}', upstream: {url: 'http://[::1]/{slug}'}}", 17, "`slugs` is missing"},
     {"{path: '/mcp/{slug}', slugs: [A], upstream: {url: 'http://[::1]/{slug}'}}", 40, "begins with a letter"},

@@ -167,10 +167,34 @@ static void denies_within_200(void **state)
         assert_null(strstr(buf_peek(&out).at, "(decision "));
         buf_fini(&out);
     }
-    a.message.params = NULL;
-    a.message.is_modern = true;
-    assert_int_equal(mcp_denial_status(&a.message, &policy), 200);
     ask_end(&a);
+    ask(&a, CALL("{\"name\":\"t\",\"task\":{\"ttl\":1}}"));
+    for (int is_modern = 0; is_modern < 2; is_modern++) {
+        struct buf out;
+        enum mcp_form form;
+
+        a.message.is_modern = is_modern == 1;
+        buf_init(&out, CAP_BYTES);
+        assert_int_equal(mcp_denial_write(&a.message, &policy, &out, &form), CODE_OK);
+        assert_true(span_starts_with(buf_peek(&out), is_modern ? SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{")
+                                                               : SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{")));
+        buf_fini(&out);
+    }
+    ask_end(&a);
+}
+
+/* 10.24: a path is refused by HTTP, and where a message was read for it, inside the protocol */
+static void denies_an_unlisted_slug(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_ROUTE_UNKNOWN, .decision = 5};
+
+    (void)state;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32001,\"message\":\"The path is not served here.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":5}}}");
+    expect_denial(NULL, &denial, 404, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"The path is not served here.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":5}}}");
 }
 
 /* 1.19: a method that no rule names */
@@ -369,6 +393,7 @@ int main(void)
         cmocka_unit_test(tells_when_it_cannot),
         cmocka_unit_test(denies_other_requests),
         cmocka_unit_test(denies_within_200),
+        cmocka_unit_test(denies_an_unlisted_slug),
         cmocka_unit_test(denies_unknown_methods),
         cmocka_unit_test(denies_without_a_body),
         cmocka_unit_test(keeps_http_statuses),
