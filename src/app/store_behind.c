@@ -87,12 +87,16 @@ static enum code search_file(struct search *search, const char *path, bool *ends
     return code;
 }
 
-static enum code read_places(struct db *store, const char *audit, struct store_places *places, struct why *why)
+static enum code read_places(struct db *store, const char *path, struct store_places *places, struct why *why)
 {
     struct search search = {.store = store, .places = places};
     struct trail trail = {0};
+    char audit[TRAIL_PATH_BYTES];
     bool ends = false;
-    enum code code = search_file(&search, audit, &ends, why);
+    enum code code;
+
+    trail_settle(path, audit);
+    code = search_file(&search, audit, &ends, why);
 
     if (code == CODE_OK && !ends)
         code = trail_find(audit, true, &trail, why);
@@ -283,8 +287,11 @@ enum code store_go_on(struct db *store, const char *audit, const char *mark, con
 {
     struct going_on going_on = {.store = store};
     struct trail trail = {0};
-    enum code code = trail_find(audit, true, &trail, why);
+    char settled[TRAIL_PATH_BYTES];
+    enum code code;
 
+    trail_settle(audit, settled);
+    code = trail_find(settled, true, &trail, why);
     if (code != CODE_OK)
         return code;
     why->text[0] = '\0';

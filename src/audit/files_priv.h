@@ -9,6 +9,7 @@
 #ifndef AUDIT_FILES_PRIV_H
 #define AUDIT_FILES_PRIV_H
 
+#include "audit/trail.h"
 #include "base/why.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define FILES_PATH_BYTES 4200
+#define FILES_PATH_BYTES TRAIL_PATH_BYTES
 
 /* The files beside `path` that are named as its own are, in no order; those of older versions ("audit-1-4096.db"), too. */
 struct files {

@@ -372,6 +372,15 @@ void trail_fini(struct trail *trail)
     *trail = (struct trail){0};
 }
 
+void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES])
+{
+    settled[0] = '\0';
+    if (access(path, F_OK) != 0)
+        files__newest(path, settled);
+    if (settled[0] == '\0')
+        (void)snprintf(settled, TRAIL_PATH_BYTES, "%s", path);
+}
+
 bool trail_goes_on(const char *live, const char *other)
 {
     struct trail_candidate one, two;

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TRAIL_PATH_BYTES 4200
+
 struct trail_file {
     char *path;
     int64_t before_seq; /* the number before its first row */
@@ -52,6 +54,10 @@ enum code trail_find(const char *path, bool all, struct trail *trail, struct why
 void trail_fini(struct trail *trail);
 /* Whether one of its files may hold calls of a time; 0: without that bound. */
 bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
+
+/* The file that a start goes on with: `path` itself, or where that leads to no file the newest beside it, whose link somebody
+ * has removed. Gives `path` where there is none either. */
+void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
 
 /* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
 bool trail_goes_on(const char *live, const char *other);
