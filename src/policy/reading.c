@@ -218,12 +218,14 @@ enum reading_count reading_of_uri(struct span uri, struct uri_readings *readings
     struct url_parts url;
     bool has_scheme = reading_split(uri, &url);
     bool is_file = has_scheme && span_equals_nocase(url.scheme, SPAN_LIT("file"));
-    struct span query, whole = has_scheme ? url.rest : uri, path = span_cut(whole, '?', &query);
+    struct span query, whole = span_cut(uri, '?', &query);
+    /* Of a scheme that it has made up a server may take all behind it for a path, host and query among it. */
+    struct span steps = span_part(whole, has_scheme ? url.scheme.len + (url.has_authority ? 3 : 1) : 0, SIZE_MAX);
 
     readings->len = 0;
     if (uri.len > READING_URI_MAX || !has_one_spelling(uri) || span_find(uri, '#') < uri.len ||
-        (path.len < whole.len && (is_file || query.len == 0)) ||
-        (reading_of_steps(path) & (READING_DOT | READING_CLIMBS | READING_EMPTY)) != 0)
+        (whole.len < uri.len && (is_file || query.len == 0 || (reading_of_steps(query) & READING_CLIMBS) != 0)) ||
+        (reading_of_steps(steps) & (READING_DOT | READING_CLIMBS | READING_EMPTY)) != 0)
         return READING_MANY;
     return has_scheme ? count_readings(&url, is_file, readings) : READING_ONE;
 }

@@ -257,7 +257,9 @@ def uri_readings(uri):
         authority, rest = re.fullmatch(r"//([^/?]*)(.*)", rest).groups()
     path, mark, query = rest.partition("?")
     is_file = (scheme or "").lower() == "file"
-    if has_dots(path) or "//" in path or (mark and (query == "" or is_file)):
+    if has_dots((authority or "") + path) or "//" in path:
+        return None
+    if mark and (query == "" or is_file or ".." in re.split(r"[/\\?#;]", percent(query))):
         return None
     if not scheme:
         return [uri]

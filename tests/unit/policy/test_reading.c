@@ -57,6 +57,8 @@ static const struct {
     {"file:///docs/%252e%252e/key", ""}, {"file:///%64ocs/a", ""}, {"file:///docs/%c3%a4", ""}, {"file:///docs/%", ""},
     {"file:///docs/%2", ""}, {"file:///docs/%zz", ""}, {"file:///docs/a b", ""}, {"file:///docs/\xc3\xa4", ""},
     {"file:///docs/a?b", ""}, {"file:///docs/a#b", ""}, {"db://x/a?", ""}, {"db://x#", ""}, {"file:///C|/a", ""}, {"//x/a", ""},
+    {"note:///docs/a?/../../key", ""}, {"note://docs/a?..", ""}, {"note://docs/a?x;../y", ""}, {"note://../key", ""}, {"note://./key", ""},
+    {"note://..", ""}, {"note://docs/a?..x/y..", NULL}, {"note://a../..b", NULL},
     {"http:example.com", ""}, {"http:/example.com/", ""}, {"http:///a", ""}, {"http://example.com", ""}, {"http://h?q", NULL},
     {"http://h./", ""}, {"http://127.1/", ""}, {"http://0x7f.0.0.1/", ""}, {"http://2130706433/", ""}, {"http://[::1]/", ""},
     {"http://h%41/", ""}, {"http://h:/", ""}, {"http://h:080/", ""}, {"http://h:x/", ""}, {"http://h:65536/", ""}, {"db://h:/x", ""},
