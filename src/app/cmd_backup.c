@@ -153,6 +153,17 @@ static enum code take_rows(struct task *task, const char *target, struct why *wh
     return code;
 }
 
+/* No gate has run yet, or somebody has removed the link: a backup that lacks the trail would look like a whole one. */
+static enum code check_absence(const char *database, struct why *why)
+{
+    char settled[TRAIL_PATH_BYTES];
+
+    trail_settle(database, settled);
+    return access(settled, F_OK) != 0 ? CODE_OK
+           : why_set(why, CODE_INVALID, "%s is not there, but %s is: start the gate, which makes it a link to the newest, and "
+                     "try again", database, settled);
+}
+
 static enum code take_trail(struct task *task, struct why *why)
 {
     char target[PATH_MAX];
@@ -162,7 +173,7 @@ static enum code take_trail(struct task *task, struct why *why)
         ssize_t len = readlink(task->conf->audit.database, target, sizeof target - 1);
 
         if (len < 0 && errno == ENOENT)
-            return CODE_OK; /* no gate has run yet */
+            return check_absence(task->conf->audit.database, why);
         if (len < 0)
             return why_set(why, CODE_IO, "%s is no link to the file that the gate writes: %s", task->conf->audit.database,
                            strerror(errno));

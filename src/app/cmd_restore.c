@@ -218,12 +218,15 @@ static enum code set_trail_aside(struct task *task, struct why *why)
     const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
     const char *database = audit != NULL ? backup_outside(&task->backup, audit->name) : NULL;
     size_t folder = audit != NULL ? (size_t)(strrchr(audit->name, '/') - audit->name) : 0;
+    char settled[TRAIL_PATH_BYTES];
     struct trail trail = {0};
     enum code code = CODE_OK;
 
-    if (database == NULL || access(database, F_OK) != 0)
-        return database == NULL ? CODE_OK : set_aside(task, audit->name, database, why);
-    code = trail_find(database, true, &trail, why);
+    if (database == NULL)
+        return CODE_OK;
+    trail_settle(database, settled); /* what was lost may be the link alone */
+    if (access(settled, F_OK) == 0)
+        code = trail_find(settled, true, &trail, why);
     for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
         char name[BACKUP_NAME_BYTES], path[PATH_MAX];
         const char *base;
