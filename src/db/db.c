@@ -222,14 +222,19 @@ static bool is_some_beside(const char *path, const char *suffix)
     return stat_beside(path, suffix, &there) && there.st_size > 0;
 }
 
+static bool is_something(const struct stat *there)
+{
+    return there->st_size > 0 || !S_ISREG(there->st_mode);
+}
+
 const char *db_stray(const char *path, struct stat *there)
 {
     db__configure();
     if (stat(path, there) != 0 || !S_ISREG(there->st_mode))
         return NULL;
-    if (stat_beside(path, "-journal", there) && there->st_size > 0)
+    if (stat_beside(path, "-journal", there) && is_something(there))
         return "-journal";
-    return stat_beside(path, "-wal", there) && there->st_size > 0 && is_without_wal(path) ? "-wal" : NULL;
+    return stat_beside(path, "-wal", there) && is_something(there) && is_without_wal(path) ? "-wal" : NULL;
 }
 
 bool db_has_changed(const struct db *db)
@@ -275,25 +280,43 @@ static enum code open_handle(const char *path, enum db_mode mode, struct db *db,
                    db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
 }
 
+/* Whoever opens a FIFO waits for its other end, SQLite too: nothing is opened that is no file, nor beside what is none. What
+ * the past hides is not opened then. */
+static enum code refuse_others(const char *path, enum db_mode mode, struct why *why)
+{
+    static const char *const around[] = {"-journal", "-wal", "-shm"};
+    bool is_past = mode == DB_PAST || mode == DB_LOOK;
+    struct stat there;
+
+    if (stat(path, &there) != 0)
+        return CODE_OK;
+    if (!S_ISREG(there.st_mode))
+        return why_set(why, CODE_INVALID, S_ISDIR(there.st_mode) ? "%s: is a folder; name the database in it"
+                                                                 : "%s: is no file; name the database", path);
+    if (is_past && is_without_wal(path))
+        return CODE_OK;
+    for (size_t i = is_past; i < sizeof around / sizeof around[0]; i++)
+        if (stat_beside(path, around[i], &there) && !S_ISREG(there.st_mode))
+            return why_set(why, CODE_INVALID, "%s%s: is no file; take it away", path, around[i]);
+    return CODE_OK;
+}
+
 enum code db_open(const char *path, enum db_mode mode, struct db **out, struct why *why)
 {
     bool is_file = strcmp(path, ":memory:") != 0;
-    struct stat there;
     struct db *db;
-    enum code code;
+    enum code code = CODE_OK;
 
     *out = NULL;
     db__configure();
     if (is_file && mode != DB_CREATE && access(path, F_OK) != 0)
         return why_set(why, errno == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s: %s", path, strerror(errno));
-    if (is_file && stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* whoever opens a FIFO waits for its other end */
-        return why_set(why, CODE_INVALID, S_ISDIR(there.st_mode) ? "%s: is a folder; name the database in it"
-                                                                 : "%s: is no file; name the database", path);
-    if (is_file && mode == DB_CREATE) {
+    if (is_file)
+        code = refuse_others(path, mode, why);
+    if (code == CODE_OK && is_file && mode == DB_CREATE)
         code = make_file(path, why);
-        if (code != CODE_OK)
-            return code;
-    }
+    if (code != CODE_OK)
+        return code;
     db = mem_zalloc(sizeof *db);
     if (db == NULL)
         return why_set(why, CODE_NOMEM, "%s: out of memory", path);

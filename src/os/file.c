@@ -134,7 +134,8 @@ bool file_sync_folder(const char *path)
 
 int file_make(const char *path, int flags, unsigned mode)
 {
-    return open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, (mode_t)mode);
+    /* O_NONBLOCK: whoever writes to a FIFO that somebody has put there waits for no reader. */
+    return open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, (mode_t)mode);
 }
 
 enum code file_create(const char *path, unsigned mode, struct span content, struct why *why)

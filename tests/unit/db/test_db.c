@@ -475,6 +475,34 @@ static void test_past_strays(void **state)
     assert_int_equal(count_in(place->path, DB_PAST), 2);
 }
 
+/* 10.33: SQLite would wait for the other end of a FIFO: whoever writes is told, who reads the past passes it by. */
+static void test_fifos_beside(void **state)
+{
+    static const char *const around[] = {"-journal", "-wal", "-shm"};
+    struct place *place = *state;
+    struct db *db = make(place->path);
+    struct stat there;
+
+    assert_int_equal(db_exec(db, "CREATE TABLE t (a); INSERT INTO t VALUES (1)"), CODE_OK);
+    db_close(&db);
+    (void)alarm(20);
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++) {
+        struct why why = {""};
+        char name[512];
+
+        snprintf(name, sizeof name, "%s%s", place->path, around[i]);
+        (void)unlink(name);
+        assert_int_equal(mkfifo(name, 0600), 0);
+        assert_int_equal(db_open(place->path, DB_WRITE, &db, &why), CODE_INVALID);
+        assert_non_null(strstr(why.text, name));
+        assert_int_equal(db_open(place->path, DB_READ, &db, NULL), CODE_INVALID);
+        assert_true(i == 2 || strcmp(db_stray(place->path, &there), around[i]) == 0);
+        assert_int_equal(count_in(place->path, DB_PAST), 1);
+        assert_int_equal(unlink(name), 0);
+    }
+    (void)alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +518,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_by_a_link, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test_setup_teardown(test_past_strays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fifos_beside, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
     };

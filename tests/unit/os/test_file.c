@@ -150,6 +150,11 @@ static void nothing_is_made_over_a_link_or_nowhere(void **state)
     assert_int_equal(errno, ELOOP);
     assert_int_equal(access(target, F_OK), -1);
     unlink(path);
+    assert_ok(mkfifo(in_folder("fifo"), 0600));
+    (void)alarm(20);
+    assert_int_equal(file_make(path, O_WRONLY | O_APPEND, 0600), -1); /* and waits for nobody */
+    (void)alarm(0);
+    unlink(path);
     assert_int_equal(file_create(in_folder("no/such/folder"), 0600, SPAN_LIT("x"), NULL), CODE_NOT_FOUND);
 }
 
