@@ -101,12 +101,13 @@ static struct entry *entry_for(struct plan_uses *uses, struct map_shard *shard, 
                                struct share whose, uint32_t count, int64_t expires_us, int64_t now_us)
 {
     struct entry *entry = find_entry(uses, digest);
-    struct map_entry *base = &entry->base;
+    struct map_entry *base;
 
     if (entry == NULL)
         return add_entry(uses, shard, digest, whose, count, expires_us, now_us);
     if (entry->count >= count)
         return entry;
+    base = &entry->base;
     if (map_resize(shard, &base, bytes_of(count), bytes_of(count) - bytes_of(entry->count), now_us) != CODE_OK)
         return NULL;
     entry = (struct entry *)base;
