@@ -476,7 +476,8 @@ int cmd_audit__verify(int argc, char **argv)
     bool all = false, as_json = false;
     const struct option options[] = {
         {.name = "all", .help = "also sealed files beside the database, each against the one before", .flag = &all},
-        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed; again for each that did",
+        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "
+         "that no signed change of key leads to",
          .many = &key_paths},
         {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
          .value = &checkpoints},
@@ -498,7 +499,8 @@ int cmd_audit__verify(int argc, char **argv)
                                 "A file that `callgate audit prove` wrote is checked by itself.\n"
                                 "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
                                 "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
-                                "nothing stands behind a sealed file, or something stands beside that is no part of it.",
+                                "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
+                                "stands beside that is no part of it.",
                                 options, 0, 1};
     struct keyring keys = {.count = 0};
     struct verify_conf conf = {.path = NULL};

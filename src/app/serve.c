@@ -114,7 +114,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
         .node = node, .version = span_text(CALLGATE_VERSION),
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
-                        .rows = serve->conf->audit.checkpoint_rows},
+                        .rows = serve->conf->audit.checkpoint_rows, .key_change = serve->key_change},
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
         .loss = {.why = serve->continue_why, .actor = serve->continue_actor, .is_elsewhere = serve->store_was_behind},
     };

@@ -154,6 +154,7 @@ struct serve {
     struct outside *outside;     /* providers, and what else calls wait for; NULL: nothing */
     struct identity_proofs *proofs; /* of tokens that are bound to a key; likewise */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
+    struct audit_key_change key_change; /* `audit rotate-key`: what audit_open records */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];
     bool store_was_behind;       /* at the start; see store_behind.h */

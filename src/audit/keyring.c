@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/keyring.h"
 
+size_t keyring__find(const struct keyring *ring, const struct note_key *key)
+{
+    size_t at = 0;
+
+    while (at < ring->count && memcmp(ring->keys[at].public, key->public, SIGN_PUBLIC_BYTES) != 0)
+        at++;
+    return at;
+}
+
 void keyring__add(struct keyring *ring, const struct note_key *key)
 {
-    for (size_t i = 0; i < ring->count; i++)
-        if (memcmp(ring->keys[i].public, key->public, SIGN_PUBLIC_BYTES) == 0)
-            return;
-    if (ring->count < KEYRING_MAX)
+    if (keyring__find(ring, key) == ring->count && ring->count < KEYRING_MAX)
         ring->keys[ring->count++] = *key;
 }
 

@@ -11,13 +11,15 @@
 #include "audit/note.h"
 #include "db/db.h"
 
-#define KEYRING_MAX 16
+#define KEYRING_MAX 64
 
 struct keyring {
     struct note_key keys[KEYRING_MAX]; /* in the order in which they were added */
+    uint64_t ends[KEYRING_MAX];        /* a key vouches for checkpoints up to this size; 0: for all (succession.h) */
     size_t count;
 };
 
+size_t keyring__find(const struct keyring *ring, const struct note_key *key); /* its place; ring->count: none */
 void keyring__add(struct keyring *ring, const struct note_key *key);        /* fine where it is there already */
 enum code keyring__read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
 

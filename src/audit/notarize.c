@@ -5,9 +5,12 @@
 #include "audit/writer_priv.h"
 
 #include "base/bug.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
+
+#define KEY_BEGINS "{\"key\":\""
 
 static enum code put_event(struct audit *audit, uint64_t size, const unsigned char root[DIGEST_BYTES], int64_t time_us)
 {
@@ -101,26 +104,46 @@ void writer__committed(struct audit *audit)
     writer__tell_notary(audit, own);
 }
 
-/* Only where it differs from the one before. */
+/* What a person has to say of the key, once. */
+static enum code put_key_change(struct audit *audit, int64_t time_us)
+{
+    struct audit_key_change *change = &audit->notary.conf.key_change;
+    const struct audit_event event = {.time_us = time_us, .kind = SPAN_LIT("checkpoint_key"), .actor = change->actor,
+                                      .detail = change->detail};
+
+    *change = (struct audit_key_change){0};
+    return ledger__event(&audit->ledger, &event);
+}
+
+/* Only where it differs from the one before. That another one signs all at once nobody vouches for; it is no reason not to. */
 static enum code put_key(struct audit *audit, int64_t time_us)
 {
     struct db_stmt *stmt;
+    struct span key;
+    bool is_other;
     struct buf text;
-    enum code code = db_prepare(audit->ledger.db, "SELECT detail FROM event WHERE kind = 'checkpoint_key' "
-                                "ORDER BY seq DESC LIMIT 1", &stmt);
+    enum code code = db_prepare(audit->ledger.db, "SELECT json_extract(detail, '$.key') FROM event WHERE "
+                                "kind = 'checkpoint_key' AND json_valid(detail) ORDER BY seq DESC LIMIT 1", &stmt);
 
     if (code != CODE_OK)
         return code;
     buf_init(&text, AUDIT_JSON_BYTES);
-    code = buf_add_text(&text, "{\"key\":\"");
+    code = buf_add_text(&text, KEY_BEGINS);
     if (code == CODE_OK)
         code = notary__describe_key(&audit->notary, &text);
-    if (code == CODE_OK)
-        code = buf_add_text(&text, "\"}");
+    key = span_part(buf_peek(&text), sizeof KEY_BEGINS - 1, SIZE_MAX);
     if (code == CODE_OK)
         code = db_step(stmt);
-    if (code == CODE_NOT_FOUND || (code == CODE_OK && !span_equals(db_text(stmt, 0), buf_peek(&text))))
-        code = writer__event(audit, "checkpoint_key", time_us, buf_peek(&text));
+    is_other = code == CODE_OK && !span_equals(db_text(stmt, 0), key);
+    if (is_other)
+        log_warn("audit", "checkpoints are signed with %.*s from now on, and with %.*s until now: no word of the old key "
+                 "vouches for the new one, so that verifying takes both; `callgate audit rotate-key` changes a key with its "
+                 "word, and with --lost says why there is none", SPAN_ARG(key), SPAN_ARG(db_text(stmt, 0)));
+    if (is_other || code == CODE_NOT_FOUND) {
+        code = buf_add_text(&text, "\"}");
+        if (code == CODE_OK)
+            code = writer__event(audit, "checkpoint_key", time_us, buf_peek(&text));
+    }
     db_finalize(&stmt);
     buf_fini(&text);
     return code;
@@ -147,6 +170,8 @@ enum code writer__checkpoint_start(struct audit *audit, int64_t time_us)
     enum code code = audit->notary.is_on ? put_last(audit, time_us) : CODE_OK;
 
     audit->checkpoint_event_us = clock_monotonic_us();
+    if (code == CODE_OK && audit->notary.is_on && audit->notary.conf.key_change.detail.len > 0)
+        return put_key_change(audit, time_us);
     return code == CODE_OK && audit->notary.is_on ? put_key(audit, time_us) : code;
 }
 

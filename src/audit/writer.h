@@ -26,6 +26,9 @@ struct audit_checkpoints {
     uint32_t interval_ms;       /* 0: 1 s */
     uint32_t name_ms;           /* how often an event names the last one, where rows come; 0: 1 min */
     uint64_t rows;              /* 0: 16,384 */
+    struct audit_key_change {   /* a person's word on the key, recorded by audit_open; borrowed until it returns */
+        struct span detail, actor; /* of an event `checkpoint_key`; empty: none */
+    } key_change;
 };
 
 /* Whoever starts a gate though rows are lost, and why: recorded as the event `loss_accepted` before anything else. */

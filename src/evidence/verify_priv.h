@@ -11,6 +11,7 @@
 #include "audit/heads.h"
 #include "audit/keyring.h"
 #include "audit/loss.h"
+#include "audit/succession.h"
 #include "audit/tenants.h"
 #include "audit/walk.h"
 #include "base/mem.h"
@@ -26,6 +27,7 @@ struct verify_sequence {
     struct arena arena;
     struct erasure *erasures;   /* recorded in any of the files; likewise: */
     struct losses losses;
+    struct successions successions;
     int64_t read_to;            /* erasures that rows behind this one record may not be among them */
     bool has_before;            /* a file was verified; it left: */
     int64_t seq;
@@ -38,7 +40,8 @@ struct verify_sequence {
 };
 
 enum verify_event {
-    VERIFY_EVENT_OTHER = 0, VERIFY_EVENT_START, VERIFY_EVENT_STOP, VERIFY_EVENT_SEALED, VERIFY_EVENT_CHECKPOINT
+    VERIFY_EVENT_OTHER = 0, VERIFY_EVENT_START, VERIFY_EVENT_STOP, VERIFY_EVENT_SEALED, VERIFY_EVENT_CHECKPOINT,
+    VERIFY_EVENT_KEY
 };
 
 /* What is asked of a row in its place among the others; its texts are borrowed from the statement. */
@@ -48,7 +51,7 @@ struct verify_row {
     enum verify_event event;
     bool expects_outcome, is_permit, is_erased, has_hash;
     int64_t seq, decision;
-    struct span tenant, detail;  /* detail: of an event `checkpoint` alone */
+    struct span tenant, detail;  /* detail: of events `checkpoint` and `checkpoint_key` alone */
     unsigned char hash[DIGEST_BYTES], leaf[DIGEST_BYTES], previous[DIGEST_BYTES];
 };
 
@@ -94,8 +97,8 @@ struct verifier {
     int64_t agreed;          /* size of the last checkpoint that agrees with the rows */
     size_t agreed_by;        /* whose signature the database's last one bears */
     char origin[NOTE_ORIGIN_BYTES]; /* of all checkpoints; empty: not known yet */
-    struct keyring keys;     /* those that were given first, then those that events name */
-    size_t given;            /* how many were */
+    struct keyring keys;     /* those that were given first and what follows from them, then those that events name */
+    size_t given;            /* how many were, or follow */
     struct verify_outside {
         uint64_t size;
         struct span note;
@@ -140,6 +143,7 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
 enum code verify__add_leaf(struct verifier *verifier, const struct verify_row *row) MUST_USE;
 enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark) MUST_USE; /* before the row behind it */
 enum code verify__named(struct verifier *verifier, const struct verify_row *event) MUST_USE; /* an event `checkpoint` */
+enum code verify__key_told(struct verifier *verifier, const struct verify_row *event) MUST_USE; /* an event `checkpoint_key` */
 /* The number of the last row; where there is none yet, of the one that the file goes on from. */
 enum code verify__last_seq(const struct verifier *verifier, int64_t *last) MUST_USE;
 enum code verify__end_tree(struct verifier *verifier) MUST_USE;

@@ -52,7 +52,7 @@ static enum verify_event event_of(const struct row_value *kind)
 {
     static const struct { const char *name; enum verify_event event; } events[] = {
         {"start", VERIFY_EVENT_START}, {"stop", VERIFY_EVENT_STOP}, {"sealed", VERIFY_EVENT_SEALED},
-        {"checkpoint", VERIFY_EVENT_CHECKPOINT},
+        {"checkpoint", VERIFY_EVENT_CHECKPOINT}, {"checkpoint_key", VERIFY_EVENT_KEY},
     };
 
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
@@ -89,7 +89,7 @@ void verify__digest(const struct walk_row *row, struct verify_row *out)
         out->decision = row->values[O_DECISION].number;
     } else {
         out->event = event_of(&row->values[E_KIND]);
-        if (out->event == VERIFY_EVENT_CHECKPOINT)
+        if (out->event == VERIFY_EVENT_CHECKPOINT || out->event == VERIFY_EVENT_KEY)
             out->detail = row->values[E_DETAIL].bytes;
     }
     merkle__leaf(span_of(out->hash, DIGEST_BYTES), out->leaf);
@@ -361,6 +361,8 @@ static enum code check_event(struct verifier *verifier, const struct verify_row 
     verifier->report->is_sealed = row->event == VERIFY_EVENT_SEALED;
     if (row->event == VERIFY_EVENT_START)
         verify__report_open(verifier, "was started again");
+    if (row->event == VERIFY_EVENT_KEY)
+        return verify__key_told(verifier, row);
     return row->event == VERIFY_EVENT_CHECKPOINT ? verify__named(verifier, row) : CODE_OK;
 }
 

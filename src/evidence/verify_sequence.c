@@ -44,6 +44,8 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
         code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
         if (code == CODE_OK)
             code = losses__read(&sequence->losses, db);
+        if (code == CODE_OK)
+            code = successions__read(&sequence->successions, db);
         if (code == CODE_IO) /* a damaged page, which is told when the file's turn comes */
             code = CODE_OK;
         else if (code != CODE_OK)
@@ -66,6 +68,7 @@ enum code verify_sequence_renew(const struct trail *trail, struct verify_sequenc
     sequence->arena = fresh->arena;
     sequence->erasures = fresh->erasures;
     sequence->losses = fresh->losses;
+    sequence->successions = fresh->successions;
     sequence->read_to = fresh->read_to;
     fresh->arena = before.arena;
     fresh->erasures = before.erasures;

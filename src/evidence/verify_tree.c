@@ -8,12 +8,14 @@
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-/* NOTE_SIGNED with *by_given, where it is one of the keys that were given. */
+/* NOTE_SIGNED with *by_given, where it is one of the keys that were given, or one that vouches that far by what follows from
+ * them. */
 static enum note_verdict judge(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
 {
     enum note_verdict verdict = keyring__judge(&verifier->keys, note, by);
 
-    *by_given = verdict == NOTE_SIGNED && *by < verifier->given;
+    *by_given = verdict == NOTE_SIGNED && *by < verifier->given &&
+                (verifier->keys.ends[*by] == 0 || note->size <= verifier->keys.ends[*by]);
     return verdict;
 }
 
@@ -128,6 +130,21 @@ static enum code read_outside(struct verifier *verifier)
     return CODE_OK;
 }
 
+/* The file's, or the trail's. */
+static enum code follow_keys(struct verifier *verifier)
+{
+    struct successions own = {.count = 0};
+    const struct successions *all = &own;
+    enum code code = CODE_OK;
+
+    if (verifier->conf->sequence != NULL)
+        all = &verifier->conf->sequence->successions;
+    else
+        code = successions__read(&own, verifier->db);
+    successions__follow(all, &verifier->keys);
+    return code;
+}
+
 enum code verify__begin_tree(struct verifier *verifier)
 {
     enum code code = verify__has_checkpoints(verifier->db, &verifier->has_checkpoints);
@@ -135,6 +152,8 @@ enum code verify__begin_tree(struct verifier *verifier)
     verifier->agreed = verifier->begin;
     if (verifier->conf->keys != NULL)
         verifier->keys = *verifier->conf->keys;
+    if (code == CODE_OK)
+        code = follow_keys(verifier);
     verifier->given = verifier->keys.count;
     if (code == CODE_OK)
         code = keyring__read(&verifier->keys, verifier->db);
@@ -284,6 +303,53 @@ enum code verify__named(struct verifier *verifier, const struct verify_row *even
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+/* The checkpoint that a succession is signed over must be one of this file's. */
+static enum code check_succession(struct verifier *verifier, int64_t seq, struct span text, struct span key)
+{
+    struct succession succession;
+    struct note_key named;
+    struct db_stmt *stmt = NULL;
+    struct note note;
+    enum code code = CODE_NOT_FOUND;
+    bool is_good = succession__read(text, &succession) == CODE_OK && note_key_read(key, &named) == CODE_OK &&
+                   memcmp(named.public, succession.after.public, SIGN_PUBLIC_BYTES) == 0 && succession.size < (uint64_t)seq &&
+                   span_is(span_text(succession.origin), verifier->origin);
+
+    if (is_good)
+        code = db_find(verifier->db, "SELECT note FROM checkpoint WHERE size = ?",
+                       DB_VALUES(db_of_int((int64_t)succession.size)), &stmt);
+    is_good = is_good && code == CODE_OK && note_read(db_text(stmt, 0), &note) == CODE_OK &&
+              memcmp(note.root, succession.root, DIGEST_BYTES) == 0;
+    if (!is_good)
+        verify__fault(verifier, seq, "event", "detail", "the change of the key of checkpoints that it tells of is not signed "
+                      "with both keys over rows of this file");
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static bool is_given(const struct verifier *verifier, struct span text)
+{
+    struct note_key key;
+
+    return note_key_read(text, &key) == CODE_OK && keyring__find(&verifier->keys, &key) < verifier->given;
+}
+
+enum code verify__key_told(struct verifier *verifier, const struct verify_row *event)
+{
+    struct db_stmt *stmt;
+    enum code code = db_find(verifier->db, "SELECT json_extract(?1, '$.note'), json_extract(?1, '$.key'), "
+                             "json_extract(?1, '$.lost') WHERE json_valid(?1)", DB_VALUES(db_of_text(event->detail)), &stmt);
+
+    if (code == CODE_OK && db_text(stmt, 0).at != NULL)
+        code = check_succession(verifier, event->seq, db_text(stmt, 0), db_text(stmt, 1));
+    if (code == CODE_OK && db_text(stmt, 2).at != NULL && verifier->given > 0 &&
+        !(is_given(verifier, db_text(stmt, 1)) && is_given(verifier, db_text(stmt, 2))))
+        verify__doubt(verifier, "row %lld says that the key of checkpoints before it was lost, and why: no word of that key "
+                      "vouches for the one behind it. Who trusts both gives both (--key)", (long long)event->seq);
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 static bool is_signed_outside(struct verifier *verifier, const struct verify_outside *outside, const struct note *note,
                               bool *by_given)
 {
@@ -300,8 +366,8 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
         return true; /* the database's own, and judged with it */
     }
     verdict = judge(verifier, note, &by, by_given);
-    if (needs_given)
-        return *by_given;
+    if (needs_given) /* one that was replaced signs the end of its last run, too, which the next one proves */
+        return verdict == NOTE_SIGNED && by < verifier->given;
     return verdict == NOTE_SIGNED || (verdict == NOTE_OTHER_KEY && verifier->keys.count == 0 && note_is_named(note));
 }
 
