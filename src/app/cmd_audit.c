@@ -33,9 +33,10 @@ static const struct command subs[] = {
     {"verify", "check that nothing was changed, removed or inserted", cmd_audit__verify, NULL},
     {"prove", "write a proof of a row, of two checkpoints or of a tenant's rows", cmd_audit__prove, NULL},
     {"archive", "seal the file and go on in a new one; calls go on", cmd_audit__archive, NULL},
+    {"rotate-key", "change the key of checkpoints, by the old one's word; no gate may run", cmd_audit__rotate_key, NULL},
     {"erase", "erase a tenant's argument values; the chain stays whole", cmd_audit__erase, NULL},
     {NULL, NULL, NULL, NULL},
 };
 
 const struct command cmd_audit = {
-    "audit", "the audit trail: query, tail, show, stats, open, export, verify, prove, archive, erase", NULL, subs};
+    "audit", "the audit trail: query, tail, show, stats, open, export, verify, prove, archive, rotate-key, erase", NULL, subs};

@@ -41,5 +41,6 @@ int cmd_audit__stats(int argc, char **argv);
 int cmd_audit__tail(int argc, char **argv);
 int cmd_audit__verify(int argc, char **argv);
 int cmd_audit__prove(int argc, char **argv);
+int cmd_audit__rotate_key(int argc, char **argv);
 
 #endif
