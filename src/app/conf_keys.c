@@ -261,6 +261,8 @@ const struct conf_key conf__route[] = {
     KEY("correlation_header", HEADER, AT(proxy_route, correlation_header), 0, 0, "(X-Correlation-Id, or the dialect's)",
         "Names the call for people."),
     KEY("underscore_headers", TEXTS, BY_HAND, 0, 0, NULL, "Headers with `_` that pass."),
+    KEY("reply_headers", TEXTS, BY_HAND, 0, 0, NULL,
+        "Headers of the upstream that go down besides those that agents need: Set-Cookie."),
     KEY("origins", TEXTS, BY_HAND, 0, 0, "(those whose host is served)", "Browsers' origins that may call."),
     KEY("query", FLAG, AT(proxy_route, query_pass), 0, 0, "refuse", "A query behind the path.", WORDS("refuse", "pass")),
     KEY("params", TEXTS, BY_HAND, 0, 0, NULL, "Members of params besides the specification's."),

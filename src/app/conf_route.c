@@ -192,6 +192,7 @@ static void read_header_names(struct conf_reader *reader, const struct yaml_node
         CONF_FAULT(reader, tenant != NULL ? tenant : correlation,
                    "the tenant and the correlation cannot come in one header; name two");
     route->underscored_count = conf__texts(reader, map, "underscore_headers", MAX_LIST, read_underscored, &route->underscored);
+    route->reply_header_count = conf__texts(reader, map, "reply_headers", MAX_LIST, conf__header_name, &route->reply_headers);
 }
 
 static struct span read_origin(struct conf_reader *reader, const struct yaml_node *node)

@@ -300,10 +300,8 @@ static enum code read_vkey(struct span line, struct note_key *key)
 enum code note_key_read(struct span text, struct note_key *key)
 {
     struct span rest, line = span_trim(span_cut(text, '\n', &rest));
-    enum code code;
+    enum code code = read_vkey(line, key);
 
-    *key = (struct note_key){.name = ""};
-    code = read_vkey(line, key);
     if (code != CODE_OK) {
         *key = (struct note_key){.name = ""};
         code = sign_public_read(text, key->public);

@@ -45,9 +45,10 @@ bool http_header_is_dropped(struct span name)
 
 bool http_head_drops(const struct http_head *head, size_t index)
 {
-    unsigned drop = head->method == HTTP_METHOD_NONE ? HTTP__DROP_REPLY : HTTP__DROP_REQUEST;
+    uint8_t flags = head->headers[index].flags;
 
-    return (head->headers[index].flags & (drop | HTTP__NAMED)) != 0;
+    return (flags & HTTP__NAMED) != 0 ||
+           (head->method == HTTP_METHOD_NONE ? (flags & HTTP__REPLY) == 0 : (flags & HTTP__DROP_REQUEST) != 0);
 }
 
 bool http_head_mirrors(const struct http_head *head, size_t index)

@@ -125,9 +125,10 @@ size_t http_head_count(const struct http_head *head, struct span name);
 /* Overwrites the values of all headers of that name, where they stand: a credential that nobody asks for any more. */
 void http_head_wipe(struct http_head *head, struct span name);
 
-/* Whether the header at `index` stays here: hop-by-hop, named by Connection, or among those that only the gate may write
- * (src/http/README.md). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
- * from requests too: they are written anew. The tenant, correlation and credential headers are the caller's to know. */
+/* Whether the header at `index` stays here: named by Connection; of a reply whatever is not known to be for agents; of
+ * a request what is hop-by-hop or what only the gate may write (src/http/README.md). Host, Content-Length, Expect,
+ * Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped from requests too: they are written anew. The
+ * tenant, correlation and credential headers are the caller's to know. */
 bool http_head_drops(const struct http_head *head, size_t index);
 
 /* The same list for requests by name alone, without what Connection names. */

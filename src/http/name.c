@@ -35,18 +35,8 @@ static const uint8_t begin_of[] = {
 };
 
 static const struct known beginnings[] = {
-    {SPAN_LIT("Mcp-Param-"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
-    {SPAN_LIT("Mcp-"), HTTP__ONCE},
-    {SPAN_LIT("Proxy-Authorization"), HTTP__ONCE | HTTP__HOP},
-    {SPAN_LIT("Proxy-"), HTTP__HOP},
-    {SPAN_LIT("X-Forwarded-"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Remote-"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Remote-"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Client-Cert"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Client-Cert"), HTTP__DROP_REQUEST}, /* RFC 9440: also Client-Cert-Chain */
-    {SPAN_LIT("X-SSL-"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Callgate-"), HTTP__HOP},
-    {SPAN_LIT("Access-Control-"), HTTP__DROP_REPLY},
+#define BEGINNING_ROW(text, flags) {SPAN_LIT(text), flags},
+    HTTP_BEGINNING_TABLE(BEGINNING_ROW)
 };
 
 struct span http_name_text(enum http_name name)

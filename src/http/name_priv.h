@@ -13,8 +13,7 @@
 enum {
     HTTP__ONCE = 1,         /* twice is refused */
     HTTP__DROP_REQUEST = 2, /* does not go upstream as it came */
-    HTTP__DROP_REPLY = 4,   /* does not go to the agent as it came */
-    HTTP__HOP = HTTP__DROP_REQUEST | HTTP__DROP_REPLY,
+    HTTP__REPLY = 4,        /* goes to the agent; nothing else of a reply does */
     HTTP__NAMED = 8,        /* by Connection: this one is between the two of us */
     HTTP__MIRROR = 16       /* says again what the body says */
 };

@@ -109,6 +109,8 @@ struct proxy_route {
     size_t origin_count;
     const struct span *underscored; /* header names with '_' that are not refused */
     size_t underscored_count;
+    const struct span *reply_headers; /* that go down besides those which are for every agent */
+    size_t reply_header_count;
     const struct span *params;      /* members of params that may stand beside those of the specification */
     size_t param_count;
     enum mcp_meta meta;

@@ -15,6 +15,7 @@
 
 #define METADATA SPAN_LIT("/.well-known/oauth-protected-resource")
 #define SCOPES_MAX_BYTES 1024
+#define ROUNDS_MAX 4 /* of escapes one in the other */
 #define TOKEN_MIN_BYTES 8 /* shorter ones stand in other words by chance */
 
 const struct proxy_pass discovery__pass = {.path = {"", 0}, .upstream_path = {"", 0}};
@@ -76,49 +77,44 @@ static unsigned char unescape(struct span text, size_t *at)
     return byte;
 }
 
-/* What a server makes of a parameter's name. */
-static bool names_token(struct span name)
+/* Whether the token stands there, or in a query a parameter of that name. */
+static bool says_token(struct span text, struct span token, bool is_query)
 {
-    size_t at = 0;
-
-    for (const char *wanted = "access_token"; *wanted != '\0'; wanted++)
-        if (at == name.len || (unescape(name, &at) | 0x20) != (*wanted | 0x20))
-            return false;
-    return at == name.len;
-}
-
-/* Whether it stands there, as it is or with escapes; without memory to see, too. */
-static bool holds(struct span text, struct span token)
-{
-    struct buf plain;
-    bool found;
-
-    if (token.len < TOKEN_MIN_BYTES || text.len < token.len)
-        return false;
-    if (memmem(text.at, text.len, token.at, token.len) != NULL || span_find(text, '%') == text.len)
-        return memmem(text.at, text.len, token.at, token.len) != NULL;
-    buf_init(&plain, HTTP_TOKEN_HEAD_MAX_BYTES);
-    buf_wipes(&plain);
-    for (size_t at = 0; at < text.len;)
-        buf_add_byte(&plain, (char)unescape(text, &at));
-    found = buf_code(&plain) != CODE_OK || memmem(buf_peek(&plain).at, buf_len(&plain), token.at, token.len) != NULL;
-    buf_fini(&plain);
-    return found;
-}
-
-static bool is_in_query(struct span query, struct span token)
-{
-    if (holds(query, token))
+    if (token.len >= TOKEN_MIN_BYTES && memmem(text.at, text.len, token.at, token.len) != NULL)
         return true;
-    while (!span_is_empty(query)) {
-        struct span one = span_part(query, 0, span_find(query, '&'));
-        size_t end = span_find(one, ';') < one.len ? span_find(one, ';') : one.len;
+    while (is_query && !span_is_empty(text)) {
+        size_t end = span_find(text, '&') < span_find(text, ';') ? span_find(text, '&') : span_find(text, ';');
+        struct span one = span_part(text, 0, end);
 
-        if (names_token(span_part(one, 0, span_find(span_part(one, 0, end), '='))))
+        if (span_equals_nocase(span_part(one, 0, span_find(one, '=')), SPAN_LIT("access_token")))
             return true;
-        query = span_part(query, end + 1, SIZE_MAX);
+        text = span_part(text, end + 1, SIZE_MAX);
     }
     return false;
+}
+
+/* The same of what servers and those behind them make of it, round by round. True, too, behind more rounds than anybody needs,
+ * and without memory to see. */
+static bool holds(struct span text, struct span token, bool is_query)
+{
+    bool found = says_token(text, token, is_query);
+    size_t size = text.len, len;
+    char *plain = NULL;
+
+    for (unsigned round = 0; !found && span_find(text, '%') < text.len; round++) {
+        if (plain == NULL && (plain = mem_alloc(size)) == NULL)
+            return true;
+        for (size_t at = len = 0; at < text.len;)
+            plain[len++] = (char)unescape(text, &at);
+        if (len == text.len)
+            break;
+        text = span_of(plain, len);
+        found = round == ROUNDS_MAX || says_token(text, token, is_query);
+    }
+    if (plain != NULL)
+        mem_wipe(plain, size);
+    mem_free(plain);
+    return found;
 }
 
 /* In a second place a token would go up with what the upstream is told. */
@@ -129,10 +125,10 @@ bool discovery__is_spread(const struct proxy_route *route, const struct http_hea
 
     if (!takes_tokens(route))
         return false;
-    if (holds(http_head_path(head), token) || (head->has_query && is_in_query(http_head_query(head), token)))
+    if (holds(http_head_path(head), token, false) || (head->has_query && holds(http_head_query(head), token, true)))
         return true;
     for (size_t i = 0; i < head->count; i++)
-        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && holds(http_head_value(head, i), token))
+        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && holds(http_head_value(head, i), token, false))
             return true;
     return false;
 }

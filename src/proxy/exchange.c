@@ -75,62 +75,6 @@ void exchange__begin(struct pair *pair)
     gauge_add(&pair->lane->gauges.in_flight, 1);
 }
 
-static struct span header_of(const void *context, const char *name)
-{
-    return head__value(&((const struct pair *)context)->asks.head, span_text(name));
-}
-
-/* RFC 9449, 4.2: without query and fragment. */
-static struct span url_of(const void *context, bool is_public)
-{
-    const struct pair *pair = context;
-    const struct http_head *head = &pair->asks.head;
-    const struct exchange *exchange = &pair->exchange;
-    const struct proxy_route *route = exchange->route;
-    struct span path = http_head_path(head);
-    struct buf text;
-    char *kept = NULL;
-    size_t len;
-
-    buf_init(&text, 2 * HTTP_LINE_MAX_BYTES);
-    if (!is_public) {
-        buf_addf(&text, "%s://%.*s", pair->is_tls ? "https" : "http", SPAN_ARG(http_head_known(head, HTTP_NAME_HOST)));
-        buf_add_span(&text, path);
-    } else if (!span_is_empty(route->public_url)) {
-        discovery__public_url(exchange, &text);
-        if (route->subtree && span_is_empty(exchange->slug))
-            buf_add_span(&text, span_part(path, route->path.len, SIZE_MAX));
-    }
-    len = buf_len(&text);
-    if (buf_add_byte(&text, '\0') == CODE_OK)
-        kept = arena_dup((struct arena *)(uintptr_t)&exchange->arena, buf_peek(&text).at, len);
-    buf_fini(&text);
-    return span_of(kept, kept != NULL ? len : 0);
-}
-
-struct identity_request exchange__identity_request(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    const struct http_head *head = &pair->asks.head;
-    struct span tenant = exchange->route->tenant_header;
-
-    return (struct identity_request){
-        .header = header_of,
-        .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
-        .is_from_proxy = !pair->is_pipe && route__is_trusted(pair->conf, &pair->peer),
-        .arena = &exchange->arena,
-        .url = url_of,
-        .context = pair,
-        .method = span_text(http_method_text(head->method)),
-        .slug = exchange->slug,
-        .from = budget_address(&pair->client_address),
-        .wanted = pair->lane->wanted,
-        .proofs = pair->lane->proofs,
-        .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
-        .now_us = clock_wall_us(),
-    };
-}
-
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
 {
     return (struct mcp_session_scope){exchange->call->asked.upstream, exchange->identity.tenant, exchange->identity.principal,

@@ -163,6 +163,4 @@ void exchange__end_call(struct pair *pair);              /* of one call: its out
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
 struct mcp_binding exchange__binding(const struct pair *pair);
 
-struct identity_request exchange__identity_request(struct pair *pair);
-
 #endif

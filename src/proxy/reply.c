@@ -108,14 +108,25 @@ bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply)
 /* RateLimit, RateLimit-Policy and the many X-RateLimit-* say when to come again, as Retry-After does. */
 static bool is_kept_in_errors(const struct http_head *head, size_t i)
 {
-    static const struct span rates[] = {{"X-RateLimit-", 12}, {"RateLimit", 9}};
     unsigned known = head->headers[i].known;
     struct span name = http_head_name(head, i);
 
-    for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
-        if (span_equals_nocase(span_part(name, 0, rates[j].len), rates[j]))
-            return true;
-    return known == HTTP_NAME_WWW_AUTHENTICATE || known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
+    return span_equals_nocase(span_part(name, 0, 12), SPAN_LIT("X-RateLimit-")) ||
+           span_equals_nocase(span_part(name, 0, 9), SPAN_LIT("RateLimit")) || known == HTTP_NAME_WWW_AUTHENTICATE ||
+           known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
+}
+
+/* What goes down besides what every agent needs: of a redirect that passes where it leads, and what the route names. */
+static bool is_let_down(const struct exchange *exchange, const struct http_head *head, size_t i)
+{
+    const struct proxy_route *route = exchange->route;
+
+    if (head->headers[i].known == HTTP_NAME_LOCATION)
+        return head->status / 100 == 3;
+    for (size_t j = 0; j < route->reply_header_count; j++)
+        if (span_equals_nocase(http_head_name(head, i), route->reply_headers[j]))
+            return http_head_drops(head, i);
+    return head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE && !span_is_empty(route->public_url);
 }
 
 static void write_kept(const struct exchange *exchange, const struct http_head *head, size_t i, struct buf *out)
@@ -137,10 +148,9 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 {
     const struct http_head *head = &pair->answers.head;
     struct exchange *exchange = &pair->exchange;
-    bool rewrites = !span_is_empty(exchange->route->public_url);
     const struct http_except except = {
         .known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CONTENT_ENCODING) | HTTP_EXCEPT(MCP_SESSION_ID) |
-                 (rewrites ? HTTP_EXCEPT(WWW_AUTHENTICATE) : 0),
+                 (span_is_empty(exchange->route->public_url) ? 0 : HTTP_EXCEPT(WWW_AUTHENTICATE)),
         .names = &exchange->route->correlation_header,
         .count = 1,
     };
@@ -151,7 +161,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     if (passes)
         http_write_passing(out, head, &except);
     for (size_t i = 0; i < head->count; i++)
-        if (passes ? rewrites && head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE : is_kept_in_errors(head, i))
+        if (passes ? is_let_down(exchange, head, i) : is_kept_in_errors(head, i))
             write_kept(exchange, head, i, out);
     if (!span_is_empty(session_id))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);

@@ -4,7 +4,85 @@
 #include "proxy/upstream_priv.h"
 
 #include "base/log.h"
+#include "base/num.h"
+#include "http/authority.h"
 #include "os/clock.h"
+
+static struct span header_of(const void *context, const char *name)
+{
+    return head__value(&((const struct pair *)context)->asks.head, span_text(name));
+}
+
+/* Whether agents who name that port came to this gate: it listens there. Behind another's they know it by its public_url. */
+static bool is_own_port(const struct pair *pair, struct span written)
+{
+    uint64_t port = pair->is_tls ? 443 : 80;
+    struct http_authority host;
+
+    if (!http_authority_read(written, &host) || (host.port.len > 0 && num_u64(host.port, &port) != CODE_OK))
+        return false;
+    for (size_t i = 0; i < pair->conf->listen_count; i++) {
+        const struct proxy_listen *listen = &pair->conf->listens[i];
+        struct sock_address address = listen->address;
+
+        if (pair->lane->proxy != NULL) /* which knows what port 0 became */
+            proxy_address(pair->lane->proxy, i, &address);
+        if (listen->socket == NULL && (listen->tls != NULL) == pair->is_tls && sock_port(&address) == port)
+            return true;
+    }
+    return false;
+}
+
+/* RFC 9449, 4.2: without query and fragment. Empty where no agent can know it by that. */
+static struct span url_of(const void *context, bool is_public)
+{
+    const struct pair *pair = context;
+    const struct http_head *head = &pair->asks.head;
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_route *route = exchange->route;
+    struct span path = http_head_path(head);
+    struct buf text;
+    char *kept = NULL;
+    size_t len;
+
+    buf_init(&text, 2 * HTTP_LINE_MAX_BYTES);
+    if (!is_public && is_own_port(pair, http_head_known(head, HTTP_NAME_HOST))) {
+        buf_addf(&text, "%s://%.*s", pair->is_tls ? "https" : "http", SPAN_ARG(http_head_known(head, HTTP_NAME_HOST)));
+        buf_add_span(&text, path);
+    } else if (is_public && !span_is_empty(route->public_url)) {
+        discovery__public_url(exchange, &text);
+        if (route->subtree && span_is_empty(exchange->slug))
+            buf_add_span(&text, span_part(path, route->path.len, SIZE_MAX));
+    }
+    len = buf_len(&text);
+    if (buf_add_byte(&text, '\0') == CODE_OK)
+        kept = arena_dup((struct arena *)(uintptr_t)&exchange->arena, buf_peek(&text).at, len);
+    buf_fini(&text);
+    return span_of(kept, kept != NULL ? len : 0);
+}
+
+static struct identity_request request_of(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct http_head *head = &pair->asks.head;
+    struct span tenant = exchange->route->tenant_header;
+
+    return (struct identity_request){
+        .header = header_of,
+        .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
+        .is_from_proxy = !pair->is_pipe && route__is_trusted(pair->conf, &pair->peer),
+        .arena = &exchange->arena,
+        .url = url_of,
+        .context = pair,
+        .method = span_text(http_method_text(head->method)),
+        .slug = exchange->slug,
+        .from = budget_address(&pair->client_address),
+        .wanted = pair->lane->wanted,
+        .proofs = pair->lane->proofs,
+        .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
+        .now_us = clock_wall_us(),
+    };
+}
 
 static bool copy(struct exchange *exchange, struct span *text)
 {
@@ -53,7 +131,7 @@ enum reason who__identify(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     const struct proxy_route *route = exchange->route;
-    struct identity_request request = exchange__identity_request(pair);
+    struct identity_request request = request_of(pair);
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
                                          &exchange->identity);
 

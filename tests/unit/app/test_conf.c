@@ -419,6 +419,7 @@ static const struct bad bad_routes[] = {
     {ROUTE("tenant_header: 'a b'"), 3, 16, "no header name"},
     {ROUTE("tenant_header: x-correlation-ID"), 3, 16, "name two"},
     {ROUTE("underscore_headers: [X-Plain]"), 3, 22, "needs no leave"},
+    {ROUTE("reply_headers: [Connection]"), 3, 17, "written by the gate"},
     {ROUTE("identity: none"), 3, 11, "is a list"},
     {ROUTE("identity: [none]"), 3, 12, "an identity is a map"},
     {ROUTE("identity: []"), 3, 11, "at least one"},

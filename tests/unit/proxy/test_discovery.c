@@ -412,6 +412,12 @@ static void test_spread(void **state)
         {"/mcp?a=b%2", "Authorization: Bearer abcdefgh12\r\n", false},
         {"/mcp?x=abcde%2Bfgh%3D%3d", "Authorization: Bearer abcde+fgh==\r\n", true},
         {"/mcp?x=%61bcdefgh%31", "Authorization: Bearer abcdefgh12\r\n", false},
+        /* 10.7: several rounds of escapes, in names, values and headers; more than four are more than anybody means */
+        {"/mcp?%2561ccess%255ftoken=x", "", true}, {"/mcp?a%2526access_token%253Dx", "", true}, {"/mcp?%%36%31ccess_token=x", "", true},
+        {"/mcp?%252525252561", "", true}, {"/mcp?a=%25252561", "", false}, {"/mcp?a=100%25", "", false},
+        {"/mcp?a=%2561bcdefgh%253%32", "Authorization: Bearer abcdefgh12\r\n", false},
+        {"/mcp?a=%2561bcdefgh%2531%252532", "Authorization: Bearer abcdefgh12\r\n", true},
+        {"/mcp", "Authorization: Bearer abcdefgh12\r\nX-Other: a%2562cdefgh12\r\nX-Y: %2561bcdefgh12\r\n", true},
         {"/mcp", "Authorization: Bearer abcde/fgh\r\nCookie: t=abcde%2Ffgh\r\n", true},
         {"/mcp/abcdefgh12/x", "Authorization: Bearer abcdefgh12\r\n", true},
         {"/mcp/abcdefgh", "Authorization: Bearer abcdefgh12\r\n", false},
