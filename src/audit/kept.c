@@ -28,7 +28,8 @@ struct survey {
     struct losses losses;
     struct span text;
     size_t begins;           /* where the text begins in its file */
-    bool is_missing, is_read;
+    bool is_missing, is_read, is_no_file;
+    int error;               /* errno of the reading that failed */
     uint64_t damaged;
     size_t damaged_at;
     /* The largest that no loss explains: of this log, under whatever key its events name; of these the one under the gate's own
@@ -60,15 +61,17 @@ static enum code read_at(int fd, off_t from, size_t len, struct buf *text)
     return code;
 }
 
-/* Its end; from the first whole note on, where there is more of it. What is no ordinary file cannot be asked. */
+/* Its end; from the first whole note on, where there is more of it. What is no ordinary file cannot be asked, nor what a link
+ * leads to: nothing is appended there. */
 static enum code read_end(const char *path, struct buf *text, struct survey *survey)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
     struct stat there;
     enum code code = CODE_OK;
 
     if (fd < 0) {
         survey->is_missing = errno == ENOENT;
+        survey->error = errno;
         return survey->is_missing ? CODE_OK : CODE_IO;
     }
     if (fstat(fd, &there) != 0)
@@ -84,6 +87,8 @@ static enum code read_end(const char *path, struct buf *text, struct survey *sur
             survey->text = span_part(survey->text, 1, SIZE_MAX);
         survey->begins += buf_len(text) - survey->text.len;
     }
+    survey->is_no_file = code == CODE_OK && !S_ISREG(there.st_mode);
+    survey->error = errno;
     (void)close(fd);
     return code;
 }
@@ -204,7 +209,7 @@ static enum code find_mark(const struct survey *survey, struct db *db, const cha
 
     while (code == CODE_OK && !found && (code = db_step(stmt)) == CODE_OK)
         found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring__judge(&survey->keys, note, &by) == NOTE_SIGNED &&
-                (by_any || by == 0);
+                (by_any || by == 0) && span_is(note->origin, survey->notary->origin);
     if (found)
         memcpy(root, note->root, DIGEST_BYTES); /* the other texts go with the statement */
     db_finalize(&stmt);
@@ -366,12 +371,30 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
     return code;
 }
 
+/* Of those behind the last checkpoint that one of ours signed. */
+static enum code judge_unsigned(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
+{
+    static const char *const sql = "SELECT note FROM checkpoint ORDER BY size DESC";
+    unsigned char root[DIGEST_BYTES];
+    struct note mark;
+    enum code code = find_mark(survey, ledger->db, sql, false, &mark, root);
+
+    if (code == CODE_NOT_FOUND) /* the key is a new one */
+        code = find_mark(survey, ledger->db, sql, true, &mark, root);
+    if (code == CODE_OK || code == CODE_NOT_FOUND)
+        code = kept__judge_unsigned(survey->notary, ledger, code == CODE_OK ? &mark : NULL, kept);
+    return code;
+}
+
 static void tell_damage(const struct survey *survey, enum code code, bool must_hold, struct kept *kept)
 {
     const char *file = survey->notary->file;
 
     if (code != CODE_OK)
-        (void)why_set(&kept->damage, code, "%s: cannot be read: %s; what it held cannot be compared", file, strerror(errno));
+        (void)why_set(&kept->damage, code, "%s: cannot be read: %s; what it held cannot be compared", file,
+                      strerror(survey->error));
+    else if (survey->is_no_file)
+        (void)why_set(&kept->damage, CODE_INVALID, "%s: " NOTARY_NO_FILE "; what it held cannot be compared", file);
     else if (survey->is_missing && must_hold)
         (void)why_set(&kept->damage, CODE_INVALID, "%s: is missing, though checkpoints were made", file);
     else if (survey->damaged > 0)
@@ -383,27 +406,15 @@ static void tell_damage(const struct survey *survey, enum code code, bool must_h
         log_warn("audit", "%s", kept->damage.text);
 }
 
-enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why)
+static enum code compare_file(struct survey *survey, const struct ledger *ledger, struct kept *kept, struct why *why)
 {
-    struct survey *survey;
+    const struct notary *notary = survey->notary;
     struct buf text;
     int64_t marks = 0;
     enum code code, reading = CODE_OK;
 
-    *kept = (struct kept){.rows = ledger->tip.seq};
-    if (!notary->is_on || notary->file == NULL)
-        return CODE_OK;
-    survey = mem_zalloc(sizeof *survey);
-    if (survey == NULL)
-        return CODE_NOMEM;
     buf_init(&text, TAIL_BYTES);
-    survey->notary = notary;
-    survey->keys.count = 1;
-    code = notary__public(notary, survey->keys.keys[0].public);
-    if (code == CODE_OK)
-        code = keyring__read(&survey->keys, ledger->db);
-    if (code == CODE_OK)
-        code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", &marks);
+    code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", &marks);
     if (code == CODE_OK) {
         reading = read_end(notary->file, &text, survey);
         look(survey);
@@ -418,6 +429,29 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     if (code == CODE_OK && kept->loss != NULL)
         measure(survey, kept);
     buf_fini(&text);
+    return code;
+}
+
+enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why)
+{
+    struct survey *survey;
+    enum code code;
+
+    *kept = (struct kept){.rows = ledger->tip.seq};
+    if (!notary->is_on)
+        return CODE_OK;
+    survey = mem_zalloc(sizeof *survey);
+    if (survey == NULL)
+        return CODE_NOMEM;
+    survey->notary = notary;
+    survey->keys.count = 1;
+    code = notary__public(notary, survey->keys.keys[0].public);
+    if (code == CODE_OK)
+        code = keyring__read(&survey->keys, ledger->db);
+    if (code == CODE_OK && notary->file != NULL)
+        code = compare_file(survey, ledger, kept, why);
+    if (code == CODE_OK)
+        code = judge_unsigned(survey, ledger, kept);
     mem_free(survey);
     return code;
 }
@@ -452,6 +486,23 @@ static enum code put_loss(struct ledger *ledger, const struct kept *kept, const 
     return code == CODE_OK ? put(ledger, "loss_accepted", span_text(accepted->actor), time_us, text) : code;
 }
 
+enum code kept__put_damage(struct ledger *ledger, const struct why *damage, int64_t time_us)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    code = buf_add_text(&text, "{\"text\":");
+    if (code == CODE_OK)
+        code = json_write_string(&text, span_text(damage->text));
+    if (code == CODE_OK)
+        code = buf_add_byte(&text, '}');
+    if (code == CODE_OK)
+        code = put(ledger, "heads_damaged", SPAN_LIT("gate"), time_us, &text);
+    buf_fini(&text);
+    return code;
+}
+
 enum code kept__record(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us)
 {
     struct buf text;
@@ -461,15 +512,16 @@ enum code kept__record(struct ledger *ledger, const struct kept *kept, const str
     if (kept->loss != NULL)
         code = put_loss(ledger, kept, accepted, time_us, &text);
     buf_clear(&text);
-    if (code == CODE_OK && kept->damage.text[0] != '\0') {
-        code = buf_add_text(&text, "{\"text\":");
+    if (code == CODE_OK && kept->unsigned_rows.from != 0) {
+        const struct kept_unsigned *rows = &kept->unsigned_rows;
+
+        code = buf_addf(&text, "{\"from\":%lld,\"newest_us\":%lld,\"oldest_us\":%lld,\"to\":%lld}", (long long)rows->from,
+                        (long long)rows->newest_us, (long long)rows->oldest_us, (long long)rows->to);
         if (code == CODE_OK)
-            code = json_write_string(&text, span_text(kept->damage.text));
-        if (code == CODE_OK)
-            code = buf_add_byte(&text, '}');
-        if (code == CODE_OK)
-            code = put(ledger, "heads_damaged", SPAN_LIT("gate"), time_us, &text);
+            code = put(ledger, "unsigned_rows", SPAN_LIT("gate"), time_us, &text);
     }
     buf_fini(&text);
+    if (code == CODE_OK && kept->damage.text[0] != '\0')
+        code = kept__put_damage(ledger, &kept->damage, time_us);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the file of checkpoints says of a database that is being opened: an older copy, a lost -wal file, an end that was cut
- * off and another history are known by a checkpoint that is signed and that the rows do not give.
+ * off and another history are known by a checkpoint that is signed and that the rows do not give. And what the last checkpoint
+ * of the database says of the rows behind it: which are there, and whether a gate that died may have left them.
  *
  * Threads: main, before the writer is started.
  * Owns: nothing.
@@ -11,14 +12,21 @@
 
 #include "audit/notary_priv.h"
 
+/* Rows behind the last checkpoint, which a start signs with its own. */
+struct kept_unsigned {
+    int64_t from, to; /* numbers; 0: there are none */
+    int64_t oldest_us, newest_us;
+};
+
 struct kept {
-    const char *loss;      /* "shorter", "other", "replaced"; NULL: nothing is missing */
+    const char *loss;      /* "shorter", "other", "replaced", "unsigned"; NULL: all is there, and nothing else */
     struct why found;      /* of a loss: place and fault */
     char origin[NOTE_ORIGIN_BYTES];
     uint64_t size;         /* of the largest checkpoint */
     int64_t time_us;       /* of the youngest */
     unsigned char root[DIGEST_BYTES];
     uint64_t rows;         /* number of the last row that is there */
+    struct kept_unsigned unsigned_rows;
     struct why damage;     /* of the file of checkpoints; empty: none */
 };
 
@@ -26,8 +34,15 @@ struct kept {
  * hashes of up to 65,536 rows. */
 enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why) MUST_USE;
 
-/* Inside the first transaction: that somebody went on after a loss, and damage. */
+/* kept_unsigned.c. Takes: mark: the last checkpoint of the database that counts, or NULL. */
+enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
+                               struct kept *kept) MUST_USE;
+
+/* Inside the first transaction: that somebody went on after a loss, rows that nobody signed, and damage. */
 enum code kept__record(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us)
     MUST_USE;
+
+/* Inside any transaction: an event `heads_damaged`. */
+enum code kept__put_damage(struct ledger *ledger, const struct why *damage, int64_t time_us) MUST_USE;
 
 #endif

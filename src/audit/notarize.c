@@ -4,6 +4,7 @@
  * only: one a second would be half of a quiet log, and each would make the next one due. */
 #include "audit/writer_priv.h"
 
+#include "audit/kept_priv.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -46,14 +47,21 @@ static bool needs_event(const struct audit *audit)
            clock_monotonic_us() - audit->checkpoint_event_us >= (int64_t)audit->notary.conf.name_ms * 1000;
 }
 
+enum code writer__put_damage(struct audit *audit)
+{
+    if (audit->damage == NULL)
+        audit->damage = atomic_exchange(&audit->notary.damage, NULL);
+    return audit->damage != NULL ? kept__put_damage(&audit->ledger, audit->damage, clock_wall_us()) : CODE_OK;
+}
+
 enum code writer__checkpoint(struct audit *audit)
 {
-    enum code code;
+    enum code code = writer__put_damage(audit);
 
     if (audit->checkpoint == NULL)
         audit->checkpoint = notary__take(&audit->notary);
-    if (audit->checkpoint == NULL)
-        return CODE_OK;
+    if (code != CODE_OK || audit->checkpoint == NULL)
+        return code;
     code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
     audit->names_checkpoint = code == CODE_OK && needs_event(audit);
     if (!audit->names_checkpoint)
@@ -101,6 +109,8 @@ void writer__committed(struct audit *audit)
     audit->names_checkpoint = false;
     mem_free(audit->checkpoint);
     audit->checkpoint = NULL;
+    mem_free(audit->damage);
+    audit->damage = NULL;
     writer__tell_notary(audit, own);
 }
 

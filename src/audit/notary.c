@@ -12,6 +12,7 @@
 #include "os/sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -23,6 +24,7 @@
 #define ROWS ((uint64_t)16384)
 #define NAME_MS 60000     /* checkpoints that somebody takes out are missed, but for those of the last minute */
 #define PAUSE_MS 1000     /* after a failure */
+#define LOOK_MS 1000      /* at the file of checkpoints */
 
 /* ---- the origin -------------------------------------------------------------------------------------------------- */
 
@@ -104,6 +106,7 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
         notary->conf.rows = ROWS;
     (void)pthread_mutex_init(&notary->lock, NULL);
     (void)pthread_mutex_init(&notary->work, NULL);
+    (void)pthread_mutex_init(&notary->file_lock, NULL);
     notary->is_on = true;
     buf_init(&notary->queue, QUEUE_BYTES);
     buf_init(&notary->taken, QUEUE_BYTES);
@@ -125,6 +128,7 @@ void notary__fini(struct notary *notary)
     if (!notary->is_on)
         return;
     mem_free(atomic_exchange(&notary->ready, NULL));
+    mem_free(atomic_exchange(&notary->damage, NULL));
     mem_free(notary->untold);
     mem_free(notary->file);
     buf_fini(&notary->queue);
@@ -134,6 +138,7 @@ void notary__fini(struct notary *notary)
         (void)close(notary->wake_fd);
     (void)pthread_mutex_destroy(&notary->lock);
     (void)pthread_mutex_destroy(&notary->work);
+    (void)pthread_mutex_destroy(&notary->file_lock);
     *notary = (struct notary){.wake_fd = -1};
 }
 
@@ -533,7 +538,7 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
 {
     struct pollfd watch = {.fd = notary->wake_fd, .events = POLLIN};
     int64_t left_us = turn->due_us - clock_monotonic_us();
-    int timeout_ms = failed ? PAUSE_MS : turn->fresh == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+    int due_ms = failed ? PAUSE_MS : turn->fresh == 0 ? INT_MAX : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
     uint64_t count, enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
     bool waits;
 
@@ -544,7 +549,7 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
         notary->wake_rows = enough;
     (void)pthread_mutex_unlock(&notary->lock);
     if (waits && !atomic_load(&notary->stopping))
-        (void)poll(&watch, 1, timeout_ms);
+        (void)poll(&watch, 1, due_ms < LOOK_MS ? due_ms : LOOK_MS);
     (void)pthread_mutex_lock(&notary->lock);
     notary->wake_rows = UINT64_MAX;
     (void)pthread_mutex_unlock(&notary->lock);
@@ -569,6 +574,7 @@ static void run(void *argument)
         for (size_t i = 0; i < sizeof turn.told / sizeof turn.told[0]; i++)
             if (turn.told[i].size != 0)
                 notary__tell_others(notary, &turn.told[i]);
+        notary__look(notary);
         if (code != CODE_OK && !complained)
             log_warn("audit", "%s: no checkpoint can be made: %s; trying again", notary->path, code_text(code));
         complained = code != CODE_OK;

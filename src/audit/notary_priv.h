@@ -17,6 +17,9 @@
 #include "audit/writer.h"
 #include "os/thread.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 /* A row of table `checkpoint`, in one block. */
 struct checkpoint {
     uint64_t size;
@@ -26,6 +29,17 @@ struct checkpoint {
     size_t peaks_len, note_len;
     char note[NOTE_BYTES];
 };
+
+/* The file of checkpoints as the last append left it, or as the start found it. */
+struct notary_file {
+    bool is_known, is_told; /* told: of damage, and nothing was appended since */
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec changed; /* its content; who makes a file anew often gets the inode of the one before */
+};
+
+#define NOTARY_NO_FILE "is no ordinary file"
 
 struct notary {
     bool is_on;
@@ -56,7 +70,11 @@ struct notary {
     uint64_t fresh;              /* rows since the last checkpoint */
     int64_t fresh_us;            /* monotonic: when the first of them was seen */
 
-    bool complained;             /* the thread's */
+    pthread_mutex_t file_lock;   /* held while a checkpoint is appended; what follows, up to the empty line */
+    struct notary_file left;
+    bool complained;
+
+    _Atomic(struct why *) damage; /* of the file, not recorded yet, or NULL */
     _Atomic uint64_t signed_size, failures;
 };
 
@@ -89,8 +107,9 @@ void notary__distrust(struct notary *notary);
 
 struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
 
-/* notary_tell.c: without a lock. The file and who else is told have syncs and a network of their own. */
+/* notary_tell.c: while neither lock is held. The file and who else is told have syncs and a network of their own. */
 void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);
+void notary__look(struct notary *notary); /* what was done to the file goes to `damage`; waits for an append. Any thread */
 
 enum code notary__public(const struct notary *notary, unsigned char public[SIGN_PUBLIC_BYTES]) MUST_USE;
 /* "checkpoint_key" in an event: name+id+key. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom the notary tells of a checkpoint: a file, and who publishes it. */
+/* Whom the notary tells of a checkpoint: a file, and who publishes it. What becomes of the file between two appends is seen by
+ * what the last one left: nobody else writes it. */
 #include "audit/notary_priv.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static enum code write_all(int fd, struct span text)
@@ -23,45 +26,128 @@ static enum code write_all(int fd, struct span text)
     return CODE_OK;
 }
 
-/* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
-static void append_to_file(struct notary *notary, struct span note)
+/* NULL: as it was left. Takes: there: NULL where nothing is. */
+static const char *find_fault(const struct notary_file *left, const struct stat *there)
 {
-    int fd = notary->file == NULL ? -1 : file_make(notary->file, O_WRONLY | O_APPEND, 0640);
-    struct buf text;
-    enum code code = CODE_IO;
+    if (there == NULL)
+        return left->is_known ? "was removed" : NULL;
+    if (!S_ISREG(there->st_mode))
+        return NOTARY_NO_FILE;
+    if (!left->is_known)
+        return NULL;
+    if (there->st_dev != left->device || there->st_ino != left->inode)
+        return "was replaced";
+    if (there->st_size < left->size)
+        return "was cut short";
+    if (there->st_size > left->size)
+        return "was written to by somebody else";
+    return there->st_mtim.tv_sec != left->changed.tv_sec || there->st_mtim.tv_nsec != left->changed.tv_nsec ?
+           "was replaced or written over" : NULL;
+}
 
+static void remember(struct notary_file *left, const struct stat *there)
+{
+    left->is_known = true;
+    left->device = there->st_dev;
+    left->inode = there->st_ino;
+    left->size = there->st_size;
+    left->changed = there->st_mtim;
+}
+
+/* Once, until a checkpoint is appended again. */
+static void tell_fault(struct notary *notary, const char *fault)
+{
+    struct why *damage = fault == NULL || notary->left.is_told ? NULL : mem_zalloc(sizeof *damage);
+
+    if (damage == NULL)
+        return;
+    (void)why_set(damage, CODE_INVALID, "%s: %s while the gate ran", notary->file, fault);
+    log_warn("audit", "%s", damage->text);
+    notary->left.is_told = true;
+    mem_free(atomic_exchange(&notary->damage, damage)); /* one that the writer has not taken yet is older */
+    ring__wake_writer(notary->shared, RING_DOZES);
+}
+
+static void look(struct notary *notary)
+{
+    struct stat there;
+    bool is_there = lstat(notary->file, &there) == 0;
+
+    if (!is_there && errno != ENOENT)
+        return; /* the append says why */
+    tell_fault(notary, find_fault(&notary->left, is_there ? &there : NULL));
+    if (is_there && !notary->left.is_known && S_ISREG(there.st_mode))
+        remember(&notary->left, &there);
+}
+
+void notary__look(struct notary *notary)
+{
     if (notary->file == NULL)
         return;
-    buf_init(&text, 2 * NOTE_BYTES);
-    if (fd >= 0) {
-        off_t end = lseek(fd, 0, SEEK_END);
+    (void)pthread_mutex_lock(&notary->file_lock);
+    look(notary);
+    (void)pthread_mutex_unlock(&notary->file_lock);
+}
 
-        code = buf_add_text(&text, end != 0 ? "\n\n" : "");
-        if (code == CODE_OK)
-            code = buf_add_span(&text, note);
-        if (code == CODE_OK)
-            code = write_all(fd, buf_peek(&text));
-        if (code != CODE_OK && end >= 0 && ftruncate(fd, end) != 0)
-            code = CODE_IO;
-        if (code == CODE_OK && fdatasync(fd) != 0 && errno != EINVAL) /* EINVAL: a pipe */
-            code = CODE_IO;
-        (void)close(fd);
-    }
+/* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
+static enum code append(struct notary *notary, int fd, struct span note)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    struct stat there;
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, 2 * NOTE_BYTES);
+    code = buf_add_text(&text, end != 0 ? "\n\n" : "");
+    if (code == CODE_OK)
+        code = buf_add_span(&text, note);
+    if (code == CODE_OK)
+        code = write_all(fd, buf_peek(&text));
+    if (code != CODE_OK && end >= 0 && ftruncate(fd, end) != 0)
+        code = CODE_IO;
+    if (code == CODE_OK && fdatasync(fd) != 0)
+        code = CODE_IO;
     buf_fini(&text);
-    if (code != CODE_OK) {
+    if (fstat(fd, &there) == 0)
+        remember(&notary->left, &there);
+    return code;
+}
+
+/* Never waits for somebody to read: a FIFO in its place would hold up every checkpoint. */
+static void append_to_file(struct notary *notary, struct span note)
+{
+    struct stat there;
+    enum code code = CODE_IO;
+    int fd;
+
+    look(notary);
+    fd = file_make(notary->file, O_WRONLY | O_APPEND | O_NONBLOCK, 0640);
+    if (fd >= 0 && fstat(fd, &there) == 0) {
+        tell_fault(notary, find_fault(&notary->left, &there));
+        code = S_ISREG(there.st_mode) ? append(notary, fd, note) : CODE_INVALID;
+    }
+    if (code == CODE_OK)
+        notary->left.is_told = false;
+    else {
         atomic_fetch_add(&notary->failures, 1);
         if (!notary->complained)
             log_warn("audit", "%s: checkpoints cannot be appended: %s; they are in the database alone", notary->file,
-                     code == CODE_IO ? strerror(errno) : code_text(code));
+                     code == CODE_IO ? strerror(errno) : code == CODE_INVALID ? "it " NOTARY_NO_FILE : code_text(code));
     }
     notary->complained = code != CODE_OK;
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint)
 {
     struct span note = span_of(checkpoint->note, checkpoint->note_len);
 
-    append_to_file(notary, note);
+    if (notary->file != NULL) {
+        (void)pthread_mutex_lock(&notary->file_lock);
+        append_to_file(notary, note);
+        (void)pthread_mutex_unlock(&notary->file_lock);
+    }
     if (notary->conf.publish != NULL)
         notary->conf.publish(notary->conf.context, note);
     atomic_store(&notary->signed_size, checkpoint->size);

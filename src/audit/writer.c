@@ -103,7 +103,8 @@ static void down_turn(struct audit *audit)
 
 static bool has_idle_work(const struct audit *audit)
 {
-    return atomic_load(&audit->notary.ready) != NULL || atomic_load(&audit->keeper.is_in_doubt);
+    return atomic_load(&audit->notary.ready) != NULL || atomic_load(&audit->notary.damage) != NULL ||
+           atomic_load(&audit->keeper.is_in_doubt);
 }
 
 /* Somebody did something to the files while nobody called. */
@@ -160,6 +161,8 @@ static enum code write_stop(struct audit *audit, bool is_signed)
     enum code code = ledger__begin(&audit->ledger);
 
     buf_init(&text, AUDIT_JSON_BYTES);
+    if (code == CODE_OK)
+        code = writer__put_damage(audit);
     if (code == CODE_OK) /* none, unless a worker ended without telling */
         code = ledger__close_permits(&audit->ledger, OUTCOME_UNKNOWN, REASON_INTERNAL, clock_wall_us());
     if (code == CODE_OK)
@@ -211,6 +214,7 @@ static void finish(struct audit *audit)
             continue;
         if (atomic_load(&audit->shared.down))
             continue;
+        notary__look(&audit->notary); /* what is done to the file behind this, the log alone says */
         code = write_signed_stop(audit, until_us);
         if (code != CODE_OK)
             writer__go_down(audit, code);
@@ -342,6 +346,7 @@ static void give_back(struct audit *audit)
 {
     notary__fini(&audit->notary);
     mem_free(audit->checkpoint);
+    mem_free(audit->damage);
     ledger__fini(&audit->ledger);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
         ring__free(&audit->lanes[i].ring);
@@ -395,6 +400,8 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = look_for_loss(audit, &conf->loss, &kept, why);
     if (code == CODE_OK) {
+        audit->notary.left.is_told = kept.damage.text[0] != '\0';
+        notary__look(&audit->notary);
         audit->ledger.keeps_leaves = audit->notary.is_on;
         code = write_start(audit, &kept, &conf->loss);
         if (code == CODE_OK)

@@ -63,6 +63,7 @@ struct audit {
     struct finisher finisher;
     struct notary notary;
     struct checkpoint *checkpoint; /* that is being written, or NULL */
+    struct why *damage;            /* of the file of checkpoints, likewise */
     uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */
     int64_t checkpoint_event_us;   /* monotonic: when it was written */
     bool names_checkpoint;         /* the transaction under way holds such an event */
@@ -125,6 +126,7 @@ void writer__publish(struct audit *audit); /* the gauges */
 
 /* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
 enum code writer__checkpoint(struct audit *audit) MUST_USE;
+enum code writer__put_damage(struct audit *audit) MUST_USE; /* part of the first: what it found done to its file */
 enum code writer__checkpoint_last(struct audit *audit) MUST_USE; /* over all rows of the transaction; the notary is seized */
 void writer__checkpoint_told(struct audit *audit, bool is_durable); /* ends what checkpoint_last began, after the commit */
 enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;

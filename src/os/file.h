@@ -21,7 +21,8 @@ enum file_kind {
 enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
 
 /* open(2), and makes what is not there. A symbolic link at the end of the path is refused (ELOOP): who may write the folder
- * would choose what is written to. Takes: flags: O_WRONLY or O_RDWR, O_EXCL, O_APPEND, O_TRUNC. Returns: -1, with errno. */
+ * would choose what is written to. Takes: flags: O_WRONLY or O_RDWR, O_EXCL, O_APPEND, O_TRUNC, O_NONBLOCK (opening a FIFO
+ * waits for its reader otherwise). Returns: -1, with errno. */
 int file_make(const char *path, int flags, unsigned mode) MUST_USE;
 
 /* Makes a new file with this mode and content; fsyncs it. CODE_EXISTS when it is there already. */

@@ -1,158 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 4.5: a start compares the database with the file of its checkpoints. An older copy, a lost -wal file, an end that was cut off
  * and another history are refused, or recorded by whoever goes on; a file of checkpoints that was damaged is told. */
-#include "audit/kept_priv.h"
-#include "evidence/verify.h"
-#include "audit/files_priv.h"
-#include "fakes/audit_file.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-struct bench {
-    struct audit_file file;
-    struct audit_checkpoints conf;
-    struct sign_key *key;
-    char heads[128], copy[128];
-    struct why why;
-    char text[1 << 16]; /* of heads */
-    size_t len;
-};
-
-static void new_key(struct sign_key **key)
-{
-    struct buf pem;
-
-    buf_init(&pem, 4096);
-    assert_int_equal(sign_key_make(&pem), CODE_OK);
-    assert_int_equal(sign_key_read(buf_peek(&pem), key), CODE_OK);
-    buf_fini(&pem);
-}
-
-static int setup(void **state)
-{
-    struct bench *bench = calloc(1, sizeof *bench);
-
-    audit_file_init(&bench->file);
-    (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
-    (void)snprintf(bench->copy, sizeof bench->copy, "%s/copy", bench->file.folder);
-    new_key(&bench->key);
-    bench->conf = (struct audit_checkpoints){.key = bench->key, .file = bench->heads, .interval_ms = 5, .rows = 1000000};
-    *state = bench;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct bench *bench = *state;
-
-    audit_file_fini(&bench->file);
-    sign_key_free(&bench->key);
-    free(bench);
-    return 0;
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    static char bytes[1 << 20];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    size_t n;
-
-    assert_true(in != NULL && out != NULL);
-    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
-        assert_int_equal(fwrite(bytes, 1, n, out), n);
-    fclose(in);
-    fclose(out);
-}
-
-/* The live file and the link to it. */
-static void lose(const struct bench *bench)
-{
-    char live[FILES_PATH_BYTES];
-
-    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
-    files__remove(live);
-    assert_int_equal(unlink(bench->file.path), 0);
-}
-
-static enum code open_audit(struct bench *bench, const char *accepted, struct audit **audit)
-{
-    const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .node = "node-1", .version = SPAN_LIT("0.1.0"),
-                                    .checkpoints = bench->conf, .loss = {.why = accepted, .actor = "ada"}};
-    enum code code = audit_open(&conf, audit, &bench->why);
-
-    if (code == CODE_OK)
-        assert_int_equal(audit_start(*audit, &bench->why), CODE_OK);
-    return code;
-}
-
-static void run(struct bench *bench, const char *accepted, int calls)
-{
-    struct audit *audit;
-
-    if (open_audit(bench, accepted, &audit) != CODE_OK)
-        fail_msg("%s", bench->why.text);
-    for (int i = 0; i < calls; i++)
-        (void)audit_file_call(audit_ring(audit, 0), "acme", "c");
-    audit_close(&audit);
-}
-
-static void refused(struct bench *bench, const char *accepted, const char *word)
-{
-    struct audit *audit;
-
-    bench->why.text[0] = '\0';
-    assert_int_equal(open_audit(bench, accepted, &audit), CODE_INVALID);
-    if (strstr(bench->why.text, word) == NULL)
-        fail_msg("no \"%s\" in: %s", word, bench->why.text);
-}
-
-static long long events(const struct bench *bench, const char *kind)
-{
-    char sql[128];
-
-    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = '%s'", kind);
-    return audit_file_number(&bench->file, sql);
-}
-
-static void read_heads(struct bench *bench)
-{
-    FILE *file = fopen(bench->heads, "rb");
-
-    assert_non_null(file);
-    bench->len = fread(bench->text, 1, sizeof bench->text, file);
-    fclose(file);
-    assert_true(bench->len > 0 && bench->len < sizeof bench->text);
-}
-
-static void write_heads(struct bench *bench, const char *text, size_t len)
-{
-    FILE *file = fopen(bench->heads, "wb");
-
-    assert_true(file != NULL && fwrite(text, 1, len, file) == len);
-    fclose(file);
-}
-
-static const struct verify_report *verify(struct bench *bench, bool with_heads)
-{
-    static struct verify_report report;
-    struct verify_conf conf = {.path = bench->file.path};
-
-    if (with_heads) {
-        read_heads(bench);
-        conf.heads = span_of(bench->text, bench->len);
-    }
-    assert_int_equal(audit_verify(&conf, &report, &bench->why), CODE_OK);
-    return &report;
-}
+#include "unit/audit/kept_bench.h"
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
@@ -207,6 +56,8 @@ static void test_older_copy(void **state)
 static void test_cut_end(void **state)
 {
     struct bench *bench = *state;
+    struct audit_conf conf = {.path = bench->file.path, .rings = 1, .node = "node-1", .version = SPAN_LIT("0.1.0"),
+                              .checkpoints = bench->conf, .loss = {.why = "known", .actor = "ada"}};
     struct audit *audit;
     struct why why;
     struct db *db;
@@ -217,7 +68,7 @@ static void test_cut_end(void **state)
                                  "DELETE FROM checkpoint WHERE size > (SELECT max(seq) FROM outcome)"), CODE_OK);
     db_close(&db);
     refused(bench, NULL, "its end was cut off");
-    assert_int_equal(open_audit(bench, "known", &audit), CODE_OK);
+    assert_int_equal(audit_open(&conf, &audit, &why), CODE_OK); /* no thread, which would leave the file for another one */
     audit_close(&audit);
     assert_int_equal(events(bench, "crash"), 1);
 }
@@ -364,7 +215,7 @@ static void test_missing(void **state)
     assert_int_equal(unlink(bench->heads), 0);
     assert_int_equal(mkfifo(bench->heads, 0600), 0); /* nothing to be read again, and nobody to wait for */
     bench->conf.key = NULL;
-    run(bench, NULL, 1);
+    run(bench, NULL, 0);
     assert_int_equal(unlink(bench->heads), 0);
     new_key(&other); /* the key changes, the checkpoints under the old one stay good */
     bench->conf.key = own;
@@ -374,6 +225,95 @@ static void test_missing(void **state)
     run(bench, NULL, 1);
     assert_int_equal(events(bench, "heads_damaged"), 3);
     sign_key_free(&other);
+}
+
+/* A FIFO has nobody to wait for, and a link leads to where nothing is appended. */
+enum damage { DAMAGE_FIFO = 0, DAMAGE_FOLDER, DAMAGE_LINK, NO_FILES, DAMAGE_GONE = NO_FILES, DAMAGE_CUT, DAMAGE_ADDED, DAMAGE_OTHER,
+              DAMAGES };
+
+static void damage_heads(struct bench *bench, enum damage what)
+{
+    read_heads(bench);
+    if (what == DAMAGE_CUT || what == DAMAGE_ADDED) {
+        assert_int_equal(truncate(bench->heads, what == DAMAGE_CUT ? (off_t)bench->len - 1 : (off_t)bench->len + 1), 0);
+        return;
+    }
+    assert_int_equal(unlink(bench->heads), 0);
+    if (what == DAMAGE_FIFO)
+        assert_int_equal(mkfifo(bench->heads, 0600), 0);
+    else if (what == DAMAGE_FOLDER)
+        assert_int_equal(mkdir(bench->heads, 0700), 0);
+    else if (what == DAMAGE_LINK)
+        assert_int_equal(symlink(bench->file.path, bench->heads), 0);
+    else if (what == DAMAGE_OTHER)
+        write_heads(bench, bench->text, bench->len);
+}
+
+/* 10.38 */
+static void test_no_file(void **state)
+{
+    struct bench *bench = *state;
+
+    for (int what = 0; what < NO_FILES; what++) {
+        run(bench, NULL, 1);
+        damage_heads(bench, (enum damage)what);
+        run(bench, NULL, 3); /* told by the start, and not once more when nothing can be appended */
+        assert_int_equal(events(bench, "heads_damaged"), 2 * what + 1);
+        assert_int_equal(remove(bench->heads), 0);
+        run(bench, NULL, 1); /* it is missing */
+        assert_int_equal(events(bench, "heads_damaged"), 2 * what + 2);
+    }
+}
+
+static void wait_for_damage(const struct bench *bench, long long count)
+{
+    for (int i = 0; i < 1000 && events(bench, "heads_damaged") < count; i++)
+        (void)usleep(10000);
+    assert_int_equal(events(bench, "heads_damaged"), count);
+}
+
+/* Calls until a checkpoint was appended, or could not be. */
+static void call_and_wait(struct audit *audit)
+{
+    uint64_t seq = audit_file_call(audit_ring(audit, 0), "acme", "c");
+    struct audit_gauges gauges = {0};
+
+    for (int i = 0; i < 10000 && gauges.signed_seq < seq; i++) {
+        (void)usleep(1000);
+        audit_gauges(audit, &gauges);
+    }
+    assert_true(gauges.signed_seq >= seq);
+}
+
+/* 10.38: once for each damage, also where nobody calls, and at the last moment. */
+static void test_damage_while_it_runs(void **state)
+{
+    static const char *const words[DAMAGES] = {"no ordinary file", "no ordinary file", "no ordinary file", "removed", "cut short",
+                                               "somebody else", "replaced"};
+    struct bench *bench = *state;
+    struct audit *audit;
+
+    assert_int_equal(open_audit(bench, NULL, &audit), CODE_OK);
+    for (int what = 0; what < DAMAGES; what++) {
+        call_and_wait(audit);
+        (void)usleep(20000);
+        assert_int_equal(events(bench, "heads_damaged"), what);
+        damage_heads(bench, (enum damage)what);
+        wait_for_damage(bench, what + 1);
+        if (strstr(audit_file_ask(&bench->file, "SELECT detail FROM event WHERE kind = 'heads_damaged' ORDER BY seq DESC"),
+                   words[what]) == NULL)
+            fail_msg("not \"%s\"", words[what]);
+        call_and_wait(audit);
+        if (what < NO_FILES)
+            assert_int_equal(remove(bench->heads), 0);
+    }
+    call_and_wait(audit);
+    (void)usleep(20000);
+    damage_heads(bench, DAMAGE_GONE);
+    audit_close(&audit);
+    assert_int_equal(events(bench, "heads_damaged"), DAMAGES + 1);
+    run(bench, NULL, 1);
+    assert_int_equal(events(bench, "heads_damaged"), DAMAGES + 1);
 }
 
 /* What a crash or a power cut leaves of the last note is no damage, wherever it was torn. */
@@ -458,7 +398,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_healthy), TEST(test_older_copy), TEST(test_cut_end), TEST(test_other_history), TEST(test_replaced),
-        TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_torn), TEST(test_every_bit),
+        TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_no_file), TEST(test_damage_while_it_runs),
+        TEST(test_torn), TEST(test_every_bit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
