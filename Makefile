@@ -157,7 +157,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
 BENCH_BIN  := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) tests/proven/proven.c)
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 .SECONDARY:
 .SUFFIXES:
 
-all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(filter release debug arm64,$(FLAVOUR)),proven)
+all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(BIN),$(if $(filter release debug arm64,$(FLAVOUR)),proven))
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.

@@ -308,6 +308,18 @@ static enum code note_restoration(struct task *task, const char *path, const cha
     return code;
 }
 
+/* What a restore that was killed left half written: its journal would be rolled into the next copy. */
+static void forget(const char *path)
+{
+    static const char *const around[] = {"", "-journal"};
+    char name[PATH_MAX + 16];
+
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, around[i]);
+        (void)unlink(name);
+    }
+}
+
 static enum code put_store(struct task *task, const char *reason, struct why *why)
 {
     const struct backup_file *file = backup_find(&task->backup, BACKUP_STORE);
@@ -317,7 +329,7 @@ static enum code put_store(struct task *task, const char *reason, struct why *wh
 
     if (from == NULL || to == NULL || (size_t)snprintf(fresh, sizeof fresh, "%s.restored", to) >= sizeof fresh)
         return why_set(why, CODE_LIMIT, "%s: the path is too long", file->name);
-    (void)unlink(fresh);
+    forget(fresh);
     code = backup_lead(to, why);
     if (code == CODE_OK)
         code = backup_copy(from, fresh, file->mode | 0200, why);

@@ -212,6 +212,14 @@ static void put_links(const char *folder)
         (void)closedir(from);
 }
 
+/* One that was read by its link is another disk's file. */
+static bool is_link(const char *path)
+{
+    char target[8];
+
+    return readlink(path, target, sizeof target) >= 0;
+}
+
 void fault_vfs_cut_power(const char *path, const char *to)
 {
     char folder[256], name[600];
@@ -220,7 +228,7 @@ void fault_vfs_cut_power(const char *path, const char *to)
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(to, '/') + 1 - to), to);
     (void)pthread_mutex_lock(&lock);
     for (int i = 0; i < DISKS; i++)
-        if (disks[i].bytes != NULL) {
+        if (disks[i].bytes != NULL && !is_link(disks[i].path)) {
             (void)snprintf(name, sizeof name, "%s%s", folder, strrchr(disks[i].path, '/') + 1);
             put_disk(&disks[i], name);
         }
