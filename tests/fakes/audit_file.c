@@ -2,7 +2,6 @@
 #include "fakes/audit_file.h"
 
 #include "db/db.h"
-#include "os/clock.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -117,11 +116,10 @@ enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64
 
 uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation)
 {
-    struct audit_decision decision = audit_call(tenant, correlation);
+    const struct audit_decision decision = audit_call(tenant, correlation);
     struct audit_result answer;
     uint64_t seq;
 
-    decision.time_us = clock_wall_us(); /* what is unsigned and old no start goes on from */
     must(audit_file_wait(ring, audit_file_put(ring, &decision), &seq) == AUDIT_DURABLE, "audit_fate", "failed");
     answer = audit_answer(seq);
     audit_put_result(ring, &answer);

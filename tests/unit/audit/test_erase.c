@@ -12,7 +12,6 @@ static void call(struct bench *bench, const char *tenant, const char *arguments)
     struct audit_decision decision = audit_call(tenant, "c");
     uint64_t seq;
 
-    decision.time_us = clock_wall_us();
     decision.arguments = span_text(arguments);
     assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &decision), &seq), AUDIT_DURABLE);
     answer(bench, seq);
@@ -60,7 +59,7 @@ static void fill(struct bench *bench)
 
 static enum code erase(struct bench *bench, int64_t request)
 {
-    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(4000000000000000), request};
+    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1800000000000000), request};
 
     return audit_erase(bench->audit, &erasure);
 }
@@ -97,13 +96,12 @@ static void test_erases(void **state)
 static void test_what_is_not_meant(void **state)
 {
     struct bench *bench = *state;
-    struct audit_erasure at_that_time = {.tenant = SPAN_LIT("acme"), .actor = SPAN_LIT("ann"), .request = 3};
+    const struct audit_erasure at_that_time = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1700000000000000), 3};
     struct audit_done done;
 
     start(bench);
     for (int i = 0; i < 10; i++)
         call(bench, "acme", SECRET);
-    at_that_time.before_us = audit_file_number(&bench->file, "SELECT min(time_us) FROM decision");
     assert_int_equal(audit_erase(bench->audit, &at_that_time), CODE_OK);
     assert_true(is_over(bench, 20000, &done));
     assert_non_null(strstr(done.text, "the values of 0 calls were erased"));

@@ -10,7 +10,6 @@
 #include "fakes/audit_whole.h"
 #include "fakes/fake_signer.h"
 #include "fakes/fault_vfs.h"
-#include "os/clock.h"
 #include "os/file.h"
 
 #include <stdarg.h>
@@ -91,7 +90,6 @@ static void call_some(int count, size_t arguments_bytes)
     uint64_t tickets[64], seq;
     int put = 0;
 
-    decision.time_us = clock_wall_us();
     if (arguments_bytes > 0)
         decision.arguments = span_of(bench.large, arguments_bytes);
     for (int i = 0; i < count; i++) {

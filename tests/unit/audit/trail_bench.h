@@ -13,7 +13,6 @@
 #include "fakes/audit_file.h"
 
 #include "db/db.h"
-#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,11 +168,10 @@ static inline void archive(struct bench *bench)
 
 static inline uint64_t hold(struct bench *bench, const char *tenant)
 {
-    struct audit_decision decision = audit_call(tenant, "held");
+    const struct audit_decision decision = audit_call(tenant, "held");
     struct audit_ring *ring = audit_ring(bench->audit, 0);
     uint64_t seq = 0;
 
-    decision.time_us = clock_wall_us();
     assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &decision), &seq), AUDIT_DURABLE);
     return seq;
 }
