@@ -20,11 +20,10 @@ import (
 type object = map[string]any
 
 var (
-	lock              sync.Mutex
-	logs, asked, told = []any{}, []any{}, []any{}
-	seen              []time.Time
-	steps             []float64
-	answers           = object{"ok": true, "age": 7, "score": 1.5, "verified": false}
+	lock                     sync.Mutex
+	logs, asked, told, steps = []any{}, []any{}, []any{}, []any{}
+	seen                     []time.Time
+	answers                  = object{"ok": true, "age": 7, "score": 1.5, "verified": false}
 )
 
 func note(list *[]any, what any) {
@@ -98,6 +97,8 @@ func progress(ctx context.Context, session *mcp.ClientSession, words []any) (any
 	params := &mcp.CallToolParams{Name: words[0].(string), Arguments: words[1]}
 	params.SetProgressToken("progress")
 	result, err := session.CallTool(ctx, params)
+	// The SDK hands notifications to another goroutine than the one that waits for the answer: the last of the three may be told after it.
+	until(&steps, 3)
 	lock.Lock()
 	defer lock.Unlock()
 	return []any{result, steps, len(seen) > 0 && time.Since(seen[0]) > 60*time.Millisecond}, err
