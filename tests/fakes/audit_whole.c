@@ -4,6 +4,7 @@
 #include "fakes/audit_file.h"
 
 #include "audit/trail.h"
+#include "db/db.h"
 #include "evidence/verify.h"
 
 #include <stdio.h>
@@ -33,6 +34,46 @@ long long audit_whole_sum(const struct audit_file *file, const char *sql)
     }
     trail_fini(&trail);
     return sum;
+}
+
+static void count_each(const char *path, const char *sql, const uint64_t *numbers, size_t count, unsigned *times)
+{
+    struct why why = {""};
+    struct db_stmt *stmt;
+    struct db *db;
+    enum code code;
+
+    if (db_open(path, DB_READ, &db, &why) != CODE_OK || db_prepare(db, sql, &stmt) != CODE_OK) {
+        (void)fprintf(stderr, "audit_whole: %s: %s: %s\n", path, sql, why.text);
+        abort();
+    }
+    while ((code = db_step(stmt)) == CODE_OK)
+        for (size_t i = 0; i < count; i++)
+            times[i] += numbers[i] == (uint64_t)db_int(stmt, 0);
+    if (code != CODE_NOT_FOUND) {
+        (void)fprintf(stderr, "audit_whole: %s: %s: %s\n", path, sql, db_error(db));
+        abort();
+    }
+    db_finalize(&stmt);
+    db_close(&db);
+}
+
+void audit_whole_has(const struct audit_file *file, const char *sql, const uint64_t *numbers, size_t count, const char *told)
+{
+    struct trail trail = find(file);
+    unsigned *times = calloc(count + 1, sizeof *times);
+
+    for (size_t i = 0; i < trail.count && times != NULL; i++)
+        count_each(trail.files[i].path, sql, numbers, count, times);
+    for (size_t i = 0; i < count; i++) {
+        if (times != NULL && times[i] == 1)
+            continue;
+        (void)fprintf(stderr, "audit_whole: %s: row %llu was told and is there %u times: %s\n", told, (unsigned long long)numbers[i],
+                      times != NULL ? times[i] : 0, sql);
+        abort();
+    }
+    free(times);
+    trail_fini(&trail);
 }
 
 void audit_whole_verify(const struct audit_file *file, const struct note_key *key, struct span heads, const char *when)

@@ -117,18 +117,6 @@ static void expect_whole(const char *when, struct span heads)
     audit_whole_verify(&bench.after, is_signed ? &bench.known : NULL, heads, when);
 }
 
-static void expect_told(const char *when, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char sql[96];
-
-        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM decision WHERE verdict = 'permit' AND seq = %llu",
-                       (unsigned long long)bench.told[i]);
-        if (audit_whole_sum(&bench.after, sql) != 1)
-            fail_msg("%s: row %llu was told and is gone", when, (unsigned long long)bench.told[i]);
-    }
-}
-
 static void power_fails(const char *when)
 {
     size_t told = bench.told_count; /* the checkpoints that are out must not know more than the disk then has */
@@ -143,7 +131,7 @@ static void power_fails(const char *when)
     fault_vfs_cut_power(bench.file.path, bench.after.path);
     if (told > 0) {
         expect_whole(when, buf_peek(&heads));
-        expect_told(when, told);
+        audit_whole_has(&bench.after, "SELECT seq FROM decision WHERE verdict = 'permit'", bench.told, told, when);
         conf.path = bench.after.path;
         conf.checkpoints = (struct audit_checkpoints){.key = bench.key};
         if (audit_open(&conf, &again, &why) != CODE_OK)
