@@ -44,7 +44,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int stop_admin(void **state)
 {
     (void)state;
     admin_close(&admin);
@@ -168,5 +168,5 @@ int main(void)
         cmocka_unit_test(test_closing_ends_what_is_open),
     };
 
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, stop_admin);
 }

@@ -73,7 +73,7 @@ static void start(struct house *house)
     gate_publish_policy(house->shared, compile(text));
 }
 
-static void stop(struct house *house)
+static void close_gate(struct house *house)
 {
     gate_free(&house->gate);
     audit_close(&house->audit);
@@ -113,7 +113,7 @@ static int close_house(void **state)
 {
     struct house *house = *state;
 
-    stop(house);
+    close_gate(house);
     return empty(house->folder);
 }
 
@@ -162,7 +162,7 @@ static uint64_t remember(struct house *house, bool again)
     struct why why = {0};
 
     if (again) {
-        stop(house);
+        close_gate(house);
         start(house);
     }
     if (gate_remember(house->shared, &(struct remembering){.path = house->path, .now_us = clock_wall_us()}, &remembered, &why) !=
@@ -354,7 +354,7 @@ static void test_a_budget_that_is_raised_keeps_what_was_spent(void **state)
     pay(house, "{\"a\":6}", 0, REASON_PERMITTED);
     gate_publish_policy(house->shared, compile(texts[1])); /* and one that is lowered has none left */
     pay(house, "{\"a\":0.000001}", 0, REASON_RATE_LIMITED);
-    stop(house);
+    close_gate(house);
     start(house);
     gate_publish_policy(house->shared, compile(texts[2]));
     assert_int_equal(remember(house, false), 2);
@@ -395,7 +395,7 @@ static void test_no_number_of_rows_makes_it_forget(void **state)
     call(house, "read_secret", "s1", 0, REASON_PERMITTED);
     pay(house, "{\"amount\":400,\"fee\":[0]}", 0, REASON_PERMITTED);
     pay(house, "{\"amount\":9,\"fee\":[0]}", 0, REASON_PERMITTED);
-    stop(house);
+    close_gate(house);
     old = *house;
     put_denials(old.path, 1000001);
     assert_int_equal(open_house(state), 0); /* a gate without a past reads that one */
@@ -500,7 +500,7 @@ static void test_steps_whatever_the_clock(void **state)
     put_step(house, &plan, now_us + 12 * hour_us); /* the clock was ahead */
     other.digest[5] = 1;
     put_step(house, &other, now_us);
-    stop(house);
+    close_gate(house);
     start(house);
     /* It is ahead again, since the gate began: this one it may have forgotten, when it is set back */
     assert_int_equal(gate_remember_plans(house->shared, &(struct remembering){.path = house->path,
