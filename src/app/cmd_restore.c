@@ -308,6 +308,11 @@ static enum code note_restoration(struct task *task, const char *path, const cha
     return code;
 }
 
+static enum code move_to(const char *from, const char *to, struct why *why)
+{
+    return rename(from, to) == 0 && file_sync_folder(to) ? CODE_OK : step_failed(why, to);
+}
+
 /* What a restore that was killed left half written: its journal would be rolled into the next copy. */
 static void forget(const char *path)
 {
@@ -320,27 +325,25 @@ static void forget(const char *path)
     }
 }
 
-static enum code put_store(struct task *task, const char *reason, struct why *why)
+/* The whole store, with its own record of where it came from, beside its place: from here on nobody opens what stands there. */
+static enum code prepare_store(struct task *task, const char *reason, const char *restored, struct why *why)
 {
     const struct backup_file *file = backup_find(&task->backup, BACKUP_STORE);
-    const char *from = backup_inside(&task->backup, file->name), *to = backup_outside(&task->backup, file->name);
+    const char *from = backup_inside(&task->backup, file->name);
     char fresh[PATH_MAX];
     enum code code;
 
-    if (from == NULL || to == NULL || (size_t)snprintf(fresh, sizeof fresh, "%s.restored", to) >= sizeof fresh)
+    if (from == NULL || (size_t)snprintf(fresh, sizeof fresh, "%s.new", restored) >= sizeof fresh)
         return why_set(why, CODE_LIMIT, "%s: the path is too long", file->name);
     forget(fresh);
-    code = backup_lead(to, why);
+    code = backup_lead(restored, why);
     if (code == CODE_OK)
         code = backup_copy(from, fresh, file->mode | 0200, why);
     if (code == CODE_OK)
         code = note_restoration(task, fresh, reason, why);
     if (code == CODE_OK)
         code = give(file, fresh, why);
-    if (code == CODE_OK && (rename(fresh, to) != 0 || !file_sync_folder(to)))
-        code = step_failed(why, to);
-    task->replaced++;
-    return code;
+    return code == CODE_OK ? move_to(fresh, restored, why) : code;
 }
 
 /* What a crash left half written is taken back before its journal leaves its side. One that cannot be read goes aside as it
@@ -359,9 +362,13 @@ static enum code restore(struct task *task, const char *reason, struct why *why)
 {
     const struct backup_file *store = backup_find(&task->backup, BACKUP_STORE);
     const char *at = backup_outside(&task->backup, store->name);
-    enum code code = CODE_NOMEM;
+    char restored[PATH_MAX];
+    enum code code;
 
-    if (at != NULL) {
+    if (at == NULL || (size_t)snprintf(restored, sizeof restored, "%s%s", at, STORE_RESTORED) >= sizeof restored)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", store->name);
+    code = prepare_store(task, reason, restored, why);
+    if (code == CODE_OK) {
         settle_store(at);
         code = set_database_aside(task, store->name, at, why);
     }
@@ -370,7 +377,12 @@ static enum code restore(struct task *task, const char *reason, struct why *why)
     for (size_t i = 0; i < task->backup.count && code == CODE_OK; i++)
         if (task->backup.files[i].part != BACKUP_STORE)
             code = put(task, &task->backup.files[i], why);
-    return code == CODE_OK ? put_store(task, reason, why) : code;
+    task->replaced++;
+    if (code == CODE_OK)
+        code = move_to(restored, at, why);
+    if (code != CODE_OK && !task->moved)
+        forget(restored);
+    return code;
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */

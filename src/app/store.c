@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Steps are never edited once released, only added: a store remembers by their number how far it has come. */
 static const char *const steps[] = {
@@ -182,11 +183,26 @@ static enum code make_file(const char *path, struct why *why)
     return code == CODE_EXISTS ? CODE_OK : code;
 }
 
+static enum code refuse_half_restored(const char *path, struct why *why)
+{
+    char restored[PATH_MAX];
+
+    if ((size_t)snprintf(restored, sizeof restored, "%s%s", path, STORE_RESTORED) >= sizeof restored)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    if (access(restored, F_OK) != 0)
+        return CODE_OK;
+    return why_set(why, CODE_INVALID,
+                   "%s: a restore was begun and has not ended; run `callgate restore` again, or put everything that it set "
+                   "aside back by hand and remove %s", path, restored);
+}
+
 enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why)
 {
-    enum code code = mode == DB_CREATE ? make_file(path, why) : CODE_OK;
+    enum code code = refuse_half_restored(path, why);
 
     *db = NULL;
+    if (code == CODE_OK && mode == DB_CREATE)
+        code = make_file(path, why);
     if (code == CODE_OK)
         code = db_open(path, mode, db, why);
     if (code != CODE_OK)

@@ -17,8 +17,13 @@
 
 extern const char store_keys_schema_people[];
 
+/* A restore keeps the store that is to be under the store's name with this behind it, from before it moves anything until it
+ * has ended. */
+#define STORE_RESTORED ".restored"
+
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.
- * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store. */
+ * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store.
+ * Errors: CODE_INVALID where a restore has not ended: what stands there is neither what was nor what is to be. */
 enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 
 /* Changes whenever another connection has written. */
