@@ -36,6 +36,15 @@ static size_t find_verb(struct span pattern)
     return SIZE_MAX;
 }
 
+/* So is "(?C", a callout: ours alone are counted. */
+static size_t find_callout(struct span pattern)
+{
+    for (size_t i = 0; i + 2 < pattern.len; i++)
+        if (memcmp(pattern.at + i, "(?C", 3) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
 /* {,3} and { 1, 3 } repeat what stands before them from PCRE2 10.43 on, and are so many characters to older ones: no pattern
  * may mean the one or the other as the library happens to be. */
 static size_t find_new_repeat(struct span pattern)
@@ -126,30 +135,17 @@ out:
     return result;
 }
 
-static int count_callout(pcre2_callout_enumerate_block *block, void *offset)
-{
-    *(size_t *)offset = block->pattern_position;
-    return 1; /* ends the enumeration: one is enough */
-}
-
-/* Without our own callouts, so that any callout is the author's. *looks_back: it has back references. */
+/* Without our own callouts. *looks_back: it has back references. */
 static enum code check_alone(struct span pattern, bool *looks_back, size_t *offset, struct why *why)
 {
     pcre2_code *code;
     enum code result = compile(pattern, PCRE2_UTF, &code, offset, why);
     uint32_t back = 0;
-    int found;
 
     if (result != CODE_OK)
         return result;
     *looks_back = pcre2_pattern_info(code, PCRE2_INFO_BACKREFMAX, &back) != 0 || back > 0;
-    found = pcre2_callout_enumerate(code, count_callout, offset);
     pcre2_code_free(code);
-    if (found != 0) {
-        while (*offset > 0 && !span_starts_with(span_part(pattern, *offset, SIZE_MAX), SPAN_LIT("(?C")))
-            --*offset; /* PCRE2 gives the place of what follows */
-        return why_set(why, CODE_INVALID, "a callout (?C...) at byte %zu of the pattern; leave it out", *offset);
-    }
     return CODE_OK;
 }
 
@@ -206,7 +202,7 @@ static void look_up(struct regex *regex)
 enum code regex_compile(struct span pattern, struct regex **regex, size_t *offset, struct why *why)
 {
     struct regex *made;
-    size_t verb = find_verb(pattern), repeat = find_new_repeat(pattern);
+    size_t verb = find_verb(pattern), repeat = find_new_repeat(pattern), callout = find_callout(pattern);
     bool looks_back = false;
     enum code code;
 
@@ -218,6 +214,11 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
         *offset = verb;
         return why_set(why, CODE_INVALID,
                        "a verb (*...) at byte %zu of the pattern; leave it out, or write [(][*] for the two characters", verb);
+    }
+    if (callout != SIZE_MAX) {
+        *offset = callout;
+        return why_set(why, CODE_INVALID,
+                       "a callout (?C...) at byte %zu of the pattern; leave it out, or write [(] for the parenthesis", callout);
     }
     if (repeat != SIZE_MAX) {
         *offset = repeat;
@@ -236,7 +237,8 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
         code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code == CODE_OK)
         code = compile_counted(made, offset, why);
-    if (code == CODE_OK && (compile_ascii(made) != CODE_OK || regex__find_rates(made) != CODE_OK))
+    made->rates = mem_zalloc(pattern.len + 1); /* a callout stands behind the last item too */
+    if (code == CODE_OK && (made->rates == NULL || compile_ascii(made) != CODE_OK))
         code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code != CODE_OK) {
         regex_free(&made);
@@ -252,7 +254,7 @@ void regex_free(struct regex **regex)
     if (*regex != NULL) {
         pcre2_code_free((*regex)->code);
         pcre2_code_free((*regex)->ascii_code);
-        mem_free((*regex)->rates);
+        mem_free((void *)(uintptr_t)(*regex)->rates);
         mem_free((void *)(uintptr_t)(*regex)->pattern.at);
     }
     mem_free(*regex);

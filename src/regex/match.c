@@ -151,11 +151,11 @@ static bool has_time_for(struct regex_budget *budget, uint64_t stretch)
     return !budget->spent;
 }
 
-static uint64_t rate_at(const struct run *run, size_t pattern_position)
+static uint64_t rate_at(const struct run *run, const pcre2_callout_block *block)
 {
-    uint64_t rate = run->regex->rates[pattern_position];
+    uint64_t rate = regex__rate(run->regex, block->pattern_position, block->next_item_length);
 
-    if (rate == 0)
+    if (rate == REGEX__RATE_ONE)
         return run->search_rate; /* where the item fails, the next start is looked for */
     return rate == REGEX__RATE_PLAIN && run->is_ascii ? REGEX__RATE_ASCII : rate;
 }
@@ -175,7 +175,7 @@ static int count_work(pcre2_callout_block *block, void *at)
         work += captured_bytes(block);
     if (!regex_budget_spend(run->budget, work) || run->budget->work >= run->stop_at)
         return PCRE2_ERROR_CALLOUT; /* ends the match at once */
-    return has_time_for(run->budget, left * rate_at(run, block->pattern_position)) ? 0 : PCRE2_ERROR_CALLOUT;
+    return has_time_for(run->budget, left * rate_at(run, block)) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 /* PCRE2 would do it in one stretch, and not say whether all is ASCII. */

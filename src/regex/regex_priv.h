@@ -4,7 +4,7 @@
  * Threads: as regex.h.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: as regex.h; regex__find_rates: CODE_NOMEM. */
+ * Errors: as regex.h. */
 #ifndef REGEX_REGEX_PRIV_H
 #define REGEX_REGEX_PRIV_H
 
@@ -13,7 +13,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <stdatomic.h>
+
 /* What PCRE2 takes at most for a byte of a stretch between two callouts, in units of work. */
+#define REGEX__RATE_ONE 1u    /* of an item that does not take all the rest by itself: it is not asked for */
 #define REGEX__RATE_SEARCH 2u /* for the next place where a match may begin; twice what is measured, for a shared core */
 #define REGEX__RATE_ASCII 2u  /* for an item that is repeated; the same */
 #define REGEX__RATE_PLAIN 3u  /* the same in UTF-8; more for properties (stretch.c) */
@@ -23,7 +26,7 @@ struct regex {
     pcre2_code *ascii_code; /* the same without UTF, for subjects of ASCII alone: up to three times as fast; NULL: none */
     uint32_t options;       /* of both, beside those of all */
     struct span pattern;    /* our copy */
-    uint8_t *rates;         /* by place in the pattern: of an item that may take all the rest, 0 of others */
+    _Atomic uint8_t *rates; /* regex__rate's, by place in the pattern; 0: not looked at yet */
     uint32_t search_rate;   /* of looking for where a match may begin */
     uint32_t item_work;     /* of a callout and the item behind it */
     uint32_t least;      /* code points that every match has at least */
@@ -37,7 +40,9 @@ struct regex__limits {
     uint64_t max_work;    /* of this match */
 };
 
-enum code regex__find_rates(struct regex *regex) MUST_USE;
+/* Takes: the item of the pattern that a callout stands before. Returns: REGEX__RATE_ONE, or what a byte may cost where the item
+ * takes all the rest. */
+uint8_t regex__rate(const struct regex *regex, size_t position, size_t length);
 
 enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
                                const struct regex__limits *limits, struct regex_budget *budget);

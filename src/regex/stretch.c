@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/mem.h"
 #include "regex/regex_priv.h"
 
 #define RATE_PROPERTY 4u
@@ -54,21 +53,19 @@ static uint8_t rate_of(struct span item)
     return (uint8_t)(rate < RATE_MOST ? rate : RATE_MOST);
 }
 
-static int note_item(pcre2_callout_enumerate_block *block, void *at)
+/* Each item is read once, at the first callout before it: to enumerate all callouts beforehand is no way, because PCRE2 10.46
+ * takes the lists of code points that stand before the code for code, and may go round in them for ever. Several threads find
+ * the same. */
+uint8_t regex__rate(const struct regex *regex, size_t position, size_t length)
 {
-    struct regex *regex = at;
-    struct span item = span_part(regex->pattern, block->pattern_position, block->next_item_length);
+    _Atomic uint8_t *kept = &regex->rates[position];
+    uint8_t rate = atomic_load_explicit(kept, memory_order_relaxed);
 
-    if (takes_all(item))
-        regex->rates[block->pattern_position] = rate_of(item);
-    return 0;
-}
+    if (rate == 0) {
+        struct span item = span_part(regex->pattern, position, length);
 
-enum code regex__find_rates(struct regex *regex)
-{
-    regex->rates = mem_zalloc(regex->pattern.len + 1); /* a callout stands behind the last item too */
-    if (regex->rates == NULL)
-        return CODE_NOMEM;
-    (void)pcre2_callout_enumerate(regex->code, note_item, regex);
-    return CODE_OK;
+        rate = takes_all(item) ? rate_of(item) : REGEX__RATE_ONE;
+        atomic_store_explicit(kept, rate, memory_order_relaxed);
+    }
+    return rate;
 }

@@ -72,6 +72,34 @@ static void refuse(const char *pattern, size_t at, const char *words)
         fail_msg("%s: `%s` at %zu instead of `%s` at %zu", pattern, why.text, offset, words, at);
 }
 
+static void leave_in_memory(int byte)
+{
+    void *blocks[64];
+
+    for (size_t i = 0; i < 64; i++) {
+        blocks[i] = malloc(16 * (i + 1));
+        memset(blocks[i], byte, 16 * (i + 1));
+    }
+    for (size_t i = 0; i < 64; i++)
+        free(blocks[i]);
+}
+
+/* 10.42: PCRE2 10.46 enumerates the callouts of such a pattern without end, by what lies in memory that it was given: it is not asked. */
+static void test_lists_of_code_points(void **state)
+{
+    struct regex *regex;
+    struct why why;
+    size_t offset;
+
+    (void)state;
+    for (int byte = 0; byte < 256; byte++) {
+        leave_in_memory(byte);
+        assert_int_equal(regex_compile(SPAN_LIT("(?!\\A\\x{feff})[\\x{61c}\\x{200b}-\\x{200f}\\x{e0000}-\\x{e007f}]{1,40}|"
+                                                "[\\x{fe00}-\\x{fe0f}\\x{e0100}-\\x{e01ef}]{2,40}"), &regex, &offset, &why), CODE_OK);
+        regex_free(&regex);
+    }
+}
+
 /* 1.21 */
 static void test_refused_patterns(void **state)
 {
@@ -97,7 +125,8 @@ static void test_refused_patterns(void **state)
     refuse("\\c\\(*COMMIT)", 3, "verb");
     refuse("a\\C", 3, "\\C");
     refuse("(?<=a+)b", 0, "lookbehind");
-    expect("\\(?C1\\)", "(C1)", true, REGEX_MATCH);
+    refuse("\\(?C1\\)", 1, "[(]"); /* an escape may be spent already */
+    expect("[(]?C1[)]", "(C1)", true, REGEX_MATCH);
     expect("[(][*]UTF", "(*UTF", true, REGEX_MATCH);
     assert_int_equal(regex_compile(SPAN_LIT("a\xff"), &regex, &offset, &why), CODE_INVALID);
     memset(big, 'a', 16385);
@@ -532,6 +561,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_and_anywhere),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_lists_of_code_points),
         cmocka_unit_test(test_refused_patterns),
         cmocka_unit_test(test_case_folding_is_seen),
         cmocka_unit_test(test_hostile_patterns_end),
