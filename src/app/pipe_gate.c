@@ -97,18 +97,20 @@ static enum code fork_gate(const char *conf, const struct conf_pipe *pipe, int r
     return CODE_OK;
 }
 
-/* What the gate wrote since it was started. */
+/* The last line that the gate wrote since it was started, because it ends with why; warnings stand before it. */
 static enum code tell_last_words(int log, off_t from, const char *path, struct why *why)
 {
     char text[LAST_WORDS + 1];
     off_t end = lseek(log, 0, SEEK_END), begin = end - from > LAST_WORDS ? end - LAST_WORDS : from;
     ssize_t got = pread(log, text, LAST_WORDS, begin);
+    const char *last;
 
     text[got > 0 ? got : 0] = '\0';
     while (got > 0 && text[got - 1] == '\n')
         text[--got] = '\0';
+    last = strrchr(text, '\n') != NULL ? strrchr(text, '\n') + 1 : text;
     return why_set(why, CODE_IO, "the gate could not be started (more in %s): %s", path,
-                   text[0] != '\0' ? text : "it has written nothing there; is the disk full?");
+                   last[0] != '\0' ? last : "it has written nothing there; is the disk full?");
 }
 
 /* Signals are blocked here, and read on the loop: whoever wants an end must not wait until a gate is there. */
