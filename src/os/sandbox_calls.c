@@ -117,7 +117,7 @@ static const struct call calls[] = {
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendto, WORKER | POSTER, CONNECTED},
     {SYS_sendto, MAIN | RESOLVER, SENT_TO}, {SYS_sendmsg, MAIN | NETS, SENT}, {SYS_sendmmsg, RESOLVER, SENT_TO},
     {SYS_recvmmsg, RESOLVER, FREE}, {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
-    {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN, FREE},
+    {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN | POSTER, FREE},
 #ifdef SYS_epoll_wait
     {SYS_epoll_wait, MAIN | WORKER, FREE},
 #endif

@@ -234,6 +234,38 @@ static void take_results(struct web *web, struct list *over)
     }
 }
 
+static CURLM *new_multi(void)
+{
+    CURLM *multi = curl_multi_init();
+
+    if (multi != NULL && (curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)POOL_CONNECTIONS) != CURLM_OK ||
+                          curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)SERVER_CONNECTIONS) != CURLM_OK)) {
+        (void)curl_multi_cleanup(multi);
+        multi = NULL;
+    }
+    return multi;
+}
+
+/* From 8.18 on a multi handle keeps the buffer that the last answer was read into, and a token may stand in that. So the handle is made
+ * anew as soon as no request uses it; the connections last, because the pools own them. */
+static void forget_answers(struct web *web, const struct list *over)
+{
+    struct list *link, *following;
+    CURLM *fresh;
+
+    if (list_is_empty(over))
+        return;
+    (void)pthread_mutex_lock(&web->lock);
+    LIST_EACH(link, following, &web->jobs)
+        if (LIST_ENTRY(link, struct web_job, link)->easy != NULL)
+            break;
+    (void)pthread_mutex_unlock(&web->lock);
+    if (link != &web->jobs || (fresh = new_multi()) == NULL) /* without memory the next request does it */
+        return;
+    (void)curl_multi_cleanup(web->multi);
+    web->multi = fresh;
+}
+
 /* Without the lock: who is told may ask again. */
 static void tell(struct list *over)
 {
@@ -267,6 +299,7 @@ static void run(void *argument)
         wait_ms = take_turn(web, &over);
         (void)curl_multi_perform(web->multi, &running);
         take_results(web, &over);
+        forget_answers(web, &over);
         tell(&over);
         if (!stopping && curl_multi_poll(web->multi, &poked, 1, wait_ms, NULL) == CURLM_OK)
             (void)!read(web->poked, &count, sizeof count);
@@ -381,10 +414,8 @@ enum code web_new(struct web **out, struct why *why)
     web__memory_init();
     web__proxy_read(&web->proxy);
     web->poked = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    web->multi = curl_multi_init();
-    if (web->poked < 0 || web->multi == NULL ||
-        curl_multi_setopt(web->multi, CURLMOPT_MAXCONNECTS, (long)POOL_CONNECTIONS) != CURLM_OK ||
-        curl_multi_setopt(web->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)SERVER_CONNECTIONS) != CURLM_OK)
+    web->multi = new_multi();
+    if (web->poked < 0 || web->multi == NULL)
         return why_set(why, CODE_NOMEM, "libcurl makes no handle for requests of our own");
     return CODE_OK;
 }
