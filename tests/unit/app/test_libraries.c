@@ -10,7 +10,7 @@
 static void test_tried(void **state)
 {
     static const char *const other[] = {"SQLite 3.4.0", "SQLite 3.400.0", "SQLite 3.47.0", "OpenSSL 3.4.1", "PCRE2 10.43",
-                                        "libcurl/8.18.0 x",
+                                        "libcurl/8.19.0 x",
                                         "libpg_query, PostgreSQL 18.0", "llhttp 10.1.0", "utf8proc 2.11.0", "SQLite", ""};
     const char *texts[LIBRARIES];
 
