@@ -246,8 +246,8 @@ static CURLM *new_multi(void)
     return multi;
 }
 
-/* From 8.18 on a multi handle keeps the buffer that the last answer was read into, and a token may stand in that. So the handle is made
- * anew as soon as no request uses it; the connections last, because the pools own them. */
+/* From 8.18 on a multi handle keeps the buffer that the last answer was read into, and a token may stand in that. So the handle
+ * is made anew as soon as no request uses it; the connections last, because the pools own them. */
 static void forget_answers(struct web *web, const struct list *over)
 {
     struct list *link, *following;
