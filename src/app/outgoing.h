@@ -19,4 +19,7 @@ void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
 void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work_take);
 void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
 
+/* The token of a route that has one for all. NULL: none, or nothing that may go up. The caller's reference. */
+struct outgoing_token *outgoing_known(struct outside *outside, const struct outgoing *outgoing);
+
 #endif
