@@ -29,7 +29,7 @@ static enum code make_key(const char *path, struct why *why)
     return code == CODE_EXISTS ? CODE_OK : code;
 }
 
-enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why)
+enum code serve_checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why)
 {
     struct buf pem;
     enum code code;
@@ -63,7 +63,7 @@ static void run_signer(void *context, int end)
 
     conf_free(&serve->conf); /* with the credentials and keys in it */
     if (path != NULL)
-        code = serve__checkpoint_key(path, true, &key, &why);
+        code = serve_checkpoint_key(path, true, &key, &why);
     if (code == CODE_OK)
         code = sign_text(key, SPAN_LIT("what the library still has to load"), warm);
     if (code == CODE_OK && !is_unconfined)

@@ -3,7 +3,7 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "app/print.h"
-#include "app/serve_priv.h"
+#include "app/serve_audit.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
 #include "app/store_audit.h"
@@ -131,13 +131,13 @@ static int change(const char *config, struct store_audit_request *request)
     if (access(serve.conf->audit.database, F_OK) != 0) {
         status = complain(STATUS_CANNOT, "there is no %s", serve.conf->audit.database);
     } else {
-        code = serve__open_audit(&serve, 0, &why);
+        code = serve_open_audit(&serve, 0, &why);
         if (code == CODE_BUSY)
             status = ask_gate(serve.conf, request);
         else
             status = code == CODE_OK ? do_here(&serve, request) : complain_why(code, &why);
     }
-    serve__close_audit(&serve);
+    serve_close_audit(&serve);
     conf_free(&serve.conf);
     return status;
 }

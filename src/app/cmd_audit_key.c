@@ -11,7 +11,7 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "app/print.h"
-#include "app/serve_priv.h"
+#include "app/serve_audit.h"
 
 #include "audit/succession.h"
 #include "audit/trail.h"
@@ -90,7 +90,7 @@ static enum code find_lost(struct rotation_of_key *task, struct why *why)
 static enum code run_once(struct rotation_of_key *task, bool replaces, struct why *why)
 {
     struct serve *serve = &task->serve;
-    enum code code = serve__open_audit(serve, 0, why);
+    enum code code = serve_open_audit(serve, 0, why);
 
     if (code == CODE_BUSY)
         (void)why_set(why, code, "a gate writes %s, or another command: stop it first, and start it again behind this",
@@ -99,7 +99,7 @@ static enum code run_once(struct rotation_of_key *task, bool replaces, struct wh
         code = audit_start(serve->audit, why);
     if (code == CODE_OK && replaces)
         code = file_replace(serve->conf->audit.checkpoint_key, 0600, buf_peek(&task->pem), why);
-    serve__close_audit(serve);
+    serve_close_audit(serve);
     serve->key_change = (struct audit_key_change){0};
     return code;
 }
@@ -153,7 +153,7 @@ static enum code hand_over(struct rotation_of_key *task, struct why *why)
 static enum code rotate(struct rotation_of_key *task, struct why *why)
 {
     const char *path = task->serve.conf->audit.checkpoint_key;
-    enum code code = serve__checkpoint_key(path, false, &task->before, why);
+    enum code code = serve_checkpoint_key(path, false, &task->before, why);
 
     if (code == CODE_NOT_FOUND)
         (void)why_set(why, code, "there is no %s: put it back, or say with --lost --why TEXT that it is gone", path);
@@ -179,7 +179,7 @@ static enum code tell_lost(struct rotation_of_key *task, const char *reason, str
     code = last_checkpoint(task, &last, why);
     origin = span_cut(buf_peek(&last), '\n', &rest);
     if (code == CODE_OK)
-        code = serve__checkpoint_key(task->serve.conf->audit.checkpoint_key, true, &task->after, why);
+        code = serve_checkpoint_key(task->serve.conf->audit.checkpoint_key, true, &task->after, why);
     if (code == CODE_OK)
         code = describe(task->after, origin, &task->new);
     if (code == CODE_OK)

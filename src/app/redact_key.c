@@ -23,7 +23,7 @@ static enum code make_key(const char *path, struct why *why)
     return code == CODE_EXISTS ? CODE_OK : code;
 }
 
-enum code serve__redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
+enum code serve_redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
 {
     struct buf text;
     struct span digits;

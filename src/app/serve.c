@@ -65,7 +65,7 @@ static enum code open_shared(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = store_secret(serve->store, "approval", true, conf.approval_key, why);
     if (code == CODE_OK)
-        code = serve__redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
+        code = serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
     if (code == CODE_OK) {
         db_busy_wait(serve->store, STORE_WAIT_MS);
         code = gate_shared_new(&conf, &serve->shared);
@@ -106,7 +106,7 @@ static enum code open_when_free(struct serve *serve, const struct audit_conf *co
     return code;
 }
 
-enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
+enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
 {
     char node[256];
     struct audit_conf conf = {
@@ -143,7 +143,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
     return code;
 }
 
-void serve__close_audit(struct serve *serve)
+void serve_close_audit(struct serve *serve)
 {
     audit_close(&serve->audit);
     poster_free(&serve->poster); /* after the last checkpoint */
@@ -262,7 +262,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     if (code == CODE_OK)
         code = serve__compare_store(serve, why);
     if (code == CODE_OK)
-        code = serve__open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
+        code = serve_open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
     if (code == CODE_OK)
         code = serve__open_notify(serve, why);
     if (code == CODE_OK)
@@ -543,7 +543,7 @@ void serve_close(struct serve *serve)
     for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
-    serve__close_audit(serve);
+    serve_close_audit(serve);
     web_free(&serve->web); /* after the last checkpoint */
     outside_free(&serve->outside);
     identity_proofs_free(&serve->proofs);

@@ -20,10 +20,10 @@ enum code serve_check(const struct conf *conf, struct why *why)
     if (code == CODE_OK)
         code = serve__check_people(conf, why);
     if (code == CODE_OK)
-        code = serve__redact_key(conf->audit.redact_key, false, key, why);
+        code = serve_redact_key(conf->audit.redact_key, false, key, why);
     mem_wipe(key, sizeof key);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
-        code = serve__checkpoint_key(conf->audit.checkpoint_key, false, &checkpoint_key, why);
+        code = serve_checkpoint_key(conf->audit.checkpoint_key, false, &checkpoint_key, why);
     sign_key_free(&checkpoint_key);
     if (code == CODE_NOT_FOUND)
         code = CODE_OK; /* the first start makes them */

@@ -9,16 +9,12 @@
 #define APP_SERVE_PRIV_H
 
 #include "app/serve.h"
+#include "app/serve_audit.h"
 
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 #define NAMES_WAIT_MS 2000
 #define BUSY_LOOKS 8 /* so often in a row somebody else writes the store before it is worth a line in the log */
 
-/* The key of redactions: read from its file, which is made where may_make says so. */
-enum code serve__redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
-
-/* Likewise the key that signs checkpoints, a PEM file; and its public half, into the file beside it and the log. */
-enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why) MUST_USE;
 /* Starts who signs with it. After serve__prepare, before anything is opened that is not for that process to have. */
 enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
 /* Likewise who starts commands, where the configuration has some. The gate forgets them. */
@@ -33,6 +29,7 @@ enum code serve__start_control(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__check_people(const struct conf *conf, struct why *why) MUST_USE;
 void serve__tell_control(const struct serve *serve); /* that the configuration has changed */
 void serve__mind_control(struct serve *serve);       /* a line in the log once it has ended */
+/* The public half of that key, into the file beside it and the log. */
 enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
@@ -97,10 +94,6 @@ void serve__attend(struct serve *serve);
 /* Whether the store is the one that the trail tells of (store_behind.h). Before the audit is opened, since its event `start`
  * says what came of it. */
 enum code serve__compare_store(struct serve *serve, struct why *why) MUST_USE;
-
-/* Opens the audit as the configuration has it. */
-enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why) MUST_USE;
-void serve__close_audit(struct serve *serve);
 
 /* What was put is durable: the store remembers that. */
 void serve__mark_told(struct serve *serve);
