@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/cmd_audit_priv.h"
 #include "app/commands.h"
-#include "app/conf.h"
-#include "base/mem.h"
-
-#include <string.h>
-
-int cmd_audit__find(const char *operand, const char *config, char **path)
-{
-    struct faults faults;
-    enum code code;
-
-    *path = NULL;
-    if (operand != NULL) {
-        *path = mem_dup(operand, strlen(operand));
-        return *path != NULL ? OPTIONS_GO : complain(STATUS_CANNOT, "not enough memory");
-    }
-    faults_init(&faults);
-    code = conf_audit_path(conf_find(config), path, &faults);
-    if (code == CODE_OK)
-        return OPTIONS_GO;
-    return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
-}
 
 static const struct command subs[] = {
     {"query", "find calls by tenant, correlation, tool, verdict, time ...", cmd_audit__query, NULL},

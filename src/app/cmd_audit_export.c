@@ -167,7 +167,7 @@ static void pass_gap(struct exporting *e, const struct trail *trail)
             (last >= (int64_t)e->from && e->cursor_path != NULL))
             continue;
         if (last >= (int64_t)e->from && e->missing == STATUS_DONE)
-            e->missing = cmd_audit__tell_missing(trail, e->from);
+            e->missing = trail_place_tell_missing(trail, e->from);
         *place = (struct entry_place){.seq = last};
     }
 }
@@ -214,7 +214,7 @@ static int run(const char *path, struct exporting *e)
     if (e->output != NULL && e->output != stdout && fclose(e->output) != 0 && code == CODE_OK)
         code = why_set(&why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
     audit_cursor_close(&e->cursor);
-    return code == CODE_OK ? e->missing : cmd_audit__complain(code, &why);
+    return code == CODE_OK ? e->missing : trail_place_complain(code, &why);
 }
 
 static int read_form(struct exporting *e)
@@ -285,7 +285,7 @@ int cmd_audit__export(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = audit_filter_read(&e.filter, &e.query);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, e.config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, e.config, &path);
     if (status == OPTIONS_GO)
         status = e.form == FORM_SQLITE ? merge(path, &e) : run(path, &e);
     buf_fini(&e.line);

@@ -54,7 +54,7 @@ static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t 
     enum code code = trail_find(path, true, &trail, &why);
 
     if (code == CODE_OK)
-        status = cmd_audit__tell_missing(&trail, from);
+        status = trail_place_tell_missing(&trail, from);
     if (code == CODE_OK)
         code = audit_merge(&trail, copy, since_us, until_us, &merged, &why);
     trail_fini(&trail);
@@ -166,7 +166,7 @@ int cmd_audit__open(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = when_option("until", until, &until_us);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
     if (status == OPTIONS_GO)
         status = run(path, since_us, until_us, from);
     mem_free(path);

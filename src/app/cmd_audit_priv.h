@@ -8,24 +8,7 @@
 #ifndef APP_CMD_AUDIT_PRIV_H
 #define APP_CMD_AUDIT_PRIV_H
 
-#include "audit/trail.h"
-
-/* The database that a command means: its operand, or the configuration's. Returns: OPTIONS_GO with *path, which is the
- * caller's (mem_free), or the exit status. */
-int cmd_audit__find(const char *operand, const char *config, char **path);
-
-/* Says on stderr which rows of the trail are missing, but for those before number `from`: they were given away on purpose.
- * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
-int cmd_audit__tell_missing(const struct trail *trail, uint64_t from);
-#define AUDIT_FROM_OPTION(row) \
-    {.name = "from", .takes = "N", .help = "rows before number N were given away, and may be missing", .number = row, \
-     .least = 1}
-
-/* The worse of two: broken or unreadable files before what is only not vouched for. */
-int cmd_audit__worse(int one, int other);
-
-/* What ended a command. Returns: an exit status. */
-int cmd_audit__complain(enum code code, const struct why *why);
+#include "app/trail_place.h"
 
 /* The rows of a time of all files of the trail, as one database, which has its name once it is whole and takes nobody's place.
  * Returns: an exit status. */

@@ -167,7 +167,7 @@ int cmd_audit__prove(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = sort_operands(operands, argv, &asked, &database);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(database, config, &path);
+        status = trail_place_find(database, config, &path);
     if (status == OPTIONS_GO)
         status = prove(path, &asked);
     mem_free(path);

@@ -37,47 +37,6 @@ static int read_order(const char *text, struct query *query)
     return OPTIONS_GO;
 }
 
-int cmd_audit__tell_missing(const struct trail *trail, uint64_t from)
-{
-    int status = STATUS_DONE;
-
-    for (size_t i = 0; i < trail->count; i++) {
-        int64_t first, last;
-
-        if (!trail_gap(trail, i, &first, &last) || last < (int64_t)from)
-            continue;
-        if (last >= first)
-            print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them "
-                         "there, or write --from %" PRId64 " where they were given away on purpose\n", first, last,
-                         trail->files[trail->count - 1].path, last + 1);
-        else
-            print_safely(stderr,
-                         "callgate: %s does not go on from the file before it, which is not here as it was; see `callgate "
-                         "audit verify --all`\n", trail->files[i].path);
-        status = STATUS_NEGATIVE;
-    }
-    return status;
-}
-
-int cmd_audit__worse(int one, int other)
-{
-    static const int ranks[] = {[STATUS_DONE] = 0, [STATUS_UNPROVEN] = 1, [STATUS_NEGATIVE] = 2, [STATUS_USAGE] = 3,
-                                [STATUS_CANNOT] = 4};
-
-    return ranks[one] >= ranks[other] ? one : other;
-}
-
-int cmd_audit__complain(enum code code, const struct why *why)
-{
-    struct pollfd output = {.fd = STDOUT_FILENO};
-
-    if (code == CODE_IO && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
-        return STATUS_DONE; /* whoever read it has enough, as `head` has */
-    if (code == CODE_IO && why->text[0] == '\0')
-        return complain(STATUS_CANNOT, "the output cannot be written");
-    return complain(STATUS_CANNOT, "%s", why->text[0] != '\0' ? why->text : code_text(code));
-}
-
 static int run(const char *path, struct asked *asked, const struct query *query)
 {
     struct trail trail = {0};
@@ -87,7 +46,7 @@ static int run(const char *path, struct asked *asked, const struct query *query)
     enum code code = trail_find(path, asked->all, &trail, &why);
 
     if (code == CODE_OK && asked->all)
-        missing = cmd_audit__tell_missing(&trail, asked->from);
+        missing = trail_place_tell_missing(&trail, asked->from);
     if (code == CODE_OK)
         code = audit_query(&trail, query, audit_out_row, &asked->out, &more, &why);
     if (code == CODE_OK)
@@ -95,7 +54,7 @@ static int run(const char *path, struct asked *asked, const struct query *query)
     continues = trail.missing_to > 0 && !asked->all;
     trail_fini(&trail);
     if (code != CODE_OK)
-        return cmd_audit__complain(code, &why);
+        return trail_place_complain(code, &why);
     if (more)
         print_safely(stderr, "callgate: only the %s %" PRIu64 " are shown; --limit 0 shows all\n",
                      query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
@@ -139,7 +98,7 @@ int cmd_audit__query(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = audit_out_begin(&asked.out);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, asked.config, &path);
     if (status == OPTIONS_GO)
         status = run(path, &asked, &query);
     audit_out_end(&asked.out);

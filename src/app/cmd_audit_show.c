@@ -120,7 +120,7 @@ static int gather(struct show *show, struct why *why)
     enum code code = trail_find(show->path, true, &show->trail, why);
 
     if (code == CODE_OK) /* the call may be here, and others of its correlation not */
-        (void)cmd_audit__tell_missing(&show->trail, 0);
+        (void)trail_place_tell_missing(&show->trail, 0);
     if (code == CODE_OK)
         code = find_row(show, why);
     if (code == CODE_OK && show->kind != ENTRY_EVENT) {
@@ -132,7 +132,7 @@ static int gather(struct show *show, struct why *why)
     }
     if (code == CODE_NOT_FOUND && show->trail.count > 0)
         return complain(STATUS_NEGATIVE, "%s", why->text);
-    return code == CODE_OK ? OPTIONS_GO : cmd_audit__complain(code, why);
+    return code == CODE_OK ? OPTIONS_GO : trail_place_complain(code, why);
 }
 
 int cmd_audit__show(int argc, char **argv)
@@ -162,7 +162,7 @@ int cmd_audit__show(int argc, char **argv)
         status = option_number("N", argv[0], 1, &number);
     show.asked = (int64_t)number;
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 1 ? argv[1] : NULL, show.place.config, &show.path);
+        status = trail_place_find(operands > 1 ? argv[1] : NULL, show.place.config, &show.path);
     if (status == OPTIONS_GO)
         status = gather(&show, &why);
     if (status == OPTIONS_GO)

@@ -233,18 +233,18 @@ static int run(const char *path, const struct asked *asked, const struct query *
     int status, missing = STATUS_DONE;
 
     if (code == CODE_OK && asked->all)
-        missing = cmd_audit__tell_missing(&trail, asked->from);
+        missing = trail_place_tell_missing(&trail, asked->from);
     if (code == CODE_OK)
         code = audit_stats(&trail, query, asked->bys, &stats, &why);
     sealed = asked->all ? 0 : trail.missing_to;
     trail_fini(&trail);
     if (code != CODE_OK)
-        return cmd_audit__complain(code, &why);
+        return trail_place_complain(code, &why);
     if (sealed > 0 && !asked->as_json)
         fprintf(stderr, "callgate: rows up to %" PRId64 " are in sealed files; --all counts them, too\n", sealed);
     status = asked->as_json ? print_json(stats, asked) : print_text(stats, asked);
     stats_free(&stats);
-    return cmd_audit__worse(status, missing);
+    return trail_place_worse(status, missing);
 }
 
 int cmd_audit__stats(int argc, char **argv)
@@ -282,7 +282,7 @@ int cmd_audit__stats(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = read_by(asked.by, &asked.bys);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, asked.config, &path);
     if (status == OPTIONS_GO)
         status = run(path, &asked, &query);
     mem_free(path);

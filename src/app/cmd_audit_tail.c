@@ -54,7 +54,7 @@ static int run(const char *path, struct asked *asked, const struct query *query)
         code = follow_next(follow, query, take, asked, &why);
     }
     follow_close(&follow);
-    return code == CODE_OK ? STATUS_DONE : cmd_audit__complain(code, &why);
+    return code == CODE_OK ? STATUS_DONE : trail_place_complain(code, &why);
 }
 
 int cmd_audit__tail(int argc, char **argv)
@@ -84,7 +84,7 @@ int cmd_audit__tail(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = audit_out_begin(&asked.out);
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, asked.config, &path);
     if (status == OPTIONS_GO)
         status = run(path, &asked, &query);
     audit_out_end(&asked.out);

@@ -327,13 +327,13 @@ static int verify_files(struct verify_conf *conf, struct place *place, const str
         if (trail_gap(trail, i, &first, &last) && last >= first)
             verify_sequence_forget(conf->sequence);
         status = verify_file(conf, place, heads_path, as_json);
-        worst = cmd_audit__worse(status == RETRY ? STATUS_DONE : status, worst);
+        worst = trail_place_worse(status == RETRY ? STATUS_DONE : status, worst);
         if (status == RETRY) {
-            place->worst = cmd_audit__worse(worst, place->worst);
+            place->worst = trail_place_worse(worst, place->worst);
             return RETRY;
         }
     }
-    return cmd_audit__worse(worst, place->worst);
+    return trail_place_worse(worst, place->worst);
 }
 
 /* The first file that begins where one began before the trail was looked at again. */
@@ -391,7 +391,7 @@ static int tell_strangers(const struct place *place, bool as_json)
         for (size_t j = 0; j < first.count; j++)
             if (strcmp(now.list[i].path, first.list[j].path) == 0) {
                 tell_stranger(&now.list[i], as_json);
-                status = cmd_audit__worse(STATUS_UNPROVEN, status);
+                status = trail_place_worse(STATUS_UNPROVEN, status);
             }
     strangers_fini(&first);
     strangers_fini(&now);
@@ -408,7 +408,7 @@ static int verify_all(struct verify_conf *conf, struct place *place, const char 
     enum code code = find_files(place, &trail, &why);
 
     if (code == CODE_OK)
-        place->worst = cmd_audit__tell_missing(&trail, from);
+        place->worst = trail_place_tell_missing(&trail, from);
     if (code == CODE_OK)
         code = verify_sequence_new(&trail, &conf->sequence, &why);
     while (code == CODE_OK && (status = verify_files(conf, place, &trail, &at, heads_path, as_json)) == RETRY) {
@@ -420,7 +420,7 @@ static int verify_all(struct verify_conf *conf, struct place *place, const char 
         at = goes_on_at(&trail, before_seq);
     }
     status = code != CODE_OK ? complain(STATUS_CANNOT, "%s", why.text)
-                             : cmd_audit__worse(tell_strangers(place, as_json), status);
+                             : trail_place_worse(tell_strangers(place, as_json), status);
     verify_sequence_free(&conf->sequence);
     trail_fini(&trail);
     return status;
@@ -507,7 +507,7 @@ int cmd_audit__verify(int argc, char **argv)
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO)
-        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
     for (size_t i = 0; i < key_paths.count && status == OPTIONS_GO; i++)
         status = read_key(key_paths.value[i], &keys);
     if (status == OPTIONS_GO)
@@ -520,7 +520,7 @@ int cmd_audit__verify(int argc, char **argv)
         if (store != NULL) {
             int policies = verify_policies(path, store, all, as_json);
 
-            status = cmd_audit__worse(policies, status);
+            status = trail_place_worse(policies, status);
         }
     }
     mem_free(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy learn: a draft of permits out of what was recorded, proved before it is printed. */
-#include "app/cmd_audit_priv.h"
+#include "app/trail_place.h"
 #include "app/cmd_policy_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
@@ -214,7 +214,7 @@ int cmd_policy__learn(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)
-        status = cmd_audit__worse(print_draft(&l), trail.missing);
+        status = trail_place_worse(print_draft(&l), trail.missing);
     learn_free(&l.learn);
     definition_set_unref(&l.definitions);
     buf_fini(&l.draft);

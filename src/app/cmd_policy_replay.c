@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy replay: what a policy would have said to the calls that were recorded. */
-#include "app/cmd_audit_priv.h"
+#include "app/trail_place.h"
 #include "app/cmd_policy_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
@@ -494,7 +494,7 @@ static int run(struct replaying *r, const char *const *files, size_t count)
     if (status == OPTIONS_GO)
         status = count > 0 ? lay_files(r, files, count, &policy) : take_version(r, &policy);
     if (status == OPTIONS_GO)
-        status = cmd_audit__worse(replay(r, &trail, policy), trail.missing);
+        status = trail_place_worse(replay(r, &trail, policy), trail.missing);
     policy_unref(&policy);
     definition_set_unref(&r->definitions);
     policy_trail_fini(&trail);

@@ -16,7 +16,7 @@
 #define APP_CONTROL_H
 
 #include "app/command.h"
-#include "app/conf.h"
+#include "app/control_people.h"
 #include "evidence/query.h"
 
 #define CONTROL_SOCKET "CALLGATE_SOCKET" /* the environment's name of the socket, for who cannot read the configuration */
@@ -34,21 +34,6 @@ struct control_command {
 
 /* Takes: the words of a command line behind the program's name. Returns: NULL where it is none of these. */
 const struct control_command *control_find(int argc, char *const *argv);
-
-/* The numbers of groups, and of the accounts of members. Asks the system's name service. */
-struct control_people {
-    struct {
-        gid_t group;
-        unsigned roles;
-    } all[PEOPLE_ROLES * 64];
-    size_t count;
-    struct {
-        uid_t account;
-        size_t member; /* of conf_people.members */
-    } accounts[1024];
-    size_t account_count;
-};
-enum code control_people_find(const struct conf_people *conf, struct control_people *people, struct why *why) MUST_USE;
 
 /* What somebody may do. */
 struct control_rights {
@@ -129,8 +114,6 @@ int control_login(const char *socket, struct buf *login, const char **text);
 
 /* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
  * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
-#define CONTROL_WORD "control-socket" /* by which the gate calls it */
-#define CONTROL_GATE_FD 3
 int control_serve(const struct command *commands, int argc, char **argv);
 
 #endif

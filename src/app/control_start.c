@@ -2,7 +2,7 @@
 /* Starts the process that takes people's commands, and tells it of reloads. */
 #include "app/serve_priv.h"
 
-#include "app/control.h"
+#include "app/control_people.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/process.h"

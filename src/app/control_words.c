@@ -2,6 +2,7 @@
 /* Which commands people may give, and how their words travel: for both sides of the socket, and not for the gate. */
 #include "app/control.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -54,6 +55,35 @@ const struct control_command *control_find(int argc, char *const *argv)
 struct frame {
     uint32_t kind, bytes;
 };
+
+bool control_write(int fd, struct span bytes)
+{
+    while (bytes.len > 0) {
+        ssize_t sent = send(fd, bytes.at, bytes.len, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        bytes = span_part(bytes, (size_t)sent, SIZE_MAX);
+    }
+    return true;
+}
+
+bool control_read(int fd, void *to, size_t len)
+{
+    for (char *at = to; len > 0;) {
+        ssize_t got = recv(fd, at, len, 0);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        len -= (size_t)got;
+    }
+    return true;
+}
 
 enum code control_send(int fd, enum control_kind kind, struct span bytes)
 {

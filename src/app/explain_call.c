@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/explain_call.h"
 
-#include "app/cmd_audit_priv.h"
+#include "app/trail_place.h"
 #include "app/policy_files.h"
 #include "app/print.h"
 #include "app/store.h"
@@ -316,7 +316,7 @@ static int read_recorded(struct explain_call *call)
 
     if (num_u64(span_text(call->seq), &seq) != CODE_OK || seq == 0 || seq > INT64_MAX)
         return complain(STATUS_USAGE, "--seq \"%s\" is no number of a decision; `callgate audit query` shows them", call->seq);
-    status = cmd_audit__find(call->audit, call->config, &path);
+    status = trail_place_find(call->audit, call->config, &path);
     if (status != OPTIONS_GO)
         return status;
     code = find_in_trail(call, path, seq, &why);

@@ -2,7 +2,7 @@
 #include "app/policy_trail.h"
 
 #include "app/audit_filter.h"
-#include "app/cmd_audit_priv.h"
+#include "app/trail_place.h"
 #include "app/command.h"
 #include "base/mem.h"
 
@@ -14,7 +14,7 @@ static int list_files(struct policy_trail *trail, uint64_t from)
     for (size_t i = 0; i < trail->trail.count; i++)
         trail->files[i] = trail->trail.files[i].path;
     trail->count = trail->trail.count;
-    trail->missing = cmd_audit__tell_missing(&trail->trail, from);
+    trail->missing = trail_place_tell_missing(&trail->trail, from);
     return OPTIONS_GO;
 }
 
@@ -23,7 +23,7 @@ int policy_trail_find(struct policy_trail *trail, const char *audit, const char 
     struct why why = {""};
     char *path = NULL;
     enum code code;
-    int status = cmd_audit__find(audit, config, &path);
+    int status = trail_place_find(audit, config, &path);
 
     *trail = (struct policy_trail){.count = 0};
     if (status != OPTIONS_GO)

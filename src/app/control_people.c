@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/control.h"
+#include "app/control_people.h"
 
-#include <errno.h>
+#include "os/person.h"
+
 #include <grp.h>
 #include <pwd.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* Takes: name: the reader's copy, which ends with a NUL. */
 static enum code add_account(struct control_people *people, const char *name, size_t member, struct why *why)
@@ -55,33 +52,4 @@ enum code control_people_find(const struct conf_people *conf, struct control_peo
                 return code;
         }
     return CODE_OK;
-}
-
-bool control_write(int fd, struct span bytes)
-{
-    while (bytes.len > 0) {
-        ssize_t sent = send(fd, bytes.at, bytes.len, MSG_NOSIGNAL);
-
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        bytes = span_part(bytes, (size_t)sent, SIZE_MAX);
-    }
-    return true;
-}
-
-bool control_read(int fd, void *to, size_t len)
-{
-    for (char *at = to; len > 0;) {
-        ssize_t got = recv(fd, at, len, 0);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        len -= (size_t)got;
-    }
-    return true;
 }
