@@ -121,10 +121,10 @@ LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
-MAIN      := $(wildcard src/app/main.c)
-GATE_MAIN := $(wildcard src/app/gate_main.c)
+MAIN      := $(wildcard src/cli/main.c)
+GATE_MAIN := $(wildcard src/run/gate_main.c)
 SRC       := $(filter-out $(MAIN) $(GATE_MAIN),$(sort $(wildcard src/*/*.c)))
-KEPT_OUT  := author past evidence
+KEPT_OUT  := author query past evidence diff cli people trail setup rules
 # The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
 FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
 FAKES     := $(filter-out $(FAKE_AUDIT),$(sort $(wildcard tests/fakes/*.c)))
@@ -196,8 +196,8 @@ $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 
 # Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
 # assembler knows are lost where files are optimised together.
-$(B)/obj/src/app/text_detectors.o $(B)/obj/src/audit/schema.o: EXTRA += -fno-lto
-$(B)/obj/src/app/text_detectors.o: policies/detectors/text.yaml
+$(B)/obj/src/cli/text_detectors.o $(B)/obj/src/audit/schema.o: EXTRA += -fno-lto
+$(B)/obj/src/cli/text_detectors.o: policies/detectors/text.yaml
 $(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
@@ -216,12 +216,12 @@ $(B)/libcallgate.so:
 	$(call say,LD,$@)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ $(LIBS) -o $@
 
-$(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
+$(B)/callgate: $(B)/obj/src/cli/main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 # The map says which files the linker took, by their paths, since libgate.a only names them (`make linked` reads it).
-$(B)/callgate-gate: $(B)/obj/src/app/gate_main.o $(GATE_LIB)
+$(B)/callgate-gate: $(B)/obj/src/run/gate_main.o $(GATE_LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) -Wl,-Map=$@.map $^ $(LIBS) -o $@
 
@@ -356,7 +356,7 @@ fuzz-smoke fuzz-torture:
 	    $(MAKE) --no-print-directory FLAVOUR=asan $(FUZZ_TIME) fuzz-random; \
 	fi
 
-# Small changes to the sources that the tests of their room must see. ROOM=gate, or gate/redact, narrows; AGAIN=1 tries the survivors again.
+# Small changes to the sources that the tests of their room must see. ROOM=gate, or enforce/redact, narrows; AGAIN=1 tries the survivors again.
 MUTANTS ?= 200
 SEED    ?= 1
 .PHONY: mutants
@@ -444,7 +444,7 @@ bench: all pgo $(BENCH_BIN)
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
 install: $(BIN) $(GATE_BIN) $(BIN:=.1)
-	@test -n "$(BIN)" || { echo "nothing to install: src/app/main.c is not there" >&2; exit 1; }
+	@test -n "$(BIN)" || { echo "nothing to install: src/cli/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate

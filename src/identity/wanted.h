@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What calls want from outside (a provider's keys, what a provider says of a token, a token for an upstream), and what was
- * learned of it: workers ask here and never wait for a network; one thread of app/ takes what is wanted, fetches it and
+ * learned of it: workers ask here and never wait for a network; one thread of providers/ takes what is wanted, fetches it and
  * answers. So too are verified tokens kept, by what they hash to.
  *
  * Threads: any; sharded, one short lock a shard, and one for the queue behind it. No I/O. Both callbacks are called without a
@@ -23,7 +23,7 @@
 #define WANTED_PAYLOAD_MAX 65536
 #define WANTED_KEYS_GAP_US INT64_C(30000000) /* for a key id that nobody knows a set is fetched no oftener */
 
-/* What is wanted; each has a function in app/outside.c that fetches it. */
+/* What is wanted; each has a function in providers/outside.c that fetches it. */
 enum wanted_kind {
     WANTED_KEYS = 0,      /* a provider's key set: struct identity_key_set; pinned */
     WANTED_INTROSPECTION, /* what a provider says of a token: struct identity_introspection */

@@ -8,7 +8,7 @@
 #ifndef PAST_RECALL_H
 #define PAST_RECALL_H
 
-#include "gate/remember.h"
+#include "enforce/remember.h"
 #include "past/recorded.h"
 
 struct recall { /* all zero: nothing is recalled */

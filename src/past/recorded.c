@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "gate/gate.h"
+#include "enforce/gate.h"
 #include "mcp/method.h"
 
 #include <inttypes.h>

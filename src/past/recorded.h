@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/reason.h"
 #include "db/db.h"
-#include "gate/definition_set.h"
-#include "gate/recorded_range.h"
+#include "state/definition_set.h"
+#include "enforce/recorded_range.h"
 #include "policy/policy.h"
 
 enum recorded_kind {

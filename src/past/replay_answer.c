@@ -3,7 +3,7 @@
  * cut something out, or let nothing pass. */
 #include "past/replay_priv.h"
 
-#include "gate/remember.h"
+#include "enforce/remember.h"
 
 enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIONS, A_RULES };
 

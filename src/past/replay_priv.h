@@ -8,7 +8,7 @@
 #ifndef PAST_REPLAY_PRIV_H
 #define PAST_REPLAY_PRIV_H
 
-#include "gate/state.h"
+#include "state/state.h"
 #include "past/replay.h"
 #include "policy/answer.h"
 

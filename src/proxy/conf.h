@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The proxy's configuration as one immutable counted snapshot: listeners, routes, limits.
  *
- * app/ makes one with proxy_conf_new, fills it with memory of its arena, and seals it; from then on nothing changes.
+ * conf/ makes one with proxy_conf_new, fills it with memory of its arena, and seals it; from then on nothing changes.
  *
  * Threads: filled by one; sealed it is read by all; ref and unref from any.
  * Owns: its arena, one reference to each tls_context in it, the resolver's names are the caller's.
@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "base/why.h"
 #include "crypto/digest.h"
-#include "gate/definitions.h"
-#include "gate/plan.h"
+#include "state/definitions.h"
+#include "state/plan.h"
 #include "http/reader.h"
 #include "identity/identity.h"
 #include "identity/outgoing.h"

@@ -9,7 +9,7 @@
 #define PROXY_EXCHANGE_PRIV_H
 
 #include "crypto/digest.h"
-#include "gate/answer.h"
+#include "enforce/answer.h"
 #include "http/head.h"
 #include "json/json.h"
 #include "mcp/session.h"

@@ -13,7 +13,7 @@
 #define PROXY_JUDGE_PRIV_H
 
 #include "base/list.h"
-#include "gate/gate.h"
+#include "enforce/gate.h"
 #include "os/inbox.h"
 #include "os/thread.h"
 

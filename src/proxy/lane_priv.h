@@ -8,7 +8,7 @@
 #ifndef PROXY_LANE_PRIV_H
 #define PROXY_LANE_PRIV_H
 
-#include "gate/answer.h"
+#include "enforce/answer.h"
 #include "identity/wanted.h"
 #include "link/listener.h"
 #include "link/rate.h"

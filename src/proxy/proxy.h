@@ -11,7 +11,7 @@
 #define PROXY_PROXY_H
 
 #include "base/why.h"
-#include "gate/answer.h"
+#include "enforce/answer.h"
 #include "os/resolve.h"
 #include "proxy/conf.h"
 

@@ -9,8 +9,8 @@
 #ifndef PROXY_QUESTION_PRIV_H
 #define PROXY_QUESTION_PRIV_H
 
-#include "gate/answer.h"
-#include "gate/question_table.h"
+#include "enforce/answer.h"
+#include "enforce/question_table.h"
 #include "mcp/reply.h"
 #include "proxy/question_tbl.h"
 #include "sse/parser.h"

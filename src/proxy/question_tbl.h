@@ -3,7 +3,7 @@
  * "what it waits for, and what is settled when it ends").
  *
  * TO(NAME) is one move. tools/draw puts the drawing into src/README.md from this file. A message that nobody has to wait for
- * goes through it in one turn; once it was delivered, a request is open in gate/question_table.c, for its answer. */
+ * goes through it in one turn; once it was delivered, a request is open in enforce/question_table.c, for its answer. */
 #ifndef QUESTION_TABLE
 #define QUESTION_TABLE(X, TO)                                                                                             \
     X(CAME, "came", TO(READ) | TO(OVER), "what rules for answers say of it; a large one is out on the judge")              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 4.16: any bytes as callgate.yaml: a whole configuration, or faults of which each has a place and a sentence; never both. */
-#include "app/conf.h"
+#include "conf/conf.h"
 #include "base/bug.h"
 
 #include <stdio.h>

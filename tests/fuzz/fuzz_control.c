@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a person's command, as the process beside the gate reads them: exactly so many, each within what came. 7.9, 8.8 */
-#include "app/control.h"
+#include "people/control.h"
 #include "base/bug.h"
 #include "identity/token.h"
 

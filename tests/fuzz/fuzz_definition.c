@@ -3,7 +3,7 @@
  * and compared without a fault; what tells it is remembered as told. 9.3 */
 #include "author/definition_words.h"
 #include "base/bug.h"
-#include "gate/definitions.h"
+#include "state/definitions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

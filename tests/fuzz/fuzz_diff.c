@@ -2,7 +2,7 @@
 /* 2.4, 2.10: two policies, parted by a line of `=`: compared without a crash or a hang; what is said to be the same flips
  * nothing, a policy is the same as itself, and every flip's example is a call. */
 #include "base/bug.h"
-#include "author/diff.h"
+#include "diff/diff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -3,7 +3,7 @@
  * made of the values that a step names is that step, until one of them changes. */
 #include "base/bug.h"
 #include "base/mem.h"
-#include "gate/plan.h"
+#include "state/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

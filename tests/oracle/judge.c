@@ -24,7 +24,7 @@
  *   that test is `torn`. A verdict too_costly differs from none, since time may bring it about. */
 #include "base/bug.h"
 #include "base/mem.h"
-#include "gate/state.h" /* and approvals */
+#include "state/state.h" /* and approvals */
 #include "author/explain_priv.h"
 
 #include <errno.h>

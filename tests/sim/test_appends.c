@@ -4,7 +4,7 @@
  * for whole. And what failed is forgotten: the next call, on whatever connection, is served. */
 #include "sim/append_check.h"
 
-#include "gate/approvals.h"
+#include "state/approvals.h"
 
 #define RPC(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params "}}"
 #define CALL RPC("3", "tools/call", "\"name\":\"search\",\"arguments\":{\"q\":[1,2]}")

@@ -2,7 +2,7 @@
 /* An approval on its way through the proxy: it is used by the call that goes up, and by no other. */
 #include "sim/sim_check.h"
 
-#include "gate/approvals.h"
+#include "state/approvals.h"
 
 #include <stdio.h>
 

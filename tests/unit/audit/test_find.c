@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.4, 3.7, 6.1: rows are found whatever their correlations are, however often the gate was killed, over a rotation, after an
  * erasure, for who reads an old state: plain SQL and the query find what a look at every row finds. */
-#include "evidence/query.h"
+#include "query/query.h"
 
 #include "trail_bench.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.4: sealed files beside the live one are found by what they hold, and asked in their order; a rotation is followed. */
 #include "audit/schema.h"
-#include "evidence/entries.h"
-#include "evidence/follow.h"
-#include "evidence/stats.h"
+#include "query/entries.h"
+#include "query/follow.h"
+#include "query/stats.h"
 
 #include "fakes/audit_file.h"
 

@@ -3,7 +3,7 @@
  * kill; a file may lack them, and what they hold is compared with the rows. */
 #include "audit/indices.h"
 #include "audit/schema.h"
-#include "evidence/query.h"
+#include "query/query.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 9.1: `detectors:` of a file, what is said of those that cannot be, and the files of them that are handed out. */
-#include "author/diff.h"
+#include "diff/diff.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "policy/compile_priv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 7.4: patterns and lists that one file of a version shares with the others. */
-#include "author/diff.h"
+#include "diff/diff.h"
 #include "policy/rule.h"
 #include "policy/snapshot.h"
 #include "unit/policy/judge.h"

@@ -2,7 +2,7 @@
 /* 3.4: what agents chose reaches no terminal and no spreadsheet as anything but text. */
 #include "unicode/terminal.h"
 
-#include "app/audit_out.h"
+#include "trail/audit_out.h"
 #include "unicode/unicode.h"
 
 #include <stdarg.h>

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What commands print: JSON, and lines whose words others chose.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: exit statuses, told on stderr. */
+#ifndef ARGS_PRINT_H
+#define ARGS_PRINT_H
+
+#include "base/code.h"
+#include "base/span.h"
+#include "base/why.h"
+#include "json/doc.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
+ * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. Line ends of the format are some. A text
+ * with a NUL ends there, as C's do: print_span shows it. `tools/lint` takes no other way to print a string. */
+void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void print_span(FILE *out, struct span text);
+/* Line by line, each as print_safely would, behind `before`. Its line ends are some. */
+void print_lines(FILE *out, struct span text, const char *before);
+
+/* The bytes as they are: lines that have been through terminal_add, or what programs read. `tools/lint` lists who may.
+ * Returns: CODE_IO. */
+enum code print_block(FILE *out, struct span bytes);
+/* A policy on stdout: byte for byte for programs and files, which load it again; on a terminal as print_lines does. A last
+ * line without an end gets one. Returns: CODE_IO. */
+enum code print_source(struct span text);
+
+/* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}
+ * or, of a place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */
+void print_failures_as_json(bool wanted);
+/* One line on stderr, `callgate: text`. */
+void print_failure(int status, const char *format, va_list args);
+
+/* Up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what stands in front of the text. */
+void print_faults(const struct faults *faults, const char *before);
+
+/* Keeps what is printed on stdout in memory, up to 32 MiB, until it is flushed or the program ends: a terminal or a pager that
+ * takes nothing is not to hold a lock. Where there is no memory it is printed at once. */
+void print_hold(void);
+
+/* One line on stdout; frees the document and wipes the text, which may hold a key. Returns: an exit status. */
+int print_doc(struct doc **doc);
+
+/* A member with a time as text; 0 is null. */
+void print_time(struct doc *doc, const char *key, int64_t time_us);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy files as the commands read them, and what is said of them.
+ *
+ * Threads: main.
+ * Owns: the texts.
+ * Lifetime: policy_files_fini.
+ * Errors: exit statuses, told on stderr. */
+#ifndef CLI_POLICY_FILES_H
+#define CLI_POLICY_FILES_H
+
+#include "args/command.h"
+#include "json/doc.h"
+#include "policy/policy.h"
+
+struct policy_files {
+    struct policy_file *files;
+    struct buf *texts;
+    size_t count;
+};
+
+/* Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_files_read(struct policy_files *files, const char *const *paths, size_t count);
+void policy_files_fini(struct policy_files *files);
+
+/* Up to 20 of them, each as an object. */
+void policy_faults_doc(const struct faults *faults, struct doc *list);
+
+/* A test's result, as an object of the list or as a line for people. */
+void policy_test_doc(const struct policy_test_result *result, struct doc *list);
+void policy_test_print(const struct policy_test_result *result);
+
+/* Compiles; faults are told. Returns: OPTIONS_GO with *policy, or the exit status. */
+int policy_files_compile(const struct policy_files *files, struct policy **policy);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bar on stderr for commands that take long; nothing at all where stderr is no terminal.
+ *
+ * Threads: one; work on other threads is told by the one that waits for them.
+ * Owns: the last line of the terminal between progress_begin and progress_end.
+ * Lifetime: one piece of work.
+ * Errors: none. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    bool shown;
+    const char *what; /* "replaying"; must outlive the bar */
+    uint64_t total;   /* 0: not known; then only what is done is told */
+    int64_t began_us;
+    int64_t drawn_us;
+};
+
+void progress_begin(struct progress *progress, const char *what, uint64_t total);
+/* Draws at most ten times a second; may be called as often as one likes. */
+void progress_tell(struct progress *progress, uint64_t done);
+/* Wipes the line. */
+void progress_end(struct progress *progress);
+
+#endif

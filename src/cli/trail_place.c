@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trail_place.h"
+
+#include "conf/conf.h"
+#include "args/print.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int trail_place_find(const char *operand, const char *config, char **path)
+{
+    struct faults faults;
+    enum code code;
+
+    *path = NULL;
+    if (operand != NULL) {
+        *path = mem_dup(operand, strlen(operand));
+        return *path != NULL ? OPTIONS_GO : complain(STATUS_CANNOT, "not enough memory");
+    }
+    faults_init(&faults);
+    code = conf_audit_path(conf_find(config), path, &faults);
+    if (code == CODE_OK)
+        return OPTIONS_GO;
+    return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+int trail_place_tell_missing(const struct trail *trail, uint64_t from)
+{
+    int status = STATUS_DONE;
+
+    for (size_t i = 0; i < trail->count; i++) {
+        int64_t first, last;
+
+        if (!trail_gap(trail, i, &first, &last) || last < (int64_t)from)
+            continue;
+        if (last >= first)
+            print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them "
+                         "there, or write --from %" PRId64 " where they were given away on purpose\n", first, last,
+                         trail->files[trail->count - 1].path, last + 1);
+        else
+            print_safely(stderr,
+                         "callgate: %s does not go on from the file before it, which is not here as it was; see `callgate "
+                         "audit verify --all`\n", trail->files[i].path);
+        status = STATUS_NEGATIVE;
+    }
+    return status;
+}
+
+int trail_place_worse(int one, int other)
+{
+    static const int ranks[] = {[STATUS_DONE] = 0, [STATUS_UNPROVEN] = 1, [STATUS_NEGATIVE] = 2, [STATUS_USAGE] = 3,
+                                [STATUS_CANNOT] = 4};
+
+    return ranks[one] >= ranks[other] ? one : other;
+}
+
+int trail_place_complain(enum code code, const struct why *why)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+
+    if (code == CODE_IO && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+        return STATUS_DONE; /* whoever read it has enough, as `head` has */
+    if (code == CODE_IO && why->text[0] == '\0')
+        return complain(STATUS_CANNOT, "the output cannot be written");
+    return complain(STATUS_CANNOT, "%s", why->text[0] != '\0' ? why->text : code_text(code));
+}

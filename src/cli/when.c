@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/when.h"
+
+#include "args/command.h"
+#include "base/num.h"
+#include "os/clock.h"
+
+#define SECOND_US INT64_C(1000000)
+#define DAY_S INT64_C(86400)
+#define YEARS_MS (UINT64_C(1000) * 366 * 86400 * 1000) /* a thousand years */
+
+/* Takes exactly `digits` digits from the front. */
+static bool take_number(struct span *text, int digits, int *number)
+{
+    int value = 0;
+
+    if (text->len < (size_t)digits)
+        return false;
+    for (int i = 0; i < digits; i++) {
+        if (text->at[i] < '0' || text->at[i] > '9')
+            return false;
+        value = value * 10 + (text->at[i] - '0');
+    }
+    *text = span_part(*text, (size_t)digits, text->len);
+    *number = value;
+    return true;
+}
+
+static bool take_byte(struct span *text, char byte)
+{
+    if (text->len == 0 || text->at[0] != byte)
+        return false;
+    *text = span_part(*text, 1, text->len);
+    return true;
+}
+
+static bool is_leap(int year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+static int days_of_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+    return month == 2 && is_leap(year) ? 29 : days[month - 1];
+}
+
+static int64_t days_since_1970(int year, int month, int day)
+{
+    int64_t days = day - 1;
+
+    for (int y = 1970; y < year; y++)
+        days += is_leap(y) ? 366 : 365;
+    for (int m = 1; m < month; m++)
+        days += days_of_month(year, m);
+    return days;
+}
+
+static bool take_date(struct span *text, int64_t *seconds)
+{
+    int year, month, day;
+
+    if (!take_number(text, 4, &year) || !take_byte(text, '-') || !take_number(text, 2, &month) || !take_byte(text, '-') ||
+        !take_number(text, 2, &day))
+        return false;
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
+        return false;
+    *seconds = days_since_1970(year, month, day) * DAY_S;
+    return true;
+}
+
+static bool take_fraction(struct span *text, int64_t *fraction_us)
+{
+    int64_t unit = SECOND_US / 10;
+    int digit;
+
+    if (!take_byte(text, '.'))
+        return true;
+    if (!take_number(text, 1, &digit))
+        return false;
+    do {
+        *fraction_us += digit * unit;
+        unit /= 10;
+    } while (unit > 0 && take_number(text, 1, &digit));
+    return true;
+}
+
+static bool take_zone(struct span *text, int64_t *seconds)
+{
+    int hours, minutes, sign = take_byte(text, '+') ? -1 : take_byte(text, '-') ? 1 : 0;
+
+    if (sign == 0)
+        return take_byte(text, 'Z') || text->len == 0;
+    if (!take_number(text, 2, &hours) || !take_byte(text, ':') || !take_number(text, 2, &minutes) || hours > 23 || minutes > 59)
+        return false;
+    *seconds += sign * (hours * 3600 + minutes * 60);
+    return true;
+}
+
+static bool read_date(struct span text, int64_t *time_us)
+{
+    int hours, minutes, whole = 0;
+    int64_t seconds, fraction_us = 0;
+
+    if (!take_date(&text, &seconds))
+        return false;
+    if (text.len > 0) {
+        if ((!take_byte(&text, 'T') && !take_byte(&text, ' ')) || !take_number(&text, 2, &hours) || !take_byte(&text, ':') ||
+            !take_number(&text, 2, &minutes))
+            return false;
+        if (take_byte(&text, ':') && (!take_number(&text, 2, &whole) || !take_fraction(&text, &fraction_us)))
+            return false;
+        if (hours > 23 || minutes > 59 || whole > 59)
+            return false;
+        seconds += hours * 3600 + minutes * 60 + whole;
+        if (!take_zone(&text, &seconds))
+            return false;
+    }
+    *time_us = seconds * SECOND_US + fraction_us;
+    return text.len == 0;
+}
+
+/* Days begin at midnight, UTC. A bare number is seconds since 1970, as `date +%s` prints them, of so many digits that it is no
+ * date without its signs. */
+static bool read_word(struct span text, int64_t now_us, int64_t *time_us)
+{
+    int64_t today_us = now_us - now_us % (DAY_S * SECOND_US);
+    uint64_t seconds;
+
+    if (span_is(text, "now"))
+        *time_us = now_us;
+    else if (span_is(text, "today"))
+        *time_us = today_us;
+    else if (span_is(text, "yesterday"))
+        *time_us = today_us - DAY_S * SECOND_US;
+    else if (text.len >= 9 && num_u64(text, &seconds) == CODE_OK && seconds < YEARS_MS / 1000)
+        *time_us = (int64_t)seconds * SECOND_US;
+    else
+        return false;
+    return true;
+}
+
+enum code when_parse(struct span text, int64_t now_us, int64_t *time_us, struct why *why)
+{
+    uint64_t ago_ms;
+
+    if (read_word(text, now_us, time_us))
+        return CODE_OK;
+    if (num_duration(text, &ago_ms) == CODE_OK && ago_ms < YEARS_MS) {
+        *time_us = now_us - (int64_t)ago_ms * 1000;
+        return CODE_OK;
+    }
+    if (read_date(text, time_us))
+        return CODE_OK;
+    return why_set(why, CODE_INVALID, "\"%.*s\" is no time; write how long ago (30min, 2h, 7d), today, yesterday, a date "
+                   "(2026-11-20, 2026-11-20T15:04:05Z) or seconds since 1970", SPAN_ARG(text));
+}
+
+int when_option(const char *option, const char *text, int64_t *time_us)
+{
+    struct why why = {""};
+
+    if (text == NULL || when_parse(span_text(text), clock_wall_us(), time_us, &why) == CODE_OK)
+        return OPTIONS_GO;
+    return complain(STATUS_USAGE, "--%s: %s", option, why.text);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate.yaml as a checked whole: schema/callgate.md. Every path in it is already seen from its folder.
+ *
+ * Threads: made on main; the parts that workers read are in `proxy`, counted and immutable.
+ * Owns: everything in it, one reference to `proxy`.
+ * Lifetime: conf_free; `proxy` may outlive it.
+ * Errors: up to 20 faults as file:line:column, certificates, keys and credential files that cannot be read among them. */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include "crypto/digest.h"
+#include "identity/provider.h"
+#include "os/resolve.h"
+#include "pipe/runner.h"
+#include "proxy/conf.h"
+
+#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: the log, /readyz and `status` say so */
+
+struct conf_audit {
+    const char *database;          /* audit.db */
+    const char *checkpoints;       /* audit.db.heads: what signed checkpoints are appended to; NULL: they are posted */
+    struct proxy_upstream checkpoint_server; /* to this one; host == NULL: none */
+    const char *checkpoint_key;    /* audit-key.pem; made at first start where it is missing */
+    uint32_t checkpoint_interval_ms; /* 1 s */
+    uint32_t checkpoint_rows;      /* 16,384 */
+    const char *redact_key;        /* redact.key; made at first start where it is missing */
+    uint64_t arguments_max_bytes;  /* 64 KiB */
+    uint64_t rotate_bytes;         /* a file of this size is sealed */
+};
+
+struct conf_admin {
+    bool is_on;
+    struct sock_address address;
+    bool public_healthz, public_readyz, public_metrics;
+    uint32_t tenants;              /* that have a label in callgate_calls_total; 0: none has */
+};
+
+struct conf_notify {
+    struct proxy_upstream server;  /* host == NULL: none */
+    struct span secret;            /* signs; among the secrets */
+    struct proxy_upstream program; /* a command of this name is run; host == NULL: none */
+};
+
+struct conf_pipe {
+    const char *socket;            /* callgate.sock */
+    uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
+    const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
+};
+
+/* What a person may do over the gate's control socket: by the groups of the machine that he is in, or by who he is. */
+enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE_ADMINS, PEOPLE_VIEWERS, PEOPLE_ROLES };
+#define PEOPLE_BIT(role) (1u << (role))
+#define PEOPLE_AUDITS_TENANTS PEOPLE_BIT(PEOPLE_ROLES) /* `auditor:TENANT`, and no other's rows */
+
+/* One role as it is written: "approver", "auditor:acme". Takes: tenant: set to what stands behind the colon, or to nothing.
+ * Returns: its bit; 0: it is none. */
+unsigned people_role_read(struct span text, struct span *tenant);
+
+/* One of `members`: a person by name, or all whom a provider says to be in a group. */
+struct conf_member {
+    struct span name;                  /* empty: of a group, by whose login he is called */
+    const struct span *accounts;       /* of the machine, which are this person's */
+    const struct span *principals;     /* of agents that are */
+    size_t account_count, principal_count;
+    struct span provider, subject, group;
+    const struct span *roles;
+    size_t role_count;
+};
+
+/* One of `logins`: how people show by a provider who they are. */
+struct conf_login {
+    struct span provider, client;
+    struct span principal, groups;     /* paths into the claims; of groups empty: there are none */
+    size_t number;                     /* of the provider in `providers` */
+    struct identity_provider by;       /* read by conf_people alone; without TLS and secrets */
+};
+
+struct conf_people {
+    bool is_on;
+    const char *socket;            /* /run/callgate/control.sock */
+    struct {
+        const struct span *names;
+        size_t count;
+    } groups[PEOPLE_ROLES];
+    const struct conf_login *logins;
+    const struct conf_member *members;
+    size_t login_count, member_count;
+};
+
+struct conf {
+    struct arena arena;
+    const char *path;              /* of the file itself */
+    const char *const *files;      /* every file that it names and that is there to be read */
+    size_t file_count;
+    const char *user;              /* whom root becomes; NULL: nobody */
+    bool is_unconfined;            /* `sandbox: off` */
+    const char *store;             /* callgate.db */
+    unsigned workers;              /* `auto` is worked out */
+    uint32_t drain_ms;             /* 30 s */
+    struct conf_audit audit;
+    struct conf_admin admin;
+    struct conf_notify notify;
+    struct conf_pipe pipe;
+    struct conf_people people;
+    struct proxy_conf *proxy;      /* sealed */
+    struct runner_commands *commands; /* of upstreams; NULL: taken, or there are none */
+    const struct resolve_name *names; /* hosts of all upstreams, each once */
+    size_t name_count;
+};
+
+/* Which file a command means. Takes: given, what --config says; NULL: the first of the file that the environment names in
+ * CALLGATE_CONFIG, ./callgate.yaml and /etc/callgate/callgate.yaml; one that is named counts whether it is there or not.
+ * Returns: a name that lives as long as given and the environment do. */
+const char *conf_find(const char *given);
+
+/* SHA-256 of the file's text: the whole configuration, since a file includes no other. Certificates, credentials and key sets
+ * that it names have lives of their own, and a pipe may not read them; every reload reads them anew. Errors: as file_read. */
+enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], struct why *why) MUST_USE;
+
+/* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
+ * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
+enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
+/* Adds a fault for each certificate of ours, a listener's or one that an upstream is shown, that has ended or has not begun.
+ * Takes: old: only where what that one shows in its place is in its time, so that taking the new one would close what is open;
+ * NULL: all. Returns: whether there is none. */
+bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
+void conf_free(struct conf **conf); /* NULL is fine */
+
+uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */
+
+/* Only what `store:` names (or its default), for commands that need no more: no certificate or credential is read.
+ * *path is the caller's (mem_free). */
+enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;
+
+/* What `callgate pipe` has to know of its route. Owned by its arena. */
+struct conf_pipe_route {
+    struct arena arena;
+    struct conf_pipe pipe;
+    struct span name;
+    const struct dialect *dialect;
+    uint64_t line_bytes;           /* limits.body */
+    struct span key_header;        /* where the gate asks for a key; empty: it asks for none */
+    const char *key_prefix;        /* before the key there */
+};
+/* Takes: name NULL: the only one. *out is the caller's in any case (arena_fini). */
+enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
+
+/* What `people:` says, and nothing else of the file. *out is the arena's, which is the caller's in any case (arena_fini). */
+enum code conf_people(const char *path, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
+
+/* Likewise what `audit: {database:}` names. */
+enum code conf_audit_path(const char *path, char **database, struct faults *faults) MUST_USE;
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What policies may call upstreams: the names of a configuration's routes, of slugs the globs that they are.
+ *
+ * Threads: main.
+ * Owns: its texts.
+ * Lifetime: route_names_fini, in any case.
+ * Errors: CODE_NOMEM; faults of the configuration. */
+#ifndef CONF_ROUTE_NAMES_H
+#define CONF_ROUTE_NAMES_H
+
+#include "args/command.h"
+#include "base/mem.h"
+#include "policy/stray.h"
+#include "proxy/conf.h"
+
+struct route_names {
+    struct arena arena;
+    struct policy_route *routes;
+    size_t count, size;
+};
+
+void route_names_init(struct route_names *names);
+void route_names_fini(struct route_names *names);
+enum code route_names_add(struct route_names *names, struct span name) MUST_USE;
+/* Takes: name: with the mark of a slug. */
+enum code route_names_add_slug(struct route_names *names, struct span name, struct span glob) MUST_USE;
+enum code route_names_of(const struct proxy_conf *conf, struct route_names *names) MUST_USE;
+/* Reads nothing but the names out of the file, so that whoever may read it alone can. */
+enum code route_names_read(const char *config, struct route_names *names, struct faults *faults) MUST_USE;
+
+/* The same for a command. Returns: OPTIONS_GO, or the exit status after a sentence. */
+int route_names_take(const char *config, struct route_names *names);
+
+/* Adds strays: what is lost to `faults`, the rest to `warnings`; one of them may be both. */
+void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,
+                       struct faults *warnings);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For commands; a gate has the whole configuration. */
+#include "conf/conf_priv.h"
+#include "conf/route_names.h"
+
+enum code route_names_read(const char *config, struct route_names *names, struct faults *faults)
+{
+    struct yaml_tree *tree;
+    enum code code = conf__tree(config, &tree, NULL, faults);
+    const struct yaml_node *routes = code == CODE_OK ? yaml_member(yaml_root(tree), "routes") : NULL;
+
+    for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && code == CODE_OK; route = route->next) {
+        const struct yaml_node *name = yaml_member(route, "name"), *slugs = yaml_member(route, "slugs");
+        struct span text = name != NULL ? name->text : slugs != NULL ? SPAN_LIT(SLUG_MARK) : SPAN_NONE;
+
+        if (slugs == NULL && text.len > 0)
+            code = route_names_add(names, text);
+        for (const struct yaml_node *slug = slugs ? slugs->child : NULL; slug != NULL && code == CODE_OK; slug = slug->next)
+            code = route_names_add_slug(names, text, slug->text);
+    }
+    yaml_tree_free(&tree);
+    return code;
+}
+
+int route_names_take(const char *config, struct route_names *names)
+{
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = route_names_read(config, names, &faults);
+    if (code == CODE_OK)
+        return OPTIONS_GO;
+    return code == CODE_INVALID ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+struct checking {
+    struct faults *faults, *warnings;
+};
+
+static void add_stray(void *context, const struct policy_stray *stray)
+{
+    const struct checking *checking = context;
+
+    faults_add(stray->is_lost ? checking->faults : checking->warnings, stray->path_text, stray->line, stray->column, "%s",
+               stray->text);
+}
+
+void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,
+                       struct faults *warnings)
+{
+    struct checking checking = {faults, warnings};
+
+    policy_strays(policy, names->routes, names->count, add_stray, &checking);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What came back, judged by rules for answers: the one place that asks them, whatever brought it.
+ *
+ * The answer to a call is judged by the snapshot that permitted the call, which its row names. What belongs to no call that is
+ * known, and what a server says besides, is judged by the snapshot in force, as its permission is.
+ *
+ * Threads: as its gate's.
+ * Owns: nothing.
+ * Lifetime: texts of gate_weighed live in the arena that was handed in.
+ * Errors: none: what cannot be judged, or not be rewritten, is withheld. */
+#ifndef ENFORCE_ANSWER_H
+#define ENFORCE_ANSWER_H
+
+#include "enforce/gate.h"
+#include "policy/answer.h"
+
+/* A message on its way to an agent. */
+struct gate_came {
+    struct span body;    /* canonical; of plain dialects the document */
+    struct span subject; /* `$` of rules: what of it is `result`, `error` or `params`; empty: it has none */
+    struct span method;  /* a notification's, or that of a server's request; empty: it is an answer */
+    bool of_unknown;     /* as policy_answer says */
+};
+
+struct gate_weighed {
+    enum answer_effect effect;
+    struct span rule, say, undecided; /* or empty */
+    uint32_t found_count, rule_count;
+    const struct answer_found *found;
+    const struct answer_rule *rules; /* all that apply; monitored ones, too */
+};
+
+/* Whether a rule could have an effect on it; body and subject are not looked at. Takes: message: of the call; decision: that
+ * permitted it; NULL: the snapshot in force is meant. */
+bool gate_weighs(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                 const struct gate_came *came);
+
+/* Judges. REDACT: the message as it may go on is appended to `out`. */
+void gate_weigh(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                const struct gate_came *came, struct arena *arena, struct buf *out, struct gate_weighed *weighed);
+
+/* The text as a copy in the arena. Returns: false: no memory. */
+bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;
+
+/* Room in the audit for what the outcome of a call says of them, once a call: without it nothing goes on that they had an
+ * effect on. */
+bool gate_reserve_said(struct gate *gate) MUST_USE;
+
+#endif

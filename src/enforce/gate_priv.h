@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of gate/ share: the shared snapshots and questions, a worker's gate, the texts of a record.
+ *
+ * Threads: struct gate_shared any, under its locks; struct gate one at a time.
+ * Owns: as gate.h says.
+ * Lifetime: as gate.h says.
+ * Errors: as gate.h says. */
+#ifndef ENFORCE_GATE_PRIV_H
+#define ENFORCE_GATE_PRIV_H
+
+#include "audit/fold.h"
+#include "base/shares.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/num.h"
+#include "enforce/gate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define QUESTION_SHARDS 64
+#define QUESTION_BUCKETS 256 /* of a shard */
+
+struct question_shard {
+    pthread_mutex_t lock;
+    struct list by_age; /* oldest first */
+    struct open_question *buckets[QUESTION_BUCKETS];
+    struct shares shares;
+};
+
+struct gate_shared {
+    unsigned char *redact_key, *session_key; /* DIGEST_BYTES each, among the secrets */
+    /* Workers compare the number and take the lock only when it changed. */
+    atomic_uint_fast64_t generation;
+    pthread_mutex_t lock;
+    struct policy *policy;
+    struct policy *coming; /* what calls and answers are noted for, too; NULL: none */
+    atomic_bool has_coming;
+    struct identity_keys *keys;
+    struct definition_set *accepted; /* NULL: nothing is */
+    struct definitions *definitions;
+    struct fold *fold;
+    struct gate_state *state;
+    atomic_bool is_starting; /* `state` does not know yet what was called before */
+    bool knows_plans; /* whoever's who reads the past: what was used of them before the gate began is in `state` */
+    int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
+    struct approvals *approvals;
+    struct question_shard shards[QUESTION_SHARDS];
+};
+
+#define RULES_TEXT_BYTES 16384
+#define MONITOR_TEXT_BYTES 1024
+#define HELD_TEXT_BYTES 8192 /* of groups, and of scopes */
+#define REDACTED_TEXT_BYTES 128
+#define REDACTED_MAX 1000 /* values in one call; with more all arguments are redacted as one */
+
+/* The JSON texts of one record. Whatever memory there is, a record can be written: the fixed ones are made with the gate,
+ * and arguments that cannot be copied are replaced as a whole. */
+struct record_text {
+    struct buf rules;
+    struct buf monitor;
+    struct buf groups, scopes;
+    struct buf arguments, params, claims;
+    struct buf bound, named;
+    char definition[2 * DIGEST_BYTES], plan[2 * DIGEST_BYTES], plan_step[NUM_TEXT_BYTES];
+    char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
+};
+
+/* A gate's hold on a policy, for itself and for every decision that it judged, so that workers do not take a line of the policy
+ * from each other for every call. */
+struct gate_snapshot {
+    struct policy *policy;
+    atomic_uint_fast64_t users; /* a decision of the judge's gate ends on the worker */
+};
+
+#define PLANS_SEEN 256
+
+/* The plan of the call that is judged, and which plans were verified: by a digest of what was shown and the key. */
+struct plan_reader {
+    struct arena arena;
+    struct buf text;
+    struct plan plan;
+    bool is_read; /* `plan` is what has this digest as it is shown: */
+    unsigned char shown[DIGEST_BYTES];
+    unsigned char seen[PLANS_SEEN][DIGEST_BYTES];
+};
+
+struct gate {
+    struct gate_shared *shared;
+    struct audit_ring *ring;
+    uint64_t generation;
+    struct policy *policy; /* what `held` holds */
+    struct gate_snapshot *held;
+    struct identity_keys *keys;
+    struct definition_set *accepted;
+    struct policy_scratch *scratch;
+    uint64_t serial; /* of evaluations: the scratch holds the last one's */
+    struct record_text text;
+    struct plan_reader plans;
+};
+
+enum code gate__record_text_init(struct record_text *text) MUST_USE;
+void gate__record_text_fini(struct record_text *text);
+
+/* JSON array of the applying rules, with the approvals that a permit takes. */
+struct span gate__rules_text(struct record_text *text, const struct verdict *verdict, const struct approval_marks *taken);
+
+/* JSON object of what monitored rules would have done; at == NULL where none applied. */
+struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict);
+
+/* JSON array of the names, the last member the number of those that had no room; at == NULL: there are none. */
+struct span gate__held_text(struct buf *out, const struct span *names, uint32_t count);
+
+/* JSON object of the claims that the policy asks for; at == NULL: it asks for none, or the identity has none. */
+struct span gate__claims_text(struct record_text *text, const struct policy *policy, const struct json_node *claims);
+
+/* The arguments as they may be recorded. *redacted: whether anything was replaced. */
+struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                                 const struct json_node *root, const struct verdict *verdict, bool *redacted);
+
+/* The same of the other members of params, and of the query, which is recorded whole or not at all.
+ * *redacted: set where something was; otherwise it stays. */
+struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                              const struct json_node *params, const struct verdict *verdict, bool *redacted);
+struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
+                             const struct verdict *verdict, bool *redacted);
+
+/* JSON array of the paths of what is replaced in all of these, as '$.password', 'query'; at == NULL: nothing is. */
+struct span gate__redacted_text(struct record_text *text, const struct gate_message *message, const struct verdict *verdict);
+
+/* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
+ * policy asks for. Sets `bound`, and bound_has_root where `$` is all of params. */
+enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question) MUST_USE;
+
+struct question gate__question_of(const struct gate_message *message);
+
+/* Takes the current snapshots; without a change this is one load. */
+void gate__follow(struct gate *gate);
+bool gate__is_current(const struct gate *gate); /* nothing was published since it followed */
+
+/* The past as it is when the message is judged. */
+struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message);
+
+/* The call goes on, or its answer met rules: for conditions that ask what was before. Takes: judged: the policy that judged. */
+void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
+                const struct policy_met *met, bool is_answer);
+
+/* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
+void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+
+/* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
+ * the call is to be judged again. */
+bool gate__mind_approvals(struct gate *gate, const struct question *question, struct span home,
+                          struct gate_decision *decision);
+void gate__settle_approvals(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+                            uint64_t seq);
+void gate__drop_approvals(struct gate_decision *decision);
+
+/* planned.c: the plan that the message shows, for the moment. Returns: UNSET, or why the message is refused for it. */
+enum reason gate__plan(struct gate *gate, const struct gate_message *message, struct gate_moment *moment,
+                       struct gate_decision *decision);
+void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record);
+/* The plan's text, with the first record that names it. CODE_BUSY, CODE_DOWN: as the record. */
+enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision) MUST_USE;
+
+/* pinned.c: which definition of its tool the call means. */
+void gate__find_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+/* What people have accepted of it; NULL: they have not. It lives until the gate follows. */
+const struct definition *gate__accepted(const struct gate *gate, const struct gate_message *message,
+                                        const struct gate_decision *decision);
+/* Denies the call where its route holds what nobody accepted. What a policy denies anyway is denied by it. */
+void gate__mind_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+struct span gate__definition_text(struct record_text *text, const struct gate_decision *decision);
+
+void gate__questions_init(struct gate_shared *shared);
+void gate__questions_fini(struct gate_shared *shared);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is permitted is noted for those who ask later what was before, by every version that may ask. */
+#include "enforce/gate_priv.h"
+
+#include "os/clock.h"
+
+static void lock(struct gate_shared *shared)
+{
+    BUG_ON(pthread_mutex_lock(&shared->lock) != 0);
+}
+
+static void unlock(struct gate_shared *shared)
+{
+    BUG_ON(pthread_mutex_unlock(&shared->lock) != 0);
+}
+
+void gate_announce_policy(struct gate_shared *shared, struct policy *coming)
+{
+    struct policy *old;
+
+    lock(shared);
+    old = shared->coming;
+    shared->coming = coming != NULL ? policy_ref(coming) : NULL;
+    atomic_store(&shared->has_coming, coming != NULL);
+    unlock(shared);
+    policy_unref(&old);
+}
+
+static struct policy *coming_policy(struct gate_shared *shared)
+{
+    struct policy *coming = NULL;
+
+    if (!atomic_load(&shared->has_coming))
+        return NULL;
+    lock(shared);
+    if (shared->coming != NULL)
+        coming = policy_ref(shared->coming);
+    unlock(shared);
+    return coming;
+}
+
+/* A version that came meanwhile, or is about to, may watch other tools than the one that judged. The one about to come is
+ * looked for first, since what is no longer there has come. */
+void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
+                const struct policy_met *met, bool is_answer)
+{
+    struct policy *coming = coming_policy(gate->shared);
+    bool is_behind = !gate__is_current(gate);
+    /* Not followed: that takes memory, and may fail. */
+    struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
+    const struct policy *versions[] = {judged, latest != judged ? latest : NULL, coming};
+    struct question question = gate__question_of(message);
+    struct gate_moment moment = gate__moment_of(gate, message);
+
+    if (is_answer) { /* the call itself was noted when it went up */
+        question.tool = question.resource = question.prompt = SPAN_NONE;
+        moment.now_us = clock_monotonic_us() + gate->shared->clock_us;
+    }
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i] != NULL && policy_watches(versions[i]))
+            gate_state_note(&moment, versions[i], &question, met);
+    if (is_behind)
+        policy_unref(&latest);
+    policy_unref(&coming);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open questions of servers: requests that were delivered to an agent and wait for its answer, known to all workers; and, where
+ * answers come on another connection than calls (HTTP+SSE), the open calls of agents.
+ *
+ * Threads: any; sharded, one short lock a shard: the only lock on the data path.
+ * Owns: copies of the keys.
+ * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 256 calls (the oldest gives way: who cancels a
+ *   call is not answered), 65,536 in all by shares (base/shares.h: over his own, somebody's oldest gives way); older than an
+ *   hour: forgotten.
+ * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method, or for a call. */
+#ifndef ENFORCE_QUESTION_TABLE_H
+#define ENFORCE_QUESTION_TABLE_H
+
+#include "base/code.h"
+#include "base/span.h"
+#include "enforce/gate.h"
+
+struct question_key {
+    struct span route, path, tenant, principal, session; /* path: below it; session: as the agent names it;
+                                                         * either may be empty */
+    struct span id;                                /* canonical JSON */
+    bool is_call;                                  /* of the agent */
+};
+
+/* Asking the same again, as a resumed stream does, renews it. Takes: now_us: monotonic. */
+enum code question_open(struct gate *gate, const struct question_key *key, struct span method, int64_t now_us) MUST_USE;
+
+/* Finds and takes the question; its method goes into `method` (at most 128 bytes). CODE_NOT_FOUND: nobody asked. */
+enum code question_answer(struct gate *gate, const struct question_key *key, char method[128], size_t *len) MUST_USE;
+
+#endif

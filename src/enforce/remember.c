@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforce/remember.h"
+
+#include "audit/trail.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+#include "db/db.h"
+#include "enforce/gate_priv.h"
+#include "os/clock.h"
+
+enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
+
+#define CALLS \
+    "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
+    "WHERE seq <= ?1 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
+/* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
+ * file before. */
+#define ANSWERS \
+    "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
+    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 " \
+    "AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
+    "ORDER BY o.seq"
+#define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
+
+struct counting {
+    struct gate_moment moment;
+    const struct policy *policy;
+    struct remembered *remembered;
+    const atomic_bool *stop;
+    int64_t now_us, since_us; /* where the longest window begins */
+    bool only_watches, of_answers;
+    bool has_sums;
+    struct arena arena; /* one row's rules */
+    struct buf canonical;
+};
+
+static void see(void *context, const struct policy_watch *watch, bool is_sure)
+{
+    (void)watch;
+    (void)is_sure;
+    *(bool *)context = true;
+}
+
+/* ---- what the row says of its rules ---- */
+
+const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
+                                          struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
+{
+    const struct json_node *root = NULL, *spent = NULL;
+    struct json_fault fault;
+
+    met->rules = named;
+    arena_reset(arena);
+    buf_clear(canonical);
+    if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK || root->type != JSON_ARRAY)
+        met->count = VERDICT_RULES_MAX + 1; /* "too long": nobody knows which */
+    for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL; rule = rule->next) {
+        const struct json_node *id = json_member(rule, SPAN_LIT("id"));
+
+        if (id == NULL || met->count >= VERDICT_RULES_MAX) {
+            met->count = VERDICT_RULES_MAX + 1; /* there are more */
+            continue;
+        }
+        named[met->count++] =
+            (struct verdict_rule){.id = id->text, .limited = json_member(rule, SPAN_LIT("limited")) != NULL};
+        spent = spent != NULL ? spent : json_member(rule, SPAN_LIT("spent"));
+    }
+    return spent;
+}
+
+static const struct json_node *read_rules(struct counting *counting, struct span text, struct span deciding,
+                                          struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
+{
+    *met = (struct policy_met){.rules = named, .deciding = deciding};
+    if (!counting->of_answers && (text.at == NULL || !(counting->has_sums || policy_watches(counting->policy))))
+        return NULL;
+    return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
+}
+
+/* A sum that the row does not have was not asked for then, and counts from now on. Returns: whether there is any to count. */
+static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, struct verdict_spent *spent,
+                     struct policy_limit counted[POLICY_LIMITS_MAX])
+{
+    uint32_t count = 0;
+
+    *spent = (struct verdict_spent){.limit = NULL};
+    for (; limit != NULL; limit = limit->next) {
+        const struct json_node *amount = json_member(recorded, limit->sum_text);
+        uint64_t value = 1;
+
+        if (limit->sum != NULL && (amount == NULL || amount->type != JSON_NUMBER ||
+                                   json_number_scaled(amount->raw, POLICY_SUM_PLACES, &value) != CODE_OK))
+            continue;
+        counted[count] = *limit;
+        counted[count].at = count;
+        counted[count].next = NULL;
+        if (count > 0)
+            counted[count - 1].next = &counted[count];
+        spent->amount[count++] = value;
+    }
+    spent->limit = count > 0 ? counted : NULL;
+    return count > 0;
+}
+
+static void count_row(struct counting *counting, struct db_stmt *row)
+{
+    struct span session = db_blob(row, C_SESSION);
+    char hex[2 * DIGEST_BYTES];
+    struct question question = {
+        .tenant = db_text(row, C_TENANT), .principal = db_text(row, C_PRINCIPAL), .upstream = db_text(row, C_UPSTREAM),
+        .method = db_text(row, C_METHOD), .client = db_text(row, C_CLIENT), .correlation = db_text(row, C_CORRELATION),
+        .time_us = db_int(row, C_TIME),
+    };
+    struct span rule = db_text(row, C_RULE);
+    struct verdict_rule named[VERDICT_RULES_MAX];
+    struct policy_limit limits[POLICY_LIMITS_MAX];
+    struct verdict_spent spent = {.limit = NULL};
+    struct policy_met met;
+    const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
+    bool counts = !counting->only_watches && !counting->of_answers &&
+                  spent_of(policy_limit_of(counting->policy, rule), recorded, &spent, limits);
+    bool is_watched = false;
+
+    if (session.len == DIGEST_BYTES) {
+        num_hex(session.at, session.len, hex);
+        question.session = span_of(hex, sizeof hex);
+    }
+    gate_aim(&question, db_text(row, C_TOOL));
+    /* A clock that was set back since makes no calls of the future. */
+    counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
+    if (question.tenant.at == NULL) { /* of an answer whose call nobody knows here */
+        gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
+        return;
+    }
+    policy_each_watch(counting->policy, &question, &met, see, &is_watched);
+    if (counts)
+        gate_state_count(&counting->moment, &question, &spent);
+    if (is_watched)
+        gate_state_note(&counting->moment, counting->policy, &question, &met);
+    counting->remembered->calls += counts || is_watched;
+}
+
+static bool is_stopped(const struct counting *counting)
+{
+    return counting->stop != NULL && atomic_load(counting->stop);
+}
+
+static enum code count_rows(struct counting *counting, struct db *db, int64_t last)
+{
+    struct db_stmt *row;
+    enum code code = db_select(db, counting->of_answers ? ANSWERS : CALLS,
+                               DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
+
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK) {
+        counting->remembered->rows++;
+        count_row(counting, row);
+    }
+    db_finalize(&row);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code count_answers(struct counting *counting, struct db *db, int64_t last)
+{
+    enum code code;
+
+    counting->of_answers = true;
+    code = count_rows(counting, db, last);
+    counting->of_answers = false;
+    return code;
+}
+
+static enum code count_steps(struct counting *counting, struct db *db, int64_t last);
+
+static enum code count_file(struct counting *counting, const char *path, int64_t last, struct why *why)
+{
+    struct db *db = NULL;
+    enum code code = is_stopped(counting) ? CODE_BUSY : trail_open(path, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    db_stop_when(db, counting->stop);
+    if (counting->policy == NULL)
+        code = count_steps(counting, db, last);
+    else if (policy_watches_answers(counting->policy))
+        code = count_answers(counting, db, last);
+    if (code == CODE_OK && counting->policy != NULL)
+        code = count_rows(counting, db, last);
+    if (code != CODE_OK)
+        why_set(why, code, "%s cannot be read: %s", path, db_error(db));
+    db_close(&db);
+    return code;
+}
+
+/* Calls of files that are not here were made before the next one began: nobody knows which, for as long as a window reaches
+ * there. */
+static enum code mind_gap(struct counting *counting, const struct trail_file *next, struct why *why)
+{
+    struct db_stmt *row = NULL;
+    struct db *db = NULL;
+    enum code code = trail_open(next->path, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_find(db, BEGINNING, NULL, 0, &row);
+    counting->moment.now_us = counting->now_us;
+    if (code == CODE_OK && db_int(row, 0) < counting->now_us)
+        counting->moment.now_us = db_int(row, 0);
+    db_finalize(&row);
+    db_close(&db);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        return why_set(why, code, "%s cannot be read", next->path);
+    if (counting->moment.now_us < counting->since_us)
+        return CODE_OK;
+    counting->remembered->gap_us = counting->moment.now_us;
+    if (counting->policy != NULL)
+        gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
+    else
+        plan_uses_lose(gate_state_plans(counting->moment.state), counting->moment.now_us);
+    return CODE_OK;
+}
+
+/* What came of a file's last calls may be later than they are, but not than the calls of the next file. */
+static bool reaches(const struct counting *counting, const struct trail *trail, size_t at)
+{
+    bool of_answers = counting->policy != NULL && policy_watches_answers(counting->policy);
+    const struct trail_file *next = at + 1 < trail->count ? &trail->files[at + 1] : NULL;
+
+    if (trail_file_reaches(&trail->files[at], counting->since_us, 0))
+        return true;
+    return of_answers && (next == NULL || next->last_us == 0 || trail_file_reaches(next, counting->since_us, 0));
+}
+
+static enum code count_trail(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
+{
+    struct trail trail;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code != CODE_OK)
+        return code;
+    arena_init(&counting->arena, (size_t)1 << 24);
+    buf_init(&counting->canonical, (size_t)1 << 24);
+    for (size_t i = 0; i < trail.count && code == CODE_OK && trail.files[i].before_seq < before_seq - 1; i++) {
+        if (!trail.files[i].follows)
+            code = mind_gap(counting, &trail.files[i], why);
+        if (code == CODE_OK && reaches(counting, &trail, i))
+            code = count_file(counting, trail.files[i].path, before_seq - 1, why);
+    }
+    buf_fini(&counting->canonical);
+    arena_fini(&counting->arena);
+    trail_fini(&trail);
+    return code;
+}
+
+static enum code count_windows(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
+{
+    int64_t memory_us = counting->policy != NULL ? policy_memory_us(counting->policy) : 0;
+
+    if (memory_us == 0)
+        return CODE_OK;
+    counting->since_us = counting->now_us - memory_us;
+    counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
+    return count_trail(counting, path, before_seq, why);
+}
+
+enum code gate_state_remember(struct gate_state *state, const struct policy *policy, const char *path, int64_t now_us,
+                              int64_t before_seq, struct remembered *remembered, struct why *why)
+{
+    struct counting counting = {
+        .moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered, .now_us = now_us};
+
+    *remembered = (struct remembered){.rows = 0};
+    return count_windows(&counting, path, before_seq, why);
+}
+
+enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const struct remembering *remembering,
+                                struct remembered *remembered, struct why *why)
+{
+    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = coming, .only_watches = true,
+                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
+
+    *remembered = (struct remembered){.rows = 0};
+    return count_windows(&counting, remembering->path, INT64_MAX, why);
+}
+
+/* ---- plans ---- */
+
+#define PLANS \
+    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND time_us >= ?2 " \
+    "AND verdict = 'permit' AND plan_step IS NOT NULL"
+
+/* A clock that is set back since makes no plan that was used in the future forgotten the sooner. Without room the plans of then
+ * cannot be used; a gate that did not start for it would help nobody. */
+static void count_step(struct counting *counting, struct db_stmt *row)
+{
+    struct plan_uses *uses = gate_state_plans(counting->moment.state);
+    unsigned char digest[DIGEST_BYTES];
+    uint64_t step = 0;
+
+    if (num_unhex(db_text(row, 2), digest, sizeof digest) != CODE_OK || num_u64(db_text(row, 3), &step) != CODE_OK ||
+        step > PLAN_STEPS_MAX)
+        return;
+    counting->remembered->steps++;
+    counting->remembered->lacks_room |= plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), db_int(row, 0),
+                                                    counting->now_us) != CODE_OK;
+}
+
+static enum code count_steps(struct counting *counting, struct db *db, int64_t last)
+{
+    struct db_stmt *row = NULL;
+    enum code code = db_select(db, PLANS, DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
+
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
+        count_step(counting, row);
+    db_finalize(&row);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code gate_remember_plans(struct gate_shared *shared, const struct remembering *remembering,
+                              struct remembered *remembered, struct why *why)
+{
+    int64_t steady_us = clock_monotonic_us() + shared->clock_us; /* who sets the clock forwards has nothing forgotten either */
+    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered, .stop = remembering->stop,
+                                .now_us = remembering->now_us < steady_us ? remembering->now_us : steady_us};
+    enum code code = CODE_OK;
+
+    counting.since_us = counting.now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US;
+    if (!shared->knows_plans)
+        code = count_trail(&counting, remembering->path, INT64_MAX, why);
+    shared->knows_plans = code == CODE_OK;
+    return code;
+}
+
+enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
+                        struct why *why)
+{
+    struct policy *policy = gate_policy(shared);
+    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = policy,
+                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
+    enum code code;
+
+    *remembered = (struct remembered){.rows = 0};
+    gate_state_clear(shared->state);
+    shared->knows_plans = false;
+    code = count_windows(&counting, remembering->path, INT64_MAX, why);
+    if (code == CODE_OK && remembering->with_plans)
+        code = gate_remember_plans(shared, remembering, remembered, why);
+    policy_unref(&policy);
+    return code;
+}

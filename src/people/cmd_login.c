@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate login and logout: who a person is, for the gate's socket, by a key or by a provider. */
+#include "cli/commands.h"
+#include "people/control.h"
+#include "people/login.h"
+#include "args/print.h"
+
+#include "json/json.h"
+#include "os/file.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES ((size_t)1 << 20)
+
+struct asked {
+    const char *config, *provider, *ca, *scopes, *key;
+    bool by_key, shows, as_json;
+};
+
+/* What the gate says of a person: CONTROL_WHO's answer. */
+struct answer {
+    struct arena arena;
+    struct buf text, canonical;
+    const struct json_node *root;
+};
+
+static void answer_fini(struct answer *answer)
+{
+    arena_fini(&answer->arena);
+    buf_fini(&answer->text);
+    buf_fini(&answer->canonical);
+}
+
+/* Takes: login: NULL: by the account alone. Returns: OPTIONS_GO with the answer, which is the caller's in any case. */
+static int ask_gate(const char *socket, const char *login, struct answer *answer)
+{
+    char word[] = CONTROL_WHO, *const words[] = {word, NULL};
+    struct json_fault fault;
+    char bytes[4096];
+    ssize_t got;
+    int fd = memfd_create("answer", MFD_CLOEXEC), status;
+
+    *answer = (struct answer){.root = NULL};
+    arena_init(&answer->arena, 16 * ANSWER_BYTES);
+    buf_init(&answer->text, ANSWER_BYTES);
+    buf_init(&answer->canonical, ANSWER_BYTES);
+    if (fd < 0)
+        return complain(STATUS_CANNOT, "there is no memory for the gate's answer");
+    status = control_talk(socket, login, 1, (char **)(uintptr_t)words, fd);
+    (void)lseek(fd, 0, SEEK_SET);
+    while (status == STATUS_DONE && (got = read(fd, bytes, sizeof bytes)) > 0)
+        if (buf_put(&answer->text, span_of(bytes, (size_t)got)) != CODE_OK)
+            break;
+    (void)close(fd);
+    if (status != STATUS_DONE)
+        return status;
+    if (json_read(buf_peek(&answer->text), &json_file_rules, &answer->canonical, &answer->arena, &answer->root, &fault) !=
+        CODE_OK || answer->root->type != JSON_OBJECT)
+        return complain(STATUS_CANNOT, "the gate is of another version, and says nothing of logins");
+    return OPTIONS_GO;
+}
+
+static void print_list(const struct answer *answer, const char *name, const char *before, bool *any)
+{
+    const struct json_node *list = json_member(answer->root, span_text(name));
+
+    for (const struct json_node *one = list != NULL ? list->child : NULL; one != NULL; one = one->next) {
+        print_safely(stdout, "%s%s%.*s", *any ? ", " : ": ", before, SPAN_ARG(one->text));
+        *any = true;
+    }
+}
+
+static int tell(const struct answer *answer, bool as_json)
+{
+    bool any = false;
+
+    if (as_json) {
+        print_lines(stdout, buf_peek(&answer->text), "");
+        return STATUS_DONE;
+    }
+    printf("the gate knows you as ");
+    print_safely(stdout, "%.*s", SPAN_ARG(json_member_text(answer->root, "person")));
+    print_list(answer, "roles", "", &any);
+    print_list(answer, "audits", "auditor:", &any);
+    print_safely(stdout, "%s\n", any ? "" : ", who has no role here");
+    return STATUS_DONE;
+}
+
+/* Only what the gate takes is kept. */
+static int try_and_keep(const struct login_kept *kept, const struct asked *asked)
+{
+    struct span shown = kept->key.at != NULL ? kept->key : kept->token;
+    struct answer answer;
+    struct why why = {""};
+    struct buf login;
+    int status;
+    enum code code;
+
+    buf_init(&login, LOGIN_BYTES);
+    buf_wipes(&login);
+    if (buf_put(&login, shown) != CODE_OK || buf_add_byte(&login, '\0') != CODE_OK) {
+        buf_fini(&login);
+        return complain(STATUS_USAGE, "the login is longer than %zu bytes", LOGIN_BYTES);
+    }
+    status = ask_gate(kept->socket.at, buf_peek(&login).at, &answer);
+    if (status == OPTIONS_GO) {
+        code = login_keep(kept, &why);
+        status = code == CODE_OK ? tell(&answer, asked->as_json) : complain_why(code, &why);
+    }
+    answer_fini(&answer);
+    buf_fini(&login);
+    return status;
+}
+
+/* ---- by a key ---- */
+
+static enum code read_key(const char *path, struct buf *text, struct why *why)
+{
+    char line[512]; /* of a pipe or a terminal: neither is a file, and neither need end */
+    enum code code;
+
+    if (path != NULL)
+        return file_read(path, FILE_ANY, LOGIN_BYTES, text, why);
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "the key: ");
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return why_set(why, CODE_INVALID, "standard input holds no key; give it as `callgate key create` printed it");
+    code = buf_add_text(text, line);
+    mem_wipe(line, sizeof line);
+    return code;
+}
+
+static int log_in_by_key(const char *socket, const struct asked *asked)
+{
+    struct login_kept kept = {.socket = span_text(socket)};
+    struct why why = {""};
+    struct buf text;
+    int status;
+    enum code code;
+
+    buf_init(&text, LOGIN_BYTES);
+    buf_wipes(&text);
+    code = read_key(asked->key, &text, &why);
+    kept.key = span_part(buf_peek(&text), 0, span_find(buf_peek(&text), '\n'));
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    else if (kept.key.len == 0 || kept.key.len + 1 < buf_len(&text))
+        status = complain(STATUS_USAGE, "a key is one line, as `callgate key create` printed it");
+    else
+        status = try_and_keep(&kept, asked);
+    buf_fini(&text);
+    return status;
+}
+
+/* ---- by a provider ---- */
+
+/* Takes: name NULL: the only one. */
+static const struct json_node *find_login(const struct answer *answer, const char *name)
+{
+    const struct json_node *list = json_member(answer->root, SPAN_LIT("logins"));
+    const struct json_node *found = list != NULL ? list->child : NULL;
+
+    if (name == NULL)
+        return found != NULL && found->next == NULL ? found : NULL;
+    while (found != NULL && !span_is(json_member_text(found, "provider"), name))
+        found = found->next;
+    return found;
+}
+
+static int log_in_at(const struct json_node *login, const char *socket, const struct asked *asked)
+{
+    char issuer[1024], client[1024], ca[PATH_MAX]; /* it is read again where the login is renewed, wherever that is */
+    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scopes,
+                                   .ca = asked->ca != NULL && realpath(asked->ca, ca) != NULL ? ca : asked->ca};
+    struct login_kept kept;
+    struct arena texts;
+    struct why why = {""};
+    int status;
+    enum code code;
+
+    (void)snprintf(issuer, sizeof issuer, "%.*s", SPAN_ARG(json_member_text(login, "issuer")));
+    (void)snprintf(client, sizeof client, "%.*s", SPAN_ARG(json_member_text(login, "client")));
+    arena_init(&texts, 4 * LOGIN_BYTES);
+    code = device_log_in(&ask, &texts, &kept, &why);
+    status = code == CODE_OK ? try_and_keep(&kept, asked) : complain_why(code, &why);
+    arena_fini(&texts);
+    return status;
+}
+
+static int log_in(const char *socket, const struct asked *asked)
+{
+    struct answer answer;
+    int status = ask_gate(socket, NULL, &answer);
+    const struct json_node *login = status == OPTIONS_GO ? find_login(&answer, asked->provider) : NULL;
+
+    if (login != NULL)
+        status = log_in_at(login, socket, asked);
+    else if (status == OPTIONS_GO && asked->provider != NULL)
+        status = complain(STATUS_NEGATIVE, "nobody logs in by \"%s\" here; `people: {logins}` of the gate's configuration says "
+                          "by whom", asked->provider);
+    else if (status == OPTIONS_GO)
+        status = complain(STATUS_NEGATIVE, "log in by a key: --key, or by one of the providers, where there are some: "
+                          "--provider NAME; `callgate login --who --json` shows them");
+    answer_fini(&answer);
+    return status;
+}
+
+static int show(const char *socket, const struct asked *asked)
+{
+    struct answer answer;
+    struct buf login;
+    const char *text;
+    int status = control_login(socket, &login, &text);
+
+    if (status != OPTIONS_GO) {
+        buf_fini(&login);
+        return status;
+    }
+    status = ask_gate(socket, text, &answer);
+    if (status == OPTIONS_GO)
+        status = tell(&answer, asked->as_json);
+    answer_fini(&answer);
+    buf_fini(&login);
+    return status;
+}
+
+static int run_login(int argc, char **argv)
+{
+    struct asked asked = {.config = NULL};
+    const struct option options[] = {
+        {.name = "provider", .takes = "NAME", .help = "where to log in; by default the only one", .value = &asked.provider},
+        {.name = "key", .help = "by a person's key instead, which is read from the standard input", .flag = &asked.by_key},
+        {.name = "key-file", .takes = "FILE", .help = "likewise from this file", .value = &asked.key},
+        {.name = "who", .help = "only say who you are to the gate", .flag = &asked.shows},
+        {.name = "scope", .takes = "TEXT", .help = "what to ask the provider for; by default openid, and to be renewed",
+         .value = &asked.scopes},
+        {.name = "ca", .takes = "FILE", .help = "by whom the provider's certificate is; by default the system's",
+         .value = &asked.ca},
+        {.name = "json", .help = "who you are, as JSON", .flag = &asked.as_json},
+        CONFIG_OPTION(&asked.config),
+        {0},
+    };
+    const struct usage usage = {"callgate login [--provider NAME | --key] [OPTIONS]",
+                                "Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a\n"
+                                "provider's page, which you open in any browser, or by a key of `callgate key create --role`.\n"
+                                "What is kept is yours alone ($XDG_STATE_HOME/callgate/login.json), renewed while the\n"
+                                "provider lets it be, and gone with `callgate logout`. " LOGIN_KEY " holds a key without it.\n"
+                                "Without a login you are who the kernel says.",
+                                options, 0, 0};
+    struct arena arena;
+    const char *socket;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    socket = control_socket(conf_find(asked.config), &arena);
+    if (asked.shows)
+        status = show(socket, &asked);
+    else if (asked.by_key || asked.key != NULL)
+        status = log_in_by_key(socket, &asked);
+    else
+        status = log_in(socket, &asked);
+    arena_fini(&arena);
+    return status;
+}
+
+static int run_logout(int argc, char **argv)
+{
+    const struct option options[] = {{0}};
+    const struct usage usage = {"callgate logout", "Forgets your login; from then on you are who the kernel says.", options,
+                                0, 0};
+    struct why why = {""};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    code = login_forget(&why);
+    if (code == CODE_NOT_FOUND)
+        return complain(STATUS_NEGATIVE, "there is no login to be forgotten");
+    if (code == CODE_OK)
+        printf("your login is forgotten here; what the provider knows of it ends there\n");
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}
+
+const struct command cmd_login = {"login", "say who you are to the gate's socket, by a provider or a key", run_login, NULL};
+const struct command cmd_logout = {"logout", "forget that again", run_logout, NULL};

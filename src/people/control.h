@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control socket: who may not open the store gives the running gate's commands over it (`people:`).
+ *
+ * Beside the gate a process listens, as the gate's user, and is the program `callgate`. For each person who connects and is in
+ * one of the groups it forks another, which confines itself before it reads a byte, and then runs the very function that the
+ * command runs on the store otherwise. What it prints goes into the person's own descriptors; files of the person's it asks the
+ * person for. So there is one meaning of each command, and one process an asker: none holds up another, nor the gate.
+ *
+ * Over the socket: a head with the standard output and error (SCM_RIGHTS) and the command's words; then frames.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses, or a sentence. */
+#ifndef PEOPLE_CONTROL_H
+#define PEOPLE_CONTROL_H
+
+#include "args/command.h"
+#include "run/control_people.h"
+#include "query/query.h"
+
+#define CONTROL_SOCKET "CALLGATE_SOCKET" /* the environment's name of the socket, for who cannot read the configuration */
+#define CONTROL_USUAL "/run/callgate/control.sock" /* as conf_keys.c has it */
+
+/* A command that is given over the socket. */
+struct control_command {
+    const char *name, *sub;
+    unsigned roles;      /* PEOPLE_BIT of each that may */
+    int operands_max;    /* as in struct command_guest */
+    bool is_of_audit;    /* it reads the audit and not the store */
+    bool writes;
+    bool lasts;          /* as long as the person looks on */
+};
+
+/* Takes: the words of a command line behind the program's name. Returns: NULL where it is none of these. */
+const struct control_command *control_find(int argc, char *const *argv);
+
+/* What somebody may do. */
+struct control_rights {
+    unsigned roles;   /* PEOPLE_BIT, PEOPLE_AUDITS_TENANTS */
+    struct span tenants[AUDIT_TENANTS_MAX]; /* of PEOPLE_AUDITS_TENANTS */
+    size_t tenant_count;
+};
+/* Adds a role as it is written, which lives as long as they; what is none, or too much, adds nothing. */
+void control_add_role(struct control_rights *rights, struct span role);
+
+/* ---- who it is: on the gate's side ---- */
+
+/* By an account: whose of the members it is, and what this one may.
+ * Takes: rights NULL: he has shown a login, and may what that one may. */
+void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
+                          struct control_rights *rights);
+
+/* By what he shows: a person's key, or an ID token. The rights are those of the login alone.
+ * Takes: store: its path; the key sets of providers are beside it.
+ * Errors: CODE_DENIED with a sentence that says why nobody is let in by it. */
+enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
+                             struct control_rights *rights, struct why *why) MUST_USE;
+
+/* Prints CONTROL_WHO's answer. Returns: an exit status. */
+int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights);
+
+/* Before a command's words: who gives it, as he shows it. */
+#define CONTROL_LOGIN "login="
+/* In a command's place: who one is, and by which providers one could log in, as JSON. */
+#define CONTROL_WHO "login"
+
+/* ---- frames ---- */
+
+enum control_kind {
+    CONTROL_REFUSED = 1, /* to the person: a sentence; nothing was done */
+    CONTROL_FILE,        /* to the person: a path among the words, whose content is wanted */
+    CONTROL_STATUS,      /* to the person: the command's exit status, one byte; it is over */
+    CONTROL_CONTENT,     /* from the person: the file */
+    CONTROL_NO_CONTENT   /* from the person: why it cannot be read */
+};
+
+#define CONTROL_WORDS_BYTES ((size_t)256 << 10)
+#define CONTROL_FILE_BYTES ((size_t)32 << 20)
+
+struct control_head {
+    char magic[8];   /* CONTROL_MAGIC */
+    uint32_t bytes;  /* of the words that follow, each with its NUL */
+    uint32_t count;  /* of them */
+};
+#define CONTROL_MAGIC "cgctl-1"
+
+/* These block. CODE_IO: the other side is gone. */
+enum code control_send(int fd, enum control_kind kind, struct span bytes) MUST_USE;
+/* Into `out`, which is emptied before; CODE_LIMIT where it is more than its cap. */
+enum code control_receive(int fd, enum control_kind *kind, struct buf *out) MUST_USE;
+bool control_write(int fd, struct span bytes);
+bool control_read(int fd, void *to, size_t len);
+
+/* The words of a request. Takes: bytes: with the last one's NUL; argv of `count` + 1 places. Returns: false where they are not
+ * exactly so many. */
+bool control_words(struct span bytes, size_t count, char **argv);
+
+/* ---- the two sides ---- */
+
+/* Gives the command over the socket where it is one of them and its store is not this process's to open.
+ * Returns: OPTIONS_GO where it is to be run here; else its exit status. */
+int control_ask(int argc, char **argv);
+
+/* Where the gate of this configuration listens. Takes: arena: which holds it, and is the caller's in any case. */
+const char *control_socket(const char *config, struct arena *arena);
+
+/* Gives one command. Takes: login: what is shown of who gives it, or NULL; out: where it prints. Returns: its exit status. */
+int control_talk(const char *socket, const char *login, int argc, char **argv, int out);
+
+/* What the person shows to the gate on this socket, as login_find has it; NULL: nothing. It stands in *login, made here
+ * and the caller's (buf_fini), also where this failed. Returns: OPTIONS_GO, or a status after a complaint. */
+int control_login(const char *socket, struct buf *login, const char **text);
+
+/* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
+ * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
+int control_serve(const struct command *commands, int argc, char **argv);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The person's side of the control socket. */
+#include "people/control.h"
+#include "people/login.h"
+#include "args/print.h"
+
+#include "base/mem.h"
+#include "os/file.h"
+#include "os/local.h"
+#include "os/sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_TRIES 500
+#define BUSY_US 10000
+
+/* ---- which socket, and whether it is needed ---- */
+
+/* The word behind an option, without reading the others: they are the command's. */
+static const char *value_of(int argc, char **argv, const char *option)
+{
+    size_t len = strlen(option);
+
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], option, len) == 0 && argv[i][len] == '=')
+            return argv[i] + len + 1;
+        if (strcmp(argv[i], option) == 0)
+            return argv[i + 1];
+    }
+    return NULL;
+}
+
+static bool is_given(int argc, char **argv, const char *word)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* Whose rights, or whose mode, keep it from this process; a file that is not there is no such case. */
+static bool is_kept(const char *path, bool to_write)
+{
+    return access(path, to_write ? R_OK | W_OK : R_OK) != 0 && errno == EACCES;
+}
+
+const char *control_socket(const char *config, struct arena *arena)
+{
+    static struct faults faults;
+    const char *named = getenv(CONTROL_SOCKET);
+    struct conf_people people;
+    bool is_read;
+
+    faults_init(&faults);
+    is_read = conf_people(config, arena, &people, &faults) == CODE_OK && people.is_on;
+    return named != NULL && named[0] != '\0' ? named : is_read ? people.socket : CONTROL_USUAL;
+}
+
+/* What may not be read says nothing of the socket: then it is where it usually is. Who has a login gives his commands by it.
+ * Returns: false where the command is to be run here. Takes: socket: on the arena. */
+static bool find_socket(const struct control_command *command, const char *config, struct arena *arena, const char **socket)
+{
+    static struct faults faults;
+    struct conf_people people;
+    const char *named = getenv(CONTROL_SOCKET);
+    char *database = NULL;
+    bool is_needed, is_named = named != NULL && named[0] != '\0';
+
+    faults_init(&faults);
+    *socket = is_named ? named : CONTROL_USUAL;
+    if (conf_people(config, arena, &people, &faults) != CODE_OK)
+        return is_kept(config, false) || (access(config, F_OK) != 0 && access(*socket, F_OK) == 0);
+    is_needed = (command->is_of_audit ? conf_audit_path(config, &database, &faults)
+                                      : conf_store_path(config, &database, &faults)) == CODE_OK &&
+                (is_kept(database, command->writes) || login_is_there(people.is_on && !is_named ? people.socket : *socket));
+    mem_free(database);
+    if (people.is_on && !is_named)
+        *socket = people.socket;
+    return is_needed && (people.is_on || named != NULL);
+}
+
+/* ---- the talk ---- */
+
+/* Whoever listens gets our output and our files: it must be where nobody but the gate's user and root could have put it. */
+static bool is_trusted(const char *path, int fd)
+{
+    char *folder = file_beside(path, SPAN_LIT("."));
+    struct stat there;
+    uid_t uid;
+    bool good = folder != NULL && stat(folder, &there) == 0 && local_listener(fd, &uid) == CODE_OK &&
+                (uid == 0 || uid == there.st_uid) && (there.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+
+    mem_free(folder);
+    return good;
+}
+
+static int connect_to(const char *path, int *fd)
+{
+    enum code code = local_connect(path, fd);
+
+    for (int i = 0; i < BUSY_TRIES && code == CODE_BUSY; i++) {
+        (void)usleep(BUSY_US);
+        code = local_connect(path, fd);
+    }
+    if (code == CODE_NOT_FOUND)
+        return complain(STATUS_CANNOT, "the store is not yours to open, and no gate listens on %s; start the gate, or name its "
+                        "socket in " CONTROL_SOCKET, path);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "the store is not yours to open, and the gate's socket %s cannot be reached: %s", path,
+                        strerror(errno));
+    if (!is_trusted(path, *fd)) {
+        sock_close(fd);
+        return complain(STATUS_CANNOT, "%s lies where others than the gate's user could have put it; nothing was said to "
+                        "whoever listens there", path);
+    }
+    (void)fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
+    return OPTIONS_GO;
+}
+
+/* With the descriptors that the command is to print into. */
+static bool send_head(int fd, const struct control_head *head, int out)
+{
+    const int handed[] = {out, STDERR_FILENO};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof handed)];
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)head, sizeof *head};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+
+    cmsg->cmsg_level = SOL_SOCKET;
+    cmsg->cmsg_type = SCM_RIGHTS;
+    cmsg->cmsg_len = CMSG_LEN(sizeof handed);
+    memcpy(CMSG_DATA(cmsg), handed, sizeof handed);
+    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *head;
+}
+
+/* Behind the login, where there is one, all but where the configuration is, which has said its word: the gate has its own. */
+static enum code add_words(struct buf *words, const char *login, int argc, char **argv, struct control_head *head)
+{
+    enum code code = CODE_OK;
+
+    if (login != NULL) {
+        code = buf_add_text(words, CONTROL_LOGIN);
+        if (code == CODE_OK)
+            code = buf_add(words, login, strlen(login) + 1);
+        head->count++;
+    }
+
+    for (int i = 0; i < argc && code == CODE_OK; i++) {
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+            i++;
+        } else if (strncmp(argv[i], "--config=", 9) != 0) {
+            code = buf_add(words, argv[i], strlen(argv[i]) + 1);
+            head->count++;
+        }
+    }
+    head->bytes = (uint32_t)buf_len(words);
+    return code;
+}
+
+/* Only what was named on the command line: the gate is not to choose what it reads of ours. */
+static enum code send_file(int fd, int argc, char **argv, struct span path)
+{
+    char name[4096];
+    struct why why = {"no such word was given"};
+    struct buf text;
+    enum code code = CODE_DENIED;
+
+    buf_init(&text, CONTROL_FILE_BYTES);
+    (void)snprintf(name, sizeof name, "%.*s", SPAN_ARG(path));
+    if (is_given(argc, argv, name))
+        code = file_read(name, FILE_ANY, CONTROL_FILE_BYTES, &text, &why);
+    code = code == CODE_OK ? control_send(fd, CONTROL_CONTENT, buf_peek(&text))
+                           : control_send(fd, CONTROL_NO_CONTENT, span_text(why.text[0] != '\0' ? why.text : code_text(code)));
+    buf_fini(&text);
+    return code;
+}
+
+static int talk(int fd, const char *login, int argc, char **argv, int out)
+{
+    enum control_kind kind = CONTROL_FILE;
+    enum code code = CODE_OK;
+    struct control_head head = {.magic = CONTROL_MAGIC};
+    struct buf frame;
+    int status;
+
+    buf_init(&frame, CONTROL_WORDS_BYTES);
+    buf_wipes(&frame);
+    code = add_words(&frame, login, argc, argv, &head);
+    if (code == CODE_OK && send_head(fd, &head, out))
+        (void)control_write(fd, buf_peek(&frame)); /* where it is refused at once, the answer says why */
+    while (kind == CONTROL_FILE && code == CODE_OK) {
+        code = control_receive(fd, &kind, &frame);
+        if (code == CODE_OK && kind == CONTROL_FILE)
+            code = send_file(fd, argc, argv, buf_peek(&frame));
+    }
+    if (code == CODE_OK && kind == CONTROL_STATUS && buf_len(&frame) == 1)
+        status = (unsigned char)buf_peek(&frame).at[0];
+    else if (code == CODE_OK && kind == CONTROL_REFUSED)
+        status = complain(STATUS_CANNOT, "%.*s", SPAN_ARG(buf_peek(&frame)));
+    else if (code == CODE_LIMIT)
+        status = complain(STATUS_USAGE, "the command's words have more than %zu bytes", CONTROL_WORDS_BYTES);
+    else
+        status = complain(STATUS_CANNOT, "the gate ended before the command was over; look whether it was done before you give "
+                          "it again");
+    buf_fini(&frame);
+    return status;
+}
+
+int control_talk(const char *socket, const char *login, int argc, char **argv, int out)
+{
+    int fd = -1, status = connect_to(socket, &fd);
+
+    if (status == OPTIONS_GO)
+        status = talk(fd, login, argc, argv, out);
+    sock_close(&fd);
+    return status;
+}
+
+int control_login(const char *socket, struct buf *login, const char **text)
+{
+    struct why why = {""};
+    enum code code;
+
+    *text = NULL;
+    buf_init(login, LOGIN_BYTES);
+    buf_wipes(login);
+    code = login_find(socket, login, &why);
+    if (code == CODE_OK && !buf_is_empty(login)) {
+        code = buf_add_byte(login, '\0');
+        *text = buf_peek(login).at;
+    }
+    return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
+}
+
+/* As whoever the person shows to be. */
+static int talk_as_shown(const char *socket, int argc, char **argv)
+{
+    struct buf login;
+    const char *text;
+    int status = control_login(socket, &login, &text);
+
+    if (status == OPTIONS_GO)
+        status = control_talk(socket, text, argc, argv, STDOUT_FILENO);
+    buf_fini(&login);
+    return status;
+}
+
+int control_ask(int argc, char **argv)
+{
+    const struct control_command *command = control_find(argc, argv);
+    const char *config = conf_find(value_of(argc, argv, "--config")), *socket;
+    struct arena arena;
+    int status = OPTIONS_GO;
+
+    if (command == NULL || is_given(argc, argv, "--help") || is_given(argc, argv, "-h") ||
+        value_of(argc, argv, "--store") != NULL)
+        return OPTIONS_GO;
+    print_failures_as_json(is_given(argc, argv, "--json"));
+    if (find_socket(command, config, &arena, &socket))
+        status = talk_as_shown(socket, argc, argv);
+    arena_fini(&arena);
+    return status;
+}

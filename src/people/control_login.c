@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who gives a command over the control socket, by more than an account: a key of a person's, or an ID token of a provider's. */
+#include "people/control.h"
+#include "providers/kept_keys.h"
+#include "args/print.h"
+#include "store/store.h"
+
+#include "json/doc.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+void control_add_role(struct control_rights *rights, struct span role)
+{
+    struct span tenant;
+    unsigned bit = people_role_read(role, &tenant);
+
+    if (bit == PEOPLE_AUDITS_TENANTS && rights->tenant_count == AUDIT_TENANTS_MAX)
+        return;
+    rights->roles |= bit;
+    if (bit == PEOPLE_AUDITS_TENANTS)
+        rights->tenants[rights->tenant_count++] = tenant;
+}
+
+/* ---- members ---- */
+
+/* Takes: actor or rights NULL: they stay as they are. */
+static void become(const struct conf_member *member, struct actor *actor, struct control_rights *rights)
+{
+    if (actor != NULL && member->name.at != NULL) {
+        if (actor->shown[0] == '\0') /* by his account alone */
+            (void)snprintf(actor->shown, sizeof actor->shown, "%.*s", SPAN_ARG(member->name));
+        actor_add_name(actor, member->name);
+        actor_add_name(actor, member->subject);
+    }
+    for (size_t i = 0; actor != NULL && i < member->account_count; i++)
+        actor_add_name(actor, member->accounts[i]);
+    for (size_t i = 0; actor != NULL && i < member->principal_count; i++)
+        actor_add_alias(actor, member->principals[i]);
+    for (size_t i = 0; rights != NULL && i < member->role_count; i++)
+        control_add_role(rights, member->roles[i]);
+}
+
+void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
+                          struct control_rights *rights)
+{
+    for (size_t i = 0; i < people->account_count; i++) {
+        const struct conf_member *member = &conf->members[people->accounts[i].member];
+
+        if (people->accounts[i].account == actor->account)
+            become(member, actor, NULL);
+        if (people->accounts[i].account == uid && rights != NULL)
+            become(member, NULL, rights);
+    }
+}
+
+/* Recorded is who it is, and by which account he came, which may be an account of many. */
+static void be_called(const struct conf_people *conf, struct span name, struct actor *actor)
+{
+    char account[ACTOR_ALIAS_BYTES];
+
+    (void)snprintf(account, sizeof account, "%s", actor->alias[0]);
+    (void)snprintf(actor->name, sizeof actor->name, span_is(name, account) ? "%.*s" : "%.*s (as %.16s)",
+                   (int)(name.len < 40 ? name.len : 40), name.at, account);
+    (void)snprintf(actor->shown, sizeof actor->shown, "%.*s", SPAN_ARG(name));
+    memset(actor->is_own, 0, sizeof actor->is_own);
+    actor_add_name(actor, name);
+    for (size_t i = 0; i < conf->member_count; i++)
+        if (conf->members[i].name.at != NULL && span_equals_nocase(conf->members[i].name, name))
+            become(&conf->members[i], actor, NULL);
+}
+
+/* ---- keys ---- */
+
+static enum code know_key(const struct conf_people *conf, const char *store, struct span text, struct actor *actor,
+                          struct control_rights *rights, struct why *why)
+{
+    static struct store_person_key key; /* the roles' texts live as long as the process, which is of one command */
+    struct db *db = NULL;
+    enum code code = store_open(store, DB_READ, &db, why);
+
+    if (code == CODE_OK)
+        code = store_key_of_person(db, text, clock_wall_us(), &key, why);
+    db_close(&db);
+    if (code != CODE_OK)
+        return code;
+    be_called(conf, span_text(key.name), actor);
+    for (struct span rest = span_text(key.roles); rest.len > 0;)
+        control_add_role(rights, span_cut(rest, ' ', &rest));
+    return CODE_OK;
+}
+
+/* ---- tokens ---- */
+
+static bool is_in(const struct identity_token *token, struct span group)
+{
+    for (size_t i = 0; i < token->group_count; i++)
+        if (span_equals(token->groups[i], group))
+            return true;
+    return false;
+}
+
+/* All names by which the token speaks of its owner, since an agent may have come by any of them. */
+static void add_claims(const struct identity_token *token, struct actor *actor)
+{
+    static const char *const names[] = {"sub", "email", "preferred_username", "upn", "username"};
+
+    actor_add_name(actor, token->principal);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct json_node *claim = json_member(token->claims, span_text(names[i]));
+
+        if (claim != NULL && claim->type == JSON_STRING)
+            actor_add_name(actor, claim->text);
+    }
+    for (const struct json_node *claim = token->claims->child; claim != NULL; claim = claim->next)
+        if (claim->type == JSON_STRING) /* a route may call an agent by any of them */
+            actor_add_alias(actor, claim->text);
+}
+
+static void take_token(const struct conf_people *conf, const struct conf_login *login, const struct identity_token *token,
+                       struct actor *actor, struct control_rights *rights)
+{
+    char name[ACTOR_ALIAS_BYTES];
+    struct span called = SPAN_NONE;
+
+    for (size_t i = 0; i < conf->member_count; i++) {
+        const struct conf_member *member = &conf->members[i];
+
+        if (!span_equals(member->provider, login->provider))
+            continue;
+        if (member->subject.at != NULL && span_equals(member->subject, token->principal))
+            called = member->name;
+        if (member->group.at != NULL ? is_in(token, member->group) : span_equals(member->subject, token->principal))
+            become(member, NULL, rights);
+    }
+    (void)snprintf(name, sizeof name, "%.*s:%.*s", SPAN_ARG(login->provider), SPAN_ARG(token->principal));
+    be_called(conf, called.at != NULL ? called : span_text(name), actor);
+    add_claims(token, actor);
+}
+
+static enum identity_fault read_token(const struct conf_login *login, const struct identity_key_set *keys, struct span text,
+                                      struct identity_token **token)
+{
+    const char *const audiences[] = {login->client.at, NULL};
+    struct identity_token_rules rules = {.audiences = audiences, .tenant = {.constant = "people"}, .is_login = true};
+    struct why why = {""};
+    enum identity_fault fault;
+
+    if (identity_path_read(login->principal.at, &rules.principal.claim, &why) != CODE_OK ||
+        (login->groups.at != NULL && identity_path_read(login->groups.at, &rules.groups, &why) != CODE_OK))
+        return IDENTITY_FAULT_PRINCIPAL; /* the configuration was checked */
+    fault = identity_token_read(&login->by.rules, &rules, keys, text, clock_wall_us(), token);
+    if (fault == IDENTITY_FAULT_NONE && (*token)->bound != 0) {
+        identity_token_unref(token);
+        return IDENTITY_FAULT_CONFIRMATION; /* nothing here checks what it is bound to */
+    }
+    return fault;
+}
+
+/* By the set as the gate has it. */
+static enum identity_fault read_by_kept(const struct conf_login *login, const char *store, struct span text,
+                                        struct identity_token **token, struct why *why)
+{
+    struct identity_key_set *keys = NULL;
+    enum identity_fault fault;
+    int64_t fetched_us;
+    struct span set;
+    struct buf kept;
+
+    buf_init(&kept, 4 * IDENTITY_KEY_SET_BYTES_MAX);
+    if (kept_keys_read(store, &login->by, clock_wall_us(), &kept, &set, &fetched_us, why) == CODE_OK &&
+        identity_key_set_read(set, &keys, why) != CODE_OK)
+        keys = NULL;
+    fault = read_token(login, keys, text, token);
+    identity_key_set_unref(&keys);
+    buf_fini(&kept);
+    return fault;
+}
+
+/* A key that is not in the set may be a new one: the gate is asked to fetch it, by the number of the provider. */
+static enum identity_fault read_in_time(const struct conf_login *login, const char *store, struct span text,
+                                        struct identity_token **token, struct why *why)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    enum identity_fault fault = read_by_kept(login, store, text, token, why);
+    char number = (char)(1 + login->number);
+
+    if (fault == IDENTITY_FAULT_UNKNOWN_KEY)
+        (void)!send(CONTROL_GATE_FD, &number, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; fault == IDENTITY_FAULT_UNKNOWN_KEY && i < 50; i++) {
+        (void)nanosleep(&pause, NULL);
+        fault = read_by_kept(login, store, text, token, why);
+    }
+    return fault;
+}
+
+static enum code know_token(const struct conf_people *conf, const char *store, struct span text,
+                            const struct identity_token_hint *hint, struct actor *actor, struct control_rights *rights,
+                            struct why *why)
+{
+    const struct conf_login *login = NULL;
+    struct identity_token *token = NULL;
+    enum identity_fault fault;
+
+    for (size_t i = 0; i < conf->login_count; i++)
+        if (conf->logins[i].by.rules.issuer != NULL && strcmp(conf->logins[i].by.rules.issuer, hint->issuer) == 0)
+            login = &conf->logins[i];
+    if (login == NULL)
+        return why_set(why, CODE_DENIED, "nobody logs in by this issuer; `people: {logins}` of the gate's configuration says "
+                       "by whom");
+    fault = read_in_time(login, store, text, &token, why);
+    if (fault != IDENTITY_FAULT_NONE)
+        return why_set(why, CODE_DENIED, "the login by %.*s is not taken: %s", SPAN_ARG(login->provider),
+                       identity_fault_text(fault));
+    take_token(conf, login, token, actor, rights);
+    identity_token_unref(&token);
+    return CODE_OK;
+}
+
+enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
+                             struct control_rights *rights, struct why *why)
+{
+    struct identity_token_hint hint;
+
+    return identity_token_looks(login, &hint) ? know_token(conf, store, login, &hint, actor, rights, why)
+                                              : know_key(conf, store, login, actor, rights, why);
+}
+
+int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights)
+{
+    static const char *const words[PEOPLE_ROLES] = {"approver", "author", "auditor", "admin", "viewer"};
+    struct doc *doc = doc_object(), *list = doc_add_array(doc, "roles");
+
+    doc_text(doc, "person", span_text(actor->name));
+    for (unsigned role = 0; role < PEOPLE_ROLES; role++)
+        if ((rights->roles & PEOPLE_BIT(role)) != 0)
+            doc_text(list, NULL, span_text(words[role]));
+    list = doc_add_array(doc, "audits");
+    for (size_t i = 0; i < rights->tenant_count; i++)
+        doc_text(list, NULL, rights->tenants[i]);
+    list = doc_add_array(doc, "logins");
+    for (size_t i = 0; i < conf->login_count; i++) {
+        struct doc *login = doc_add_object(list, NULL);
+
+        doc_text(login, "provider", conf->logins[i].provider);
+        doc_text(login, "issuer", span_text(conf->logins[i].by.rules.issuer));
+        doc_text(login, "client", conf->logins[i].client);
+    }
+    return print_doc(&doc);
+}

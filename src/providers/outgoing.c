@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "providers/outgoing.h"
+
+#include "base/bug.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "identity/provider.h"
+#include "json/doc.h"
+#include "os/clock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RETRY_US INT64_C(5000000)    /* what failed is not asked for before */
+#define PARKED_US INT64_C(10000000)  /* for metadata and keys */
+#define KEYS_GAP_US INT64_C(30000000) /* a provider's set is not fetched more often */
+#define BODY_BYTES ((size_t)64 << 10)
+
+struct outgoing_desk {
+    struct outside *outside;
+    pthread_mutex_t lock;
+    struct list parked; /* under the lock */
+};
+
+/* One token that is wanted. It is with web/, on the desk, or with whoever goes on with it. */
+struct fetch {
+    struct list all; /* of the desk's parked */
+    struct outgoing_desk *desk;
+    struct proxy_conf *conf;
+    struct wanted_work work;
+    struct outgoing_wish wish; /* in it */
+    const struct proxy_route *route;
+    const struct outgoing *outgoing;
+    struct outgoing_token *token; /* that is to be verified; NULL: nothing was given yet */
+    int64_t asked_us;             /* of the wall's clock; of the other: */
+    int64_t parked_us;            /* the first time */
+    int64_t looked_us;            /* for what it waits: so long after that */
+    uint64_t ticket; /* of newer keys of the provider; 0: none were asked for */
+    bool has_newest; /* keys */
+};
+
+/* ---- endings ---- */
+
+static void end(struct fetch *fetch)
+{
+    outgoing_token_unref(&fetch->token);
+    wanted_work_fini(&fetch->work);
+    proxy_conf_unref(&fetch->conf);
+    mem_free(fetch);
+}
+
+/* How it went, for each route whose calls wait for this one. Takes: why: NULL: it was fetched. Returns: whether it is news. */
+static bool note(const struct fetch *fetch, const char *why, bool is_callers)
+{
+    bool is_news = false;
+
+    for (size_t i = 0; i < fetch->conf->route_count; i++) {
+        const struct outgoing *outgoing = &fetch->conf->routes[i].upstream.outgoing;
+
+        if (outgoing->provider == NULL || memcmp(outgoing->digest, fetch->outgoing->digest, sizeof outgoing->digest) != 0)
+            continue;
+        if (why != NULL ? outgoing_failed(outgoing, why, is_callers, clock_wall_us()) : outgoing_fetched(outgoing))
+            is_news = true;
+    }
+    return is_news;
+}
+
+/* Takes: why: without a token or secret in it. */
+static void fail(struct fetch *fetch, enum reason reason, const char *why)
+{
+    if (note(fetch, why, reason == REASON_EXCHANGE_REFUSED))
+        log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
+                 "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
+                 fetch->outgoing->provider->rules.name, why);
+    wanted_fail(outside_wanted(fetch->desk->outside), &fetch->work.key, reason, clock_wall_us() + RETRY_US);
+    end(fetch);
+}
+
+static void succeed(struct fetch *fetch)
+{
+    struct outgoing_token *token = fetch->token;
+    bool is_exchange = fetch->outgoing->kind == OUTGOING_EXCHANGE;
+
+    if (is_exchange)
+        outgoing_token_shorten(token, fetch->wish.until_us);
+    if (token->until_us <= clock_wall_us()) { /* whoever waits would ask for the next at once */
+        fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
+        return;
+    }
+    if (note(fetch, NULL, false))
+        log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
+                 fetch->outgoing->provider->rules.name);
+    fetch->token = NULL;
+    wanted_put(outside_wanted(fetch->desk->outside), &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
+               token->until_us);
+    end(fetch);
+}
+
+static void park(struct fetch *fetch)
+{
+    struct outgoing_desk *desk = fetch->desk;
+
+    if (fetch->parked_us == 0)
+        fetch->parked_us = clock_monotonic_us();
+    BUG_ON(pthread_mutex_lock(&desk->lock) != 0);
+    list_append(&desk->parked, &fetch->all);
+    BUG_ON(pthread_mutex_unlock(&desk->lock) != 0);
+}
+
+/* ---- whom an exchanged token is for ---- */
+
+static struct span text_of(const struct fetch *fetch)
+{
+    return span_part(span_of(fetch->token->value, fetch->token->len), sizeof "Bearer " - 1, SIZE_MAX);
+}
+
+/* What was given is for the agent, for this upstream, and the provider's: a JWT says so itself, and until when. */
+static enum identity_fault check_token(const struct fetch *fetch, const struct identity_key_set *keys, bool *is_anothers)
+{
+    const struct outgoing *outgoing = fetch->outgoing;
+    const char *audiences[3] = {outgoing->audience != NULL ? outgoing->audience : outgoing->resource,
+                                outgoing->audience != NULL ? outgoing->resource : NULL, NULL};
+    const struct identity_token_rules rules = {.audiences = audiences, .principal.constant = "agent",
+                                                .tenant.constant = "agent"};
+    struct identity_token *token = NULL;
+    enum identity_fault fault = identity_token_read(&outgoing->provider->rules, &rules, keys, text_of(fetch), clock_wall_us(),
+                                                    &token);
+
+    *is_anothers = fault == IDENTITY_FAULT_NONE && (!span_equals(token->subject, fetch->wish.subject) || token->bound != 0);
+    if (fault == IDENTITY_FAULT_NONE)
+        outgoing_token_shorten(fetch->token, token->expires_us); /* whatever `expires_in` says */
+    identity_token_unref(&token);
+    return fault;
+}
+
+static void verify(struct fetch *fetch, const struct identity_key_set *keys)
+{
+    bool is_anothers;
+    enum identity_fault fault = check_token(fetch, keys, &is_anothers);
+    char why[256];
+
+    if (fault == IDENTITY_FAULT_NONE && !is_anothers) {
+        succeed(fetch);
+    } else if (fault == IDENTITY_FAULT_UNKNOWN_KEY && !fetch->has_newest) {
+        park(fetch);
+    } else if (fault == IDENTITY_FAULT_UNKNOWN_KEY && keys == NULL) {
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "its keys, by which the answer is checked, are not known");
+    } else {
+        (void)snprintf(why, sizeof why, "the answer is refused: %s",
+                       is_anothers ? "it is for another subject than the agent's token, or bound to a key"
+                                   : identity_fault_text(fault));
+        fail(fetch, REASON_EXCHANGE_REFUSED, why);
+    }
+}
+
+static void key_of_keys(const struct fetch *fetch, struct wanted_key *key)
+{
+    key->kind = WANTED_KEYS;
+    memcpy(key->digest, fetch->outgoing->provider->digest, sizeof key->digest);
+}
+
+static void verify_exchanged(struct fetch *fetch)
+{
+    struct identity_token_hint hint;
+    struct identity_key_set *keys;
+    struct wanted_key key;
+
+    if (!identity_token_looks(text_of(fetch), &hint)) {
+        if (fetch->outgoing->takes_opaque)
+            succeed(fetch);
+        else
+            fail(fetch, REASON_EXCHANGE_REFUSED, "the answer is no JWT, so that nobody can see whom it is for; `opaque: true` "
+                 "takes it on the provider's word");
+        return;
+    }
+    key_of_keys(fetch, &key);
+    keys = wanted_find(outside_wanted(fetch->desk->outside), &key, clock_wall_us());
+    verify(fetch, keys);
+    identity_key_set_unref(&keys);
+}
+
+/* ---- asking ---- */
+
+static void answered(void *context, struct web_answer *answer)
+{
+    struct fetch *fetch = context;
+    bool is_exchange = fetch->outgoing->kind == OUTGOING_EXCHANGE;
+    struct why why = {""};
+    char error[64];
+
+    if (answer->code == CODE_DOWN) { /* the gate ends */
+        wanted_fail(outside_wanted(fetch->desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
+        end(fetch);
+    } else if (answer->code != CODE_OK) {
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, answer->why.text);
+    } else if (answer->status != 200) {
+        outgoing_read_error(buf_peek(&answer->body), error);
+        (void)snprintf(why.text, sizeof why.text, "it answers HTTP %d%s%s", answer->status, error[0] != '\0' ? ", " : "",
+                       error);
+        is_exchange = is_exchange && answer->status == 400 && strcmp(error, "invalid_client") != 0;
+        fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, why.text);
+    } else if (!web_answer_is(answer, "application/json")) {
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "its answer's Content-Type is not application/json");
+    } else if (outgoing_read_answer(fetch->outgoing, buf_peek(&answer->body), fetch->asked_us, clock_wall_us(), &fetch->token,
+                                    &why) != CODE_OK) {
+        fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, why.text);
+    } else if (is_exchange) {
+        verify_exchanged(fetch);
+    } else {
+        succeed(fetch);
+    }
+}
+
+static void post(struct fetch *fetch, struct span url, struct span secret)
+{
+    struct buf form, authorization;
+    struct web_header headers[] = {{SPAN_LIT("Content-Type"), SPAN_LIT("application/x-www-form-urlencoded")},
+                                   {SPAN_LIT("Accept"), SPAN_LIT("application/json")},
+                                   {SPAN_LIT("Authorization"), SPAN_NONE}};
+    struct web_request request = {.url = url, .headers = headers, .header_count = 3, .tls = fetch->outgoing->provider->tls,
+                                  .body_max_bytes = BODY_BYTES, .done = answered, .context = fetch};
+    struct why why = {""};
+    enum code code;
+
+    buf_init(&form, WANTED_PAYLOAD_MAX * 3);
+    buf_init(&authorization, WANTED_PAYLOAD_MAX);
+    buf_wipes(&form);
+    buf_wipes(&authorization);
+    code = outgoing_write_request(fetch->outgoing, &fetch->wish, secret, &form, &authorization);
+    headers[2].value = buf_peek(&authorization);
+    request.header_count -= buf_is_empty(&authorization);
+    request.body = buf_peek(&form);
+    fetch->asked_us = clock_wall_us();
+    if (code == CODE_OK)
+        code = web_begin(outside_web(fetch->desk->outside), &request, &why);
+    buf_fini(&form);
+    buf_fini(&authorization);
+    if (code != CODE_OK)
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, why.text[0] != '\0' ? why.text : code_text(code));
+}
+
+static void begin(struct fetch *fetch)
+{
+    const struct outgoing *outgoing = fetch->outgoing;
+    struct span secret = outgoing_find(outgoing, fetch->wish.tenant, SPAN_NONE);
+    char endpoint[1024];
+    size_t len;
+
+    if (outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us <= clock_wall_us()) {
+        fail(fetch, REASON_EXCHANGE_REFUSED, "the agent's token is over, but for the leeway between clocks");
+    } else if (secret.at == NULL) {
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "the client's secret is gone");
+    } else if (outgoing->token_url != NULL) {
+        post(fetch, span_text(outgoing->token_url), secret);
+    } else {
+        len = outside_endpoint(fetch->desk->outside, outgoing->provider, "token_endpoint", endpoint, sizeof endpoint);
+        if (len > 0)
+            post(fetch, span_of(endpoint, len), secret);
+        else
+            park(fetch);
+    }
+}
+
+/* By its digest: the configuration may be another than that under which it was wanted, and have it no more. */
+static bool find_outgoing(struct fetch *fetch)
+{
+    for (size_t i = 0; i < fetch->conf->route_count; i++) {
+        const struct outgoing *outgoing = &fetch->conf->routes[i].upstream.outgoing;
+
+        if (outgoing->provider != NULL && memcmp(outgoing->digest, fetch->wish.outgoing, sizeof outgoing->digest) == 0) {
+            fetch->route = &fetch->conf->routes[i];
+            fetch->outgoing = outgoing;
+            return true;
+        }
+    }
+    return false;
+}
+
+void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work)
+{
+    struct fetch *fetch = mem_zalloc(sizeof *fetch);
+
+    if (fetch == NULL) {
+        wanted_fail(outside_wanted(desk->outside), &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
+        wanted_work_fini(work);
+        return;
+    }
+    fetch->desk = desk;
+    fetch->conf = proxy_conf_ref(conf);
+    fetch->work = *work;
+    work->payload = SPAN_NONE;
+    if (outgoing_unpack(fetch->work.payload, &fetch->wish) && find_outgoing(fetch)) {
+        begin(fetch);
+        return;
+    }
+    wanted_fail(outside_wanted(desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
+                clock_wall_us() + OUTSIDE_GONE_US);
+    end(fetch);
+}
+
+/* ---- the desk ---- */
+
+/* Whether the provider's newest keys are there, or cannot be had. */
+static bool has_keys(struct fetch *fetch)
+{
+    struct wanted *wanted = outside_wanted(fetch->desk->outside);
+    struct wanted_answer answer;
+    struct wanted_key key;
+
+    if (fetch->ticket != 0)
+        return wanted_is_settled(wanted, fetch->ticket);
+    key_of_keys(fetch, &key);
+    if (wanted_ask_newer(wanted, &key, SPAN_NONE, clock_wall_us(), KEYS_GAP_US, &answer) != WANTED_PENDING)
+        return true;
+    fetch->ticket = answer.ticket;
+    return false;
+}
+
+static void go_on(struct fetch *fetch)
+{
+    int64_t waited_us = clock_monotonic_us() - fetch->parked_us;
+    bool is_late = waited_us > PARKED_US;
+
+    if (fetch->token == NULL && !is_late && waited_us < 2 * fetch->looked_us) {
+        park(fetch); /* whoever asks for metadata has them fetched: a provider that is away is asked less and less often */
+        return;
+    }
+    fetch->looked_us = waited_us;
+    if (fetch->token == NULL && is_late) {
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "its metadata, which name its token endpoint, do not come; `url` would name "
+             "it");
+    } else if (fetch->token == NULL) {
+        begin(fetch);
+    } else if (has_keys(fetch) || is_late) {
+        fetch->has_newest = true;
+        verify_exchanged(fetch);
+    } else {
+        park(fetch);
+    }
+}
+
+/* The key of what is one for a route. Returns: false: there is none. */
+static bool key_of(const struct outgoing *outgoing, struct wanted_key *key)
+{
+    if (outgoing->kind != OUTGOING_CLIENT || outgoing->per_tenant || outgoing->provider == NULL || outgoing->count == 0)
+        return false;
+    outgoing_key(outgoing, outgoing->entries[0].value, SPAN_NONE, SPAN_NONE, key);
+    return true;
+}
+
+/* Those that are one for a route are there before anybody calls, and are renewed whether anybody calls or not. */
+static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
+        struct outgoing_wish wish = {.until_us = 0};
+        struct wanted_answer answer;
+        struct wanted_key key;
+        struct buf payload;
+
+        if (!key_of(outgoing, &key))
+            continue;
+        memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
+        buf_init(&payload, WANTED_PAYLOAD_MAX);
+        if (outgoing_pack(&wish, &payload) == CODE_OK &&
+            wanted_ask(outside_wanted(desk->outside), &key, buf_peek(&payload), clock_wall_us(), &answer) == WANTED_READY)
+            outgoing_token_type.unref(answer.result);
+        buf_fini(&payload);
+    }
+}
+
+void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf)
+{
+    struct list parked, *link, *following;
+
+    list_init(&parked);
+    BUG_ON(pthread_mutex_lock(&desk->lock) != 0);
+    LIST_EACH(link, following, &desk->parked) {
+        list_remove(link);
+        list_append(&parked, link);
+    }
+    BUG_ON(pthread_mutex_unlock(&desk->lock) != 0);
+    LIST_EACH(link, following, &parked) {
+        list_remove(link);
+        go_on(LIST_ENTRY(link, struct fetch, all));
+    }
+    fetch_ahead(desk, conf);
+}
+
+enum code outgoing_desk_new(struct outside *outside, struct outgoing_desk **out)
+{
+    struct outgoing_desk *desk = mem_zalloc(sizeof *desk);
+
+    *out = desk;
+    if (desk == NULL)
+        return CODE_NOMEM;
+    desk->outside = outside;
+    list_init(&desk->parked);
+    BUG_ON(pthread_mutex_init(&desk->lock, NULL) != 0);
+    return CODE_OK;
+}
+
+void outgoing_desk_free(struct outgoing_desk **desk)
+{
+    struct list *link, *following;
+
+    if (*desk == NULL)
+        return;
+    LIST_EACH(link, following, &(*desk)->parked) {
+        list_remove(link);
+        end(LIST_ENTRY(link, struct fetch, all));
+    }
+    pthread_mutex_destroy(&(*desk)->lock);
+    mem_free(*desk);
+    *desk = NULL;
+}
+
+struct outgoing_token *outgoing_known(struct outside *outside, const struct outgoing *outgoing)
+{
+    struct wanted_key key;
+
+    return key_of(outgoing, &key) ? wanted_find(outside_wanted(outside), &key, clock_wall_us()) : NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens for upstreams, fetched from providers: what outside.c does about WANTED_OUTGOING.
+ *
+ * A fetch goes on on web/'s thread; while it waits for a provider's metadata or keys it lies on the desk, where main looks.
+ *
+ * Threads: outgoing_desk_fetch any; the rest main.
+ * Owns: the fetches under way, with a reference to the configuration that each began with.
+ * Lifetime: the outside's; outgoing_desk_free after web_free, when none is with web/ any more.
+ * Errors: told in the log, at most ten times a second a route; whoever waits is told the reason. Neither holds a secret. */
+#ifndef PROVIDERS_OUTGOING_H
+#define PROVIDERS_OUTGOING_H
+
+#include "providers/outside.h"
+
+struct outgoing_desk;
+
+enum code outgoing_desk_new(struct outside *outside, struct outgoing_desk **desk) MUST_USE;
+void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
+void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work_take);
+void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
+
+/* The token of a route that has one for all. NULL: none, or nothing that may go up. The caller's reference. */
+struct outgoing_token *outgoing_known(struct outside *outside, const struct outgoing *outgoing);
+
+#endif

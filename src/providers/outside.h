@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gate asks of others by itself, so that no worker waits: providers' key sets, which are also kept in files
+ * beside the store so that a restart while a provider is away still knows them; what providers say of opaque tokens; and
+ * whatever else has a kind in identity/wanted.h.
+ *
+ * Threads: main, but for what is wanted, which is begun on whatever thread wants it (web/ does the rest).
+ * Owns: the table of what is wanted, a reference to the configuration.
+ * Lifetime: outside_new before the proxy, outside_free after it and after web_free.
+ * Errors: told in the log, once until they change; a set that cannot be had leaves the one before in force until it is
+ *   stale. */
+#ifndef PROVIDERS_OUTSIDE_H
+#define PROVIDERS_OUTSIDE_H
+
+#include "identity/wanted.h"
+#include "os/loop.h"
+#include "proxy/conf.h"
+#include "web/web.h"
+
+/* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it
+ * has the configuration of before still, and would ask again at once. */
+#define OUTSIDE_GONE_US INT64_C(1000000)
+
+struct outside;
+
+struct outside_conf {
+    struct loop *loop;
+    struct web *web;
+    const char *store;        /* beside which sets are kept */
+    struct proxy_conf *proxy; /* a reference is taken */
+    void (*settled)(void *context); /* something was answered: workers look; any thread */
+    void *context;
+};
+
+enum code outside_new(const struct outside_conf *conf, struct outside **outside, struct why *why) MUST_USE;
+void outside_unhear(struct outside *outside); /* `settled` is called no more; NULL is fine */
+void outside_free(struct outside **outside); /* NULL is fine */
+struct wanted *outside_wanted(struct outside *outside);
+struct web *outside_web(struct outside *outside);
+
+/* SIGHUP: other providers, and in any case everything verified so far is forgotten and every set is fetched anew. */
+void outside_reload(struct outside *outside, struct proxy_conf *proxy);
+void outside_look(struct outside *outside); /* a few times a second: what is due */
+
+/* Has the provider's set fetched, as a call with an unknown key id does, and no oftener than both together may. Any thread. */
+void outside_newer_keys(struct outside *outside, const struct identity_provider *provider);
+
+/* What the issuer's metadata say of an endpoint, as `token_endpoint`; empty: nothing is known (yet: they are fetched then).
+ * Any thread. Returns: its length. */
+size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
+                        size_t size);
+
+/* How a provider is. */
+struct outside_gauges {
+    const char *name;
+    size_t keys;           /* 0: none are known */
+    int64_t fetched_us;    /* when; 0: never */
+    uint64_t fetches, failures;
+    const char *why;       /* the last failure, where it was the last fetch; else empty */
+};
+size_t outside_gauges(const struct outside *outside, struct outside_gauges gauges[IDENTITY_PROVIDERS_MAX]);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "providers/outside_priv.h"
+
+#include "providers/kept_keys.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "os/clock.h"
+#include "os/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define REFRESH_US INT64_C(300000000) /* so that a key that a provider takes back is believed no longer */
+#define AGAIN_US INT64_C(30000000)    /* after a failure, where a set is known */
+#define AWAY_US INT64_C(3000000)      /* where none is: calls are told so long without asking */
+#define STEP_US INT64_C(4000000)      /* three of them fit into what a call waits */
+#define FOREVER_US (INT64_MAX / 2)
+
+static struct wanted_key key_of(const struct outside_source *source)
+{
+    struct wanted_key key = {.kind = WANTED_KEYS};
+
+    memcpy(key.digest, source->provider->digest, DIGEST_BYTES);
+    return key;
+}
+
+void outside__source_fini(struct outside_source *source)
+{
+    buf_fini(&source->set);
+    buf_fini(&source->metadata);
+}
+
+/* ---- what is in force ---- */
+
+/* Told once until it changes: a provider that is away is asked again and again. */
+static void fail(struct outside *outside, struct outside_source *source, const struct why *why, int64_t now_us)
+{
+    struct wanted_key key = key_of(source);
+    int64_t until_us = source->fetched_us + source->provider->stale_us;
+    bool is_told = strcmp(source->why.text, why->text) == 0;
+
+    source->is_under_way = false;
+    source->failures++;
+    source->why = *why;
+    source->next_us = now_us + (source->fetched_us != 0 ? AGAIN_US : AWAY_US);
+    wanted_fail(outside->wanted, &key, REASON_IDENTITY_UNAVAILABLE, now_us + AWAY_US);
+    if (is_told)
+        return;
+    if (source->fetched_us != 0 && now_us < until_us)
+        log_warn("app", "provider %s: its key set does not come: %s; the one of %" PRId64 " s ago stays in force for %" PRId64
+                 " s", source->provider->rules.name, why->text, (now_us - source->fetched_us) / 1000000,
+                 (until_us - now_us) / 1000000);
+    else
+        log_error("app", "provider %s: no key set is known, and its tokens let nobody in: %s", source->provider->rules.name,
+                  why->text);
+}
+
+/* Takes: fetched_us: when it was had from the provider. Returns: whether it is in force. */
+static bool put(struct outside *outside, struct outside_source *source, struct span text, int64_t fetched_us, struct why *why)
+{
+    const struct identity_provider *provider = source->provider;
+    struct wanted_key key = key_of(source);
+    struct identity_key_set *set;
+    bool is_other = !span_equals(buf_peek(&source->set), text);
+
+    if (identity_key_set_read(text, &set, why) != CODE_OK)
+        return false;
+    if (is_other) {
+        buf_clear(&source->set);
+        if (buf_add_span(&source->set, text) != CODE_OK)
+            buf_clear(&source->set); /* then the next one is another */
+    }
+    source->keys = identity_key_set_count(set);
+    source->fetched_us = fetched_us;
+    if (is_other)
+        log_info("app", "provider %s: %zu key%s, and %zu of other kinds", provider->rules.name, source->keys,
+                 source->keys == 1 ? "" : "s", identity_key_set_passed_over(set));
+    wanted_put(outside->wanted, &key, set, text.len, 0,
+               provider->keys_file != NULL ? FOREVER_US : fetched_us + provider->stale_us);
+    if (is_other)
+        wanted_forget(outside->wanted, WANTED_TOKEN, NULL); /* some were verified by keys that may be gone */
+    return true;
+}
+
+/* ---- beside the store ---- */
+
+static void keep(struct outside *outside, const struct outside_source *source)
+{
+    struct why why = {""};
+
+    if (kept_keys_write(outside->store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
+        log_warn("app", "provider %s: its key set is not kept for a restart: %s", source->provider->rules.name, why.text);
+}
+
+void outside__recall(struct outside *outside, struct outside_source *source)
+{
+    struct why why = {""};
+    int64_t fetched_us;
+    struct buf text;
+    struct span set;
+    enum code code;
+
+    if (source->provider->keys_file != NULL)
+        return;
+    buf_init(&text, SIZE_MAX / 2);
+    code = kept_keys_read(outside->store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
+    if (code == CODE_OK && !put(outside, source, set, fetched_us, &why))
+        code = CODE_INVALID;
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        log_warn("app", "provider %s: its key set from before is not taken: %s", source->provider->rules.name, why.text);
+    buf_fini(&text);
+}
+
+/* ---- from a file ---- */
+
+static void look_at_file(struct outside *outside, struct outside_source *source, bool is_due, int64_t now_us)
+{
+    const char *path = source->provider->keys_file;
+    struct stat now;
+    int64_t mark[3] = {1, 0, 0};
+    struct why why = {""};
+    struct buf text;
+
+    if (stat(path, &now) == 0)
+        memcpy(mark, (int64_t[]){(int64_t)now.st_ino, now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec, now.st_size},
+               sizeof mark);
+    if (!is_due && memcmp(mark, source->file_mark, sizeof mark) == 0)
+        return;
+    memcpy(source->file_mark, mark, sizeof mark);
+    source->fetches++;
+    buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX + 1);
+    if (file_read(path, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK &&
+        put(outside, source, buf_peek(&text), now_us, &why)) {
+        source->why.text[0] = '\0';
+        keep(outside, source);
+    } else {
+        fail(outside, source, &why, now_us);
+    }
+    buf_fini(&text);
+}
+
+/* ---- from the network ---- */
+
+static const char *media_of(enum outside_step step)
+{
+    return step == OUTSIDE_SET ? "application/json, application/jwk-set+json" : "application/json";
+}
+
+/* On web's thread: what came, or why it did not, goes to main. */
+static void came(void *context, struct web_answer *answer)
+{
+    struct outside_came *came = context;
+    struct outside *outside = came->outside;
+
+    if (answer->code == CODE_LIMIT)
+        (void)why_set(&came->why, CODE_LIMIT, "the answer is larger than %d bytes", IDENTITY_KEY_SET_BYTES_MAX);
+    else if (answer->code != CODE_OK)
+        came->why = answer->why;
+    else if (answer->status != 200)
+        (void)why_set(&came->why, CODE_IO, "the answer's status is %d%s", answer->status,
+                      answer->status / 100 == 3 ? ", and no redirect is followed" : "");
+    else if (!web_answer_is(answer, "application/json") &&
+             !(came->step == OUTSIDE_SET && web_answer_is(answer, "application/jwk-set+json")))
+        (void)why_set(&came->why, CODE_IO, "the answer is no application/json");
+    else
+        buf_move(&came->body, &answer->body);
+    BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+    came->next = outside->came;
+    outside->came = came;
+    BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+    inbox_poke(&outside->inbox);
+}
+
+static void begin(struct outside *outside, struct outside_source *source, enum outside_step step, const char *url)
+{
+    struct web_header accept = {SPAN_LIT("Accept"), span_text(media_of(step))};
+    struct outside_came *asked = mem_zalloc(sizeof *asked);
+    struct web_request request = {
+        .url = span_text(url), .headers = &accept, .header_count = 1, .tls = source->provider->tls, .wait_us = STEP_US,
+        .body_max_bytes = IDENTITY_KEY_SET_BYTES_MAX, .done = came, .context = asked,
+    };
+    struct why why = {"not enough memory"};
+
+    source->is_under_way = true;
+    source->fetches += step == OUTSIDE_SET;
+    if (asked != NULL) {
+        asked->outside = outside;
+        asked->step = step;
+        memcpy(asked->digest, source->provider->digest, DIGEST_BYTES);
+        buf_init(&asked->body, SIZE_MAX / 2); /* bounded by the request */
+        buf_wipes(&asked->body);
+        if (web_begin(outside->conf.web, &request, &why) == CODE_OK)
+            return;
+    }
+    mem_free(asked);
+    fail(outside, source, &why, clock_wall_us());
+}
+
+static void ask_metadata(struct outside *outside, struct outside_source *source, enum outside_step step)
+{
+    char url[IDENTITY_URL_BYTES];
+
+    identity_metadata_url(source->provider, step == OUTSIDE_OAUTH, url);
+    begin(outside, source, step, url);
+}
+
+/* As `providers:` has it: https, or http on this machine. */
+static bool is_https(struct span url, const struct identity_provider *provider)
+{
+    return span_starts_with(url, SPAN_LIT("https://")) ||
+           (span_starts_with(url, SPAN_LIT("http://")) &&
+            span_starts_with(span_text(provider->rules.issuer), SPAN_LIT("http://")));
+}
+
+/* Whose metadata do not name it exactly is somebody else (RFC 8414, 3.3). */
+static void take_metadata(struct outside *outside, struct outside_source *source, struct outside_came *came)
+{
+    const struct json_node *root, *issuer = NULL, *keys = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+    struct why why = {""};
+    char url[IDENTITY_URL_BYTES] = "";
+
+    arena_init(&arena, 1 << 20);
+    buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX);
+    if (json_read(buf_peek(&came->body), &json_file_rules, &text, &arena, &root, &fault) != CODE_OK)
+        (void)why_set(&why, CODE_INVALID, "its metadata are no JSON that has one reading");
+    else if ((issuer = json_member(root, SPAN_LIT("issuer"))) == NULL || issuer->type != JSON_STRING ||
+             !span_is(issuer->text, source->provider->rules.issuer))
+        (void)why_set(&why, CODE_INVALID, "its metadata name another `issuer` than the configuration");
+    else if ((keys = json_member(root, SPAN_LIT("jwks_uri"))) == NULL || keys->type != JSON_STRING ||
+             keys->text.len >= sizeof url || !is_https(keys->text, source->provider))
+        (void)why_set(&why, CODE_INVALID, "its metadata have no `jwks_uri` with https");
+    else
+        (void)snprintf(url, sizeof url, "%.*s", SPAN_ARG(keys->text));
+    if (why.text[0] == '\0') {
+        BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+        buf_clear(&source->metadata);
+        if (buf_add_span(&source->metadata, buf_peek(&text)) != CODE_OK)
+            buf_clear(&source->metadata);
+        BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+    }
+    buf_fini(&text);
+    arena_fini(&arena);
+    if (why.text[0] != '\0')
+        fail(outside, source, &why, clock_wall_us());
+    else
+        begin(outside, source, OUTSIDE_SET, source->provider->keys_url != NULL ? source->provider->keys_url : url);
+}
+
+void outside__take(struct outside *outside, struct outside_source *source, struct outside_came *came)
+{
+    int64_t now_us = clock_wall_us();
+
+    if (came->why.text[0] != '\0' && came->step == OUTSIDE_OPENID) {
+        ask_metadata(outside, source, OUTSIDE_OAUTH);
+        return;
+    }
+    if (came->why.text[0] == '\0' && came->step != OUTSIDE_SET) {
+        take_metadata(outside, source, came);
+        return;
+    }
+    if (came->why.text[0] != '\0' || !put(outside, source, buf_peek(&came->body), now_us, &came->why)) {
+        fail(outside, source, &came->why, now_us);
+        return;
+    }
+    if (source->why.text[0] != '\0')
+        log_info("app", "provider %s: its key set comes again", source->provider->rules.name);
+    source->is_under_way = false;
+    source->why.text[0] = '\0';
+    source->next_us = now_us + REFRESH_US;
+    keep(outside, source);
+}
+
+void outside__look_at(struct outside *outside, struct outside_source *source, int64_t now_us)
+{
+    bool is_due;
+
+    if (source->is_under_way)
+        return;
+    BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+    is_due = source->is_due;
+    source->is_due = false;
+    BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+    if (source->provider->keys_file != NULL)
+        look_at_file(outside, source, is_due, now_us);
+    else if (!is_due && now_us < source->next_us)
+        return;
+    else if (source->provider->keys_url != NULL)
+        begin(outside, source, OUTSIDE_SET, source->provider->keys_url);
+    else
+        ask_metadata(outside, source, OUTSIDE_OPENID);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks audit.db for calls: rows of the view `call`, by indexed and other filters. Reads only.
+ *
+ * Threads: one.
+ * Owns: nothing; a row's texts live during the callback.
+ * Lifetime: one call.
+ * Errors: enum code with a sentence; what the callback returns ends the query and is returned. */
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
+
+#include "audit/trail.h"
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum query_order {
+    QUERY_NEWEST_FORWARD = 0, /* `limit` takes the newest, told oldest first */
+    QUERY_NEWEST_FIRST,
+    QUERY_OLDEST_FIRST        /* `limit` takes the oldest */
+};
+
+/* Texts with at == NULL and numbers of 0 do not filter. Texts are exact, but a '*' in one stands for any characters. */
+struct query {
+    struct span tenant, correlation, principal, tool, method, upstream, verdict, reason, rule, outcome, client;
+    struct span group, scope;   /* of who asked, among others */
+    struct span answer, answer_rule, detector; /* what was done to the answer, by which rule among others, finding what */
+    struct span session;        /* the 32 bytes of the SHA-256 of what the agent sent */
+    struct span text;           /* anywhere in the call, the arguments included; ASCII letters match either case */
+    int64_t status, policy_version;
+    int64_t since_us, until_us; /* UTC; until is exclusive */
+    int64_t after_seq;          /* decisions above this number */
+    uint64_t limit;             /* so many; 0: all */
+    enum query_order order;
+};
+
+struct query_value {
+    struct span text;  /* as text; at == NULL: NULL */
+    bool is_number;
+};
+
+struct query_row {
+    int count;
+    const char *const *names; /* columns of the view `call` */
+    const struct query_value *values;
+};
+
+typedef enum code (*query_row_fn)(void *context, const struct query_row *row);
+
+/* Takes: *more, set where `limit` left rows out. */
+enum code audit_query(const struct trail *trail, const struct query *query, query_row_fn row, void *context, bool *more,
+                      struct why *why) MUST_USE;
+
+/* From now on, whatever is asked in this process is asked of these tenants' rows alone; an event or a refusal that is no
+ * tenant's is not among them. Takes: tenants: at most AUDIT_TENANTS_MAX, which live as long as the process. */
+#define AUDIT_TENANTS_MAX 64
+void audit_restrict(const struct span *tenants, size_t count);
+bool audit_is_restricted(void);
+
+/* The names of the view's columns, ended by NULL. */
+const char *const *audit_columns(void);
+bool audit_has_column(struct span name);
+
+/* The value of a column; at == NULL where it is NULL or there is no such column. */
+struct span query_value(const struct query_row *row, const char *name);
+
+#endif

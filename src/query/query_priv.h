@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking
+ * through one that is written.
+ *
+ * Threads: one.
+ * Owns: nothing.
+ * Lifetime: one call.
+ * Errors: enum code. */
+#ifndef QUERY_QUERY_PRIV_H
+#define QUERY_QUERY_PRIV_H
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "query/query.h"
+
+#define QUERY_PARAMETERS_MAX (40 + AUDIT_TENANTS_MAX)
+
+/* A statement's text and what is bound to it, in order. */
+struct query_sql {
+    struct buf text;
+    struct db_value parameter[QUERY_PARAMETERS_MAX];
+    size_t count;
+    struct buf quoted; /* --text as JSON writes it */
+};
+
+/* What a statement gives. */
+struct query_shape {
+    const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
+    const char *order; /* NULL: none */
+    int64_t after_seq; /* ?1 in the head, where it has one */
+    const char *tenant; /* its column; NULL: d.tenant */
+    bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader__later */
+};
+
+/* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.
+ * Returns: CODE_OK; CODE_LIMIT where the filters' texts are too long; CODE_NOMEM. */
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt) MUST_USE;
+void query__fini(struct query_sql *sql);
+
+/* Whether a filter asks for what an outcome says. */
+bool query__asks_outcome(const struct query *query);
+
+/* Decisions, with their outcomes where a filter or a column asks for these. */
+#define QUERY_DECISIONS " FROM decision AS d"
+#define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN outcome AS o ON o.decision = d.seq"
+#define QUERY_OUTCOMES_LATER QUERY_OUTCOMES " LEFT JOIN temp.later AS k ON k.decision = d.seq"
+
+/* What was appended, in the order in which the view `call` and an export have it. */
+#define QUERY_LATER_OF_DECISION(X) \
+    X(groups) X(scopes) X(issuer) X(token_key) X(claims) X(claims_bytes) X(plan) X(plan_step) X(definition) \
+    X(api_key) X(agent) X(agent_from) X(actors) X(client_says)
+#define QUERY_LATER_OF_OUTCOME(X) \
+    X(answer_rule) X(answer_effect) X(answer_found) X(answer_rules) X(answer_undecided) X(server_withheld)
+#define QUERY_NAME(name) #name,
+#define QUERY_NEXT(name) ", " #name
+#define QUERY_NEXT_D(name) ", d." #name
+#define QUERY_NEXT_O(name) ", o." #name
+
+/* A column of the outcome, wherever it stands. */
+#define QUERY_OUTCOME(later, column) ((later) ? "coalesce(o." column ", k." column ")" : "o." column)
+
+#define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
+
+/* What audit_restrict was told; NULL: nothing. */
+const struct span *query__tenants(size_t *count);
+
+/* Hands out a row, unless it is another tenant's than are asked for. Takes: overlay: NULL, or a row whose columns take the
+ * place of those with the same names. */
+enum code query__give(struct db_stmt *stmt, struct db_stmt *overlay, query_row_fn row, void *context) MUST_USE;
+
+#endif

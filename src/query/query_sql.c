@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts are bound, never written into the statement; what '*' and --text mean is made of them by SQL itself. */
+#include "query/query_priv.h"
+
+#include "json/json.h"
+
+#define SQL_BYTES ((size_t)16 << 10)
+#define QUOTED_BYTES ((size_t)256 << 10)
+
+/* Takes: before: what stands before the parameter, after: behind it. */
+static void add(struct query_sql *sql, const char *before, struct db_value value, const char *after)
+{
+    sql->parameter[sql->count++] = value;
+    (void)buf_addf(&sql->text, "%s?%zu%s", before, sql->count, after);
+}
+
+static void add_int(struct query_sql *sql, const char *before, int64_t number)
+{
+    if (number != 0)
+        add(sql, before, db_of_int(number), "");
+}
+
+static void add_text(struct query_sql *sql, const char *column, struct span text)
+{
+    bool is_pattern = span_find(text, '*') < text.len;
+
+    if (text.at == NULL)
+        return;
+    (void)buf_addf(&sql->text, " AND %s ", column);
+    add(sql, is_pattern ? "GLOB replace(replace(" : "= ", db_of_text(text),
+        is_pattern ? ", '[', '[[]'), '?', '[?]')" : "");
+}
+
+/* One of the names in a column that holds a list of them. */
+static void add_member(struct query_sql *sql, const char *column, struct span text)
+{
+    if (text.at == NULL)
+        return;
+    (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE j.type = 'text'", column);
+    add_text(sql, "j.value", text);
+    (void)buf_add_byte(&sql->text, ')');
+}
+
+/* Among what is told of an answer: a detector that found something, a rule that applied. Takes: decided: a column that has one
+ * of them in any case, also where the list was too long for the record; or NULL. */
+static void add_said(struct query_sql *sql, const char *column, const char *name, const char *decided, struct span text)
+{
+    if (text.at == NULL)
+        return;
+    (void)buf_addf(&sql->text, " AND ((%d", decided != NULL);
+    if (decided != NULL)
+        add_text(sql, decided, text);
+    (void)buf_addf(&sql->text, ") OR EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1", column);
+    add_text(sql, name, text);
+    (void)buf_add_text(&sql->text, "))");
+}
+
+/* ---- free text ---- */
+
+static void any_column_like(struct query_sql *sql, const char *const *columns, struct span text)
+{
+    for (; *columns != NULL; columns++) {
+        (void)buf_addf(&sql->text, " OR d.%s LIKE '%%' || ", *columns);
+        add(sql, "replace(replace(replace(", db_of_text(text),
+            ", '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%' ESCAPE '\\'");
+        sql->count--; /* every column is compared with the same parameter */
+    }
+    sql->count++;
+}
+
+/* In the arguments, a quote or a line's end stands as JSON writes it. */
+static enum code add_free_text(struct query_sql *sql, struct span text)
+{
+    static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", "groups", "scopes",
+                                          "claims", NULL};
+    static const char *const plain[] = {"tool", "method", "principal", "tenant", "correlation", "upstream", "client", "rule",
+                                        "rule_reason", "reason", "undecided", "rpc_id", "correlation_replaced", "trace",
+                                        "target", "query", "issuer", "plan", NULL};
+    enum code code = json_write_string(&sql->quoted, text);
+
+    if (code != CODE_OK)
+        return code;
+    (void)buf_add_text(&sql->text, " AND (0");
+    any_column_like(sql, plain, text);
+    any_column_like(sql, in_json, span_part(buf_peek(&sql->quoted), 1, buf_len(&sql->quoted) - 2));
+    return buf_add_byte(&sql->text, ')');
+}
+
+/* ---- the statement ---- */
+
+static enum code add_filters(struct query_sql *sql, const struct query *query, bool later)
+{
+    const struct { const char *column; struct span text; } texts[] = {
+        {"d.tenant", query->tenant}, {"d.correlation", query->correlation}, {"d.principal", query->principal},
+        {"d.tool", query->tool}, {"d.method", query->method}, {"d.upstream", query->upstream}, {"d.verdict", query->verdict},
+        {"d.reason", query->reason}, {"d.rule", query->rule}, {"d.client", query->client},
+        {QUERY_OUTCOME(later, "outcome"), query->outcome}, {QUERY_OUTCOME(later, "answer_effect"), query->answer},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        add_text(sql, texts[i].column, texts[i].text);
+    add_member(sql, "d.groups", query->group);
+    add_member(sql, "d.scopes", query->scope);
+    add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", NULL, query->detector);
+    add_said(sql, QUERY_OUTCOME(later, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
+             QUERY_OUTCOME(later, "answer_rule"), query->answer_rule);
+    if (query->session.at != NULL)
+        add(sql, " AND d.session = ", db_of_blob(query->session), "");
+    add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
+            query->status);
+    add_int(sql, " AND d.policy_version = ", query->policy_version);
+    add_int(sql, " AND d.time_us >= ", query->since_us);
+    add_int(sql, " AND d.time_us < ", query->until_us);
+    add_int(sql, " AND d.seq > ", query->after_seq);
+    return query->text.at != NULL ? add_free_text(sql, query->text) : CODE_OK;
+}
+
+bool query__asks_outcome(const struct query *query)
+{
+    return query->outcome.at != NULL || query->status != 0 || query->answer.at != NULL || query->answer_rule.at != NULL ||
+           query->detector.at != NULL;
+}
+
+void query__fini(struct query_sql *sql)
+{
+    buf_fini(&sql->text);
+    buf_fini(&sql->quoted);
+}
+
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt)
+{
+    size_t tenant_count;
+    const struct span *tenants = query__tenants(&tenant_count);
+    enum code code;
+
+    sql->count = 0;
+    buf_init(&sql->text, SQL_BYTES);
+    buf_init(&sql->quoted, QUOTED_BYTES);
+    if (strstr(shape->head, "?1") != NULL)
+        sql->parameter[sql->count++] = db_of_int(shape->after_seq);
+    (void)buf_addf(&sql->text, "SELECT %s", shape->head);
+    if (tenants != NULL)
+        (void)buf_addf(&sql->text, " AND %s IN (NULL", shape->tenant != NULL ? shape->tenant : "d.tenant");
+    for (size_t i = 0; i < tenant_count; i++)
+        add(sql, ", ", db_of_text(tenants[i]), "");
+    if (tenants != NULL)
+        (void)buf_add_byte(&sql->text, ')');
+    code = add_filters(sql, query, shape->later);
+    if (shape->order != NULL)
+        (void)buf_addf(&sql->text, " ORDER BY %s", shape->order);
+    (void)buf_add_byte(&sql->text, '\0');
+    if (code == CODE_OK)
+        code = buf_code(&sql->text);
+    return code == CODE_OK ? db_select(db, buf_peek(&sql->text).at, sql->parameter, sql->count, stmt) : code;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate policy check: what authors ask before anything is stored. */
+#include "rules/cmd_policy_priv.h"
+#include "conf/conf.h"
+#include "cli/commands.h"
+#include "cli/policy_files.h"
+#include "args/print.h"
+#include "store/store_tools.h"
+#include "author/warn.h"
+#include "policy/store_set.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* GitHub's workflow commands end at a line end and take `%` as an escape; in a property `:` and `,` separate too. */
+static void print_github_text(const char *text, const char *escaped)
+{
+    while (*text != '\0') {
+        size_t plain = strcspn(text, escaped);
+
+        print_safely(stdout, "%.*s", (int)plain, text);
+        text += plain;
+        if (*text != '\0')
+            printf("%%%02X", (unsigned)(unsigned char)*text++);
+    }
+}
+
+static void print_github(const struct faults *faults, const char *kind)
+{
+    for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {
+        const struct fault *fault = &faults->fault[i];
+
+        print_safely(stdout, "::%s file=", kind);
+        print_github_text(fault->file, "%\r\n:,");
+        printf(",line=%d,col=%d::", fault->line, fault->column);
+        print_github_text(fault->text, "%\r\n");
+        putchar('\n');
+    }
+    if (faults->count > FAULTS_MAX)
+        print_safely(stdout, "::%s::and %zu more\n", kind, faults->count - FAULTS_MAX);
+}
+
+#define FILE_NAME_BYTES 4096
+
+struct check {
+    bool as_json, github, strict;
+    const char *config;
+    struct faults faults, warnings;
+    size_t files, active, rules; /* active: files of the active version that others lean on */
+};
+
+static int print_check_json(const struct check *check, int status)
+{
+    struct doc *doc = doc_object();
+    int printed;
+
+    doc_bool(doc, "valid", check->faults.count == 0);
+    doc_int(doc, "files", (int64_t)check->files);
+    doc_int(doc, "rules", (int64_t)check->rules);
+    policy_faults_doc(&check->faults, doc_add_array(doc, "errors"));
+    doc_int(doc, "error_count", (int64_t)check->faults.count);
+    policy_faults_doc(&check->warnings, doc_add_array(doc, "warnings"));
+    doc_int(doc, "warning_count", (int64_t)check->warnings.count);
+    printed = print_doc(&doc);
+    return printed == STATUS_DONE ? status : printed;
+}
+
+static int tell_check(const struct check *check)
+{
+    bool warned = check->strict && check->warnings.count > 0;
+    int status = check->faults.count > 0 ? STATUS_USAGE : warned ? STATUS_NEGATIVE : STATUS_DONE;
+
+    if (check->as_json)
+        return print_check_json(check, status);
+    if (check->github) {
+        print_github(&check->faults, "error");
+        print_github(&check->warnings, "warning");
+        return status;
+    }
+    print_faults(&check->faults, "");
+    print_faults(&check->warnings, "warning: ");
+    if (check->faults.count == 0 && check->active > 0)
+        print_safely(stdout, "%zu %s and %zu of the active version, ", check->files, check->files == 1 ? "file" : "files",
+                     check->active);
+    else if (check->faults.count == 0)
+        print_safely(stdout, "%zu %s, ", check->files, check->files == 1 ? "file" : "files");
+    if (check->faults.count == 0)
+        print_safely(stdout, "%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules",
+                     check->warnings.count, check->warnings.count == 1 ? "warning" : "warnings");
+    if (check->faults.count == 0 && check->config == NULL)
+        printf("no configuration was read: names of upstreams were not held against its routes, as `load` does\n");
+    return status;
+}
+
+static struct check check;
+
+static bool is_given(const struct policy_files *files, struct span name)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < files->count && !is; i++) {
+        static struct faults faults; /* told when the files are compiled */
+        struct buf own;
+
+        faults_init(&faults);
+        buf_init(&own, FILE_NAME_BYTES);
+        is = policy_name_of(files->files[i].text, "", &own, &faults) == CODE_OK && span_equals(buf_peek(&own), name);
+        buf_fini(&own);
+    }
+    return is;
+}
+
+/* The files, and those of the active version that share what they define and are not among them. Without a store, or a right to
+ * read it, there are none: what is missing then is told where it is named. */
+static enum code read_shared(const struct policy_files *files, struct policy_set *set)
+{
+    const struct store_place place = {.config = check.config};
+    char hash[2 * DIGEST_BYTES];
+    uint64_t active = 0;
+    struct db *db = NULL;
+    struct why why;
+    enum code code = CODE_OK;
+
+    if (check.config != NULL && store_find(&place, DB_READ, &db, &why) == CODE_OK &&
+        policy_store_active(db, &active, &why) == CODE_OK && active != 0 &&
+        policy_set_read(db, active, set, hash, &why) != CODE_OK)
+        set->count = 0;
+    db_close(&db);
+    for (size_t i = 0; i < set->count; i++)
+        if (!policy_shares(set->members[i].text) || is_given(files, set->members[i].name))
+            set->members[i].fate = POLICY_REMOVED;
+        else
+            check.active++;
+    for (size_t i = 0; i < files->count && code == CODE_OK; i++)
+        code = policy_set_add(set, SPAN_NONE, files->files[i].path, files->files[i].text, POLICY_ADDED);
+    return code;
+}
+
+/* Of files of the active version nobody asked. Where there are more than are kept, all of these stay. */
+static void keep_own(const struct policy_files *files, struct faults *warnings)
+{
+    size_t kept = 0;
+
+    if (warnings->count > FAULTS_MAX)
+        return;
+    for (size_t i = 0; i < warnings->count; i++) {
+        bool is_own = false;
+
+        for (size_t f = 0; f < files->count && !is_own; f++)
+            is_own = span_starts_with(files->files[f].path, span_text(warnings->fault[i].file)); /* cut where it is long */
+        if (is_own)
+            warnings->fault[kept++] = warnings->fault[i];
+    }
+    warnings->count = kept;
+}
+
+/* What servers have listed, if there is a store yet that knows; else names of tools are not held against anything. */
+static void take_tools(struct route_names *names)
+{
+    const struct store_place place = {.config = check.config};
+    struct why why = {""};
+    struct db *db = NULL;
+
+    (void)(store_find(&place, DB_READ, &db, &why) == CODE_OK && store_tools_take(db, names, &why) == CODE_OK);
+    db_close(&db);
+}
+
+static enum code compile(const struct policy_files *files, const struct route_names *names, struct policy **policy)
+{
+    struct policy_set set;
+    enum code code;
+
+    policy_set_init(&set);
+    code = read_shared(files, &set);
+    if (code == CODE_OK)
+        code = policy_set_compile(&set, 0, policy, &check.faults, &check.warnings);
+    policy_set_fini(&set);
+    if (code == CODE_OK)
+        route_names_check(*policy, names, &check.faults, &check.warnings);
+    if (code == CODE_OK)
+        code = warn_policy(*policy, names->count, &check.warnings);
+    keep_own(files, &check.warnings);
+    return code;
+}
+
+int cmd_policy__check(int argc, char **argv)
+{
+    const struct option options[] = {
+        {.name = "json", .help = "the answer as JSON", .flag = &check.as_json},
+        {.name = "github", .help = "as annotations of a GitHub workflow", .flag = &check.github},
+        {.name = "config", .takes = "FILE", .help = "as for `load`, where it is there: upstreams must be its routes",
+         .value = &check.config},
+        {.name = "strict", .help = "warnings give exit status 1", .flag = &check.strict},
+        {0},
+    };
+    const struct usage usage = {"callgate policy check FILE... [OPTIONS]",
+                                "Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
+                                "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
+                                "forbid, hold or redact must be those of some route.",
+                                options, 1, -1};
+    struct policy_files files;
+    struct route_names names;
+    struct policy *policy = NULL;
+    enum code code;
+    int operands, status;
+
+    check = (struct check){.as_json = false};
+    status = options_read(&usage, argc, argv, &operands);
+    if (status == OPTIONS_GO)
+        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
+    if (status != OPTIONS_GO)
+        return status;
+    faults_init(&check.faults);
+    faults_init(&check.warnings);
+    route_names_init(&names);
+    if (check.config == NULL && access(conf_find(NULL), R_OK) == 0)
+        check.config = conf_find(NULL); /* what `load` would read, too */
+    if (check.config != NULL)
+        status = route_names_take(check.config, &names);
+    if (check.config != NULL && status == OPTIONS_GO)
+        take_tools(&names);
+    code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;
+    check.files = files.count;
+    check.rules = policy != NULL ? policy_rule_count(policy) : 0;
+    if (status == OPTIONS_GO)
+        status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check)
+                                                         : complain(STATUS_CANNOT, "%s", code_text(code));
+    policy_unref(&policy);
+    route_names_fini(&names);
+    policy_files_fini(&files);
+    return status;
+}

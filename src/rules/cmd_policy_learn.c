@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate policy learn: a draft of permits out of what was recorded, proved before it is printed. */
+#include "cli/trail_place.h"
+#include "rules/cmd_policy_priv.h"
+#include "cli/commands.h"
+#include "cli/policy_files.h"
+#include "rules/policy_trail.h"
+#include "args/print.h"
+#include "cli/progress.h"
+#include "store/store_definitions.h"
+#include "cli/when.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "os/thread.h"
+#include "past/learn.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES 60
+#define DRAFT_MAX_BYTES ((size_t)256 << 20)
+
+struct learning {
+    bool as_json;
+    const char *config, *audit, *since, *until, *tenant, *upstream, *min_calls, *name;
+    uint64_t fewest, from;
+    struct recorded_range range;
+    struct progress progress;
+    struct learn *learn;
+    struct definition_set *definitions;
+    struct buf draft;
+    struct learn_sum sum;
+    struct learn_proof proof;
+};
+
+static void tell_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct learning *l = context;
+
+    l->progress.total = total;
+    progress_tell(&l->progress, done);
+}
+
+/* It begins the rules' ids. */
+static bool is_plain_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+
+    return len > 0 && len <= NAME_BYTES && name[len] == '\0';
+}
+
+static int read_options(struct learning *l)
+{
+    int status = when_option("since", l->since, &l->range.since_us);
+
+    if (status == OPTIONS_GO)
+        status = when_option("until", l->until, &l->range.until_us);
+    if (status == OPTIONS_GO && !is_plain_name(l->name))
+        return complain(STATUS_USAGE, "--name \"%s\" is no name; write up to %d letters, digits, `_`, `.` and `-`", l->name,
+                        NAME_BYTES);
+    l->range.tenant = span_text(l->tenant);
+    l->range.upstream = span_text(l->upstream);
+    if (status == OPTIONS_GO && l->min_calls != NULL && num_u64(span_text(l->min_calls), &l->fewest) != CODE_OK)
+        return complain(STATUS_USAGE, "--min-calls \"%s\" is no number; write for example 5", l->min_calls);
+    return status;
+}
+
+static int complain_draft(enum code code, const struct faults *faults, const struct why *why)
+{
+    if (code == CODE_INVALID && faults->count > 0) {
+        print_faults(faults, "");
+        return complain(STATUS_CANNOT, "the draft does not compile, which is a fault of this program; nothing is printed");
+    }
+    return complain_why(code, why);
+}
+
+static int learn(struct learning *l, const struct policy_trail *trail)
+{
+    static struct faults faults;
+    struct replay_conf conf = {.files = trail->files, .file_count = trail->count, .threads = thread_cores(),
+                               .definitions = l->definitions};
+    struct why why = {""};
+    enum code code = learn_new(&l->learn);
+
+    faults_init(&faults);
+    progress_begin(&l->progress, "learning", 0);
+    if (code == CODE_OK)
+        learn_bind(l->learn, l->definitions);
+    if (code == CODE_OK)
+        code = learn_read(l->learn, trail->files, trail->count, &l->range, tell_progress, l, &why);
+    progress_end(&l->progress);
+    if (code == CODE_OK)
+        code = learn_write(l->learn, span_text(l->name), l->fewest, &l->draft, &l->sum);
+    conf.range = l->range;
+    if (code == CODE_OK)
+        code = learn_prove(l->learn, buf_peek(&l->draft), &conf, &l->proof, &faults, &why);
+    return code == CODE_OK ? OPTIONS_GO : complain_draft(code, &faults, &why);
+}
+
+/* On stderr, so that the draft alone goes into the file. */
+static int tell(const struct learning *l)
+{
+    const struct learn_proof *proof = &l->proof;
+
+    fprintf(stderr, "%" PRIu64 " rules from %" PRIu64 " permitted calls; replayed, the draft permits %" PRIu64 "\n",
+            l->sum.rules, l->sum.calls, proof->permitted);
+    if (proof->unknown > 0)
+        fprintf(stderr, "%" PRIu64 " cannot be judged: what was cut, redacted or erased would decide\n",
+                proof->unknown);
+    if (proof->unasked > 0)
+        fprintf(stderr, "%" PRIu64 " cannot be judged: what no record holds would decide, such as a definition that nobody has "
+                "accepted (`callgate tools list`)\n", proof->unasked);
+    if (proof->answers > 0)
+        fprintf(stderr, "%" PRIu64 " had their answers changed by rules for answers; the draft has none\n", proof->answers);
+    if (proof->left_out > 0)
+        fprintf(stderr, "%" PRIu64 " have no rule; comments in the draft say why\n", proof->left_out);
+    if (proof->failed_tests > 0)
+        return complain(STATUS_NEGATIVE, "%" PRIu64 " of the draft's %" PRIu64 " tests fail; see `callgate policy test`",
+                        proof->failed_tests, proof->tests);
+    if (proof->denied > 0)
+        return complain(STATUS_NEGATIVE, "the draft denies %" PRIu64 " calls that it should permit, the first is %" PRIu64
+                        "; see `callgate policy explain --seq`", proof->denied, proof->first_denied);
+    return STATUS_DONE;
+}
+
+static int print_json(const struct learning *l)
+{
+    const struct learn_proof *proof = &l->proof;
+    struct doc *doc = doc_object();
+    int printed;
+
+    doc_int(doc, "calls", (int64_t)l->sum.calls);
+    doc_int(doc, "rules", (int64_t)l->sum.rules);
+    doc_int(doc, "permitted", (int64_t)proof->permitted);
+    doc_int(doc, "cannot_be_judged", (int64_t)proof->unknown);
+    doc_int(doc, "not_in_any_record", (int64_t)proof->unasked);
+    doc_int(doc, "answers_changed", (int64_t)proof->answers);
+    doc_int(doc, "without_a_rule", (int64_t)proof->left_out);
+    doc_int(doc, "denied", (int64_t)proof->denied);
+    doc_int(doc, "tests", (int64_t)proof->tests);
+    doc_int(doc, "failed_tests", (int64_t)proof->failed_tests);
+    doc_text(doc, "draft", buf_peek(&l->draft));
+    printed = print_doc(&doc);
+    return printed != STATUS_DONE ? printed : proof->denied + proof->failed_tests > 0 ? STATUS_NEGATIVE : STATUS_DONE;
+}
+
+static int print_draft(const struct learning *l)
+{
+    struct span text = buf_peek(&l->draft);
+
+    if (l->sum.calls == 0)
+        return complain(STATUS_NEGATIVE, "no permitted call is recorded there; widen --since, or drop --tenant or --upstream");
+    if (l->as_json)
+        return print_json(l);
+    if (print_source(text) != CODE_OK || fflush(stdout) != 0)
+        return complain(STATUS_CANNOT, "the output cannot be written");
+    return tell(l);
+}
+
+/* The definitions of tools that are accepted; NULL where none is, or the store cannot be asked. */
+static struct definition_set *accepted(const char *config)
+{
+    const struct store_place place = {.config = config};
+    struct definition_set *set = NULL;
+    struct why why = {""};
+    struct db *db = NULL;
+
+    if (store_find(&place, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, &set, &why) != CODE_OK)
+        set = NULL;
+    db_close(&db);
+    return set;
+}
+
+int cmd_policy__learn(int argc, char **argv)
+{
+    struct learning l = {.fewest = 1, .name = "learned"};
+    const char *name = NULL;
+    const struct option options[] = {
+        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &l.since},
+        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &l.until},
+        {.name = "tenant", .takes = "NAME", .help = "calls of this tenant", .value = &l.tenant},
+        {.name = "upstream", .takes = "NAME", .help = "calls of this route", .value = &l.upstream},
+        {.name = "min-calls", .takes = "N", .help = "no rule for a tool with fewer; 1 by default", .value = &l.min_calls},
+        {.name = "name", .takes = "NAME", .help = "the policy's name; `learned` by default", .value = &name},
+        {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &l.audit},
+        AUDIT_FROM_OPTION(&l.from),
+        {.name = "json", .help = "the draft and what is known of it as one JSON object", .flag = &l.as_json},
+        CONFIG_OPTION(&l.config),
+        {0},
+    };
+    const struct usage usage = {
+        "callgate policy learn [--since TIME] [OPTIONS] > FILE",
+        "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
+        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
+        "an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it prints\n"
+        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
+        "Exit status 1: no call is recorded there, or a file of the trail is missing.",
+        options, 0, 0};
+    struct policy_trail trail = {0};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    if (name != NULL)
+        l.name = name;
+    buf_init(&l.draft, DRAFT_MAX_BYTES);
+    status = read_options(&l);
+    if (status == OPTIONS_GO)
+        status = policy_trail_find(&trail, l.audit, l.config, l.from);
+    if (status == OPTIONS_GO && l.audit == NULL)
+        l.definitions = accepted(l.config);
+    if (status == OPTIONS_GO)
+        status = learn(&l, &trail);
+    if (status == OPTIONS_GO)
+        status = trail_place_worse(print_draft(&l), trail.missing);
+    learn_free(&l.learn);
+    definition_set_unref(&l.definitions);
+    buf_fini(&l.draft);
+    policy_trail_fini(&trail);
+    return status;
+}

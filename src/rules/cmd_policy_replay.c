@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate policy replay: what a policy would have said to the calls that were recorded. */
+#include "cli/trail_place.h"
+#include "rules/cmd_policy_priv.h"
+#include "cli/commands.h"
+#include "cli/policy_files.h"
+#include "rules/policy_trail.h"
+#include "args/print.h"
+#include "cli/progress.h"
+#include "store/store.h"
+#include "store/store_definitions.h"
+#include "cli/when.h"
+#include "unicode/terminal.h"
+
+#include "author/store_change.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "past/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_MAX 1000 /* kinds of flips that are told apart */
+#define THREADS_MAX 256
+
+/* A verdict, or what is done to an answer. */
+struct word {
+    const char *verdict; /* static */
+    struct span reason;  /* of a verdict */
+    struct span rule;    /* at == NULL: none */
+};
+
+/* Flips of one kind: from one rule to another. */
+struct group {
+    uint64_t calls;
+    bool of_answers;
+    struct word was, is; /* in the arena, or the policy's */
+};
+
+struct replaying {
+    struct store_place place;
+    const char *audit, *version, *since, *until, *tenant, *tool, *threads;
+    uint64_t from;
+    bool only, list, as_json;
+    struct definition_set *definitions; /* NULL: with --only the store is not asked */
+    struct replay_conf conf;
+    struct replay_sum sum;
+    struct progress progress;
+    struct arena arena;
+    struct buf line;
+    struct group *groups;
+    size_t group_count;
+    uint64_t ungrouped; /* flips of further kinds */
+};
+
+/* ---- the candidate ---- */
+
+static int complain_candidate(enum code code, const struct faults *faults, const struct why *why)
+{
+    if (code != CODE_INVALID || faults->count == 0)
+        return complain_why(code, why);
+    print_faults(faults, "");
+    return complain(STATUS_USAGE, "nothing was replayed; mend the lines above");
+}
+
+/* The files over what is active, as `load` would lay them. With --only the store is not asked. */
+static int lay_files(struct replaying *r, const char *const *paths, size_t count, struct policy **policy)
+{
+    static struct faults faults;
+    struct policy_store_change change = {0};
+    struct policy_files files;
+    struct why why = {""};
+    struct db *db = NULL;
+    enum code code;
+    int status = policy_files_read(&files, paths, count);
+
+    if (status != OPTIONS_GO)
+        return status;
+    if (r->only) {
+        status = policy_files_compile(&files, policy);
+        policy_files_fini(&files);
+        return status;
+    }
+    faults_init(&faults);
+    change.files = files.files;
+    change.file_count = files.count;
+    code = store_find(&r->place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = policy_store_preview(db, &change, policy, &faults, &why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, &r->definitions, &why);
+    db_close(&db);
+    policy_files_fini(&files);
+    return code == CODE_OK ? OPTIONS_GO : complain_candidate(code, &faults, &why);
+}
+
+static int take_version(struct replaying *r, struct policy **policy)
+{
+    struct why why = {""};
+    struct db *db = NULL;
+    uint64_t version = 0;
+    enum code code;
+
+    if (r->version != NULL && (num_u64(span_text(r->version), &version) != CODE_OK || version == 0 || version > INT64_MAX))
+        return complain(STATUS_USAGE, "\"%s\" is no version; `callgate policy list` shows the numbers", r->version);
+    code = store_find(&r->place, DB_READ, &db, &why);
+    if (code == CODE_OK && version == 0) {
+        code = policy_store_active(db, &version, &why);
+        if (code == CODE_OK && version == 0)
+            code = why_set(&why, CODE_INVALID, "no policy is active; name FILES to replay");
+    }
+    if (code == CODE_OK)
+        code = store_compile_policy(db, version, policy, &why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, &r->definitions, &why);
+    db_close(&db);
+    return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
+}
+
+/* ---- what is told of a call ---- */
+
+static struct word word_of(const struct replay_verdict *verdict)
+{
+    return (struct word){verdict_text(verdict->kind), verdict->reason, verdict->rule};
+}
+
+static struct word word_of_answer(enum answer_effect effect, struct span rule)
+{
+    return (struct word){answer_effect_text(effect), SPAN_NONE, rule};
+}
+
+static const char *by_text(const struct word *word)
+{
+    return word->rule.at != NULL ? " by " : word->reason.at != NULL ? " for " : "";
+}
+
+static struct span by_name(const struct word *word)
+{
+    return word->rule.at != NULL ? word->rule : word->reason;
+}
+
+static bool is_same_word(const struct word *a, const struct word *b)
+{
+    return a->verdict == b->verdict && (a->rule.at == NULL) == (b->rule.at == NULL) && span_equals(by_name(a), by_name(b));
+}
+
+static enum code keep_span(struct replaying *r, struct span *text)
+{
+    if (text->at == NULL)
+        return CODE_OK;
+    text->at = arena_dup(&r->arena, text->at, text->len);
+    return text->at != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code keep_word(struct replaying *r, struct word *word)
+{
+    enum code code = keep_span(r, &word->reason);
+
+    return code == CODE_OK ? keep_span(r, &word->rule) : code;
+}
+
+static enum code count_flip(struct replaying *r, bool of_answers, struct word was, struct word is)
+{
+    struct group *group = r->groups;
+    enum code code;
+
+    for (size_t i = 0; i < r->group_count; i++, group++)
+        if (group->of_answers == of_answers && is_same_word(&group->was, &was) && is_same_word(&group->is, &is)) {
+            group->calls++;
+            return CODE_OK;
+        }
+    if (r->group_count == GROUPS_MAX) {
+        r->ungrouped++;
+        return CODE_OK;
+    }
+    *group = (struct group){1, of_answers, was, is};
+    code = keep_word(r, &group->was);
+    if (code == CODE_OK)
+        code = keep_word(r, &group->is);
+    r->group_count++;
+    return code;
+}
+
+static void fill_word(struct doc *doc, const struct word *word, bool of_answer)
+{
+    doc_text(doc, of_answer ? "effect" : "verdict", span_text(word->verdict));
+    if (!of_answer)
+        doc_text(doc, "reason", word->reason);
+    doc_text_or_null(doc, "rule", word->rule);
+}
+
+static enum code print_call_json(const struct replay_call *call)
+{
+    struct word was = word_of(&call->was), is = word_of(&call->is);
+    struct doc *doc = doc_object();
+
+    doc_int(doc, "seq", (int64_t)call->seq);
+    print_time(doc, "time", call->time_us);
+    doc_text_or_null(doc, "tenant", call->tenant);
+    doc_text_or_null(doc, "principal", call->principal);
+    doc_text_or_null(doc, "upstream", call->upstream);
+    doc_text_or_null(doc, "method", call->method);
+    doc_text_or_null(doc, "tool", call->target);
+    fill_word(doc_add_object(doc, "was"), &was, false);
+    if (call->fate == REPLAY_UNKNOWN) {
+        doc_text(doc, "cannot_be_replayed", span_text(recorded_lack_text(call->lack)));
+    } else {
+        fill_word(doc_add_object(doc, "is"), &is, false);
+        doc_bool(doc, "same_version", call->same_version);
+    }
+    if (call->answer.fate == REPLAY_FLIPS) {
+        struct doc *answer = doc_add_object(doc, "answer");
+
+        was = word_of_answer(call->answer.was, call->answer.was_rule);
+        is = word_of_answer(call->answer.is, call->answer.is_rule);
+        fill_word(doc_add_object(answer, "was"), &was, true);
+        fill_word(doc_add_object(answer, "is"), &is, true);
+    }
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_IO;
+}
+
+static enum code add_change(struct buf *line, const char *before, struct word was, struct word is)
+{
+    return buf_addf(line, "%s%s%s%.*s  ->  %s%s%.*s", before, was.verdict, by_text(&was), SPAN_ARG(by_name(&was)), is.verdict,
+                    by_text(&is), SPAN_ARG(by_name(&is)));
+}
+
+static enum code print_call(struct replaying *r, const struct replay_call *call)
+{
+    struct word was = word_of(&call->was), is = word_of(&call->is);
+    struct span words = call->target.at != NULL ? call->target : call->method;
+    struct buf *line = &r->line;
+    char time[CLOCK_TEXT_BYTES];
+    enum code code;
+
+    buf_clear(line);
+    clock_text(call->time_us, time);
+    code = buf_addf(line, "%" PRIu64 "  %s  ", call->seq, time);
+    if (code == CODE_OK)
+        code = terminal_add(line, call->tenant);
+    if (code == CODE_OK)
+        code = buf_add_text(line, "  ");
+    if (code == CODE_OK)
+        code = terminal_add(line, words);
+    if (code == CODE_OK && call->fate == REPLAY_UNKNOWN)
+        code = buf_addf(line, "  %s%s%.*s  cannot be replayed: %s", was.verdict, by_text(&was), SPAN_ARG(by_name(&was)),
+                        call->lack == RECORDED_WHOLE ? "not all of the message is recorded" : recorded_lack_text(call->lack));
+    else if (code == CODE_OK && call->fate == REPLAY_FLIPS)
+        code = add_change(line, "  ", was, is);
+    if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
+        code = add_change(line, "  its answer: ", word_of_answer(call->answer.was, call->answer.was_rule),
+                          word_of_answer(call->answer.is, call->answer.is_rule));
+    if (code == CODE_OK)
+        code = buf_add_byte(line, '\n');
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(line));
+    return code;
+}
+
+static enum code tell_call(void *context, const struct replay_call *call)
+{
+    struct replaying *r = context;
+    enum code code = CODE_OK;
+
+    if (call->fate == REPLAY_FLIPS)
+        code = count_flip(r, false, word_of(&call->was), word_of(&call->is));
+    if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
+        code = count_flip(r, true, word_of_answer(call->answer.was, call->answer.was_rule),
+                          word_of_answer(call->answer.is, call->answer.is_rule));
+    if (code == CODE_OK && r->list)
+        code = r->as_json ? print_call_json(call) : print_call(r, call);
+    return code;
+}
+
+static void tell_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct replaying *r = context;
+
+    r->progress.total = total;
+    progress_tell(&r->progress, done);
+}
+
+/* ---- the sum ---- */
+
+static int by_calls(const void *a, const void *b)
+{
+    const struct group *left = a, *right = b;
+    int order;
+
+    if (left->of_answers != right->of_answers)
+        return left->of_answers ? 1 : -1;
+    if (left->calls != right->calls)
+        return left->calls > right->calls ? -1 : 1;
+    order = span_compare(by_name(&left->was), by_name(&right->was));
+    return order != 0 ? order : span_compare(by_name(&left->is), by_name(&right->is));
+}
+
+static void print_groups(const struct replaying *r, bool of_answers)
+{
+    for (size_t i = 0; i < r->group_count; i++) {
+        const struct group *group = &r->groups[i];
+
+        if (group->of_answers == of_answers)
+            print_safely(stdout, "%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict,
+                         by_text(&group->was), SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is),
+                         SPAN_ARG(by_name(&group->is)));
+    }
+    if (!of_answers && r->ungrouped > 0)
+        printf("%10" PRIu64 "  of more than %d further kinds\n", r->ungrouped, GROUPS_MAX);
+}
+
+static void print_unknown(uint64_t unknown, const uint64_t lacks[RECORDED_LACKS])
+{
+    if (unknown == 0)
+        return;
+    printf("%" PRIu64 " cannot be replayed, because what decides them is not in the record:", unknown);
+    for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
+        if (lacks[lack] > 0)
+            print_safely(stdout, " %" PRIu64 " %s,", lacks[lack], recorded_lack_text((enum recorded_lack)lack));
+    printf(" %" PRIu64 " otherwise\n", lacks[RECORDED_WHOLE]);
+}
+
+static void print_lacks(const struct replay_sum *sum)
+{
+    print_unknown(sum->fates[REPLAY_UNKNOWN], sum->lacks);
+    if (sum->fates[REPLAY_NO_QUESTION] > 0)
+        printf("%" PRIu64 " were never put to a policy: %" PRIu64 " refused before, %" PRIu64 " passed by configuration\n",
+               sum->fates[REPLAY_NO_QUESTION], sum->refused, sum->unjudged);
+}
+
+/* Nothing where no rule for answers concerns a call, then or now. */
+static void print_answers(const struct replaying *r)
+{
+    const uint64_t *answers = r->sum.answers;
+    uint64_t judged = answers[REPLAY_SAME] + answers[REPLAY_OTHER_RULE] + answers[REPLAY_FLIPS];
+
+    if (judged + answers[REPLAY_UNKNOWN] == 0)
+        return;
+    printf("answers: %" PRIu64 " judged again, %" PRIu64 " otherwise\n", judged, answers[REPLAY_FLIPS]);
+    print_groups(r, true);
+    print_unknown(answers[REPLAY_UNKNOWN], r->sum.answer_lacks);
+}
+
+static void print_sum(const struct replaying *r, int64_t took_us)
+{
+    const struct replay_sum *sum = &r->sum;
+    uint64_t judged = sum->fates[REPLAY_SAME] + sum->fates[REPLAY_OTHER_RULE] + sum->fates[REPLAY_FLIPS];
+    char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+
+    if (sum->calls == 0) {
+        printf("no recorded call is meant\n");
+        return;
+    }
+    clock_text(sum->first_us, from);
+    clock_text(sum->last_us, to);
+    print_safely(stdout, "%" PRIu64 " calls from %s to %s, replayed in %.1f s (%.0f calls/s)\n", judged, from, to,
+                 (double)took_us / 1e6, took_us > 0 ? (double)sum->calls * 1e6 / (double)took_us : 0);
+    printf("%" PRIu64 " keep their verdict", judged - sum->fates[REPLAY_FLIPS]);
+    if (sum->fates[REPLAY_OTHER_RULE] > 0)
+        printf(", %" PRIu64 " of them by another rule or for another reason", sum->fates[REPLAY_OTHER_RULE]);
+    printf("\nflips: %" PRIu64 "\n", sum->fates[REPLAY_FLIPS]);
+    print_groups(r, false);
+    if (sum->same_version_flips > 0)
+        printf("%" PRIu64 " of these were judged by this very version then: what decided them is not in the record\n",
+               sum->same_version_flips);
+    print_lacks(sum);
+    print_answers(r);
+}
+
+static void fill_lacks(struct doc *doc, const uint64_t lacks[RECORDED_LACKS], int count)
+{
+    for (int lack = RECORDED_WHOLE + 1; lack < count; lack++)
+        doc_int(doc, recorded_lack_text((enum recorded_lack)lack), (int64_t)lacks[lack]);
+    doc_int(doc, "otherwise", (int64_t)lacks[RECORDED_WHOLE]);
+}
+
+static void fill_groups(struct doc *list, const struct replaying *r, bool of_answers)
+{
+    for (size_t i = 0; i < r->group_count; i++) {
+        struct doc *group = r->groups[i].of_answers == of_answers ? doc_add_object(list, NULL) : NULL;
+
+        doc_int(group, "calls", (int64_t)r->groups[i].calls);
+        fill_word(doc_add_object(group, "was"), &r->groups[i].was, of_answers);
+        fill_word(doc_add_object(group, "is"), &r->groups[i].is, of_answers);
+    }
+}
+
+static void fill_answers(struct doc *doc, const struct replaying *r)
+{
+    const struct replay_sum *sum = &r->sum;
+
+    doc_int(doc, "kept", (int64_t)(sum->answers[REPLAY_SAME] + sum->answers[REPLAY_OTHER_RULE]));
+    doc_int(doc, "kept_by_another_rule", (int64_t)sum->answers[REPLAY_OTHER_RULE]);
+    doc_int(doc, "changes", (int64_t)sum->answers[REPLAY_FLIPS]);
+    fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->answer_lacks, RECORDED_LACKS);
+    fill_groups(doc_add_array(doc, "by_rule"), r, true);
+}
+
+static int print_sum_json(const struct replaying *r, int64_t took_us)
+{
+    const struct replay_sum *sum = &r->sum;
+    struct doc *doc = doc_object();
+
+    doc_int(doc, "calls", (int64_t)sum->calls);
+    print_time(doc, "first", sum->first_us);
+    print_time(doc, "last", sum->last_us);
+    doc_int(doc, "kept", (int64_t)(sum->fates[REPLAY_SAME] + sum->fates[REPLAY_OTHER_RULE]));
+    doc_int(doc, "kept_by_another_rule", (int64_t)sum->fates[REPLAY_OTHER_RULE]);
+    doc_int(doc, "flips", (int64_t)sum->fates[REPLAY_FLIPS]);
+    doc_int(doc, "flips_of_this_version", (int64_t)sum->same_version_flips);
+    doc_int(doc, "judged_with_lost_parts", (int64_t)sum->lossy);
+    fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->lacks, RECORDED_NOT_KEPT);
+    doc_int(doc, "refused_before_a_policy", (int64_t)sum->refused);
+    doc_int(doc, "passed_without_a_policy", (int64_t)sum->unjudged);
+    fill_groups(doc_add_array(doc, "by_rule"), r, false);
+    doc_int(doc, "further_flips", (int64_t)r->ungrouped);
+    fill_answers(doc_add_object(doc, "answers"), r);
+    doc_int(doc, "took_us", took_us);
+    return print_doc(&doc);
+}
+
+/* ---- the command ---- */
+
+static int read_range(struct replaying *r)
+{
+    struct recorded_range *range = &r->conf.range;
+    uint64_t threads = thread_cores();
+    int status = when_option("since", r->since, &range->since_us);
+
+    if (status == OPTIONS_GO)
+        status = when_option("until", r->until, &range->until_us);
+    range->tenant = span_text(r->tenant);
+    range->tool = span_text(r->tool);
+    if (status == OPTIONS_GO && r->threads != NULL &&
+        (num_u64(span_text(r->threads), &threads) != CODE_OK || threads == 0 || threads > THREADS_MAX))
+        return complain(STATUS_USAGE, "--threads \"%s\" is no number from 1 to %d", r->threads, THREADS_MAX);
+    r->conf.threads = (unsigned)threads;
+    return status;
+}
+
+static int replay(struct replaying *r, const struct policy_trail *trail, const struct policy *policy)
+{
+    int64_t began_us = clock_monotonic_us(), took_us;
+    struct why why = {""};
+    enum code code;
+    int status = STATUS_DONE;
+
+    r->conf.files = trail->files;
+    r->conf.file_count = trail->count;
+    r->conf.policy = policy;
+    r->conf.definitions = r->definitions;
+    r->conf.tell = tell_call;
+    r->conf.progress = tell_progress;
+    r->conf.context = r;
+    r->groups = mem_array(GROUPS_MAX, sizeof *r->groups);
+    if (r->groups == NULL)
+        return complain(STATUS_CANNOT, "not enough memory");
+    if (!r->list) /* whose lines would break the bar */
+        progress_begin(&r->progress, "replaying", 0);
+    code = replay_run(&r->conf, &r->sum, &why);
+    progress_end(&r->progress);
+    if (code == CODE_IO && why.text[0] == '\0')
+        return complain(STATUS_CANNOT, "the output cannot be written");
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    took_us = clock_monotonic_us() - began_us;
+    if (r->group_count > 0)
+        qsort(r->groups, r->group_count, sizeof *r->groups, by_calls);
+    if (r->as_json)
+        status = print_sum_json(r, took_us);
+    else
+        print_sum(r, took_us);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return complain(STATUS_CANNOT, "the output cannot be written");
+    return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] + r->sum.answers[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
+}
+
+static int run(struct replaying *r, const char *const *files, size_t count)
+{
+    struct policy *policy = NULL;
+    struct policy_trail trail = {0};
+    int status = read_range(r);
+
+    if (status == OPTIONS_GO && count > 0 && r->version != NULL)
+        return complain(STATUS_USAGE, "FILES and --version exclude each other; name one");
+    if (status == OPTIONS_GO && r->only && count == 0)
+        return complain(STATUS_USAGE, "--only goes with FILES; name them");
+    if (status == OPTIONS_GO)
+        status = policy_trail_find(&trail, r->audit, r->place.config, r->from);
+    if (status == OPTIONS_GO)
+        status = count > 0 ? lay_files(r, files, count, &policy) : take_version(r, &policy);
+    if (status == OPTIONS_GO)
+        status = trail_place_worse(replay(r, &trail, policy), trail.missing);
+    policy_unref(&policy);
+    definition_set_unref(&r->definitions);
+    policy_trail_fini(&trail);
+    return status;
+}
+
+int cmd_policy__replay(int argc, char **argv)
+{
+    struct replaying r = {.as_json = false};
+    const struct option options[] = {
+        {.name = "version", .takes = "N", .help = "a stored version, instead of FILES", .value = &r.version},
+        {.name = "only", .help = "FILES alone, without the policies that are active", .flag = &r.only},
+        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &r.since},
+        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &r.until},
+        {.name = "tenant", .takes = "NAME", .help = "calls of this tenant", .value = &r.tenant},
+        {.name = "tool", .takes = "NAME", .help = "calls of this tool", .value = &r.tool},
+        {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &r.audit},
+        {.name = "list", .help = "also each call that flips or cannot be replayed, as it comes", .flag = &r.list},
+        {.name = "threads", .takes = "N", .help = "one a core by default; always one for limits and sequences",
+         .value = &r.threads},
+        AUDIT_FROM_OPTION(&r.from),
+        {.name = "json", .help = "one JSON object a line, the sum last", .flag = &r.as_json},
+        STORE_OPTIONS(&r.place),
+        {0},
+    };
+    const struct usage usage = {
+        "callgate policy replay [FILE... | --version N] [OPTIONS]",
+        "Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
+        "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
+        "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
+        "are judged again where a route kept them as they came; denials that were folded into events are not judged.\n"
+        "Exit status 1 when a verdict flips, something else is done\n"
+        "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
+        options, 0, -1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    arena_init(&r.arena, (size_t)64 << 20);
+    buf_init(&r.line, 1 << 20);
+    status = run(&r, (const char *const *)argv, (size_t)operands);
+    mem_free(r.groups);
+    arena_fini(&r.arena);
+    buf_fini(&r.line);
+    return status;
+}

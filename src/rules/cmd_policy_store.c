@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
+#include "rules/cmd_policy_priv.h"
+#include "cli/commands.h"
+#include "cli/policy_files.h"
+#include "args/print.h"
+#include "store/store.h"
+#include "store/store_tools.h"
+#include "conf/conf.h"
+
+#include "author/store_change.h"
+#include "base/num.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Store failures keep their sentence; a request that an open store's content refuses is a negative answer. */
+static int complain_store(bool is_open, enum code code, const struct faults *faults, const struct why *why)
+{
+    if (code == CODE_INVALID && faults != NULL && faults->count > 0) {
+        print_faults(faults, "");
+        return complain(STATUS_USAGE, "%s", why->text[0] != '\0' ? why->text : "nothing was stored; mend the lines above");
+    }
+    if (is_open && code == CODE_NOT_FOUND)
+        return complain(STATUS_NEGATIVE, "%s", why->text);
+    if (is_open && code == CODE_DENIED)
+        return complain(STATUS_USAGE, "%s", why->text);
+    return complain_why(code, why);
+}
+
+static int read_version(const char *text, uint64_t *version)
+{
+    if (num_u64(span_text(text), version) != CODE_OK || *version == 0 || *version > INT64_MAX)
+        return complain(STATUS_USAGE, "\"%s\" is no version; `callgate policy list` shows the numbers", text);
+    return OPTIONS_GO;
+}
+
+/* ---- load and remove ---- */
+
+struct storing {
+    struct store_place place;
+    bool only, yes, no_activate, as_json, despite_tests, despite_strays;
+    const char *message, *why;
+    struct route_names *names; /* of load; where none are known it has none */
+    size_t failed;
+    struct doc *doc, *policies, *failures; /* --json */
+};
+
+/* What load and remove have in common. */
+#define CHANGE_OPTIONS(storing)                                                                                            \
+    {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &(storing)->message},                    \
+    {.name = "no-activate", .help = "store only", .flag = &(storing)->no_activate},                                        \
+    {.name = "despite-failing-tests", .help = "store the set although its tests fail; needs --why",                        \
+     .flag = &(storing)->despite_tests},                                                                                   \
+    {.name = "why", .takes = "TEXT", .help = "why it must be so; kept with the version and in the audit",                  \
+     .value = &(storing)->why},                                                                                            \
+    {.name = "json", .help = "the answer as JSON", .flag = &(storing)->as_json}, STORE_OPTIONS(&(storing)->place), {0}
+
+static int check_despite(const struct storing *storing)
+{
+    if ((storing->despite_tests || storing->despite_strays) != (storing->why != NULL && storing->why[0] != '\0'))
+        return complain(STATUS_USAGE, "--despite-failing-tests or --despite-unknown-upstreams and --why TEXT go together; give "
+                        "both or neither");
+    return OPTIONS_GO;
+}
+
+static void tell_fate(void *context, struct span name, enum policy_store_fate fate)
+{
+    struct storing *storing = context;
+    struct doc *one;
+
+    if (!storing->as_json) {
+        print_safely(stdout, "%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
+        return;
+    }
+    one = doc_add_object(storing->policies, NULL);
+    doc_text(one, "policy", name);
+    doc_text(one, "fate", span_text(policy_store_fate_text(fate)));
+}
+
+static void tell_failed(void *context, const struct policy_test_result *result)
+{
+    struct storing *storing = context;
+
+    storing->failed++;
+    if (storing->as_json && storing->failures == NULL)
+        storing->failures = doc_add_array(storing->doc, "failing_tests");
+    if (storing->as_json)
+        policy_test_doc(result, storing->failures);
+    else
+        policy_test_print(result);
+}
+
+static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
+{
+    if (!storing->as_json) {
+        print_faults(warnings, "warning: ");
+        print_safely(stdout, "version %" PRIu64 " is %s", version, storing->no_activate ? "stored, not active" : "active");
+        printf(storing->failed > 0 ? ", although %zu of its tests failed\n" : "\n", storing->failed);
+        return STATUS_DONE;
+    }
+    doc_int(storing->doc, "version", (int64_t)version);
+    doc_bool(storing->doc, "active", !storing->no_activate);
+    policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
+    doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
+    return print_doc(&storing->doc);
+}
+
+static int refuse_failing(struct storing *storing, const struct why *why)
+{
+    if (storing->as_json && print_doc(&storing->doc) != STATUS_DONE)
+        return STATUS_CANNOT;
+    return complain(STATUS_NEGATIVE, "%s", why->text);
+}
+
+static int store_change(struct storing *storing, struct policy_store_change *change)
+{
+    static struct faults faults, warnings;
+    char actor[ACTOR_BYTES];
+    struct why why = {""};
+    struct db *db = NULL;
+    uint64_t version = 0;
+    enum code code = store_find(&storing->place, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
+    int status;
+
+    faults_init(&faults);
+    faults_init(&warnings);
+    actor_name(actor);
+    change->author = span_text(actor);
+    change->message = span_text(storing->message);
+    change->despite = span_text(storing->why);
+    change->despite_tests = storing->despite_tests;
+    change->despite_strays = storing->despite_strays;
+    change->failed = tell_failed;
+    change->activate = !storing->no_activate;
+    change->now_us = clock_wall_us();
+    change->tell = tell_fate;
+    change->context = storing;
+    if (storing->names != NULL && code == CODE_OK)
+        code = store_tools_take(db, storing->names, &why);
+    storing->doc = storing->as_json ? doc_object() : NULL;
+    storing->policies = doc_add_array(storing->doc, "policies");
+    if (code == CODE_OK)
+        code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
+    if (code == CODE_OK)
+        status = tell_stored(storing, version, &warnings);
+    else if (code == CODE_DENIED && storing->failed > 0)
+        status = refuse_failing(storing, &why);
+    else
+        status = complain_store(db != NULL, code, &faults, &why);
+    doc_free(&storing->doc);
+    db_close(&db);
+    return status;
+}
+
+int cmd_policy__load(int argc, char **argv)
+{
+    struct storing storing = {.as_json = false};
+    const struct option options[] = {
+        {.name = "only", .help = "the version holds exactly these files", .flag = &storing.only},
+        {.name = "yes", .help = "--only may remove policies", .flag = &storing.yes},
+        {.name = "despite-unknown-upstreams", .help = "store it although no route has upstreams of its forbids; needs --why",
+         .flag = &storing.despite_strays},
+        CHANGE_OPTIONS(&storing),
+    };
+    const struct usage usage = {"callgate policy load FILE... [OPTIONS]",
+                                "Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
+                                "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
+                                "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
+                                "upstreams are held against the configuration's routes, unless --store is all that is given.",
+                                options, 1, -1};
+    struct policy_files files;
+    struct policy_store_change change = {.activate = true};
+    struct route_names names;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = check_despite(&storing);
+    if (status == OPTIONS_GO)
+        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
+    if (status != OPTIONS_GO)
+        return status;
+    change.files = files.files;
+    change.file_count = files.count;
+    change.only = storing.only;
+    change.may_remove = storing.yes;
+    route_names_init(&names);
+    if (storing.place.store == NULL || storing.place.config != NULL)
+        status = route_names_take(conf_find(storing.place.config), &names);
+    storing.names = &names;
+    change.routes = names.routes;
+    change.route_count = names.count;
+    if (status == OPTIONS_GO)
+        status = store_change(&storing, &change);
+    route_names_fini(&names);
+    policy_files_fini(&files);
+    return status;
+}
+
+int cmd_policy__remove(int argc, char **argv)
+{
+    struct storing storing = {.as_json = false};
+    const struct option options[] = {CHANGE_OPTIONS(&storing)};
+    const struct usage usage = {"callgate policy remove NAME [OPTIONS]",
+                                "Stores the active version without the policy of that name, and activates it, where the\n"
+                                "tests of what stays pass.", options, 1, 1};
+    struct policy_store_change change = {.activate = true};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = check_despite(&storing);
+    if (status != OPTIONS_GO)
+        return status;
+    change.remove = span_text(argv[0]);
+    return store_change(&storing, &change);
+}
+
+/* ---- activate ---- */
+
+/* What goes back in a hurry is not refused for a route that has gone since, but that is said. */
+static void find_strays(struct db *db, const struct store_place *place, uint64_t version, struct faults *warnings)
+{
+    struct policy *policy = NULL;
+    struct route_names names;
+    struct faults unread;
+    struct why why = {""};
+
+    faults_init(&unread);
+    route_names_init(&names);
+    if ((place->store == NULL || place->config != NULL) &&
+        route_names_read(conf_find(place->config), &names, &unread) == CODE_OK &&
+        store_compile_policy(db, version, &policy, &why) == CODE_OK)
+        route_names_check(policy, &names, warnings, warnings);
+    policy_unref(&policy);
+    route_names_fini(&names);
+}
+
+static int tell_active(uint64_t version, bool as_json, const struct faults *warnings)
+{
+    struct doc *doc;
+
+    if (!as_json) {
+        print_faults(warnings, "warning: ");
+        printf("version %" PRIu64 " is active\n", version);
+        return STATUS_DONE;
+    }
+    doc = doc_object();
+    doc_int(doc, "version", (int64_t)version);
+    doc_bool(doc, "active", true);
+    if (warnings->count > 0)
+        policy_faults_doc(warnings, doc_add_array(doc, "warnings"));
+    return print_doc(&doc);
+}
+
+int cmd_policy__activate(int argc, char **argv)
+{
+    static struct faults faults;
+    struct store_place place = {0};
+    const char *message = NULL;
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &message},
+        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
+    const struct usage usage = {"callgate policy activate VERSION [OPTIONS]",
+                                "Makes a stored version the active one; an old one is how a change is rolled back. Warns of\n"
+                                "upstreams of its rules that no route has.",
+                                options, 1, 1};
+    char actor[ACTOR_BYTES];
+    struct why why = {""};
+    struct db *db = NULL;
+    uint64_t version = 0;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = read_version(argv[0], &version);
+    if (status != OPTIONS_GO)
+        return status;
+    faults_init(&faults);
+    actor_name(actor);
+    code = store_find(&place, DB_WRITE, &db, &why);
+    if (code == CODE_OK)
+        code = policy_store_activate(db, version, span_text(actor), span_text(message), clock_wall_us(), &faults, &why);
+    if (code == CODE_INVALID && faults.count > 0) {
+        print_faults(&faults, "");
+        status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
+    } else if (code != CODE_OK) {
+        status = complain_store(db != NULL, code, NULL, &why);
+    } else {
+        find_strays(db, &place, version, &faults);
+        status = tell_active(version, as_json, &faults);
+    }
+    db_close(&db);
+    return status;
+}
+
+/* ---- list ---- */
+
+static enum code list_line(void *context, const struct policy_store_version *version)
+{
+    size_t *count = context;
+    char created[CLOCK_TEXT_BYTES];
+
+    if ((*count)++ == 0)
+        print_safely(stdout, "%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
+    clock_text(version->created_us, created);
+    print_safely(stdout, "%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s", version->version,
+                 version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created,
+                 SPAN_ARG(version->author), version->files, SPAN_ARG(version->message));
+    putchar('\n');
+    return CODE_OK;
+}
+
+static void fill_version(struct doc *doc, const struct policy_store_version *version)
+{
+    doc_int(doc, "version", (int64_t)version->version);
+    doc_bool(doc, "active", version->is_active);
+    print_time(doc, "created", version->created_us);
+    doc_text(doc, "author", version->author);
+    if (version->message.at != NULL)
+        doc_text(doc, "message", version->message);
+    doc_text(doc, "hash", version->hash);
+    doc_int(doc, "files", (int64_t)version->files);
+    doc_int(doc, "failing_tests", (int64_t)version->failing_tests);
+    if (version->despite.at != NULL)
+        doc_text(doc, "despite", version->despite);
+    print_time(doc, "activated", version->activated_us);
+    if (version->activated_us != 0)
+        doc_text(doc, "activated_by", version->activated_by);
+    if (version->activated_why.at != NULL)
+        doc_text(doc, "activated_why", version->activated_why);
+}
+
+static enum code list_json(void *context, const struct policy_store_version *version)
+{
+    struct doc *doc = doc_object();
+
+    (void)context;
+    fill_version(doc, version);
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code activation_line(void *context, const struct policy_store_activation *activation)
+{
+    size_t *count = context;
+    char activated[CLOCK_TEXT_BYTES];
+
+    if ((*count)++ == 0)
+        print_safely(stdout, "%-28s %8s  %-12s %s\n", "activated", "version", "by", "message");
+    clock_text(activation->activated_us, activated);
+    print_safely(stdout, "%-28s %8" PRIu64 "  %-12.*s %.*s", activated, activation->version,
+                 SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
+    putchar('\n');
+    return CODE_OK;
+}
+
+static enum code activation_json(void *context, const struct policy_store_activation *activation)
+{
+    struct doc *doc = doc_object();
+
+    (void)context;
+    print_time(doc, "activated", activation->activated_us);
+    doc_int(doc, "version", (int64_t)activation->version);
+    doc_text(doc, "by", activation->activated_by);
+    if (activation->message.at != NULL)
+        doc_text(doc, "message", activation->message);
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+int cmd_policy__list(int argc, char **argv)
+{
+    struct store_place place = {0};
+    bool as_json = false, activations = false;
+    const struct option options[] = {
+        {.name = "activations", .help = "what was in force when, by whom and why", .flag = &activations},
+        {.name = "json", .help = "one JSON object a line", .flag = &as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
+    const struct usage usage = {"callgate policy list [OPTIONS]",
+                                "Shows all versions, or all activations, the newest first.", options, 0, 0};
+    struct why why = {""};
+    struct db *db = NULL;
+    size_t count = 0;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = activations ? policy_store_activations(db, as_json ? activation_json : activation_line, &count, &why)
+                           : policy_store_list(db, as_json ? list_json : list_line, &count, &why);
+    status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
+    db_close(&db);
+    return status;
+}
+
+/* ---- show ---- */
+
+struct showing {
+    uint64_t version;
+    struct doc *doc, *files; /* --json */
+    size_t shown;
+};
+
+static enum code show_head(void *context, const struct policy_store_version *version)
+{
+    struct showing *showing = context;
+    char created[CLOCK_TEXT_BYTES], activated[CLOCK_TEXT_BYTES];
+
+    if (version->version != showing->version)
+        return CODE_OK;
+    if (showing->doc != NULL) {
+        fill_version(showing->doc, version);
+        return CODE_OK;
+    }
+    clock_text(version->created_us, created);
+    print_safely(stdout, "# version %" PRIu64 "%s, created %s by %.*s%s%.*s", version->version,
+                 version->is_active ? " (active)" : "", created, SPAN_ARG(version->author),
+                 version->message.len > 0 ? ": " : "", SPAN_ARG(version->message));
+    print_safely(stdout, "\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
+    if (version->failing_tests > 0) {
+        print_safely(stdout, "# stored although %" PRIu64 " of its tests failed: %.*s", version->failing_tests,
+                     SPAN_ARG(version->despite));
+        putchar('\n');
+    } else if (version->despite.len > 0) {
+        print_safely(stdout, "# stored although no route had some of its upstreams: %.*s", SPAN_ARG(version->despite));
+        putchar('\n');
+    }
+    if (version->activated_us != 0) {
+        clock_text(version->activated_us, activated);
+        print_safely(stdout, "# last activated %s by %.*s%s%.*s", activated, SPAN_ARG(version->activated_by),
+                     version->activated_why.len > 0 ? ": " : "", SPAN_ARG(version->activated_why));
+        putchar('\n');
+    }
+    return CODE_OK;
+}
+
+static enum code show_file(void *context, const struct policy_store_file *file)
+{
+    struct showing *showing = context;
+    struct doc *one;
+
+    showing->shown++;
+    if (showing->doc != NULL) {
+        one = doc_add_object(showing->files, NULL);
+        doc_text(one, "policy", file->name);
+        doc_text(one, "path", file->path);
+        doc_text(one, "sha256", file->sha256);
+        doc_text(one, "text", file->text);
+        return CODE_OK;
+    }
+    putchar('\n');
+    print_safely(stdout, "# ---- %.*s, loaded from %.*s", SPAN_ARG(file->name), SPAN_ARG(file->path));
+    putchar('\n');
+    return print_source(file->text);
+}
+
+static enum code show(struct db *db, struct showing *showing, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    if (showing->version == 0)
+        code = policy_store_active(db, &showing->version, why);
+    if (code == CODE_OK && showing->version == 0)
+        return why_set(why, CODE_NOT_FOUND, "no policy is active; `callgate policy load FILE...` stores and activates one");
+    if (code == CODE_OK)
+        code = policy_store_list(db, show_head, showing, why);
+    showing->files = doc_add_array(showing->doc, "texts");
+    return code == CODE_OK ? policy_store_files(db, showing->version, show_file, showing, why) : code;
+}
+
+int cmd_policy__show(int argc, char **argv)
+{
+    struct store_place place = {0};
+    struct showing showing = {.version = 0};
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "json", .help = "the answer as JSON", .flag = &as_json}, STORE_OPTIONS(&place), {0}};
+    const struct usage usage = {"callgate policy show [VERSION] [OPTIONS]",
+                                "Prints the files of a version, or of the active one.", options, 0, 1};
+    struct why why = {""};
+    struct db *db = NULL;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO && operands == 1)
+        status = read_version(argv[0], &showing.version);
+    if (status != OPTIONS_GO)
+        return status;
+    showing.doc = as_json ? doc_object() : NULL;
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = show(db, &showing, &why);
+    if (code != CODE_OK)
+        status = complain_store(db != NULL, code, NULL, &why);
+    else
+        status = as_json ? print_doc(&showing.doc) : STATUS_DONE;
+    db_close(&db);
+    doc_free(&showing.doc);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate tools fetch: asks the servers of a configuration what their tools are, so that people can accept them before
+ * an agent lists them. */
+#include "rules/cmd_tools_priv.h"
+
+#include "conf/conf.h"
+#include "setup/lister.h"
+#include "args/print.h"
+#include "store/store.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+struct fetching {
+    const char *config, *tenant, *principal;
+    struct web *web;
+    struct db *store;
+    struct definitions *told;
+    const struct proxy_route *route; /* that is asked */
+    uint32_t tools;
+};
+
+static enum code note_tool(void *context, const struct json_node *tool)
+{
+    struct fetching *fetching = context;
+    const struct definition_asker asker = {.upstream = fetching->route->name};
+    const struct definition_told told = {.share = fetching->route->name, .tool = json_member_text(tool, "name"),
+                                         .text = tool->raw, .now_us = clock_wall_us()};
+
+    if (told.tool.len > 0) {
+        (void)definitions_learn(fetching->told, NULL, &asker, &told);
+        fetching->tools++;
+    }
+    return CODE_OK;
+}
+
+static enum code store_all(struct fetching *fetching, struct store_definitions_put *sum, struct why *why)
+{
+    struct store_definitions_put put;
+    enum code code = CODE_OK;
+    struct span rest;
+    struct buf notes;
+
+    buf_init(&notes, SIZE_MAX / 2);
+    definitions_take(fetching->told, &notes);
+    rest = buf_peek(&notes);
+    while (code == CODE_OK && rest.len > 0) {
+        code = store_definitions_put(fetching->store, &rest, clock_wall_us(), &put, why);
+        sum->fresh += put.fresh;
+        sum->changed += put.changed;
+    }
+    buf_fini(&notes);
+    return code;
+}
+
+/* What of the route nobody can ask from here. NULL: it can be. Sets the credential that goes up. */
+static const char *find_credential(const struct fetching *fetching, const struct proxy_route *route,
+                                   struct proxy_header *authorization)
+{
+    const struct outgoing *outgoing = &route->upstream.outgoing;
+
+    if (route->is_pipe || route->upstream.command.len > 0 || route->upstream.host == NULL)
+        return "a command's tools are noted when an agent lists them";
+    if (route->slugs.count > 0 || route->subtree || route->dialect->is_plain)
+        return "the tools behind its path are noted when an agent lists them";
+    if (outgoing->kind == OUTGOING_CLIENT || outgoing->kind == OUTGOING_EXCHANGE)
+        return "its tokens are a provider's: its tools are noted when an agent lists them";
+    if (outgoing->kind == OUTGOING_FILE)
+        *authorization = (struct proxy_header){SPAN_LIT("Authorization"), outgoing_find(
+            outgoing, fetching->tenant != NULL ? span_text(fetching->tenant) : SPAN_LIT(""),
+            fetching->principal != NULL ? span_text(fetching->principal) : SPAN_LIT(""))};
+    return outgoing->kind == OUTGOING_FILE && authorization->value.at == NULL
+               ? "its credentials are each caller's own: say --tenant, and --principal where it is that" : NULL;
+}
+
+static enum code ask(struct fetching *fetching, const struct proxy_header *authorization, struct why *why)
+{
+    struct proxy_upstream upstream = fetching->route->upstream;
+    struct dialogue dialogue;
+    struct lister lister = {.dialogue = &dialogue, .each = note_tool, .context = fetching};
+    enum code code;
+    bool is_old;
+
+    if (authorization->value.at != NULL) {
+        upstream.headers = authorization;
+        upstream.header_count = 1;
+    }
+    dialogue_init(&dialogue, &upstream, fetching->web);
+    code = lister_ask_any(&lister, &is_old, why);
+    dialogue_fini(&dialogue);
+    return code;
+}
+
+static int fetch_one(struct fetching *fetching, const struct proxy_route *route)
+{
+    struct proxy_header authorization = {SPAN_NONE, SPAN_NONE};
+    struct store_definitions_put put = {.notes = 0};
+    const char *unasked = find_credential(fetching, route, &authorization);
+    struct why why = {0};
+    enum code code = CODE_OK;
+
+    fetching->route = route;
+    fetching->tools = 0;
+    if (unasked != NULL) {
+        print_safely(stdout, "%.*s: not asked: %s\n", SPAN_ARG(route->name), unasked);
+        return STATUS_DONE;
+    }
+    code = ask(fetching, &authorization, &why);
+    if (code == CODE_OK)
+        code = store_all(fetching, &put, &why);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%.*s: %s", SPAN_ARG(route->name), why.text[0] != '\0' ? why.text : code_text(code));
+    print_safely(stdout, "%.*s: %u tool%s, %u new to the store, %u of them changed\n", SPAN_ARG(route->name), fetching->tools,
+                 fetching->tools == 1 ? "" : "s", put.fresh, put.changed);
+    return STATUS_DONE;
+}
+
+static int fetch_all(struct fetching *fetching, const struct conf *conf, char **names, int count)
+{
+    int status = STATUS_DONE, asked = 0;
+
+    for (size_t i = 0; i < conf->proxy->route_count; i++) {
+        const struct proxy_route *route = &conf->proxy->routes[i];
+        bool is_meant = count == 0;
+
+        for (int j = 0; j < count; j++)
+            is_meant |= span_is(route->name, names[j]);
+        if (is_meant && fetch_one(fetching, route) != STATUS_DONE)
+            status = STATUS_CANNOT;
+        asked += is_meant;
+    }
+    return asked < count ? complain(STATUS_USAGE, "not all of these are names of routes of the configuration") : status;
+}
+
+static int fetch(struct fetching *fetching, char **names, int count)
+{
+    struct conf *conf = NULL;
+    struct faults faults;
+    struct why why = {0};
+    int status = STATUS_DONE;
+    enum code code;
+
+    faults_init(&faults);
+    code = conf_load(conf_find(fetching->config), &conf, &faults, NULL);
+    if (code != CODE_OK)
+        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    code = store_open(conf->store, DB_CREATE, &fetching->store, &why);
+    if (code == CODE_OK)
+        code = definitions_new(&fetching->told);
+    if (code == CODE_OK)
+        code = web_new(&fetching->web, &why);
+    if (code == CODE_OK)
+        code = web_start(fetching->web, &why);
+    status = code == CODE_OK ? fetch_all(fetching, conf, names, count) : complain_why(code, &why);
+    web_free(&fetching->web);
+    definitions_free(&fetching->told);
+    db_close(&fetching->store);
+    conf_free(&conf);
+    return status;
+}
+
+int cmd_tools__fetch(int argc, char **argv)
+{
+    struct fetching fetching = {.config = NULL};
+    const struct option options[] = {
+        {.name = "tenant", .takes = "NAME", .help = "whose credential goes up, where each tenant has its own",
+         .value = &fetching.tenant},
+        {.name = "principal", .takes = "NAME", .help = "likewise", .value = &fetching.principal},
+        CONFIG_OPTION(&fetching.config),
+        {0},
+    };
+    const struct usage usage = {"callgate tools fetch [UPSTREAM...] [OPTIONS]",
+                                "Asks the servers of the configuration for their tools, with the credentials of their routes,\n"
+                                "and notes what they say. Nothing is accepted by that.", options, 0, -1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    return status == OPTIONS_GO ? fetch(&fetching, argv, operands) : status;
+}

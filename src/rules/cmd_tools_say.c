@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate tools accept and withdraw: what a person says of definitions of tools. */
+#include "rules/cmd_tools_priv.h"
+
+#include "args/print.h"
+#include "store/store.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+struct saying {
+    struct store_place place;
+    const char *by, *why, *upstream;
+    bool accepts, all, as_json;
+    struct tools_meant meant;  /* what the word is about */
+};
+
+/* The name is a tool's own, and not one with a digest behind it. */
+static bool names_all(const struct store_definition *row, const char *name)
+{
+    return span_is(row->tool, name);
+}
+
+static bool is_meant(const struct saying *saying, const struct store_definition *row, const char *name)
+{
+    if (!saying->accepts)
+        return row->is_accepted;
+    if (span_is(row->text, DEFINITION_UNKEPT))
+        return false;
+    return names_all(row, name) ? row->is_waiting : !row->is_accepted;
+}
+
+static int tell_several(const struct tools_meant *found, const struct saying *saying, const char *name)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (is_meant(saying, &found->all[i], name))
+            print_safely(stderr, "  --upstream %.*s %.*s@%.*s\n", SPAN_ARG(found->all[i].upstream),
+                         SPAN_ARG(found->all[i].tool), TOOLS_DIGEST_SHOWN, found->all[i].digest.at);
+    return complain(STATUS_NEGATIVE, "several definitions of %s are there; nothing was done: say which one, as above", name);
+}
+
+/* Adds to what is meant. A withdrawal takes all that are accepted of one tool; an acceptance is of one definition that somebody
+ * has read, so it says which. */
+static int add_named(struct saying *saying, struct db *db, const char *name)
+{
+    const struct store_definition *first = NULL;
+    struct tools_meant found;
+    bool is_one = true, is_done = false;
+    int status;
+
+    cmd_tools__init(&found);
+    status = cmd_tools__find(db, saying->upstream, name, &found);
+    for (size_t i = 0; i < found.count && status == OPTIONS_GO; i++) {
+        const struct store_definition *row = &found.all[i];
+
+        is_done |= row->is_latest && row->is_accepted;
+        if (!is_meant(saying, row, name))
+            continue;
+        is_one &= first == NULL || (!saying->accepts && span_equals(first->upstream, row->upstream) &&
+                                    span_equals(first->tool, row->tool));
+        first = first == NULL ? row : first;
+    }
+    if (status == OPTIONS_GO && !is_one)
+        status = tell_several(&found, saying, name);
+    else if (status == OPTIONS_GO && first == NULL && saying->accepts && is_done)
+        print_safely(stdout, "%s is accepted already, as the server tells it\n", name);
+    else if (status == OPTIONS_GO && first == NULL)
+        status = complain(STATUS_NEGATIVE, "nothing of %s %s; `callgate tools show %s` shows what is known", name,
+                          saying->accepts ? "waits" : "is accepted", name);
+    for (size_t i = 0; i < found.count && status == OPTIONS_GO; i++)
+        if (is_meant(saying, &found.all[i], name) && cmd_tools__keep(&saying->meant, &found.all[i]) != CODE_OK)
+            status = complain(STATUS_CANNOT, "not enough memory");
+    cmd_tools__drop(&found);
+    return status;
+}
+
+static enum code keep_acceptable(void *context, const struct store_definition *row)
+{
+    return span_is(row->text, DEFINITION_UNKEPT) ? CODE_OK : cmd_tools__keep(context, row);
+}
+
+static int find_all(struct saying *saying, struct db *db, char **names, int count)
+{
+    const struct store_definitions_asked waiting = {
+        .upstream = saying->upstream != NULL ? span_text(saying->upstream) : SPAN_NONE, .waiting = true};
+    struct why why = {0};
+    int status = OPTIONS_GO;
+    enum code code = CODE_OK;
+
+    if (saying->all)
+        code = store_definitions_each(db, &waiting, keep_acceptable, &saying->meant, &why);
+    for (int i = 0; i < count && status == OPTIONS_GO; i++)
+        status = add_named(saying, db, names[i]);
+    return code == CODE_OK ? status : complain_why(code, &why);
+}
+
+static enum code say_all(const struct saying *saying, struct db *db, struct why *why)
+{
+    struct store_definition_word word = {.given_us = clock_wall_us(), .is_accepted = saying->accepts,
+                                         .why = span_text(saying->why)};
+    char login[ACTOR_BYTES];
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    actor_name(login);
+    word.login = span_text(login);
+    word.by = saying->by != NULL ? span_text(saying->by) : word.login;
+    for (size_t i = 0; i < saying->meant.count && code == CODE_OK; i++) {
+        word.definition = saying->meant.all[i].id;
+        code = store_definition_say(db, &word, why);
+    }
+    if (code == CODE_OK) {
+        code = db_commit(db);
+        if (code != CODE_OK)
+            (void)store_why(why, code, db, "writing the store");
+    }
+    if (code != CODE_OK)
+        db_rollback(db);
+    return code;
+}
+
+static int tell(const struct saying *saying)
+{
+    for (size_t i = 0; i < saying->meant.count; i++) {
+        const struct store_definition *row = &saying->meant.all[i];
+
+        if (!saying->as_json) {
+            print_safely(stdout, "%s %.*s of %.*s, %.*s\n", saying->accepts ? "accepted" : "withdrawn", SPAN_ARG(row->tool),
+                         SPAN_ARG(row->upstream), SPAN_ARG(row->digest));
+            continue;
+        }
+        struct doc *doc = doc_object();
+
+        doc_text(doc, "upstream", row->upstream);
+        doc_text(doc, "tool", row->tool);
+        doc_text(doc, "digest", row->digest);
+        doc_text(doc, "state", saying->accepts ? SPAN_LIT("accepted") : SPAN_LIT("withdrawn"));
+        if (print_doc(&doc) != STATUS_DONE)
+            return STATUS_CANNOT;
+    }
+    if (!saying->as_json)
+        printf(saying->meant.count > 0 ? "a running gate follows within a second\n" : "nothing is to be done\n");
+    return STATUS_DONE;
+}
+
+static int say(struct saying *saying, char **names, int count)
+{
+    struct why why = {0};
+    struct db *db = NULL;
+    enum code code = store_find(&saying->place, DB_WRITE, &db, &why);
+    int status;
+
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    cmd_tools__init(&saying->meant);
+    status = find_all(saying, db, names, count);
+    if (status == OPTIONS_GO) {
+        code = say_all(saying, db, &why);
+        status = code == CODE_OK ? tell(saying) : complain_why(code, &why);
+    }
+    cmd_tools__drop(&saying->meant);
+    db_close(&db);
+    return status;
+}
+
+static int run(bool accepts, const char *synopsis, const char *about, int argc, char **argv)
+{
+    struct saying saying = {.accepts = accepts};
+    const struct option all = {.name = "all", .help = "all that wait by now, read or not", .flag = &saying.all};
+    const struct option options[] = {
+        {.name = "why", .takes = "TEXT", .help = "for those who read the audit; must be said", .value = &saying.why},
+        {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
+        {.name = "upstream", .takes = "NAME", .help = "whose tools", .value = &saying.upstream},
+        {.name = "json", .help = "one JSON object a line", .flag = &saying.as_json},
+        STORE_OPTIONS(&saying.place),
+        accepts ? all : (struct option){0},
+        {0},
+    };
+    const struct usage usage = {synopsis, about, options, 0, -1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO && (operands == 0) != saying.all)
+        status = complain(STATUS_USAGE, accepts ? "name tools, or say --all" : "name tools");
+    if (status == OPTIONS_GO)
+        status = option_says(saying.by, saying.why, "read it with Ada");
+    return status == OPTIONS_GO ? say(&saying, argv, operands) : status;
+}
+
+int cmd_tools__accept(int argc, char **argv)
+{
+    return run(true, "callgate tools accept (NAME[@DIGEST]... | --all) --why TEXT [OPTIONS]",
+               "Lets what a server says of a tool count, as `tools diff` shows it: where the route says `definitions: hold`\n"
+               "the tool is listed and may be called, as far as policies permit. Exit status 1: one could not be accepted,\n"
+               "and nothing was done. Other definitions of the tool that are accepted stay so, until they are withdrawn.",
+               argc, argv);
+}
+
+int cmd_tools__withdraw(int argc, char **argv)
+{
+    return run(false, "callgate tools withdraw NAME[@DIGEST]... --why TEXT [OPTIONS]",
+               "Takes an acceptance back, of one definition or of all of a tool.", argc, argv);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The audit's files that a policy command reads: the one that is named or configured, after the sealed ones that lead to it.
+ *
+ * Threads: main.
+ * Owns: the paths.
+ * Lifetime: policy_trail_fini.
+ * Errors: exit statuses, told on stderr. */
+#ifndef RULES_POLICY_TRAIL_H
+#define RULES_POLICY_TRAIL_H
+
+#include "audit/trail.h"
+
+struct policy_trail {
+    struct trail trail;
+    const char **files; /* oldest first */
+    size_t count;
+    int missing;        /* STATUS_NEGATIVE: a file is not here, which was told; what is there can be read */
+};
+
+/* Takes: audit: a path; NULL: the configuration's. from: rows before it were given away; 0: none.
+ * Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, uint64_t from);
+void policy_trail_fini(struct policy_trail *trail);
+
+#endif

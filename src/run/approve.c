@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running gate between its workers and the people: asks and uses into the store, answers out of it. */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "store/store_approvals.h"
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <string.h>
+
+#define CLOSE_WAIT_MS 1000
+#define ASKS_AT_ONCE 256
+#define MOVES_AT_ONCE 64
+#define CONFIRM_US INT64_C(60000000) /* so old at most is what a restart has to look through */
+#define FORGET_LOOK_US INT64_C(60000000) /* how often it is looked what has lapsed */
+#define ORPHAN_US INT64_C(2000000)   /* an approval that the gate which held the call does not come for */
+
+static struct span mark_of(const struct serve *serve)
+{
+    return span_text(serve->told_mark);
+}
+
+static void tell_fault(struct serve *serve, enum code code, const struct why *why)
+{
+    if (code == CODE_BUSY && ++serve->approvals.busy < BUSY_LOOKS)
+        return;
+    if (strcmp(serve->approvals.fault.text, why->text) != 0)
+        log_error("app", "%s; approvals wait until it goes on", why->text);
+    serve->approvals.fault = *why;
+}
+
+/* ---- into the store ---- */
+
+static void gather(struct serve *serve)
+{
+    struct serve_approvals *mine = &serve->approvals;
+    struct approvals *approvals = gate_approvals(serve->shared);
+    struct approval_ask *ask;
+
+    while (mine->ask_count < ASKS_AT_ONCE && (ask = approvals_next_ask(approvals)) != NULL) {
+        list_append(&mine->asks, &ask->by_age);
+        mine->ask_count++;
+    }
+    while (mine->use_count < SERVE_USES && approvals_next_use(approvals, &mine->uses[mine->use_count]))
+        mine->use_count++;
+}
+
+/* Uses first: the same call asked for after its approval was used asks anew. */
+static enum code put_all(struct serve *serve, struct why *why)
+{
+    const struct serve_approvals *mine = &serve->approvals;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < mine->use_count && code == CODE_OK; i++)
+        code = store_approval_use(serve->store, mark_of(serve), &mine->uses[i], why);
+    for (const struct list *at = mine->asks.next; at != &mine->asks && code == CODE_OK; at = at->next)
+        code = store_approval_ask(serve->store, mark_of(serve), LIST_ENTRY(at, struct approval_ask, by_age), why);
+    return code;
+}
+
+static enum code count_claim(void *context, int64_t ask, uint64_t audit_seq)
+{
+    (void)ask;
+    (void)audit_seq;
+    ++*(size_t *)context;
+    return CODE_OK;
+}
+
+/* With nothing taken, what is on disk by now holds no use but those that are stored: a restart need not look there again. */
+static enum code find_confirmable(struct serve *serve, int64_t now_us, bool *is_due, struct why *why)
+{
+    struct serve_approvals *mine = &serve->approvals;
+    size_t claims = 0;
+    enum code code;
+
+    *is_due = false;
+    if ((now_us >= mine->confirmed_us && now_us - mine->confirmed_us < CONFIRM_US) ||
+        approvals_has_taken(gate_approvals(serve->shared)))
+        return CODE_OK;
+    code = store_claims_each(serve->store, mark_of(serve), count_claim, &claims, why);
+    *is_due = claims > 0;
+    if (code == CODE_OK && claims == 0)
+        mine->confirmed_us = now_us;
+    return code;
+}
+
+static void forget_stored(struct serve *serve)
+{
+    struct serve_approvals *mine = &serve->approvals;
+
+    for (size_t i = 0; i < mine->use_count; i++)
+        approvals_use_stored(gate_approvals(serve->shared), mine->uses[i].number);
+    mine->use_count = 0;
+    for (const struct list *at = mine->asks.next; at != &mine->asks; at = at->next)
+        approvals_ask_stored(gate_approvals(serve->shared), LIST_ENTRY(at, struct approval_ask, by_age), mine->round);
+    serve__drop_asks(serve);
+}
+
+void serve__drop_asks(struct serve *serve)
+{
+    while (!list_is_empty(&serve->approvals.asks)) {
+        struct approval_ask *ask = LIST_ENTRY(serve->approvals.asks.next, struct approval_ask, by_age);
+
+        list_remove(&ask->by_age);
+        approval_ask_free(&ask);
+    }
+    serve->approvals.ask_count = 0;
+}
+
+static enum code write_all(struct serve *serve, int64_t now_us, const uint64_t *confirmed_seq, struct why *why)
+{
+    enum code code = store_approvals_begin(serve->store, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = put_all(serve, why);
+    if (code == CODE_OK && confirmed_seq != NULL)
+        code = store_approvals_confirm(serve->store, mark_of(serve), *confirmed_seq, now_us, why);
+    if (code == CODE_OK)
+        return store_approvals_commit(serve->store, why);
+    store_approvals_undo(serve->store);
+    return code;
+}
+
+static enum code store_all(struct serve *serve, int64_t now_us, struct why *why)
+{
+    struct serve_approvals *mine = &serve->approvals;
+    struct audit_gauges gauges;
+    bool confirms;
+    enum code code;
+
+    audit_gauges(serve->audit, &gauges); /* before anybody looks at what is taken */
+    gather(serve);
+    code = find_confirmable(serve, now_us, &confirms, why);
+    if (code != CODE_OK || (mine->use_count == 0 && mine->ask_count == 0 && !confirms))
+        return code;
+    code = write_all(serve, now_us, confirms ? &gauges.last_seq : NULL, why);
+    if (code != CODE_OK)
+        return code;
+    serve->owes_events = serve->owes_events || mine->use_count > 0 || mine->ask_count > 0;
+    mine->recount = true;
+    serve->notify.is_due = serve->notify.is_due || mine->ask_count > 0;
+    if (confirms)
+        mine->confirmed_us = now_us;
+    forget_stored(serve);
+    return CODE_OK;
+}
+
+/* ---- out of the store ---- */
+
+struct handing {
+    struct serve *serve;
+    int64_t now_us;
+    int64_t claims[MOVES_AT_ONCE], releases[MOVES_AT_ONCE];
+    size_t claim_count, release_count;
+    bool is_waiting; /* some answer may become this gate's later */
+};
+
+static enum code put_answer(struct serve *serve, const struct store_approval *row, bool is_open)
+{
+    struct approval_answer answer = {
+        .number = row->id, .tenant = row->tenant, .principal = row->principal, .is_granted = row->is_granted,
+        .is_open = is_open, .time_us = is_open ? row->seen_us : row->until_us, .round = serve->approvals.round,
+    };
+
+    if (span_equals(row->seen_gate, mark_of(serve)))
+        answer.decision = (uint64_t)row->seen_decision;
+
+    if (row->digest.len != DIGEST_BYTES)
+        return CODE_INVALID;
+    memcpy(answer.digest, row->digest.at, DIGEST_BYTES);
+    return approvals_answer(gate_approvals(serve->shared), &answer);
+}
+
+/* The call came to another gate since: one time in two the approval goes there, so that it meets also an agent whose tries go
+ * from gate to gate in turn. */
+static void let_go(struct handing *handing, const struct store_approval *row)
+{
+    if (span_equals(row->seen_gate, mark_of(handing->serve)) || row->seen_us % 2 != 0 ||
+        handing->release_count == MOVES_AT_ONCE)
+        return;
+    if (approvals_withdraw(gate_approvals(handing->serve->shared), row->id))
+        handing->releases[handing->release_count++] = row->id;
+}
+
+/* It belongs to the gate that held the call last; where that one does not come for it, to the first that does. */
+static void come_for(struct handing *handing, const struct store_approval *row)
+{
+    int64_t since_us = row->given_us > row->seen_us ? row->given_us : row->seen_us;
+    bool is_mine = span_equals(row->seen_gate, mark_of(handing->serve)) || handing->now_us - since_us > ORPHAN_US;
+
+    if (is_mine && handing->claim_count < MOVES_AT_ONCE)
+        handing->claims[handing->claim_count++] = row->id;
+    else
+        handing->is_waiting = true;
+}
+
+static enum code hand_in(void *context, const struct store_approval *row)
+{
+    struct handing *handing = context;
+    enum code code;
+
+    if (!row->is_answered || !row->is_granted)
+        return put_answer(handing->serve, row, !row->is_answered);
+    if (row->claimed_by.at == NULL) {
+        come_for(handing, row);
+        return CODE_OK;
+    }
+    if (!span_equals(row->claimed_by, mark_of(handing->serve)))
+        return CODE_OK;
+    code = put_answer(handing->serve, row, false);
+    if (code == CODE_OK)
+        let_go(handing, row);
+    return code;
+}
+
+static enum code move_claims(const struct handing *handing, struct why *why)
+{
+    struct serve *serve = handing->serve;
+    struct audit_gauges gauges;
+    enum code code = store_approvals_begin(serve->store, why);
+
+    if (code != CODE_OK)
+        return code;
+    audit_gauges(serve->audit, &gauges);
+    for (size_t i = 0; i < handing->claim_count && code == CODE_OK; i++)
+        code = store_approval_claim(serve->store, mark_of(serve), handing->claims[i], handing->now_us, gauges.last_seq, why);
+    for (size_t i = 0; i < handing->release_count && code == CODE_OK; i++)
+        code = store_approval_release(serve->store, mark_of(serve), handing->releases[i], why);
+    if (code == CODE_OK)
+        return store_approvals_commit(serve->store, why);
+    store_approvals_undo(serve->store);
+    return code;
+}
+
+/* What the store has in force now; what it has no more is taken from the workers. */
+static enum code hand_in_all(struct serve *serve, int64_t now_us, bool *moved, struct why *why)
+{
+    struct handing handing = {.serve = serve, .now_us = now_us};
+    enum code code;
+
+    *moved = false;
+    serve->approvals.round++;
+    code = store_approvals_each(serve->store, APPROVALS_OPEN, 0, now_us, hand_in, &handing, why);
+    if (code != CODE_OK)
+        return code;
+    approvals_sweep(gate_approvals(serve->shared), serve->approvals.round);
+    serve->approvals.look_again = handing.is_waiting;
+    if (handing.claim_count == 0 && handing.release_count == 0)
+        return CODE_OK;
+    *moved = true;
+    return move_claims(&handing, why);
+}
+
+/* A claim that was made has to be read to know whose it is. */
+static enum code follow_answers(struct serve *serve, int64_t now_us, struct why *why)
+{
+    bool moved;
+    enum code code = hand_in_all(serve, now_us, &moved, why);
+
+    if (code == CODE_OK && moved)
+        code = hand_in_all(serve, now_us, &moved, why);
+    serve->approvals.look_again = serve->approvals.look_again || moved;
+    return code;
+}
+
+static enum code look(struct serve *serve, int64_t now_us, struct why *why)
+{
+    struct serve_approvals *mine = &serve->approvals;
+    int64_t version = mine->store_seen;
+    enum code code = store_all(serve, now_us, why);
+
+    if (approvals_tick(gate_approvals(serve->shared), now_us))
+        mine->look_again = true;
+    if (code == CODE_OK)
+        code = store_data_version(serve->store, &version, why);
+    if (code != CODE_OK || (version == mine->store_seen && !mine->look_again))
+        return code;
+    code = follow_answers(serve, now_us, why);
+    if (code == CODE_OK)
+        mine->store_seen = version;
+    mine->recount = true;
+    return code;
+}
+
+/* Whoever answers erases the arguments; nobody answers what lapses. */
+static enum code forget_lapsed(struct serve *serve, int64_t now_us, struct why *why)
+{
+    int64_t *last_us = &serve->approvals.forgot_us;
+    enum code code;
+
+    if (*last_us != 0 && now_us >= *last_us && now_us - *last_us < FORGET_LOOK_US)
+        return CODE_OK;
+    code = store_approvals_begin(serve->store, why);
+    if (code != CODE_OK)
+        return code;
+    code = store_approvals_forget(serve->store, now_us, why);
+    if (code != CODE_OK) {
+        store_approvals_undo(serve->store);
+        return code;
+    }
+    code = store_approvals_commit(serve->store, why);
+    if (code == CODE_OK)
+        *last_us = now_us;
+    return code;
+}
+
+static enum code mind(struct serve *serve, int64_t now_us, struct why *why)
+{
+    enum code code = look(serve, now_us, why);
+
+    if (code == CODE_OK)
+        code = forget_lapsed(serve, now_us, why);
+    if (code == CODE_OK && serve->approvals.recount)
+        code = store_approvals_count(serve->store, now_us, &serve->approvals.waiting, why);
+    if (code == CODE_OK)
+        serve->approvals.recount = false;
+    return code;
+}
+
+void serve__mind_approvals(struct serve *serve)
+{
+    struct why why = {0};
+    enum code code;
+
+    if (!serve->approvals.is_open)
+        return;
+    code = mind(serve, clock_wall_us(), &why);
+    if (code != CODE_OK) {
+        tell_fault(serve, code, &why);
+        return;
+    }
+    serve->approvals.fault.text[0] = '\0';
+    serve->approvals.busy = 0;
+}
+
+static enum code leave(struct serve *serve, struct why *why)
+{
+    int64_t now_us = clock_wall_us();
+    enum code code = store_all(serve, now_us, why);
+
+    if (code != CODE_OK || serve->approvals.use_count > 0 || approvals_has_taken(gate_approvals(serve->shared)))
+        return code;
+    code = store_approvals_begin(serve->store, why);
+    if (code != CODE_OK)
+        return code;
+    code = store_approvals_release_all(serve->store, mark_of(serve), why);
+    if (code == CODE_OK)
+        return store_approvals_commit(serve->store, why);
+    store_approvals_undo(serve->store);
+    return code;
+}
+
+void serve__close_approvals(struct serve *serve)
+{
+    struct why why = {0};
+    enum code code;
+
+    if (!serve->approvals.is_open)
+        return;
+    db_busy_wait(serve->store, CLOSE_WAIT_MS);
+    code = leave(serve, &why);
+    if (code != CODE_OK)
+        log_error("app", "%s; the next start finds in the audit what was used", why.text);
+}
+
+enum code serve__open_approvals(struct serve *serve, struct why *why)
+{
+    enum code code;
+
+    serve->approvals.store_seen = -1;
+    serve->approvals.confirmed_us = clock_wall_us();
+    code = serve__settle_claims(serve, why);
+    serve->approvals.is_open = code == CODE_OK;
+    serve->approvals.recount = true;
+    return code;
+}

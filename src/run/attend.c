@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people ask of this gate's audit through the store: one at a time, each answered there when it is over. One that a
+ * restart came between is asked again; the audit knows what it has done already. */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "store/store_approvals.h"
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void tell_fault(struct serve *serve, enum code code, const struct why *why)
+{
+    struct serve_attending *mine = &serve->attending;
+
+    if (code == CODE_BUSY && ++mine->busy < BUSY_LOOKS)
+        return;
+    if (strcmp(mine->fault.text, why->text) != 0)
+        log_error("app", "%s; what is asked of the audit waits until it goes on", why->text);
+    mine->fault = *why;
+}
+
+/* Puts the answer that is there into the store. What of the erased values the store itself held goes first: where a kill comes
+ * in between, the next start answers. */
+static void answer(struct serve *serve)
+{
+    struct serve_attending *mine = &serve->attending;
+    struct why why = {0};
+    bool done = mine->done.code == CODE_OK;
+    enum code code = CODE_OK;
+
+    if (done && mine->request.kind == STORE_AUDIT_ERASE)
+        code = store_approvals_erase(serve->store, &(struct store_erasure){span_text(mine->request.tenant),
+                                     mine->request.before_us, clock_wall_us()}, &why);
+    if (code == CODE_OK)
+        code = store_audit_answer(serve->store, mine->request.id, done, mine->done.text, clock_wall_us(), &why);
+    if (code != CODE_OK) { /* at the next look */
+        tell_fault(serve, code, &why);
+        return;
+    }
+    mine->busy = 0;
+    mine->request.id = 0;
+    mine->is_over = false;
+}
+
+static void take_up(struct serve *serve)
+{
+    struct serve_attending *mine = &serve->attending;
+    struct store_audit_request request;
+    struct why why = {0};
+    enum code code = store_audit_next(serve->store, serve->told_mark, &request, &why);
+
+    if (code == CODE_NOT_FOUND) {
+        mine->store_seen = serve->store_seen;
+        return;
+    }
+    if (code == CODE_OK && request.kind == STORE_AUDIT_ARCHIVE)
+        code = audit_archive(serve->audit, span_text(request.actor));
+    else if (code == CODE_OK)
+        code = audit_erase(serve->audit, &(struct audit_erasure){span_text(request.tenant), span_text(request.actor),
+                                                                 request.before_us, request.id});
+    if (code == CODE_OK) {
+        mine->request = request;
+        log_info("app", "%s asks to %s", request.actor, request.kind == STORE_AUDIT_ERASE ? "erase values in the audit"
+                                                                                         : "archive the audit");
+    } else if (code != CODE_BUSY) {
+        tell_fault(serve, code, &why);
+    }
+}
+
+void serve__attend(struct serve *serve)
+{
+    struct serve_attending *mine = &serve->attending;
+
+    if (mine->request.id != 0 && !mine->is_over)
+        mine->is_over = audit_job_over(serve->audit, &mine->done);
+    if (mine->is_over)
+        answer(serve);
+    if (mine->request.id == 0 && mine->store_seen != serve->store_seen)
+        take_up(serve);
+}

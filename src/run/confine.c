@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gate may do once it runs: worked out from its configuration, tried in a child, then taken away for good. */
+#include "run/serve_priv.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+#include "os/file.h"
+#include "os/sandbox.h"
+#include "os/user.h"
+#include "tls/tls.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DNS_PORT 53
+#define PROGRAM_MAX_BYTES ((size_t)256 << 20)
+#define EVERYBODY (SANDBOX_BIT(SANDBOX_PARTS) - 1)
+#define MAIN SANDBOX_BIT(SANDBOX_MAIN)
+#define WORKER SANDBOX_BIT(SANDBOX_WORKER)
+#define RESOLVER SANDBOX_BIT(SANDBOX_RESOLVER)
+#define POSTER SANDBOX_BIT(SANDBOX_POSTER)
+#define AUDITORS (SANDBOX_BIT(SANDBOX_WRITER) | SANDBOX_BIT(SANDBOX_KEEPER) | SANDBOX_BIT(SANDBOX_NOTARY))
+
+/* What the C library and OpenSSL read by themselves, whenever they like. Links lead on: where they end is named too. */
+static const struct {
+    const char *path;
+    unsigned parts;
+} system_files[] = {
+    {"/dev/null", EVERYBODY}, {"/dev/urandom", EVERYBODY}, {"/proc/sys/vm/overcommit_memory", EVERYBODY},
+    {"/etc/localtime", MAIN}, {"/usr/share/zoneinfo", MAIN},
+    /* authorities, whose folders are looked through while a certificate is checked */
+    {"/etc/ssl/certs", MAIN | WORKER | POSTER}, {"/etc/ssl/openssl.cnf", MAIN | WORKER | POSTER},
+    {"/usr/share/ca-certificates", MAIN | WORKER | POSTER}, {"/usr/local/share/ca-certificates", MAIN | WORKER | POSTER},
+    {"/etc/pki", MAIN | WORKER | POSTER}, {"/etc/ca-certificates", MAIN | WORKER | POSTER},
+    {"/var/lib/ca-certificates", MAIN | WORKER | POSTER}, {"/etc/crypto-policies", MAIN | WORKER | POSTER},
+    {"/usr/share/crypto-policies", MAIN | WORKER | POSTER},
+    /* names: resolv.conf is replaced whenever the network changes, so its folder counts; modules of the name service */
+    {"/etc", RESOLVER}, {"/run", RESOLVER}, {"/usr/lib", RESOLVER}, {"/usr/lib64", RESOLVER}, {"/lib", RESOLVER},
+    {"/lib64", RESOLVER},
+};
+
+/* The folder of a file: what is put in its place has its name, not its inode. */
+static enum code may(enum code (*rule)(const char *path, unsigned parts), const char *file, unsigned parts)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = slash == NULL ? mem_dup(".", 1) : mem_dup(file, slash == file ? 1 : (size_t)(slash - file));
+    enum code code = folder != NULL ? rule(folder, parts) : CODE_NOMEM;
+
+    mem_free(folder);
+    return code;
+}
+
+static enum code read_by_system(void)
+{
+    const char *own[] = {tls_trust_file(), tls_trust_folder()};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof system_files / sizeof system_files[0] && code == CODE_OK; i++)
+        code = sandbox_may_read(system_files[i].path, system_files[i].parts);
+    for (size_t i = 0; i < sizeof own / sizeof own[0] && code == CODE_OK; i++)
+        code = sandbox_may_read(own[i], MAIN | WORKER | POSTER);
+    return code;
+}
+
+/* Keys of the gate's own: a reload does not ask for them again. */
+static bool is_read_once(const struct conf *conf, const char *file)
+{
+    return strcmp(file, conf->audit.checkpoint_key) == 0 || strcmp(file, conf->audit.redact_key) == 0;
+}
+
+#define HTTPS_PORT 443
+#define PROVIDER_URLS 3
+
+/* URLs that the gate asks by itself; *url may be NULL. Returns: false behind the last. */
+static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
+{
+    const struct identity_provider *provider = &conf->providers[i / PROVIDER_URLS];
+    size_t of_providers = PROVIDER_URLS * conf->provider_count;
+
+    if (i >= of_providers + conf->route_count)
+        return false;
+    *url = i >= of_providers            ? conf->routes[i - of_providers].upstream.outgoing.token_url
+           : i % PROVIDER_URLS == 0 ? provider->rules.issuer
+           : i % PROVIDER_URLS == 1 ? provider->keys_url : provider->introspect_url;
+    return true;
+}
+
+/* Where a provider's metadata send one is known only when they are there: to the port of one of these, or to that of https. */
+static enum code may_ask(const struct proxy_conf *conf)
+{
+    enum code code = conf->provider_count > 0 ? sandbox_may_connect(HTTPS_PORT, POSTER) : CODE_OK;
+    const char *url;
+
+    for (size_t i = 0; code == CODE_OK && asked_url(conf, i, &url); i++)
+        if (url != NULL)
+            code = sandbox_may_connect(conf_url_port(url), POSTER);
+    return code;
+}
+
+static enum code set_rules(const struct conf *conf)
+{
+    enum code code = may(sandbox_may_read, conf->path, MAIN);
+
+    for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
+        if (!is_read_once(conf, conf->files[i]))
+            code = may(sandbox_may_read, conf->files[i], MAIN);
+    if (code == CODE_OK)
+        code = may(sandbox_may_change, conf->store, MAIN);
+    if (code == CODE_OK)
+        code = may(sandbox_may_change, conf->audit.database, MAIN | AUDITORS);
+    if (code == CODE_OK && conf->audit.checkpoints != NULL)
+        code = may(sandbox_may_change, conf->audit.checkpoints, AUDITORS);
+    if (code == CODE_OK)
+        code = read_by_system();
+    for (size_t i = 0; i < conf->name_count && code == CODE_OK; i++)
+        code = sandbox_may_connect(conf->names[i].port, WORKER);
+    if (code == CODE_OK && conf->audit.checkpoint_server.host != NULL)
+        code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
+    if (code == CODE_OK && conf->notify.server.host != NULL)
+        code = sandbox_may_connect(conf->notify.server.port, POSTER);
+    if (code == CODE_OK)
+        code = may_ask(conf->proxy);
+    if (code == CODE_OK && web_proxy_port() != 0)
+        code = sandbox_may_connect(web_proxy_port(), POSTER);
+    return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
+}
+
+static enum code check_own(const struct conf *conf, const char *path, int rights, struct why *why)
+{
+    if (access(path, rights) == 0 || errno != EACCES)
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "%s cannot be read%s by the user `%s`, as whom the gate goes on; give that user its "
+                   "folder with all that the gate keeps there (chown)", path, (rights & W_OK) != 0 ? " and written" : "",
+                   conf->user);
+}
+
+/* An installation that root has run so far belongs to root. */
+static enum code check_user(const struct conf *conf, struct why *why)
+{
+    static const char *const beside[] = {"", "-journal", "-wal", "-shm", ".lock", ".heads"};
+    const char *databases[] = {conf->store, conf->audit.database};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < 2 && code == CODE_OK; i++) {
+        char *folder = file_beside(databases[i], SPAN_LIT("."));
+
+        code = folder != NULL ? check_own(conf, folder, R_OK | W_OK | X_OK, why) : CODE_NOMEM;
+        mem_free(folder);
+    }
+    for (size_t i = 0; i < 2 * (sizeof beside / sizeof beside[0]) && code == CODE_OK; i++) {
+        char path[PATH_MAX + 16], real[PATH_MAX];
+        bool is_own = beside[i / 2][0] == '-'; /* of the file that the audit's link names */
+
+        (void)snprintf(path, sizeof path, "%s%s", is_own && realpath(databases[i % 2], real) != NULL ? real : databases[i % 2],
+                       beside[i / 2]);
+        code = check_own(conf, path, R_OK | W_OK, why);
+    }
+    if (code == CODE_OK)
+        code = check_own(conf, conf->audit.checkpoint_key, R_OK, why);
+    return code == CODE_OK ? check_own(conf, conf->audit.redact_key, R_OK, why) : code;
+}
+
+/* A reload would find it unreadable, and keep the old configuration. */
+static void warn_of_unreadable(const struct conf *conf, const char *file)
+{
+    if (access(file, R_OK) != 0 && errno == EACCES)
+        log_warn("app", "%s cannot be read by the user `%s`: a reload will fail; give it to that user", file, conf->user);
+}
+
+static void describe(const struct sandbox_proof *proof, struct buf *out)
+{
+    const struct {
+        bool holds;
+        const char *name;
+    } all[] = {{proof->files, "files"}, {proof->ports, "ports"}, {proof->calls, "calls"}, {proof->memory, "memory"}};
+    enum code code = buf_add_text(out, "[");
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && code == CODE_OK; i++)
+        if (all[i].holds)
+            code = buf_addf(out, "%s\"%s\"", buf_len(out) > 1 ? "," : "", all[i].name);
+    if (code == CODE_OK)
+        code = buf_addf(out, "],\"uid\":%u", (unsigned)geteuid());
+    if (code != CODE_OK)
+        buf_clear(out);
+}
+
+static void tell(const struct conf *conf, const struct sandbox_proof *proof)
+{
+    if (!SANDBOX_IS_BUILT)
+        log_warn("app", "this build confines nothing: it is one for tests");
+    else if (conf->is_unconfined)
+        log_warn("app", "`sandbox: off`: whoever takes the gate over may do all that its user may");
+    else if (!proof->files || !proof->calls)
+        log_warn("app", "this kernel confines the gate in part only: files %s, ports %s, system calls %s",
+                 proof->files ? "yes" : "NO", proof->ports ? "yes" : "NO", proof->calls ? "yes" : "NO");
+    else
+        log_info("app", "confined, as was tried: files%s, system calls, no executable memory (Landlock %d)",
+                 proof->ports ? " and ports" : "", proof->landlock);
+    if (user_is_root())
+        log_warn("app", "the gate runs as root; name another user in its configuration, `user: callgate`");
+}
+
+/* Which program judges: the SHA-256 of its file, as `sha256sum callgate-gate` says it. */
+static void tell_program(struct buf *out)
+{
+    unsigned char digest[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+    struct buf program;
+
+    buf_init(&program, PROGRAM_MAX_BYTES);
+    if (file_read("/proc/self/exe", FILE_ANY, PROGRAM_MAX_BYTES, &program, NULL) == CODE_OK) {
+        digest_of(buf_peek(&program), digest);
+        num_hex(digest, sizeof digest, hex);
+        (void)buf_addf(out, ",\"program\":\"%.*s\"", (int)sizeof hex, hex);
+    }
+    buf_fini(&program);
+}
+
+enum code serve__prepare(struct serve *serve, struct why *why)
+{
+    const struct conf *conf = serve->conf;
+    struct sandbox_proof proof = {.landlock = 0};
+    enum code code = CODE_OK;
+
+    buf_init(&serve->confined, 16384);
+    if (conf->user != NULL) {
+        code = user_become(conf->user, why);
+        if (code == CODE_OK)
+            code = sandbox_harden(why); /* the kernel has forgotten what it was told of dumps */
+        if (code == CODE_OK)
+            code = check_user(conf, why);
+        if (code == CODE_OK)
+            warn_of_unreadable(conf, conf->path);
+        for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
+            warn_of_unreadable(conf, conf->files[i]);
+    }
+    if (code == CODE_OK && !conf->is_unconfined) {
+        code = set_rules(conf);
+        if (code != CODE_OK)
+            return why_set(why, code, "the gate cannot be confined: %s", code_text(code));
+        code = sandbox_prove(&proof, why);
+    }
+    if (code != CODE_OK)
+        return code;
+    tell(conf, &proof);
+    describe(&proof, &serve->confined);
+    tell_program(&serve->confined);
+    buf_add_text(&serve->confined, ",\"configuration\":");
+    serve__describe_conf(conf, &serve->confined);
+    return CODE_OK;
+}
+
+enum code serve__confine(struct serve *serve, struct why *why)
+{
+    enum code code = user_drop_rights(why);
+
+    if (code == CODE_OK && !serve->conf->is_unconfined)
+        code = sandbox_enter(why);
+    return code;
+}
+
+enum code serve__check_ports(const struct conf *fresh, struct why *why)
+{
+    const char *url;
+
+    for (size_t i = 0; i < fresh->name_count; i++)
+        if (!sandbox_knows_port(fresh->names[i].port))
+            return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
+                           "restart it", fresh->path, fresh->names[i].port, fresh->names[i].host);
+    for (size_t i = 0; asked_url(fresh->proxy, i, &url); i++)
+        if (url != NULL && !sandbox_knows_port(conf_url_port(url)))
+            return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
+                           "restart it", fresh->path, conf_url_port(url), url);
+    return CODE_OK;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells somebody of calls that wait for a person: by a post, by a program. What is to be told stands in the store, so that
+ * nothing grows here and a restart goes on where it was. Arguments are never told: nobody would erase them there. */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "store/store_approvals.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "json/doc.h"
+#include "os/clock.h"
+#include "unicode/terminal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define TRIES 6              /* within a minute */
+#define POST_WAIT_US 5000000
+#define RUN_WAIT_US 10000000
+#define TEXT_BYTES 1024      /* of what an agent or a policy says */
+#define TOLD_BYTES 32768     /* of all of it */
+#define TOLD_NAME_BYTES 32
+
+static struct poster **posters(struct serve *serve)
+{
+    return serve->notify.posters;
+}
+
+static enum code open_one(const struct poster_conf *how, struct poster **poster, struct why *why)
+{
+    return how->server->host != NULL ? poster_new(how, poster, why) : CODE_OK;
+}
+
+enum code serve__open_notify(struct serve *serve, struct why *why)
+{
+    const struct conf_notify *conf = &serve->conf->notify;
+    const struct poster_conf url = {
+        .what = "notification", .server = &conf->server, .media = "application/json", .key = conf->secret, .tries = TRIES,
+        .wait_us = POST_WAIT_US, .web = serve->web,
+    }, program = {
+        .what = "notification", .server = &conf->program, .media = "application/json", .tries = TRIES,
+        .wait_us = RUN_WAIT_US, .dial = serve__dial_command, .context = serve,
+    };
+    enum code code = open_one(&url, &posters(serve)[0], why);
+
+    if (code == CODE_OK)
+        code = open_one(&program, &posters(serve)[1], why);
+    serve->notify.is_due = true;
+    return code;
+}
+
+enum code serve__start_notify(struct serve *serve, struct why *why)
+{
+    char name[TOLD_NAME_BYTES];
+    enum code code = CODE_OK;
+
+    (void)snprintf(name, sizeof name, "notify@%s", serve->told_mark);
+    if (posters(serve)[0] != NULL || posters(serve)[1] != NULL)
+        code = store_told(serve->store, name, &serve->notify.told, why);
+    for (size_t i = 0; i < SERVE_POSTERS; i++) {
+        serve->notify.offered[i] = serve->notify.told;
+        if (code == CODE_OK && posters(serve)[i] != NULL)
+            code = poster_start(posters(serve)[i], why);
+    }
+    return code;
+}
+
+void serve__close_notify(struct serve *serve)
+{
+    for (size_t i = 0; i < SERVE_POSTERS; i++)
+        poster_free(&posters(serve)[i]);
+}
+
+/* ---- what is told ---- */
+
+/* "bot of tenant acme wants send_mail of shop (rule mail.outside: Somebody looks.)", for who shows no more than that. */
+static enum code add_sentence(struct doc *doc, const struct store_approval *row)
+{
+    const struct span parts[] = {
+        row->principal, SPAN_LIT(" of tenant "), row->tenant, SPAN_LIT(" wants "),
+        row->tool.len > 0 ? row->tool : row->method, SPAN_LIT(" of "), row->upstream, SPAN_LIT(" (rule "), row->rule,
+        row->rule_reason.len > 0 ? SPAN_LIT(": ") : SPAN_NONE, row->rule_reason, SPAN_LIT(")"),
+    };
+    enum code code = CODE_OK;
+    struct buf text;
+
+    buf_init(&text, TOLD_BYTES);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && code == CODE_OK; i++)
+        code = terminal_add(&text, utf8_cut(parts[i], TEXT_BYTES));
+    if (code == CODE_OK)
+        doc_text(doc, "text", buf_peek(&text));
+    buf_fini(&text);
+    return code;
+}
+
+static void add_time(struct doc *doc, const char *key, int64_t time_us)
+{
+    char text[CLOCK_TEXT_BYTES];
+
+    clock_text(time_us, text);
+    doc_text(doc, key, span_text(text));
+}
+
+static void add_command(struct doc *doc, const char *word, int64_t number, const char *more)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "callgate approvals %s %" PRId64 "%s", word, number, more);
+    doc_text(doc, word, span_text(text));
+}
+
+static enum code write_told(const struct store_approval *row, struct buf *out)
+{
+    const struct {
+        const char *key;
+        struct span text;
+    } texts[] = {
+        {"gate", row->gate}, {"tenant", row->tenant}, {"principal", row->principal}, {"upstream", row->upstream},
+        {"method", row->method}, {"tool", row->tool}, {"rule", row->rule}, {"reason", row->rule_reason},
+        {"correlation", row->correlation},
+    };
+    struct doc *doc = doc_object();
+    enum code code = add_sentence(doc, row);
+
+    doc_text(doc, "event", SPAN_LIT("call_held"));
+    doc_int(doc, "approval", row->id);
+    doc_int(doc, "decision", row->decision);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        doc_text_or_null(doc, texts[i].key, utf8_cut(texts[i].text, TEXT_BYTES));
+    doc_int(doc, "needed", row->needed);
+    doc_int(doc, "policy_version", row->policy_version);
+    doc_int(doc, "arguments_bytes", (int64_t)row->arguments_bytes);
+    add_time(doc, "asked", row->asked_us);
+    add_time(doc, "expires", row->seen_us + APPROVAL_FORGET_US);
+    add_command(doc, "show", row->id, "");
+    add_command(doc, "approve", row->id, " --why TEXT --for 1h");
+    add_command(doc, "refuse", row->id, " --why TEXT --for 24h");
+    if (code == CODE_OK)
+        code = doc_print(doc, out);
+    doc_free(&doc);
+    return code;
+}
+
+/* ---- a look ---- */
+
+struct offering {
+    const struct serve *serve;
+    struct poster *poster;
+    int64_t *offered;
+    int64_t now_us;
+};
+
+/* One that is decided meanwhile is passed over. Returns: CODE_BUSY: there is no room for more. */
+static enum code offer(void *context, const struct store_approval *row)
+{
+    const struct offering *offering = context;
+    bool is_ours = span_is(row->gate, offering->serve->told_mark) &&
+                   store_approval_state(row, offering->now_us) == APPROVAL_IS_WAITING;
+    enum code code = CODE_OK;
+    struct buf text;
+
+    buf_init(&text, TOLD_BYTES);
+    if (is_ours && write_told(row, &text) != CODE_OK)
+        log_error("app", "approval %" PRId64 " cannot be told of: out of memory", row->id);
+    else if (is_ours && !poster_offer(offering->poster, buf_peek(&text), row->id))
+        code = CODE_BUSY;
+    buf_fini(&text);
+    if (code == CODE_OK)
+        *offering->offered = row->id;
+    return code;
+}
+
+/* A restart begins behind what every one of them was told, or given up. */
+static void remember(struct serve *serve)
+{
+    char name[TOLD_NAME_BYTES];
+    int64_t all = INT64_MAX;
+    struct why why = {0};
+
+    for (size_t i = 0; i < SERVE_POSTERS; i++)
+        if (posters(serve)[i] != NULL && poster_settled(posters(serve)[i]) < all)
+            all = poster_settled(posters(serve)[i]);
+    if (all == INT64_MAX || all <= serve->notify.told)
+        return;
+    (void)snprintf(name, sizeof name, "notify@%s", serve->told_mark);
+    if (store_set_told(serve->store, name, all, &why) == CODE_OK) /* else at the next look */
+        serve->notify.told = all;
+}
+
+void serve__notify(struct serve *serve)
+{
+    bool is_due = serve->notify.is_due;
+
+    serve->notify.is_due = false;
+    for (size_t i = 0; i < SERVE_POSTERS; i++) {
+        struct offering offering = {serve, posters(serve)[i], &serve->notify.offered[i], clock_wall_us()};
+        struct why why = {0};
+
+        if (offering.poster != NULL && is_due &&
+            store_approvals_each(serve->store, APPROVALS_AFTER, *offering.offered, offering.now_us, offer, &offering, &why) !=
+                CODE_OK)
+            serve->notify.is_due = true;
+    }
+    remember(serve);
+}

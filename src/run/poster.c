@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/poster.h"
+
+#include "base/log.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+#include "crypto/secret.h"
+#include "os/clock.h"
+#include "os/sandbox.h"
+#include "os/sock.h"
+#include "os/thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define QUEUE_TEXTS 64
+#define PAUSE_MIN_MS 1000
+#define PAUSE_MAX_MS 60000
+#define ANSWER_BYTES 512 /* what is longer costs a connection */
+#define MORE_HEADERS 3
+
+struct text {
+    struct span bytes; /* allocated */
+    int64_t number;
+    unsigned failed;   /* attempts */
+};
+
+struct poster {
+    struct arena arena;
+    struct poster_conf conf;
+    struct proxy_upstream server;
+    struct span url;      /* empty: it is dialled */
+    struct web_header *headers; /* the configured ones, and room for those of each post */
+    struct thread thread;
+    pthread_mutex_t lock; /* what follows, up to the empty line */
+    pthread_cond_t changed;
+    struct text queue[QUEUE_TEXTS]; /* a ring */
+    size_t first, count;
+    bool stopping;
+
+    _Atomic uint64_t posted, failed, dropped;
+    _Atomic int64_t settled;
+};
+
+static enum code copy(struct arena *arena, struct span from, struct span *to)
+{
+    const char *text = arena_dup(arena, from.at, from.len);
+
+    *to = span_of(text, from.len);
+    return text != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code copy_secret(struct span from, struct span *to)
+{
+    const char *text = secret_copy(from.at, from.len);
+
+    *to = span_of(text, text != NULL ? from.len : 0);
+    return text != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code copy_url(struct poster *poster, const struct proxy_upstream *from)
+{
+    struct buf url;
+    enum code code;
+
+    buf_init(&url, 16384);
+    buf_add_text(&url, from->tls != NULL ? "https://" : "http://");
+    buf_add_span(&url, from->authority);
+    code = buf_add_span(&url, from->path);
+    if (code == CODE_OK)
+        code = copy(&poster->arena, buf_peek(&url), &poster->url);
+    buf_fini(&url);
+    return code;
+}
+
+static enum code copy_server(struct poster *poster, const struct proxy_upstream *from)
+{
+    struct proxy_upstream *to = &poster->server;
+    struct proxy_header *headers = arena_zalloc(&poster->arena, (from->header_count + 1) * sizeof *headers);
+    struct span host;
+    enum code code;
+
+    poster->headers = arena_zalloc(&poster->arena, (from->header_count + MORE_HEADERS) * sizeof *poster->headers);
+    code = headers != NULL && poster->headers != NULL ? copy(&poster->arena, span_text(from->host), &host) : CODE_NOMEM;
+    *to = (struct proxy_upstream){.port = from->port, .headers = headers, .header_count = from->header_count};
+    if (code == CODE_OK)
+        code = copy(&poster->arena, from->command, &to->command);
+    if (code == CODE_OK && poster->conf.dial == NULL)
+        code = copy_url(poster, from);
+    for (size_t i = 0; i < from->header_count && code == CODE_OK; i++) {
+        code = copy(&poster->arena, from->headers[i].name, &headers[i].name);
+        if (code == CODE_OK)
+            code = copy_secret(from->headers[i].value, &headers[i].value);
+        poster->headers[i] = (struct web_header){headers[i].name, headers[i].value};
+    }
+    to->host = code == CODE_OK ? host.at : NULL;
+    to->tls = from->tls != NULL ? tls_ref(from->tls) : NULL;
+    return code;
+}
+
+enum code poster_new(const struct poster_conf *conf, struct poster **out, struct why *why)
+{
+    struct poster *poster = mem_zalloc(sizeof *poster);
+    pthread_condattr_t attributes;
+    enum code code;
+
+    *out = poster;
+    if (poster == NULL)
+        return why_set(why, CODE_NOMEM, "not enough memory to post %ss", conf->what);
+    poster->conf = *conf;
+    poster->conf.key = SPAN_NONE;
+    poster->conf.server = NULL; /* the copy is used */
+    arena_init(&poster->arena, 1 << 20);
+    (void)pthread_mutex_init(&poster->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&poster->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    code = copy_server(poster, conf->server);
+    if (code == CODE_OK && conf->key.len > 0)
+        code = copy_secret(conf->key, &poster->conf.key);
+    return code == CODE_OK ? code : why_set(why, code, "not enough memory to post %ss", conf->what);
+}
+
+/* ---- the queue, under its lock ---- */
+
+static struct text take_first(struct poster *poster)
+{
+    struct text text = poster->queue[poster->first];
+
+    poster->first = (poster->first + 1) % QUEUE_TEXTS;
+    poster->count--;
+    return text;
+}
+
+static void drop(struct poster *poster, struct text text)
+{
+    mem_free((void *)(uintptr_t)text.bytes.at);
+    atomic_fetch_add(&poster->dropped, 1);
+}
+
+static bool add(struct poster *poster, struct span text, int64_t number)
+{
+    char *bytes = mem_dup(text.at, text.len);
+    bool fits;
+
+    (void)pthread_mutex_lock(&poster->lock);
+    if (poster->count == QUEUE_TEXTS && poster->conf.keeps_newest && bytes != NULL)
+        drop(poster, take_first(poster));
+    /* Of what must not fall out, the one under way has a place to come back to. */
+    fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
+    if (fits)
+        poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
+    (void)pthread_cond_signal(&poster->changed);
+    (void)pthread_mutex_unlock(&poster->lock);
+    if (!fits)
+        mem_free(bytes);
+    return fits;
+}
+
+void poster_put(void *context, struct span text)
+{
+    struct poster *poster = context;
+
+    if (!add(poster, text, 0))
+        atomic_fetch_add(&poster->dropped, 1);
+}
+
+bool poster_offer(struct poster *poster, struct span text, int64_t number)
+{
+    return add(poster, text, number);
+}
+
+int64_t poster_settled(struct poster *poster)
+{
+    return atomic_load(&poster->settled);
+}
+
+/* Holding the lock. */
+static void pause_for(struct poster *poster, unsigned pause_ms)
+{
+    int64_t until_us = clock_monotonic_us() + (int64_t)pause_ms * 1000;
+    const struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+
+    while (!poster->stopping && pthread_cond_timedwait(&poster->changed, &poster->lock, &until) == 0)
+        continue; /* a further text does not make the server any better */
+}
+
+/* The oldest, or at the end the newest. Another may be put meanwhile, so it is taken out first. */
+static struct text take(struct poster *poster)
+{
+    while (poster->stopping && poster->count > 1)
+        mem_free((void *)(uintptr_t)take_first(poster).bytes.at);
+    return take_first(poster);
+}
+
+static void put_back(struct poster *poster, struct text text)
+{
+    if (poster->count == QUEUE_TEXTS || poster->stopping) {
+        drop(poster, text);
+        return;
+    }
+    poster->first = (poster->first + QUEUE_TEXTS - 1) % QUEUE_TEXTS;
+    poster->queue[poster->first] = text;
+    poster->count++;
+}
+
+/* ---- one post ---- */
+
+#define SIGNATURE_BYTES (sizeof "v1=" + (size_t)2 * DIGEST_BYTES)
+
+/* When it was sent is signed with it, so that who reads it sees a replay. */
+struct proof {
+    char time[24], signature[SIGNATURE_BYTES];
+};
+
+static enum code sign(const struct poster *poster, struct span text, struct proof *proof)
+{
+    unsigned char mac[DIGEST_BYTES];
+    struct buf signed_text;
+    enum code code;
+
+    (void)snprintf(proof->time, sizeof proof->time, "%lld", (long long)(clock_wall_us() / 1000000));
+    buf_init(&signed_text, text.len + sizeof proof->time + 1);
+    buf_addf(&signed_text, "%s.", proof->time);
+    code = buf_add_span(&signed_text, text);
+    if (code == CODE_OK)
+        code = hmac_of(poster->conf.key, buf_peek(&signed_text), mac);
+    buf_fini(&signed_text);
+    if (code != CODE_OK)
+        return code;
+    memcpy(proof->signature, "v1=", 3);
+    num_hex(mac, sizeof mac, proof->signature + 3);
+    return CODE_OK;
+}
+
+static enum code judge(const struct poster *poster, int status, struct why *why)
+{
+    return status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", poster->server.host, status);
+}
+
+static enum code ask_url(struct poster *poster, struct span text, struct why *why)
+{
+    size_t count = poster->server.header_count;
+    struct web_request request = {
+        .url = poster->url, .headers = poster->headers, .body = text, .tls = poster->server.tls,
+        .wait_us = poster->conf.wait_us, .body_max_bytes = ANSWER_BYTES,
+        .insecure = true, /* it was asked for, or the configuration would have been refused */
+    };
+    struct web_answer answer = {.code = CODE_OK};
+    struct proof proof;
+    enum code code = poster->conf.key.len > 0 ? sign(poster, text, &proof) : CODE_OK;
+
+    poster->headers[count++] = (struct web_header){SPAN_LIT("Content-Type"), span_text(poster->conf.media)};
+    if (poster->conf.key.len > 0 && code == CODE_OK) {
+        poster->headers[count++] = (struct web_header){SPAN_LIT("X-Callgate-Timestamp"), span_text(proof.time)};
+        poster->headers[count++] = (struct web_header){SPAN_LIT("X-Callgate-Signature"), span_text(proof.signature)};
+    }
+    request.header_count = count;
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory to sign it");
+    code = web_fetch(poster->conf.web, &request, &answer, why);
+    if (answer.status != 0) /* what it says besides is nothing to us, however long it is */
+        code = judge(poster, answer.status, why);
+    web_answer_fini(&answer);
+    return code;
+}
+
+static bool is_ready(int fd, short events, int64_t until_us)
+{
+    struct pollfd ready = {.fd = fd, .events = events};
+    int64_t left_us = until_us - clock_monotonic_us();
+
+    return left_us > 0 && poll(&ready, 1, (int)(left_us / 1000) + 1) > 0;
+}
+
+/* Returns: the status, or 0. */
+static int converse(const struct poster *poster, int fd, struct span said)
+{
+    int64_t until_us = clock_monotonic_us() + poster->conf.wait_us;
+    char answer[] = "HTTP/1.1 200";
+    struct span heard = {answer, 0};
+    uint64_t status = 0;
+    ssize_t done;
+
+    while (said.len > 0 && is_ready(fd, POLLOUT, until_us)) {
+        done = send(fd, said.at, said.len, MSG_NOSIGNAL);
+        if (done < 0 && errno != EAGAIN && errno != EINTR)
+            return 0;
+        said = span_part(said, done > 0 ? (size_t)done : 0, SIZE_MAX);
+    }
+    while (said.len == 0 && heard.len < sizeof answer - 1 && is_ready(fd, POLLIN, until_us)) {
+        done = recv(fd, answer + heard.len, sizeof answer - 1 - heard.len, 0);
+        if (done == 0 || (done < 0 && errno != EAGAIN && errno != EINTR))
+            return 0;
+        heard.len += done > 0 ? (size_t)done : 0;
+    }
+    return num_u64(span_part(heard, sizeof "HTTP/1.1", SIZE_MAX), &status) == CODE_OK ? (int)status : 0;
+}
+
+/* A process of ours starts it, and answers when it has ended: for whom, it asks; for nobody's call. */
+static enum code run_program(struct poster *poster, struct span text, struct why *why)
+{
+    struct buf said;
+    int fd, status;
+    enum code code;
+
+    if (poster->conf.dial(poster->conf.context, poster->server.command, &fd) != CODE_OK)
+        return why_set(why, CODE_IO, "the process that starts commands takes nothing");
+    buf_init(&said, text.len + 512);
+    buf_addf(&said, "POST / HTTP/1.1\r\nHost: command\r\nContent-Type: %s\r\nX-Callgate-Caller: %0*d\r\n"
+             "Connection: close\r\nContent-Length: %zu\r\n\r\n", poster->conf.media, 2 * DIGEST_BYTES, 0, text.len);
+    code = buf_add_span(&said, text);
+    status = code == CODE_OK ? converse(poster, fd, buf_peek(&said)) : 0;
+    buf_fini(&said);
+    sock_close(&fd);
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory");
+    if (status == 0)
+        return why_set(why, CODE_IO, "%s did not answer in time", poster->server.host);
+    return judge(poster, status, why);
+}
+
+/* ---- the thread ---- */
+
+struct mood {
+    unsigned pause_ms;
+    bool complained;
+};
+
+static void settle(struct poster *poster, struct mood *mood, struct text text)
+{
+    mem_free((void *)(uintptr_t)text.bytes.at);
+    atomic_fetch_add(&poster->posted, 1);
+    atomic_store(&poster->settled, text.number);
+    if (mood->complained)
+        log_info("app", "%ss get through to %s again", poster->conf.what, poster->server.host);
+    *mood = (struct mood){.pause_ms = PAUSE_MIN_MS};
+}
+
+static void try_again(struct poster *poster, struct mood *mood, struct text text, const struct why *why)
+{
+    text.failed++;
+    atomic_fetch_add(&poster->failed, 1);
+    if (poster->conf.tries != 0 && text.failed >= poster->conf.tries) {
+        log_error("app", "%s %lld could not be posted and is given up after %u attempts: %s", poster->conf.what,
+                  (long long)text.number, text.failed, why->text);
+        atomic_store(&poster->settled, text.number);
+        drop(poster, text);
+    } else {
+        if (!mood->complained)
+            log_warn("app", "a %s could not be posted: %s; trying again", poster->conf.what, why->text);
+        put_back(poster, text);
+    }
+    mood->complained = true;
+    pause_for(poster, mood->pause_ms);
+    mood->pause_ms = mood->pause_ms * 2 < PAUSE_MAX_MS ? mood->pause_ms * 2 : PAUSE_MAX_MS;
+}
+
+static void run(void *argument)
+{
+    struct poster *poster = argument;
+    struct mood mood = {.pause_ms = PAUSE_MIN_MS};
+
+    sandbox_narrow(SANDBOX_POSTER);
+    (void)pthread_mutex_lock(&poster->lock);
+    while (!poster->stopping || (poster->count > 0 && poster->conf.keeps_newest)) {
+        struct why why = {""};
+        struct text text;
+        enum code code;
+
+        if (poster->count == 0) {
+            (void)pthread_cond_wait(&poster->changed, &poster->lock);
+            continue;
+        }
+        text = take(poster);
+        (void)pthread_mutex_unlock(&poster->lock);
+        code = poster->conf.dial != NULL ? run_program(poster, text.bytes, &why) : ask_url(poster, text.bytes, &why);
+        (void)pthread_mutex_lock(&poster->lock);
+        if (code == CODE_OK)
+            settle(poster, &mood, text);
+        else
+            try_again(poster, &mood, text, &why);
+    }
+    (void)pthread_mutex_unlock(&poster->lock);
+}
+
+enum code poster_start(struct poster *poster, struct why *why)
+{
+    return thread_start(&poster->thread, "poster", run, poster, why);
+}
+
+void poster_free(struct poster **out)
+{
+    struct poster *poster = *out;
+
+    if (poster == NULL)
+        return;
+    (void)pthread_mutex_lock(&poster->lock);
+    poster->stopping = true;
+    (void)pthread_cond_broadcast(&poster->changed);
+    (void)pthread_mutex_unlock(&poster->lock);
+    thread_join(&poster->thread);
+    while (poster->count > 0)
+        mem_free((void *)(uintptr_t)take_first(poster).bytes.at);
+    secret_free((void *)(uintptr_t)poster->conf.key.at, poster->conf.key.len);
+    proxy_upstream_fini(&poster->server);
+    arena_fini(&poster->arena);
+    (void)pthread_cond_destroy(&poster->changed);
+    (void)pthread_mutex_destroy(&poster->lock);
+    mem_free(poster);
+    *out = NULL;
+}
+
+void poster_gauges(struct poster *poster, struct poster_gauges *gauges)
+{
+    if (poster == NULL)
+        return;
+    (void)pthread_mutex_lock(&poster->lock);
+    gauges->waiting += poster->count;
+    (void)pthread_mutex_unlock(&poster->lock);
+    gauges->posted += atomic_load(&poster->posted);
+    gauges->failed += atomic_load(&poster->failed);
+    gauges->dropped += atomic_load(&poster->dropped);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules ask of the past is read by a thread, however much it is: main goes on to take signals, to answer its port and to
+ * follow the store. A gate that starts denies calls until all of it is read; a version that asks for other calls than the one
+ * in force waits for them. */
+#include "run/serve_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/clock.h"
+#include "os/sandbox.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define AGAIN_US 5000000 /* behind a failure */
+
+static void lock(struct serve_past *past)
+{
+    BUG_ON(pthread_mutex_lock(&past->lock) != 0);
+}
+
+static void unlock(struct serve_past *past)
+{
+    BUG_ON(pthread_mutex_unlock(&past->lock) != 0);
+}
+
+enum code serve__past_init(struct serve_past *past, const char *audit)
+{
+    pthread_condattr_t monotonic;
+
+    BUG_ON(pthread_mutex_init(&past->lock, NULL) != 0);
+    BUG_ON(pthread_condattr_init(&monotonic) != 0);
+    BUG_ON(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0);
+    BUG_ON(pthread_cond_init(&past->changed, &monotonic) != 0);
+    pthread_condattr_destroy(&monotonic);
+    atomic_init(&past->stop, false);
+    past->path = mem_dup(audit, strlen(audit));
+    return past->path != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static void read_past(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    past->why.text[0] = '\0';
+    past->code = past->coming != NULL
+                     ? gate_remember_watches(serve->shared, past->coming, &past->asked, &past->remembered, &past->why)
+                     : gate_remember(serve->shared, &past->asked, &past->remembered, &past->why);
+}
+
+static void run(void *context)
+{
+    struct serve *serve = context;
+    struct serve_past *past = &serve->past;
+
+    sandbox_narrow(SANDBOX_MAIN);
+    lock(past);
+    while (!past->ends) {
+        if (past->state != PAST_ASKED) {
+            BUG_ON(pthread_cond_wait(&past->changed, &past->lock) != 0);
+            continue;
+        }
+        unlock(past);
+        read_past(serve);
+        lock(past);
+        past->state = PAST_READ;
+        pthread_cond_broadcast(&past->changed);
+    }
+    unlock(past);
+}
+
+enum code serve__start_past(struct serve *serve, struct why *why)
+{
+    return thread_start(&serve->past.thread, "past", run, serve, why);
+}
+
+/* Returns: whether it has been read by then. */
+static bool wait_for(struct serve_past *past, unsigned wait_ms)
+{
+    struct timespec until = clock_after_ms(wait_ms);
+    bool is_read;
+
+    lock(past);
+    while (past->thread.started && past->state == PAST_ASKED)
+        if (pthread_cond_timedwait(&past->changed, &past->lock, &until) != 0)
+            break;
+    is_read = past->state == PAST_READ;
+    unlock(past);
+    return is_read;
+}
+
+static void forget(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    if (past->coming != NULL)
+        gate_announce_policy(serve->shared, NULL);
+    policy_unref(&past->coming);
+    lock(past);
+    past->state = PAST_IDLE;
+    unlock(past);
+}
+
+/* What is under way ends within a row. */
+static void halt(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    atomic_store(&past->stop, true);
+    lock(past);
+    while (past->thread.started && past->state == PAST_ASKED)
+        BUG_ON(pthread_cond_wait(&past->changed, &past->lock) != 0);
+    unlock(past);
+    atomic_store(&past->stop, false);
+    forget(serve);
+}
+
+static bool uses_plans(const struct conf *conf)
+{
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        if (conf->proxy->routes[i].plan_keys.count > 0)
+            return true;
+    return false;
+}
+
+/* Takes: coming: NULL: for the version that is published. */
+static void ask(struct serve *serve, struct policy *coming)
+{
+    struct serve_past *past = &serve->past;
+
+    past->coming = coming;
+    past->has_failed = false;
+    past->asked = (struct remembering){.path = past->path, .stop = &past->stop, .now_us = clock_wall_us(),
+                                       .with_plans = uses_plans(serve->conf)};
+    past->began_us = clock_monotonic_us();
+    lock(past);
+    past->state = PAST_ASKED;
+    pthread_cond_broadcast(&past->changed);
+    unlock(past);
+}
+
+void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy)
+{
+    struct serve_past *past = &serve->past;
+    bool knows_past = serve->policy_active != 0 && !past->is_starting;
+    struct policy *now = gate_policy(serve->shared);
+    bool waits = knows_past && policy != NULL && !policy_watches_all_of(now, policy);
+
+    halt(serve);
+    past->is_starting = policy != NULL && !knows_past;
+    if (waits) {
+        gate_announce_policy(serve->shared, policy);
+        past->coming_version = version;
+        ask(serve, policy);
+    } else {
+        gate_hold_back(serve->shared, past->is_starting);
+        serve__put_in_force(serve, version, policy);
+    }
+    if (past->is_starting)
+        ask(serve, NULL);
+    policy_unref(&now);
+    serve__mind_past(serve, PAST_WAIT_MS);
+}
+
+bool serve__has_version(struct serve *serve, uint64_t version)
+{
+    struct serve_past *past = &serve->past;
+
+    if (past->coming != NULL && past->coming_version != version && version == serve->policy_active)
+        halt(serve);
+    return version == serve->policy_active || (past->coming != NULL && past->coming_version == version);
+}
+
+static void tell_read(const struct serve_past *past)
+{
+    const struct remembered *remembered = &past->remembered;
+    char until[CLOCK_TEXT_BYTES];
+
+    if (remembered->rows > 0)
+        log_info("app", "%" PRIu64 " recorded calls count for limits and sequences, of %" PRIu64 " permits and answers that "
+                 "were read in %" PRId64 " ms", remembered->calls, remembered->rows,
+                 (clock_monotonic_us() - past->began_us) / 1000);
+    if (remembered->steps > 0)
+        log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered->steps);
+    if (remembered->lacks_room)
+        log_warn("app", "there is no room for all plans that were used within a day: plans of then use no more steps");
+    clock_text(remembered->gap_us, until);
+    if (remembered->gap_us != 0)
+        log_warn("app", "files of the audit from before %s are not beside it, and rules ask for calls of then: limits count "
+                 "without them, sequences are undecided as long as they reach there, plans of then use no more steps", until);
+}
+
+/* What could not be read is not known: as long as it may have been, who asks for it is told that nobody knows. */
+static void take_coming(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+    struct policy *policy = policy_ref(past->coming);
+
+    if (past->code != CODE_OK) {
+        struct gate_moment moment = {.state = gate_state_of(serve->shared), .now_us = past->asked.now_us};
+
+        log_warn("app", "%s; rules that ask for earlier calls are undecided", past->why.text);
+        gate_state_doubt(&moment, policy_memory_us(policy));
+    }
+    serve__put_in_force(serve, past->coming_version, policy);
+    forget(serve);
+}
+
+static void end_start(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    forget(serve);
+    past->has_failed = past->code != CODE_OK;
+    if (past->has_failed) {
+        if (strcmp(past->told.text, past->why.text) != 0)
+            log_error("app", "%s; calls are denied (`starting`) until it can be read, or the file is taken away",
+                      past->why.text);
+        past->told = past->why;
+        past->again_us = clock_monotonic_us() + AGAIN_US;
+        return;
+    }
+    past->told.text[0] = '\0';
+    past->is_starting = false;
+    gate_hold_back(serve->shared, false);
+    if (past->is_told)
+        log_info("app", "calls are judged from here on");
+    past->is_told = false;
+}
+
+void serve__mind_past(struct serve *serve, unsigned wait_ms)
+{
+    struct serve_past *past = &serve->past;
+
+    if (wait_for(past, wait_ms)) {
+        if (past->code == CODE_OK)
+            tell_read(past);
+        if (past->coming != NULL)
+            take_coming(serve);
+        else
+            end_start(serve);
+    }
+    if (!past->is_starting || !past->thread.started)
+        return;
+    if (!past->is_told)
+        log_info("app", "calls are denied (`starting`) until the audit is read as far back as limits and sequences reach");
+    past->is_told = true;
+    if (past->has_failed && clock_monotonic_us() >= past->again_us)
+        ask(serve, NULL);
+}
+
+enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, struct why *why)
+{
+    const struct remembering asked = {.path = fresh->audit.database, .now_us = clock_wall_us()};
+    struct serve_past read = {.began_us = clock_monotonic_us()};
+    enum code code;
+
+    if (serve->policy_active == 0 || serve->past.is_starting || !uses_plans(fresh))
+        return CODE_OK; /* read with the rest */
+    code = gate_remember_plans(serve->shared, &asked, &read.remembered, why);
+    if (code == CODE_OK)
+        tell_read(&read);
+    return code;
+}
+
+void serve__past_reloaded(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    if (!past->is_starting || past->asked.with_plans == uses_plans(serve->conf))
+        return;
+    halt(serve);
+    ask(serve, NULL);
+}
+
+void serve__close_past(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+
+    atomic_store(&past->stop, true);
+    lock(past);
+    past->ends = true;
+    pthread_cond_broadcast(&past->changed);
+    unlock(past);
+    thread_join(&past->thread);
+    policy_unref(&past->coming);
+    mem_free(past->path);
+    past->path = NULL;
+    (void)pthread_cond_destroy(&past->changed);
+    (void)pthread_mutex_destroy(&past->lock);
+}

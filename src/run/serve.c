@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/selftest.h"
+#include "json/doc.h"
+#include "os/clock.h"
+#include "os/sandbox.h"
+#include "os/service.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define INHERITED_MAX 64
+#define DRAIN_LOOK_US 20000
+#define START_WAIT_MS 5000
+#define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
+#define TRIM_BYTES (32u << 20)
+#define TRIM_PAUSE_US 10000000
+#define POST_WAIT_US 5000000
+#define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
+#define RING_MAX_BYTES ((uint64_t)32 << 20)
+#define LISTED_MAX_BYTES ((size_t)16 << 20)
+#define LOCK_PAUSE_MS 50
+#define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
+
+static void take_names(void *context)
+{
+    struct serve *serve = context;
+
+    if (serve->proxy != NULL && serve->resolver != NULL)
+        proxy_publish_names(serve->proxy, resolver_table(serve->resolver));
+}
+
+static void names_came(void *context)
+{
+    struct serve *serve = context;
+
+    inbox_poke(&serve->names_changed);
+}
+
+static enum code open_loop(struct serve *serve, struct why *why)
+{
+    enum code code = loop_new(&serve->loop);
+
+    if (code == CODE_OK)
+        code = inbox_init(&serve->names_changed, serve->loop, take_names, serve);
+    serve->has_inbox = code == CODE_OK;
+    if (code == CODE_OK)
+        code = inbox_init(&serve->looks, serve->loop, serve__look_for_pipes, serve);
+    serve->has_looks = code == CODE_OK;
+    return code == CODE_OK ? code : why_set(why, code, "the event loop cannot be made: %s", code_text(code));
+}
+
+static enum code open_shared(struct serve *serve, struct why *why)
+{
+    struct gate_shared_conf conf;
+    enum code code = store_open(serve->conf->store, DB_CREATE, &serve->store, why);
+
+    if (code == CODE_OK)
+        code = store_secret(serve->store, "session", true, conf.session_key, why);
+    if (code == CODE_OK)
+        code = store_secret(serve->store, "approval", true, conf.approval_key, why);
+    if (code == CODE_OK)
+        code = serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
+    if (code == CODE_OK) {
+        db_busy_wait(serve->store, STORE_WAIT_MS);
+        code = gate_shared_new(&conf, &serve->shared);
+    }
+    mem_wipe(&conf, sizeof conf);
+    return code;
+}
+
+/* Answers wait in the ring while the disk works; what finds no room there is not kept. */
+static uint64_t ring_bytes(const struct proxy_conf *conf)
+{
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (conf->routes[i].answer_bytes > largest)
+            largest = conf->routes[i].answer_bytes;
+    return largest * ANSWERS_WAITING < RING_MAX_BYTES ? largest * ANSWERS_WAITING : RING_MAX_BYTES;
+}
+
+/* A new gate waits as long as the one before it may drain, and hears who stops it meanwhile. */
+static enum code open_when_free(struct serve *serve, const struct audit_conf *conf, int64_t wait_us, struct why *why)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
+    int64_t until_us = clock_monotonic_us() + wait_us;
+    bool is_told = false;
+    enum code code;
+
+    while ((code = audit_open(conf, &serve->audit, why)) == CODE_BUSY && clock_monotonic_us() < until_us) {
+        if (!is_told)
+            log_warn("app", "%s is written by another gate: waiting for its end, for at most %lld s", conf->path,
+                     (long long)(wait_us / 1000000));
+        is_told = true;
+        serve->is_called_off = signal_is_waiting(SIGTERM) || signal_is_waiting(SIGINT);
+        if (serve->is_called_off)
+            return why_set(why, CODE_BUSY, "%s: stopped while another gate still wrote it", conf->path);
+        (void)nanosleep(&pause, NULL);
+    }
+    return code;
+}
+
+enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
+{
+    char node[256];
+    struct audit_conf conf = {
+        .path = serve->conf->audit.database, .rings = serve->conf->workers + 1, .ring_bytes = ring_bytes(serve->conf->proxy),
+        .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
+        .node = node, .version = span_text(CALLGATE_VERSION),
+        .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
+                        .rows = serve->conf->audit.checkpoint_rows, .key_change = serve->key_change},
+        .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
+        .loss = {.why = serve->continue_why, .actor = serve->continue_actor, .is_elsewhere = serve->store_was_behind},
+    };
+    enum code code = serve->signer == NULL ? serve__start_signer(serve, why) : CODE_OK; /* a command has none yet */
+
+    if (gethostname(node, sizeof node - 1) != 0)
+        node[0] = '\0';
+    node[sizeof node - 1] = '\0';
+    conf.checkpoints.signer = serve->signer;
+    if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
+        const struct poster_conf post = {
+            .what = "checkpoint", .server = &serve->conf->audit.checkpoint_server, .media = "text/plain; charset=utf-8",
+            .keeps_newest = true, .wait_us = POST_WAIT_US, .web = serve->web,
+        };
+
+        code = poster_new(&post, &serve->poster, why);
+        conf.checkpoints.publish = poster_put;
+        conf.checkpoints.context = serve->poster;
+    }
+    if (code == CODE_OK)
+        code = open_when_free(serve, &conf, lock_wait_us, why);
+    if (code == CODE_OK)
+        code = serve__tell_checkpoint_key(serve, why);
+    if (code == CODE_OK)
+        serve->ring = audit_ring(serve->audit, serve->conf->workers);
+    return code;
+}
+
+void serve_close_audit(struct serve *serve)
+{
+    audit_close(&serve->audit);
+    poster_free(&serve->poster); /* after the last checkpoint */
+    signer_free(&serve->signer);
+}
+
+static enum code open_gates(struct serve *serve)
+{
+    serve->gates = mem_array(serve->conf->workers, sizeof(struct gate *));
+    if (serve->gates == NULL)
+        return CODE_NOMEM;
+    for (unsigned i = 0; i < serve->conf->workers; i++) {
+        enum code code = gate_new(serve->shared, audit_ring(serve->audit, i), &serve->gates[i]);
+
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+/* A socket that the service manager handed over and the configuration does not name is a mistake worth a word. */
+static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inherited *inherited)
+{
+    for (size_t i = 0; i < inherited->count; i++) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+        size_t listen = 0;
+
+        if (sock_local(inherited->fds[i], &address) != CODE_OK)
+            continue;
+        while (listen < conf->listen_count && !sock_equals(&conf->listens[listen].address, &address))
+            listen++;
+        sock_text(&address, text);
+        if (listen == conf->listen_count)
+            log_warn("app", "the service manager handed over %s, which `listen` does not name; it is not used", text);
+    }
+}
+
+static void wake_workers(void *context)
+{
+    struct serve *serve = context;
+
+    for (unsigned i = 0; i < serve->conf->workers; i++)
+        proxy_wake(proxy_wake_context(serve->proxy, i));
+}
+
+static enum code open_outside(struct serve *serve, struct why *why)
+{
+    const struct outside_conf conf = {
+        .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .proxy = serve->conf->proxy,
+        .settled = wake_workers, .context = serve,
+    };
+    enum code code = outside_new(&conf, &serve->outside, why);
+
+    if (code == CODE_OK && identity_proofs_new(clock_wall_us(), &serve->proofs) != CODE_OK)
+        code = why_set(why, CODE_NOMEM, "not enough memory for proofs of possession");
+    return code;
+}
+
+static void pipe_differs(void *context)
+{
+    struct serve *serve = context;
+
+    inbox_poke(&serve->looks);
+}
+
+static enum code open_proxy(struct serve *serve, struct why *why)
+{
+    int inherited[INHERITED_MAX];
+    struct proxy_start start = {
+        .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
+        .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
+        .wanted = outside_wanted(serve->outside), .proofs = serve->proofs, .look = pipe_differs, .look_context = serve,
+    };
+    enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
+
+    if (code == CODE_OK) {
+        warn_of_unused(serve->conf->proxy, &start.inherited);
+        code = proxy_open(&start, &serve->proxy, why);
+    }
+    if (code != CODE_OK)
+        proxy_conf_unref(&start.conf_take);
+    return code;
+}
+
+enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why)
+{
+    enum code code;
+
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
+                             .continue_why = continue_why};
+    serve->file.taken_us = clock_wall_us();
+    buf_init(&serve->listed, LISTED_MAX_BYTES);
+    buf_init(&serve->definitions.notes, SIZE_MAX / 2);
+    serve->definitions.mark = -1;
+    list_init(&serve->approvals.asks);
+    code = serve__past_init(&serve->past, conf_take->audit.database);
+    actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
+    if (code == CODE_OK)
+        code = serve__prepare(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_signer(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_runner(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_control(serve, why);
+    if (code == CODE_OK)
+        code = http_selftest(why);
+    if (code == CODE_OK)
+        code = web_new(&serve->web, why);
+    if (code == CODE_OK)
+        code = open_loop(serve, why);
+    if (code == CODE_OK)
+        code = open_shared(serve, why);
+    serve__mark_audit(serve);
+    if (code == CODE_OK)
+        code = serve__compare_store(serve, why);
+    if (code == CODE_OK)
+        code = serve_open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
+    if (code == CODE_OK)
+        code = serve__open_notify(serve, why);
+    if (code == CODE_OK)
+        code = open_gates(serve);
+    if (code == CODE_OK)
+        code = open_outside(serve, why);
+    if (code == CODE_OK)
+        code = open_proxy(serve, why);
+    if (code == CODE_OK)
+        code = serve__open_admin(serve, why);
+    return code;
+}
+
+/* Threads come last: what confines the process must come before the first of them. */
+static enum code start_threads(struct serve *serve, struct why *why)
+{
+    const struct resolver_conf conf = {.changed = names_came, .context = serve};
+    enum code code;
+
+    for (unsigned i = 0; i < serve->conf->workers; i++)
+        audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
+    code = serve__confine(serve, why);
+    if (code == CODE_OK)
+        code = web_start(serve->web, why);
+    if (code == CODE_OK && serve->poster != NULL)
+        code = poster_start(serve->poster, why);
+    if (code == CODE_OK)
+        code = serve__start_notify(serve, why);
+    if (code == CODE_OK)
+        code = audit_start(serve->audit, why);
+    if (code == CODE_OK)
+        code = serve__start_past(serve, why);
+    if (code == CODE_OK)
+        code = resolver_new(&serve->resolver, &conf, serve->conf->names, serve->conf->name_count, why);
+    if (code != CODE_OK)
+        return code;
+    if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
+        log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
+    take_names(serve);
+    outside_look(serve->outside);
+    serve__mind_past(serve, PAST_START_WAIT_MS);
+    code = proxy_run(serve->proxy, why);
+    sandbox_narrow(SANDBOX_MAIN);
+    return code;
+}
+
+/* Blocks of a thousand connections that have gone, or of large messages, lie around those of the others, where the C library
+ * gives nothing back by itself. What lies at the end of a worker's heap it may keep all the same. */
+static void give_memory_back(struct serve *serve)
+{
+    struct proxy_gauges now;
+    uint64_t seen = serve->connections_seen, seen_bytes = serve->memory_seen_bytes;
+
+    proxy_gauges(serve->proxy, &now);
+    serve->connections_seen = now.connections;
+    serve->memory_seen_bytes = now.memory_bytes;
+    if (serve->connections_peak < now.connections)
+        serve->connections_peak = now.connections;
+    if (serve->memory_peak_bytes < now.memory_bytes)
+        serve->memory_peak_bytes = now.memory_bytes;
+    if ((serve->connections_peak - now.connections < TRIM_CONNECTIONS &&
+         serve->memory_peak_bytes - now.memory_bytes < TRIM_BYTES) ||
+        now.connections + TRIM_CONNECTIONS / 10 < seen || now.memory_bytes + TRIM_BYTES / 10 < seen_bytes ||
+        loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
+        return; /* not so much, or they still go, or it was done just now */
+    serve->connections_peak = now.connections;
+    serve->memory_peak_bytes = now.memory_bytes;
+    serve->trimmed_us = loop_now_us(serve->loop);
+    mem_trim();
+}
+
+static void look_drained(void *context)
+{
+    struct serve *serve = context;
+
+    serve->is_over = proxy_is_drained(serve->proxy) || loop_now_us(serve->loop) >= serve->drain_until_us;
+    if (!serve->is_over && loop_timer_arm(serve->loop, &serve->drain, DRAIN_LOOK_US) != CODE_OK)
+        serve->is_over = true;
+}
+
+static void begin_drain(struct serve *serve)
+{
+    if (serve->is_draining) { /* somebody is in a hurry */
+        serve->is_over = true;
+        return;
+    }
+    log_info("app", "draining, for at most %u ms", serve->conf->drain_ms);
+    service_notify("STOPPING=1");
+    serve->is_draining = true;
+    serve->drain_until_us = loop_now_us(serve->loop) + (int64_t)serve->conf->drain_ms * 1000;
+    proxy_drain(serve->proxy);
+    look_drained(serve);
+}
+
+/* Rows would go on, and nobody could prove them later: the gate ends, and whoever started it starts it with a new one. */
+static void mind_signer(struct serve *serve)
+{
+    if (serve->signer_is_lost || !signer_is_gone(serve->signer))
+        return;
+    serve->signer_is_lost = true;
+    log_error("app", "the process that signs checkpoints has ended; the gate ends, too: what it records would not be proven");
+    if (!serve->is_draining)
+        begin_drain(serve);
+}
+
+/* Whoever comes while it drains finds nobody listening, and starts the next. */
+static void mind_use(struct serve *serve)
+{
+    struct proxy_gauges now;
+    int64_t now_us = loop_now_us(serve->loop);
+
+    if (serve->linger_us == 0 || serve->is_draining)
+        return;
+    proxy_gauges(serve->proxy, &now);
+    if (now.connections > 0 || serve->used_us == 0)
+        serve->used_us = now_us;
+    else if (now_us - serve->used_us >= serve->linger_us)
+        begin_drain(serve);
+}
+
+static void poll_store(void *context)
+{
+    struct serve *serve = context;
+
+    give_memory_back(serve);
+    outside_look(serve->outside);
+    serve__follow_conf(serve, false);
+    serve__mind_past(serve, 0);
+    serve__follow_store(serve);
+    serve__mind_approvals(serve);
+    serve__keep_listed(serve);
+    serve__keep_definitions(serve);
+    serve__notify(serve);
+    serve__tell_audit(serve);
+    serve__attend(serve);
+    serve__tell_outgoing(serve);
+    serve__watch_disk(serve);
+    mind_signer(serve);
+    serve__mind_control(serve);
+    mind_use(serve);
+    if (serve__runner_is_lost(serve) && !serve->is_draining)
+        begin_drain(serve);
+    gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
+    if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
+        /* Without the timer revoked keys would go on working. */
+        log_error("app", "not enough memory to follow the store; ending");
+        serve->is_over = true;
+    }
+}
+
+static void signal_came(void *context, int signo)
+{
+    struct serve *serve = context;
+
+    if (signo == SIGHUP && !serve->is_draining)
+        serve__reload(serve);
+    else if (signo != SIGHUP)
+        begin_drain(serve);
+}
+
+/* {"listen":["127.0.0.1:40001"]} for whoever started us and let the kernel choose the ports. */
+static enum code tell_ready(struct serve *serve, int ready_fd)
+{
+    struct doc *doc = doc_object();
+    struct doc *listens = doc_add_array(doc, "listen");
+    struct buf line;
+    enum code code;
+
+    buf_init(&line, 65536);
+    for (size_t i = 0; i < serve->conf->proxy->listen_count; i++) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+
+        if (serve->conf->proxy->listens[i].socket != NULL) {
+            doc_text(doc, "pipes", span_text(serve->conf->proxy->listens[i].socket));
+            log_info("app", "listening on %s", serve->conf->proxy->listens[i].socket);
+            continue;
+        }
+        proxy_address(serve->proxy, i, &address);
+        sock_text(&address, text);
+        doc_text(listens, NULL, span_text(text));
+        log_info("app", "listening on %s", text);
+    }
+    if (serve->admin != NULL) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+
+        admin_address(serve->admin, &address);
+        sock_text(&address, text);
+        doc_text(doc, "admin", span_text(text));
+    }
+    code = doc_print(doc, &line);
+    if (code == CODE_OK)
+        code = buf_add_byte(&line, '\n');
+    if (code == CODE_OK && ready_fd >= 0) {
+        struct span text = buf_peek(&line);
+
+        if (write(ready_fd, text.at, text.len) != (ssize_t)text.len)
+            code = CODE_IO;
+        close(ready_fd);
+    }
+    buf_fini(&line);
+    doc_free(&doc);
+    return code;
+}
+
+static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
+{
+    static const int signos[] = {SIGTERM, SIGINT, SIGHUP, 0};
+    enum code code = signals_init(&serve->signals, serve->loop, signos, signal_came, serve, why);
+
+    serve->has_signals = code == CODE_OK;
+    if (code != CODE_OK)
+        return code;
+    db_busy_wait(serve->store, START_WAIT_MS);
+    serve__follow_store(serve);
+    code = serve__open_approvals(serve, why);
+    db_busy_wait(serve->store, STORE_WAIT_MS);
+    if (code != CODE_OK)
+        return code;
+    serve__mind_approvals(serve);
+    code = start_threads(serve, why);
+    if (code != CODE_OK)
+        return code;
+    loop_timer_init(&serve->poll, poll_store, serve);
+    loop_timer_init(&serve->drain, look_drained, serve);
+    code = loop_timer_arm(serve->loop, &serve->poll, POLL_US);
+    if (code == CODE_OK)
+        serve__tell_audit(serve);
+    if (code == CODE_OK)
+        code = tell_ready(serve, ready_fd);
+    if (code != CODE_OK)
+        return why_set(why, code, "the gate cannot say that it is ready: %s", code_text(code));
+    service_notify("READY=1");
+    return CODE_OK;
+}
+
+enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
+{
+    enum code code;
+
+    mem_keep();
+    code = get_ready(serve, ready_fd, why);
+    while (code == CODE_OK && !serve->is_over) {
+        code = loop_turn(serve->loop, -1);
+        if (serve->admin != NULL)
+            admin_settle(serve->admin);
+        if (code != CODE_OK)
+            why_set(why, code, "the event loop failed: %s", code_text(code));
+    }
+    if (code == CODE_OK && serve->runner_is_lost)
+        code = why_set(why, CODE_IO, "the process that starts commands has ended; start the gate again");
+    if (code == CODE_OK && serve->signer_is_lost)
+        code = why_set(why, CODE_IO, "the process that signs checkpoints has ended; start the gate again");
+    return code;
+}
+
+/* In reverse, and so that every permit gets its outcome: first the workers, then what they wrote to. */
+void serve_close(struct serve *serve)
+{
+    struct audit_gauges gauges = {.down = true};
+
+    admin_close(&serve->admin);
+    serve__close_past(serve);
+    resolver_free(&serve->resolver);
+    outside_unhear(serve->outside);
+    proxy_stop(&serve->proxy);
+    serve__close_notify(serve); /* one of them asks the runner */
+    runner_close(&serve->runner);
+    metrics_free(&serve->metrics);
+    if (serve->shared != NULL && serve->ring != NULL) {
+        gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
+        serve__close_approvals(serve);
+        serve__keep_definitions(serve); /* what the last lists told */
+        serve__tell_audit(serve);
+        audit_gauges(serve->audit, &gauges);
+    }
+    for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)
+        gate_free(&serve->gates[i]);
+    mem_free(serve->gates);
+    serve_close_audit(serve);
+    web_free(&serve->web); /* after the last checkpoint */
+    outside_free(&serve->outside);
+    identity_proofs_free(&serve->proofs);
+    if (!gauges.down)
+        serve__mark_told(serve);
+    serve__drop_asks(serve);
+    gate_shared_free(&serve->shared);
+    db_close(&serve->store);
+    if (serve->has_signals)
+        signals_fini(&serve->signals);
+    if (serve->has_inbox)
+        inbox_fini(&serve->names_changed);
+    if (serve->has_looks)
+        inbox_fini(&serve->looks);
+    if (serve->loop != NULL)
+        loop_free(&serve->loop);
+    buf_fini(&serve->confined);
+    buf_fini(&serve->listed);
+    buf_fini(&serve->definitions.notes);
+    conf_free(&serve->conf);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "store/store_behind.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/selftest.h"
+
+enum code serve_check(const struct conf *conf, struct why *why)
+{
+    unsigned char key[DIGEST_BYTES];
+    struct sign_key *checkpoint_key = NULL;
+    struct db *store = NULL;
+    struct store_places places;
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = http_selftest(why);
+
+    if (code == CODE_OK)
+        code = serve__check_people(conf, why);
+    if (code == CODE_OK)
+        code = serve_redact_key(conf->audit.redact_key, false, key, why);
+    mem_wipe(key, sizeof key);
+    if (code == CODE_OK || code == CODE_NOT_FOUND)
+        code = serve_checkpoint_key(conf->audit.checkpoint_key, false, &checkpoint_key, why);
+    sign_key_free(&checkpoint_key);
+    if (code == CODE_NOT_FOUND)
+        code = CODE_OK; /* the first start makes them */
+    if (code == CODE_OK)
+        code = store_open(conf->store, DB_READ, &store, why);
+    if (code == CODE_NOT_FOUND) {
+        log_info("app", "there is no store yet at %s; the first start or command makes it", conf->store);
+        return CODE_OK;
+    }
+    if (code == CODE_OK)
+        code = store_is_behind(store, conf->store, conf->audit.database, &places, why);
+    if (code == CODE_OK)
+        code = policy_store_active(store, &version, why);
+    if (code == CODE_OK && version != 0)
+        code = store_compile_policy(store, version, &policy, why);
+    if (code == CODE_OK && version == 0)
+        log_warn("app", "no policy is active: everything would be denied; `callgate policy load FILES` makes one so");
+    policy_unref(&policy);
+    db_close(&store);
+    return code;
+}

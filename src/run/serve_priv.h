@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of `callgate serve` call of each other.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: struct serve's.
+ * Errors: logged; the old goes on. */
+#ifndef RUN_SERVE_PRIV_H
+#define RUN_SERVE_PRIV_H
+
+#include "run/serve.h"
+#include "run/serve_audit.h"
+
+#define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
+#define NAMES_WAIT_MS 2000
+#define BUSY_LOOKS 8 /* so often in a row somebody else writes the store before it is worth a line in the log */
+
+/* Starts who signs with it. After serve__prepare, before anything is opened that is not for that process to have. */
+enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
+/* Likewise who starts commands, where the configuration has some. The gate forgets them. */
+enum code serve__start_runner(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__dial_command(void *context, struct span command, int *fd) MUST_USE;
+/* Whether those of a fresh configuration can be started; it forgets them. */
+enum code serve__check_commands(const struct serve *serve, struct conf *fresh, struct why *why) MUST_USE;
+/* Returns: true once, when that process has ended. */
+bool serve__runner_is_lost(struct serve *serve);
+/* Likewise who takes people's commands, where `people:` names some; the groups must be there. */
+enum code serve__start_control(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__check_people(const struct conf *conf, struct why *why) MUST_USE;
+void serve__tell_control(const struct serve *serve); /* that the configuration has changed */
+void serve__mind_control(struct serve *serve);       /* a line in the log once it has ended */
+/* The public half of that key, into the file beside it and the log. */
+enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
+
+/* Takes the active policy and the valid keys out of the store, if the store has changed. */
+void serve__follow_store(struct serve *serve);
+
+/* A version of the store comes into force: at once, or when what its rules ask of the past is read. Where the gate knows
+ * nothing of that yet, calls are denied until it does. Takes: policy: the reference; NULL: none is active. */
+void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy);
+bool serve__has_version(struct serve *serve, uint64_t version); /* it is in force, or waits; another one waits no longer */
+void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *policy);
+
+#define PAST_WAIT_MS 200 /* as long main waits for little to be read */
+#define PAST_START_WAIT_MS 1000 /* and connections at a start, before calls are denied */
+
+/* Takes: audit: which is read; copied. */
+enum code serve__past_init(struct serve_past *past, const char *audit) MUST_USE;
+enum code serve__start_past(struct serve *serve, struct why *why) MUST_USE;
+/* Waits so long, and goes on with what was read. */
+void serve__mind_past(struct serve *serve, unsigned wait_ms);
+/* Before a fresh configuration comes into force: which steps of plans were used, where it is the first that has plans. */
+enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, struct why *why) MUST_USE;
+void serve__past_reloaded(struct serve *serve);
+void serve__close_past(struct serve *serve);
+
+/* Tells the store which tools servers have listed, when they are others. */
+void serve__keep_listed(struct serve *serve);
+/* And what they say of them, which is news for the audit; hands the workers what is accepted, where that has changed. */
+void serve__keep_definitions(struct serve *serve);
+
+/* Says what the version in force names and no route has. */
+void serve__tell_strays(const struct serve *serve);
+
+/* Names the audit in what the store remembers of it. */
+void serve__mark_audit(struct serve *serve);
+
+/* Before workers start: what was used before a crash, and what waits. */
+enum code serve__open_approvals(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__settle_claims(struct serve *serve, struct why *why) MUST_USE;
+
+/* Asks and uses into the store, answers out of it. */
+void serve__mind_approvals(struct serve *serve);
+void serve__drop_asks(struct serve *serve);
+
+/* After the workers have ended: the last uses; what was not used is left to other gates. */
+void serve__close_approvals(struct serve *serve);
+
+/* Whom the configuration has told of calls that wait. Opened after the runner, started with the threads. */
+enum code serve__open_notify(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__start_notify(struct serve *serve, struct why *why) MUST_USE;
+void serve__notify(struct serve *serve);
+void serve__close_notify(struct serve *serve);
+
+/* Puts what the store knows and the audit does not yet into the audit. */
+void serve__tell_audit(struct serve *serve);
+
+/* A line in the log when the audit's disk gets nearly full, and one when it is not any more. */
+void serve__watch_disk(struct serve *serve);
+
+/* What people ask of the audit. After serve__follow_store. */
+void serve__attend(struct serve *serve);
+
+/* Whether the store is the one that the trail tells of (store_behind.h). Before the audit is opened, since its event `start`
+ * says what came of it. */
+enum code serve__compare_store(struct serve *serve, struct why *why) MUST_USE;
+
+/* What was put is durable: the store remembers that. */
+void serve__mark_told(struct serve *serve);
+
+/* One event of the gate's own; detail is canonical JSON. */
+void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
+
+/* How fetching tokens for upstreams goes: an event where one begins to work or to fail; metrics. */
+void serve__tell_outgoing(struct serve *serve);
+void serve__measure_outgoing(const struct serve *serve, struct buf *out);
+
+/* The admin port, where one is configured, and the counting of calls for it. After proxy_open, before proxy_run. */
+enum code serve__open_admin(struct serve *serve, struct why *why) MUST_USE;
+
+/* Before anything is opened: becomes `user:`, works out what the gate may do, and tries in children that nothing else goes.
+ * serve->confined is what came of it, for the start event: a list in JSON, and what follows it. */
+enum code serve__prepare(struct serve *serve, struct why *why) MUST_USE;
+
+/* When all is open, and no thread there yet: from here on nothing else goes. */
+enum code serve__confine(struct serve *serve, struct why *why) MUST_USE;
+
+/* Whether the upstreams of a configuration can be reached from inside. */
+enum code serve__check_ports(const struct conf *fresh, struct why *why) MUST_USE;
+
+/* SIGHUP: configuration, certificates, credentials, policy, keys. */
+void serve__reload(struct serve *serve);
+
+/* Looks at the file of the configuration, by the path that the gate was started with, and takes what it holds now: where a pipe
+ * asks, or where a pipe has started the gate, so that nobody else would reload it. `serve->file` is what came of it. */
+void serve__follow_conf(struct serve *serve, bool is_asked);
+void serve__look_for_pipes(void *serve); /* an inbox's: looks, and tells those that wait */
+/* A JSON object for events: which file, which digest. */
+void serve__describe_conf(const struct conf *conf, struct buf *out);
+
+#endif

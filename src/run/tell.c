@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/serve_priv.h"
+
+#include "store/store.h"
+#include "store/store_audit.h"
+#include "store/store_behind.h"
+#include "base/log.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+#define TOLD_NAME_BYTES 96
+
+#define SELECT_ANSWERS(more) \
+    "SELECT w.id, a.tenant, w.given_by, json_object('row', w.id, 'approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
+    "'principal', a.principal, 'upstream', a.upstream, " \
+    "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
+    "'why', w.why " more ") FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
+
+/* {"policy": "sha256 of its text", ...}; null where there are too many for an event: `hash` covers all of them anyway. */
+#define SELECT_FILES \
+    "(SELECT CASE WHEN sum(6 * length(name) + 80) < 32768 THEN json_group_object(name, sha256) END FROM " \
+    "(SELECT name, sha256 FROM policy_file WHERE version = a.version ORDER BY name))"
+
+#define SELECT_TOLD \
+    "SELECT id, NULL, 'gate', json_object('upstream', upstream, 'tool', tool, 'definition', digest, 'before', before, " \
+    "'told_us', told_us) FROM definition WHERE id > ?1 "
+#define SELECT_WORDS(accepted) \
+    "SELECT w.id, NULL, w.given_by, json_object('row', w.id, 'upstream', d.upstream, 'tool', d.tool, 'definition', d.digest, " \
+    "'given_us', w.given_us, 'login', w.login, 'why', w.why) FROM definition_word w JOIN definition d ON d.id = w.definition " \
+    "WHERE w.id > ?1 AND w.accepted = " accepted " ORDER BY w.id LIMIT 64"
+
+const struct store_source store_sources[STORE_SOURCES] = {
+    {"policy_file", "policy_text", NULL,
+     "WITH RECURSIVE piece(row, sha256, text, part) AS (SELECT f.rowid, f.sha256, f.text, 0 FROM policy_file f "
+     "WHERE f.rowid >= ?1 >> 20 AND NOT EXISTS (SELECT 1 FROM policy_file o WHERE o.sha256 = f.sha256 AND o.rowid < f.rowid) "
+     "UNION ALL SELECT row, sha256, text, part + 1 FROM piece WHERE (part + 1) * 8000 < length(text)) "
+     "SELECT (row << 20) + part + 1 AS id, NULL, 'gate', json_object('sha256', sha256, 'part', part, 'parts', "
+     "max(1, (length(text) + 7999) / 8000), 'text', substr(text, part * 8000 + 1, 8000)) FROM piece WHERE id > ?1 "
+     "ORDER BY id LIMIT 16"},
+    {"agent_key", "key_made", "made_us",
+     "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'key', id, 'principal', principal, 'made_us', made_us, "
+     "'roles', roles) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"agent_key_revocation", "key_revoked", "revoked_us",
+     "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('row', r.id, 'key', k.id, 'principal', k.principal, "
+     "'revoked_us', r.revoked_us) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "
+     "ORDER BY r.id LIMIT 64"},
+    {"policy_activation", "policy_activated", "activated_us",
+     "SELECT a.id, NULL, a.activated_by, json_object('row', a.id, 'version', a.version, 'hash', v.hash, 'message', v.message, "
+     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'failing_tests', v.failing_tests, 'despite', "
+     "v.despite, 'files', " SELECT_FILES ") "
+     "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
+    {"approval_ask", "approval_asked", "asked_us",
+     "SELECT id, tenant, principal, json_object('row', id, 'approval', id, 'gate', gate, 'decision', decision, "
+     "'upstream', upstream, 'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, "
+     "'asked_us', asked_us) FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"approval_answer/given", "approval_given", "given_us", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
+                                                        "'person', w.person, 'counted', w.counted, 'needed', a.needed")
+     "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
+    {"approval_answer/refused", "approval_refused", "given_us", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
+    {"approval_use", "approval_used", "used_us",
+     "SELECT u.id, a.tenant, a.principal, json_object('row', u.id, 'approval', a.id, 'gate', u.gate, 'decision', u.decision, "
+     "'upstream', a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
+     "FROM approval_use u JOIN approval_ask a ON a.id = u.ask WHERE u.id > ?1 ORDER BY u.id LIMIT 64"},
+    {"definition/seen", "definition_seen", NULL, SELECT_TOLD "AND before IS NULL ORDER BY id LIMIT 64"},
+    {"definition/changed", "definition_changed", NULL, SELECT_TOLD "AND before IS NOT NULL ORDER BY id LIMIT 64"},
+    {"definition_word/accepted", "definition_accepted", "given_us", SELECT_WORDS("1")},
+    {"definition_word/withdrawn", "definition_withdrawn", "given_us", SELECT_WORDS("0")},
+    {"restoration", "restored", "restored_us",
+     "SELECT id, NULL, restored_by, json_object('row', id, 'backup_made', backup_made, 'restored_us', restored_us, 'why', why) "
+     "FROM restoration WHERE id > ?1 ORDER BY id LIMIT 64"},
+};
+
+void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail)
+{
+    struct audit_event event = {
+        .time_us = clock_wall_us(), .kind = span_text(kind), .actor = span_text(actor), .detail = detail,
+    };
+
+    if (audit_put_event(serve->ring, &event) != CODE_OK)
+        log_error("app", "the event %s could not be recorded: the audit is down or full", kind);
+}
+
+/* Puts the rows past *put_to and moves it. */
+static enum code put_rows(struct serve *serve, const struct store_source *source, struct db_stmt *stmt, int64_t *put_to)
+{
+    enum code code;
+
+    db_bind_int(stmt, 1, *put_to);
+    while ((code = db_step(stmt)) == CODE_OK) {
+        struct audit_event event = {
+            .time_us = clock_wall_us(), .kind = span_text(source->kind), .tenant = db_text(stmt, 1),
+            .actor = db_text(stmt, 2), .detail = db_text(stmt, 3),
+        };
+
+        code = audit_put_event(serve->ring, &event);
+        if (code == CODE_BUSY || code == CODE_DOWN)
+            return CODE_BUSY; /* the next look goes on */
+        if (code != CODE_OK)
+            return code;
+        *put_to = db_int(stmt, 0);
+    }
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+void serve__mark_audit(struct serve *serve)
+{
+    store_audit_mark(serve->conf->audit.database, serve->told_mark);
+}
+
+enum code serve__compare_store(struct serve *serve, struct why *why)
+{
+    const char *audit = serve->conf->audit.database;
+    struct buf *out = &serve->confined;
+    struct store_places places;
+    enum code code = store_is_behind(serve->store, serve->conf->store, audit, &places, why);
+
+    serve->store_was_behind = code == CODE_DENIED;
+    if (serve->store_was_behind ? serve->continue_why == NULL : code != CODE_OK)
+        return code;
+    if (serve->store_was_behind)
+        log_warn("app", "%s; this start goes on: %s", why->text, serve->continue_why);
+    (void)buf_add_text(out, ",\"store\":{\"is_told\":true,");
+    if (serve->store_was_behind) {
+        (void)buf_add_text(out, "\"behind\":{\"text\":");
+        (void)json_write_string(out, span_text(why->text));
+        (void)buf_add_text(out, ",\"why\":");
+        (void)json_write_string(out, span_text(serve->continue_why));
+        (void)buf_add_text(out, ",\"by\":");
+        (void)json_write_string(out, span_text(serve->continue_actor));
+        (void)buf_add_byte(out, ',');
+        code = store_go_on(serve->store, audit, serve->told_mark, &places, out, why);
+        (void)buf_add_text(out, "},");
+    }
+    if (code == CODE_OK)
+        code = buf_add_text(out, "\"rows\":");
+    if (code == CODE_OK)
+        code = store_write_places(serve->store, serve->told_mark, out, why);
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+/* Each gate on a store tells an audit of its own, so each remembers for itself how far it has come. */
+static void told_name(const struct serve *serve, const struct store_source *source, char name[TOLD_NAME_BYTES])
+{
+    (void)snprintf(name, TOLD_NAME_BYTES, "%s@%s", source->table, serve->told_mark);
+}
+
+static enum code put_source(struct serve *serve, const struct store_source *source, int64_t *put_to, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    char name[TOLD_NAME_BYTES];
+    int64_t told;
+    enum code code;
+
+    told_name(serve, source, name);
+    code = store_told(serve->store, name, &told, why);
+    if (code != CODE_OK)
+        return code;
+    if (*put_to < told)
+        *put_to = told;
+    code = db_prepare(serve->store, source->sql, &stmt);
+    if (code == CODE_OK)
+        code = put_rows(serve, source, stmt, put_to);
+    db_finalize(&stmt);
+    return code == CODE_OK || code == CODE_BUSY ? code : store_why(why, code, serve->store, "reading the store");
+}
+
+/* Events have no ticket. What was put before a commit began is in it: so after two more commits, or with nothing left in
+ * any ring, it is on disk. */
+static bool is_durable(const struct serve *serve)
+{
+    struct audit_gauges gauges;
+
+    audit_gauges(serve->audit, &gauges);
+    return !gauges.down && (gauges.ring_bytes_used == 0 || gauges.commits >= serve->commits_then + 2);
+}
+
+/* Returns: CODE_OK where all that was put is remembered. */
+static enum code write_told(struct serve *serve, struct why *why)
+{
+    enum code code = db_begin(serve->store);
+
+    if (code != CODE_OK)
+        return store_why(why, code, serve->store, "locking the store");
+    for (size_t i = 0; i < STORE_SOURCES && code == CODE_OK; i++) {
+        char name[TOLD_NAME_BYTES];
+
+        told_name(serve, &store_sources[i], name);
+        if (serve->put_to[i] > 0)
+            code = store_set_told(serve->store, name, serve->put_to[i], why);
+    }
+    if (code == CODE_OK) {
+        code = db_commit(serve->store);
+        if (code == CODE_OK)
+            return CODE_OK;
+        store_why(why, code, serve->store, "writing the store");
+    }
+    db_rollback(serve->store);
+    return code;
+}
+
+void serve__mark_told(struct serve *serve)
+{
+    struct why why = {0};
+    enum code code = write_told(serve, &why);
+
+    if (code != CODE_OK && code != CODE_BUSY)
+        log_error("app", "%s; a restart may tell the audit again", why.text);
+    serve->awaits_audit = code == CODE_BUSY; /* somebody writes: at the next look */
+}
+
+/* A batch at a time: put, wait until it is durable, remember that; so a crash at any moment tells twice at worst, and
+ * never not at all. */
+void serve__tell_audit(struct serve *serve)
+{
+    struct audit_gauges gauges;
+    bool put = false, goes_on = false;
+
+    if (serve->awaits_audit && !is_durable(serve))
+        return;
+    if (serve->awaits_audit)
+        serve__mark_told(serve);
+    if (serve->awaits_audit || !serve->owes_events)
+        return;
+    audit_gauges(serve->audit, &gauges);
+    for (size_t i = 0; i < STORE_SOURCES; i++) {
+        int64_t before = serve->put_to[i];
+        struct why why = {0};
+        enum code code = put_source(serve, &store_sources[i], &serve->put_to[i], &why);
+
+        if (code != CODE_OK && code != CODE_BUSY)
+            log_error("app", "%s; the audit will be told later", why.text);
+        goes_on = goes_on || code != CODE_OK;
+        put = put || serve->put_to[i] > before;
+    }
+    serve->commits_then = gauges.commits;
+    serve->awaits_audit = put;
+    serve->owes_events = put || goes_on; /* until a look finds nothing more */
+}

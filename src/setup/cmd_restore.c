@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate restore: puts a backup in the place of an installation, after all of it was looked at. What stood there is moved
+ * into a folder beside the configuration; nothing is removed.
+ *
+ * The store goes first and comes last: a gate that is started after a restore that did not end finds none, while its trail
+ * tells of one, and refuses. */
+#include "setup/backup.h"
+#include "args/command.h"
+#include "cli/commands.h"
+#include "args/print.h"
+#include "store/store.h"
+
+#include "audit/trail.h"
+#include "audit/writer.h"
+#include "base/mem.h"
+#include "evidence/verify.h"
+#include "os/clock.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADS_BYTES ((size_t)1 << 30)
+#define KEY_BYTES 4096
+
+struct task {
+    struct backup backup;
+    const char *key;            /* of checkpoints, from outside; NULL: the backup's own */
+    char aside[PATH_MAX];       /* where what stood there goes */
+    bool moved;                 /* something went there */
+    size_t replaced, kept;
+    int lock_fd;
+};
+
+/* ---- is it whole? ------------------------------------------------------------------------------------------------- */
+
+static enum code check_file(struct task *task, const struct backup_file *file, struct why *why)
+{
+    const char *path = backup_inside(&task->backup, file->name);
+    unsigned char sha256[DIGEST_BYTES];
+    uint64_t bytes = 0;
+    enum code code;
+
+    if (path == NULL)
+        return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
+    if (file->link != NULL)
+        return CODE_OK; /* made anew of what the manifest says */
+    code = backup_digest(path, &bytes, sha256, why);
+    if (code != CODE_OK || (bytes == file->bytes && memcmp(sha256, file->sha256, DIGEST_BYTES) == 0))
+        return code;
+    return why_set(why, CODE_INVALID, "%s is not what the backup's manifest.json says: it was changed or damaged; take another "
+                   "backup", path);
+}
+
+static enum code check_store(struct task *task, struct why *why)
+{
+    const char *path = backup_inside(&task->backup, backup_find(&task->backup, BACKUP_STORE)->name);
+    struct db_stmt *stmt = NULL;
+    struct db *db = NULL;
+    enum code code = path != NULL ? db_open(path, DB_READ, &db, why) : CODE_NOMEM;
+
+    if (code == CODE_OK)
+        code = db_find(db, "PRAGMA integrity_check(1)", NULL, 0, &stmt);
+    if (code == CODE_OK && !span_is(db_text(stmt, 0), "ok"))
+        code = why_set(why, CODE_INVALID, "%s: %.*s", path, SPAN_ARG(db_text(stmt, 0)));
+    db_finalize(&stmt);
+    db_close(&db);
+    return code;
+}
+
+static enum code read_key(struct task *task, struct note_key *key, bool *has_key, struct why *why)
+{
+    const struct backup_file *file = backup_find(&task->backup, BACKUP_PUBLIC_KEY);
+    const char *path = task->key != NULL ? task->key : file != NULL ? backup_inside(&task->backup, file->name) : NULL;
+    struct buf text;
+    enum code code;
+
+    *has_key = path != NULL;
+    if (path == NULL)
+        return CODE_OK;
+    buf_init(&text, KEY_BYTES);
+    code = file_read(path, FILE_ANY, KEY_BYTES, &text, why);
+    if (code == CODE_OK && note_key_read(buf_peek(&text), key) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "%s is no public key of checkpoints; take audit-key.pub", path);
+    buf_fini(&text);
+    return code;
+}
+
+static enum code read_heads(struct task *task, struct buf *heads, struct why *why)
+{
+    const struct backup_file *file = backup_find(&task->backup, BACKUP_CHECKPOINTS);
+    const char *path = file != NULL ? backup_inside(&task->backup, file->name) : NULL;
+
+    return path != NULL ? file_read(path, FILE_ANY, HEADS_BYTES, heads, why) : CODE_OK;
+}
+
+/* Every file of the trail against the one before it, the key and the checkpoints. */
+static enum code check_rows(struct verify_conf *conf, const char *database, struct why *why)
+{
+    static struct verify_report report;
+    struct trail trail = {0};
+    enum code code = trail_find(database, true, &trail, why);
+
+    if (code == CODE_OK)
+        code = verify_sequence_new(&trail, &conf->sequence, why);
+    for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
+        conf->ends_trail = i + 1 == trail.count;
+        conf->path = conf->ends_trail ? database : trail.files[i].path;
+        if (!trail.files[i].follows)
+            verify_sequence_forget(conf->sequence);
+        code = audit_verify(conf, &report, why);
+        if (code == CODE_OK && report.fault_count > 0)
+            code = why_set(why, CODE_INVALID, "%s: row %" PRId64 ", %s.%s: %s", conf->path, report.fault[0].seq,
+                           report.fault[0].table, report.fault[0].field, report.fault[0].text);
+    }
+    verify_sequence_free(&conf->sequence);
+    trail_fini(&trail);
+    return code;
+}
+
+static enum code check_trail(struct task *task, struct why *why)
+{
+    const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
+    const char *database = audit != NULL ? backup_inside(&task->backup, audit->name) : NULL;
+    struct verify_conf conf = {.unsigned_us = INT64_MAX}; /* what was young when it was copied is old by now */
+    struct keyring keys = {.count = 1};
+    struct buf heads;
+    bool has_key = false;
+    enum code code;
+
+    if (database == NULL)
+        return CODE_OK; /* no gate had run */
+    buf_init(&heads, HEADS_BYTES);
+    code = read_key(task, &keys.keys[0], &has_key, why);
+    if (code == CODE_OK)
+        code = read_heads(task, &heads, why);
+    conf.keys = has_key ? &keys : NULL;
+    conf.heads = buf_peek(&heads);
+    if (code == CODE_OK)
+        code = check_rows(&conf, database, why);
+    buf_fini(&heads);
+    return code;
+}
+
+static enum code check(struct task *task, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < task->backup.count && code == CODE_OK; i++)
+        code = check_file(task, &task->backup.files[i], why);
+    if (code == CODE_OK)
+        code = check_store(task, why);
+    return code == CODE_OK ? check_trail(task, why) : code;
+}
+
+/* ---- into its place ----------------------------------------------------------------------------------------------- */
+
+static enum code step_failed(struct why *why, const char *path)
+{
+    return why_set(why, CODE_IO, "%s: %s", path, strerror(errno));
+}
+
+/* Into the folder for what stood there, under the name that the backup would give it. */
+static enum code set_aside(struct task *task, const char *name, const char *path, struct why *why)
+{
+    char to[PATH_MAX];
+    struct stat there;
+    enum code code;
+
+    if (lstat(path, &there) != 0)
+        return errno == ENOENT ? CODE_OK : step_failed(why, path);
+    if ((size_t)snprintf(to, sizeof to, "%s/%s", task->aside, name) >= sizeof to)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    code = backup_lead(to, why);
+    if (code != CODE_OK)
+        return code;
+    task->moved = true;
+    if (rename(path, to) == 0)
+        return file_sync_folder(path) ? CODE_OK : step_failed(why, path);
+    if (errno != EXDEV || !S_ISREG(there.st_mode))
+        return step_failed(why, path);
+    code = backup_copy(path, to, there.st_mode & 0777, why);
+    return code != CODE_OK || unlink(path) == 0 ? code : step_failed(why, path);
+}
+
+static enum code set_aside_beside(struct task *task, const char *name, const char *path, const char *suffix, struct why *why)
+{
+    char its_name[BACKUP_NAME_BYTES + 16], its_path[PATH_MAX];
+
+    if ((size_t)snprintf(its_name, sizeof its_name, "%s%s", name, suffix) >= sizeof its_name ||
+        (size_t)snprintf(its_path, sizeof its_path, "%s%s", path, suffix) >= sizeof its_path)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    return set_aside(task, its_name, its_path, why);
+}
+
+static enum code set_database_aside(struct task *task, const char *name, const char *path, struct why *why)
+{
+    static const char *const around[] = {"-journal", "-wal", "-shm", ""};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof around / sizeof around[0] && code == CODE_OK; i++)
+        code = set_aside_beside(task, name, path, around[i], why);
+    return code;
+}
+
+/* All files of the trail that is there, whatever the backup has of it: two trails in one folder are none. */
+static enum code set_trail_aside(struct task *task, struct why *why)
+{
+    const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
+    const char *database = audit != NULL ? backup_outside(&task->backup, audit->name) : NULL;
+    size_t folder = audit != NULL ? (size_t)(strrchr(audit->name, '/') - audit->name) : 0;
+    char settled[TRAIL_PATH_BYTES];
+    struct trail trail = {0};
+    enum code code = CODE_OK;
+
+    if (database == NULL)
+        return CODE_OK;
+    trail_settle(database, settled); /* what was lost may be the link alone */
+    if (access(settled, F_OK) == 0)
+        code = trail_find(settled, true, &trail, why);
+    for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
+        char name[BACKUP_NAME_BYTES], path[PATH_MAX];
+        const char *base;
+
+        if (realpath(trail.files[i].path, path) == NULL)
+            code = step_failed(why, trail.files[i].path);
+        base = strrchr(path, '/') + 1;
+        if (code == CODE_OK && (size_t)snprintf(name, sizeof name, "%.*s/%s", (int)folder, audit->name, base) >= sizeof name)
+            code = why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+        if (code == CODE_OK)
+            code = set_database_aside(task, name, path, why);
+    }
+    trail_fini(&trail);
+    return code == CODE_OK ? set_aside(task, audit->name, database, why) : code;
+}
+
+/* Root gives files to whom they were; anybody else can only have made his own. */
+static enum code give(const struct backup_file *file, const char *path, struct why *why)
+{
+    const struct passwd *user = *file->owner != '\0' ? getpwnam(file->owner) : NULL;
+    const struct group *group = *file->group != '\0' ? getgrnam(file->group) : NULL;
+
+    if (geteuid() != 0)
+        return CODE_OK;
+    if (user == NULL || group == NULL)
+        return why_set(why, CODE_INVALID, "%s belonged to %s:%s, whom this machine does not know; make them first", path,
+                       file->owner, file->group);
+    return lchown(path, user->pw_uid, group->gr_gid) == 0 ? CODE_OK : step_failed(why, path);
+}
+
+static bool is_there_already(const struct backup_file *file, const char *path)
+{
+    unsigned char sha256[DIGEST_BYTES];
+    struct why why;
+    uint64_t bytes;
+
+    return backup_digest(path, &bytes, sha256, &why) == CODE_OK && bytes == file->bytes &&
+           memcmp(sha256, file->sha256, DIGEST_BYTES) == 0;
+}
+
+static enum code put(struct task *task, const struct backup_file *file, struct why *why)
+{
+    const char *from = backup_inside(&task->backup, file->name), *to = backup_outside(&task->backup, file->name);
+    enum code code;
+
+    if (from == NULL || to == NULL)
+        return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
+    if (file->link == NULL && is_there_already(file, to)) {
+        task->kept++;
+        return CODE_OK;
+    }
+    code = set_aside(task, file->name, to, why);
+    if (code == CODE_OK)
+        code = backup_lead(to, why);
+    if (code == CODE_OK && file->link != NULL)
+        code = symlink(file->link, to) == 0 && file_sync_folder(to) ? CODE_OK : step_failed(why, to);
+    else if (code == CODE_OK)
+        code = backup_copy(from, to, file->mode, why);
+    task->replaced++;
+    return code == CODE_OK ? give(file, to, why) : code;
+}
+
+/* The audit tells it at the next start. */
+static enum code note_restoration(struct task *task, const char *path, const char *reason, struct why *why)
+{
+    struct db *db = NULL;
+    char by[ACTOR_BYTES];
+    enum code code = store_open(path, DB_WRITE, &db, why);
+
+    actor_name(by);
+    if (code == CODE_OK) {
+        code = db_change(db, "INSERT INTO restoration(backup_made, restored_us, restored_by, why) VALUES (?1, ?2, ?3, ?4)",
+                         DB_VALUES(db_of_text(span_text(task->backup.made)), db_of_int(clock_wall_us()),
+                                   db_of_text(span_text(by)), db_of_text(span_text(reason))));
+        if (code != CODE_OK)
+            code = store_why(why, code, db, "writing the store");
+    }
+    db_close(&db);
+    return code;
+}
+
+static enum code move_to(const char *from, const char *to, struct why *why)
+{
+    return rename(from, to) == 0 && file_sync_folder(to) ? CODE_OK : step_failed(why, to);
+}
+
+/* What a restore that was killed left half written: its journal would be rolled into the next copy. */
+static void forget(const char *path)
+{
+    static const char *const around[] = {"", "-journal"};
+    char name[PATH_MAX + 16];
+
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, around[i]);
+        (void)unlink(name);
+    }
+}
+
+/* The whole store, with its own record of where it came from, beside its place: from here on nobody opens what stands there. */
+static enum code prepare_store(struct task *task, const char *reason, const char *restored, struct why *why)
+{
+    const struct backup_file *file = backup_find(&task->backup, BACKUP_STORE);
+    const char *from = backup_inside(&task->backup, file->name);
+    char fresh[PATH_MAX];
+    enum code code;
+
+    if (from == NULL || (size_t)snprintf(fresh, sizeof fresh, "%s.new", restored) >= sizeof fresh)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", file->name);
+    forget(fresh);
+    code = backup_lead(restored, why);
+    if (code == CODE_OK)
+        code = backup_copy(from, fresh, file->mode | 0200, why);
+    if (code == CODE_OK)
+        code = note_restoration(task, fresh, reason, why);
+    if (code == CODE_OK)
+        code = give(file, fresh, why);
+    return code == CODE_OK ? move_to(fresh, restored, why) : code;
+}
+
+/* What a crash left half written is taken back before its journal leaves its side. One that cannot be read goes aside as it
+ * is. */
+static void settle_store(const char *path)
+{
+    struct db *db = NULL;
+    int64_t version;
+
+    if (db_open(path, DB_WRITE, &db, NULL) == CODE_OK && db_number(db, "PRAGMA user_version", &version) != CODE_OK)
+        version = 0;
+    db_close(&db);
+}
+
+static enum code restore(struct task *task, const char *reason, struct why *why)
+{
+    const struct backup_file *store = backup_find(&task->backup, BACKUP_STORE);
+    const char *at = backup_outside(&task->backup, store->name);
+    char restored[PATH_MAX];
+    enum code code;
+
+    if (at == NULL || (size_t)snprintf(restored, sizeof restored, "%s%s", at, STORE_RESTORED) >= sizeof restored)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", store->name);
+    code = prepare_store(task, reason, restored, why);
+    if (code == CODE_OK) {
+        settle_store(at);
+        code = set_database_aside(task, store->name, at, why);
+    }
+    if (code == CODE_OK)
+        code = set_trail_aside(task, why);
+    for (size_t i = 0; i < task->backup.count && code == CODE_OK; i++)
+        if (task->backup.files[i].part != BACKUP_STORE)
+            code = put(task, &task->backup.files[i], why);
+    task->replaced++;
+    if (code == CODE_OK)
+        code = move_to(restored, at, why);
+    if (code != CODE_OK && !task->moved)
+        forget(restored);
+    return code;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+/* Nobody writes the trail or reads the store as a gate meanwhile. */
+static enum code hold(struct task *task, struct why *why)
+{
+    const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
+    const char *path = audit != NULL ? backup_outside(&task->backup, audit->name) : NULL;
+    enum code code = path != NULL ? backup_lead(path, why) : CODE_OK;
+
+    if (path == NULL || code != CODE_OK)
+        return code;
+    code = audit_hold(path, &task->lock_fd, why);
+    return code == CODE_BUSY ? why_set(why, code, "%s: a gate runs there; stop it first", path) : code;
+}
+
+static int tell(const struct task *task, bool checked, bool as_json)
+{
+    struct doc *doc;
+
+    if (as_json) {
+        doc = doc_object();
+        doc_text(doc, "backup", span_text(task->backup.folder));
+        doc_text(doc, "made", span_text(task->backup.made));
+        doc_bool(doc, "restored", !checked);
+        doc_int(doc, "replaced", (int64_t)task->replaced);
+        doc_int(doc, "kept", (int64_t)task->kept);
+        doc_text_or_null(doc, "aside", task->moved ? span_text(task->aside) : SPAN_NONE);
+        return print_doc(&doc);
+    }
+    print_safely(stdout, "%s: a backup of %s by %s, %zu files, whole; its store and its trail are in order\n",
+                 task->backup.folder, task->backup.made, task->backup.by, task->backup.count);
+    if (!checked)
+        print_safely(stdout, "restored: %zu files put in place, %zu were there already%s%s\n", task->replaced, task->kept,
+                     task->moved ? "; what stood there is in " : "", task->moved ? task->aside : "");
+    return STATUS_DONE;
+}
+
+static int run_on(struct task *task, const char *folder, const char *config, const char *reason, bool only_check, bool as_json)
+{
+    struct why why = {""};
+    char stamp[CLOCK_TEXT_BYTES];
+    enum code code = backup_init(&task->backup, folder, config, &why);
+
+    clock_text(clock_wall_us(), stamp);
+    if (code == CODE_OK)
+        code = backup_read_manifest(&task->backup, &why);
+    if (code == CODE_OK && (size_t)snprintf(task->aside, sizeof task->aside, "%s/replaced-%s", task->backup.here, stamp) >=
+                               sizeof task->aside)
+        code = why_set(&why, CODE_LIMIT, "%s: the path is too long", task->backup.here);
+    if (code == CODE_OK)
+        code = check(task, &why);
+    if (code == CODE_OK && !only_check)
+        code = hold(task, &why);
+    if (code == CODE_OK && !only_check)
+        code = restore(task, reason, &why);
+    if (code == CODE_OK)
+        return tell(task, only_check, as_json);
+    if (task->moved)
+        return complain(STATUS_CANNOT, "%s; what stood there is in %s; the gate does not start before a restore has ended",
+                        why.text, task->aside);
+    return complain_why(code, &why);
+}
+
+/* Where the configuration was when it was saved, unless --config says where it is to be. */
+static int run(int argc, char **argv)
+{
+    static struct task task = {.lock_fd = -1};
+    const char *config = NULL, *reason = NULL;
+    bool only_check = false, as_json = false;
+    const struct option options[] = {
+        {.name = "config", .takes = "FILE", .help = "where the configuration is to be (required), with the files of its folder",
+         .value = &config},
+        {.name = "why", .takes = "TEXT", .help = "for the record (required, but with --check)", .value = &reason},
+        {.name = "check", .help = "only look whether the backup is whole; change nothing", .flag = &only_check},
+        {.name = "key", .takes = "PUB", .help = "audit-key.pub from elsewhere: who must have signed; else the backup's own",
+         .value = &task.key},
+        {.name = "json", .help = "one JSON object", .flag = &as_json},
+        {0},
+    };
+    static const char about[] =
+        "Puts back what `callgate backup` saved: first all of it is looked at (digests, the store, the trail with its chain\n"
+        "and checkpoints), then it is put in place, and what stood there is moved into a folder `replaced-TIME` beside the\n"
+        "configuration. No gate may run. The next start records it. What was recorded after the backup stands in that folder\n"
+        "alone; keys that were revoked since are keys again: `callgate key list` shows them.";
+    const struct usage usage = {"callgate restore FOLDER --config FILE --why TEXT [--check] [--key PUB] [--json]", about,
+                                options, 1, 1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    if (config == NULL)
+        return complain(STATUS_USAGE, "--config FILE is required: where the configuration is to be");
+    if (reason == NULL && !only_check)
+        return complain(STATUS_USAGE, "--why TEXT is required: why is a backup put in the place of what is there?");
+    status = only_check ? OPTIONS_GO : option_says(NULL, reason, "the disk was lost");
+    if (status != OPTIONS_GO)
+        return status;
+    status = run_on(&task, argv[0], config, reason, only_check, as_json);
+    if (task.lock_fd >= 0)
+        (void)close(task.lock_fd);
+    backup_fini(&task.backup);
+    return status;
+}
+
+const struct command cmd_restore = {"restore", "put a backup in place, after it was looked at", run, NULL};

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate status: why is everything denied? The answer in words, from the files and the network, whether a gate runs or
+ * not: configuration, policy, audit, disk, upstreams. */
+#include "setup/cmd_status_priv.h"
+#include "cli/commands.h"
+#include "people/control.h"
+#include "providers/kept_keys.h"
+#include "conf/route_names.h"
+#include "store/store.h"
+#include "store/store_approvals.h"
+#include "store/store_definitions.h"
+#include "store/store_tools.h"
+#include "args/print.h"
+#include "author/warn.h"
+
+#include "json/doc.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/local.h"
+#include "os/resolve.h"
+#include "os/sock.h"
+#include "web/web.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONNECT_WAIT_MS 2000
+#define NAMES_WAIT_MS 3000
+#define EXPIRY_WARN_US (INT64_C(14) * 86400 * 1000000)
+
+void find(struct report *report, const char *about, bool is_good, const char *format, ...)
+{
+    char text[768];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report->bad += !is_good;
+    if (report->findings == NULL) {
+        print_safely(stdout, "%-4s %-10s %s\n", is_good ? "ok" : "BAD", about, text);
+    } else {
+        struct doc *finding = doc_add_object(report->findings, NULL);
+
+        doc_text(finding, "about", span_text(about));
+        doc_bool(finding, "good", is_good);
+        doc_text(finding, "text", span_text(text));
+    }
+}
+
+static void tell_stray(void *context, const struct policy_stray *stray)
+{
+    cmd_status__find(context, "policy", true, "warning: %.*s:%d: %s", SPAN_ARG(stray->path), stray->line, stray->text);
+}
+
+/* What the version names and no route has, since either of them changed. */
+static void look_at_names(struct report *report, const struct conf *conf, const struct policy *policy, struct db *store)
+{
+    struct route_names names;
+    struct why why = {0};
+
+    route_names_init(&names);
+    if (route_names_of(conf->proxy, &names) == CODE_OK && store_tools_take(store, &names, &why) == CODE_OK)
+        policy_strays(policy, names.routes, names.count, tell_stray, report);
+    route_names_fini(&names);
+}
+
+/* A version that was good when it was loaded comes to hold rules that stop nothing any more. */
+static void look_at_ends(struct report *report, const struct policy *policy)
+{
+    static struct faults ended;
+
+    faults_init(&ended);
+    warn_ended(policy, &ended);
+    for (size_t i = 0; i < ended.count && i < FAULTS_MAX; i++)
+        find(report, "policy", true, "warning: %s:%d: %s", ended.fault[i].file, ended.fault[i].line, ended.fault[i].text);
+}
+
+static void look_at_policy(struct report *report, const struct conf *conf)
+{
+    struct why why = {0};
+    struct db *store = NULL;
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = store_open(conf->store, DB_READ, &store, &why);
+
+    if (code == CODE_NOT_FOUND) {
+        find(report, "policy", false, "there is no store at %s: everything is denied; `callgate policy load FILES` makes it",
+             conf->store);
+        return;
+    }
+    if (code == CODE_OK)
+        code = policy_store_active(store, &version, &why);
+    if (code == CODE_OK && version != 0)
+        code = store_compile_policy(store, version, &policy, &why);
+    if (code != CODE_OK)
+        find(report, "policy", false, "%s", why.text);
+    else if (version == 0)
+        find(report, "policy", false,
+             "no version is active: everything is denied, reason no_policy; `callgate policy load FILES`");
+    else
+        find(report, "policy", true, "version %" PRIu64 " is active, with %zu rule%s", version, policy_rule_count(policy),
+             policy_rule_count(policy) == 1 ? "" : "s");
+    if (policy != NULL)
+        look_at_ends(report, policy);
+    if (policy != NULL)
+        look_at_names(report, conf, policy, store);
+    policy_unref(&policy);
+    db_close(&store);
+}
+
+/* Whoever decides is easily forgotten by those who wait. */
+static void look_at_approvals(struct report *report, const struct conf *conf)
+{
+    struct why why = {0};
+    struct db *store = NULL;
+    int64_t waiting = 0, definitions = 0;
+    enum code code = store_open(conf->store, DB_READ, &store, &why);
+
+    if (code == CODE_OK)
+        code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
+    if (code == CODE_OK)
+        code = store_definitions_count(store, &definitions, &why);
+    if (definitions > 0)
+        find(report, "tools", true, "%" PRId64 " definition%s of tools %s accepted by nobody: `callgate tools list`",
+             definitions, definitions == 1 ? "" : "s", definitions == 1 ? "is" : "are");
+    if (code == CODE_OK && waiting > 0)
+        find(report, "approvals", true, "%" PRId64 " call%s for a person: `callgate approvals list` shows %s", waiting,
+             waiting == 1 ? " waits" : "s wait", waiting == 1 ? "it" : "them");
+    else if (code != CODE_OK && code != CODE_NOT_FOUND) /* without a store, what is said of the policy says it */
+        find(report, "approvals", false, "%s", why.text);
+    db_close(&store);
+}
+
+static void look_at_files(struct report *report, const struct proxy_route *route)
+{
+    const struct outgoing *outgoing = &route->upstream.outgoing;
+    int64_t oldest_us = INT64_MAX;
+
+    for (size_t i = 0; i < outgoing->count; i++)
+        oldest_us = outgoing->entries[i].since_us < oldest_us ? outgoing->entries[i].since_us : oldest_us;
+    if (outgoing->kind == OUTGOING_NONE)
+        return;
+    if (outgoing->count == 0)
+        find(report, "credential", false, "%.*s: nobody has a file %s: every call is denied", SPAN_ARG(route->name),
+             outgoing->file);
+    else
+        find(report, "credential", true, "%.*s: %zu file%s %s, the oldest %" PRId64 " days old", SPAN_ARG(route->name),
+             outgoing->count, outgoing->count == 1 ? "" : "s", outgoing->file,
+             (clock_wall_us() - oldest_us) / (INT64_C(86400) * 1000000));
+}
+
+/* One line for certificates that will do for a while would say nothing to anybody. */
+static void look_at_expiry(struct report *report, struct span whose, int64_t until_us)
+{
+    int64_t left_us = until_us - clock_wall_us();
+    char day[CLOCK_TEXT_BYTES];
+
+    if (until_us == INT64_MAX || left_us > EXPIRY_WARN_US)
+        return;
+    clock_text(until_us, day);
+    find(report, "tls", left_us > 0, "%sthe certificate of %.*s, or one that it rests on, %s %.10s%s",
+         left_us > 0 ? "warning: " : "", SPAN_ARG(whose), left_us > 0 ? "ends on" : "ended on", day,
+         left_us > 0 ? "; have it renewed" : ": connections fail; have it renewed");
+}
+
+static void look_at_beginning(struct report *report, struct span whose, const struct tls_context *tls)
+{
+    int64_t from_us, until_us;
+    char at[CLOCK_TEXT_BYTES];
+
+    if (!tls_shown_times(tls, &from_us, &until_us) || from_us <= clock_wall_us())
+        return;
+    clock_text(from_us, at);
+    find(report, "tls", false, "the certificate of %.*s is not valid before %.19sZ: connections fail; put one that is in its "
+         "place", SPAN_ARG(whose), at);
+}
+
+/* Shakes hands as the gate would. Returns: whether a call could go; otherwise, what the matter is, empty: nobody is there. */
+static bool accepts_connections(const struct proxy_upstream *upstream, const struct sock_address *address, struct why *fault)
+{
+    int64_t until_us = clock_monotonic_us() + CONNECT_WAIT_MS * INT64_C(1000), left_us;
+    struct pollfd ready = {.events = POLLOUT};
+    struct stream *stream = NULL;
+    enum io io;
+
+    if (sock_connect(address, &ready.fd) != CODE_OK)
+        return false;
+    if (poll(&ready, 1, CONNECT_WAIT_MS) != 1 || sock_connect_state(ready.fd) != CODE_OK || upstream->tls == NULL ||
+        tls_connect(upstream->tls, ready.fd, upstream->host, &stream) != CODE_OK) {
+        bool accepts = upstream->tls == NULL && sock_connect_state(ready.fd) == CODE_OK;
+
+        sock_close(&ready.fd);
+        return accepts;
+    }
+    while ((io = stream_handshake(stream)) == IO_WANT_READ || io == IO_WANT_WRITE) {
+        ready.events = io == IO_WANT_READ ? POLLIN : POLLOUT;
+        left_us = until_us - clock_monotonic_us();
+        if (left_us <= 0 || poll(&ready, 1, (int)(left_us / 1000) + 1) == 0)
+            break;
+    }
+    if (io != IO_OK)
+        (void)why_set(fault, CODE_IO, "%s", io == IO_FAIL ? stream_fault(stream) : "TLS handshake: no answer");
+    stream_close(&stream);
+    return io == IO_OK;
+}
+
+static void look_at_route(struct report *report, const struct proxy_route *route, const struct resolve_table *names)
+{
+    size_t count;
+    const struct sock_address *addresses;
+    struct why fault = {0};
+    bool accepts = false;
+
+    if (!span_is_empty(route->upstream.command)) {
+        find(report, "upstream", true, "%.*s is the command %s, which the gate starts when it is wanted",
+             SPAN_ARG(route->name), route->upstream.host);
+        return;
+    }
+    if (route->upstream.host == NULL) {
+        find(report, "upstream", true, "%.*s is for pipes: each brings its server", SPAN_ARG(route->name));
+        return;
+    }
+    addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
+    for (size_t i = 0; i < count && !accepts; i++)
+        accepts = accepts_connections(&route->upstream, &addresses[i], &fault);
+    find(report, "upstream", accepts, "%.*s at %s:%u %s", SPAN_ARG(route->name), route->upstream.host, route->upstream.port,
+         accepts ? "accepts connections"
+                 : count == 0 ? "has no address: its name cannot be resolved"
+                              : fault.text[0] != '\0' ? fault.text : "does not accept connections");
+    if (route->upstream.tls != NULL) {
+        look_at_expiry(report, route->name, tls_met_until_us(route->upstream.tls));
+        look_at_expiry(report, span_text("the gate, as this route shows it"), tls_shown_until_us(route->upstream.tls));
+        look_at_beginning(report, span_text("the gate, as this route shows it"), route->upstream.tls);
+    }
+}
+
+static void look_at_listeners(struct report *report, const struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->listen_count; i++) {
+        char address[SOCK_TEXT_BYTES];
+
+        sock_text(&conf->listens[i].address, address);
+        if (conf->listens[i].tls == NULL)
+            continue;
+        look_at_expiry(report, span_text(address), tls_shown_until_us(conf->listens[i].tls));
+        look_at_beginning(report, span_text(address), conf->listens[i].tls);
+    }
+}
+
+static enum code look_at_upstreams(struct report *report, const struct conf *conf, struct why *why)
+{
+    const struct resolver_conf how = {0};
+    struct resolver *resolver = NULL;
+    struct resolve_table *names;
+    enum code code = resolver_new(&resolver, &how, conf->names, conf->name_count, why);
+
+    if (code != CODE_OK)
+        return code;
+    (void)resolver_wait(resolver, NAMES_WAIT_MS);
+    names = resolver_table(resolver);
+    for (size_t i = 0; i < conf->proxy->route_count; i++) {
+        look_at_route(report, &conf->proxy->routes[i], names);
+        look_at_files(report, &conf->proxy->routes[i]);
+    }
+    resolve_table_unref(&names);
+    resolver_free(&resolver);
+    return CODE_OK;
+}
+
+#define PROVIDER_WAIT_US INT64_C(4000000)
+
+/* The set that the gate had last, and whether another would come. */
+static void look_at_provider(struct report *report, const struct conf *conf, const struct identity_provider *provider,
+                             struct web *web)
+{
+    struct web_request request = {.tls = provider->tls, .wait_us = PROVIDER_WAIT_US};
+    struct identity_key_set *set = NULL;
+    struct web_answer answer = {.code = CODE_OK};
+    struct why why = {""}, fault = {""};
+    char url[IDENTITY_URL_BYTES];
+    int64_t now_us = clock_wall_us(), fetched_us = 0;
+    struct span kept;
+    struct buf text;
+    bool is_known;
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (provider->keys_file == NULL) {
+        is_known = kept_keys_read(conf->store, provider, now_us, &text, &kept, &fetched_us, &why) == CODE_OK;
+    } else {
+        is_known = file_read(provider->keys_file, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK;
+        kept = buf_peek(&text);
+        fetched_us = now_us;
+    }
+    is_known = is_known && identity_key_set_read(kept, &set, &why) == CODE_OK;
+    if (is_known)
+        find(report, "provider", true, "%s: %zu key%s, as they were %" PRId64 " s ago", provider->rules.name,
+             identity_key_set_count(set), identity_key_set_count(set) == 1 ? "" : "s", (now_us - fetched_us) / 1000000);
+    else
+        find(report, "provider", false, "%s: no key set is known (%s): its tokens let nobody in", provider->rules.name,
+             why.text);
+    identity_key_set_unref(&set);
+    buf_fini(&text);
+    if (provider->keys_file != NULL)
+        return;
+    if (provider->keys_url == NULL)
+        identity_metadata_url(provider, false, url);
+    request.url = span_text(provider->keys_url != NULL ? provider->keys_url : url);
+    if (web_fetch(web, &request, &answer, &fault) == CODE_OK)
+        find(report, "provider", answer.status == 200 || answer.status == 404, "%s answers, with status %d",
+             provider->rules.name, answer.status);
+    else
+        find(report, "provider", false, "%s is away: %s", provider->rules.name,
+             fault.text);
+    web_answer_fini(&answer);
+}
+
+static enum code look_at_providers(struct report *report, const struct conf *conf, struct why *why)
+{
+    struct web *web = NULL;
+    enum code code = CODE_OK;
+
+    if (conf->proxy->provider_count == 0)
+        return CODE_OK;
+    code = web_new(&web, why);
+    if (code == CODE_OK)
+        code = web_start(web, why);
+    for (size_t i = 0; i < conf->proxy->provider_count && code == CODE_OK; i++)
+        look_at_provider(report, conf, &conf->proxy->providers[i], web);
+    web_free(&web);
+    return code;
+}
+
+static void look_at_people(struct report *report, const struct conf_people *people)
+{
+    struct control_people groups;
+    struct why why = {""};
+    int fd = -1;
+    enum code code = control_people_find(people, &groups, &why);
+
+    if (!people->is_on)
+        return;
+    if (code != CODE_OK)
+        find(report, "people", false, "%s", why.text);
+    else if ((code = local_connect(people->socket, &fd)) == CODE_OK)
+        find(report, "people", true, "commands of %zu groups are taken on %s", groups.count, people->socket);
+    else
+        find(report, "people", false, "nobody takes people's commands on %s: %s", people->socket,
+             code == CODE_NOT_FOUND ? "no gate runs, or its process for them has ended; restart it" : strerror(errno));
+    sock_close(&fd);
+}
+
+static int tell_status(const struct conf *conf, bool as_json)
+{
+    struct doc *root = as_json ? doc_object() : NULL;
+    struct report report = {.findings = as_json ? doc_add_array(root, "findings") : NULL};
+    struct why why = {0};
+    int status = STATUS_DONE;
+    enum code code;
+
+    find(&report, "conf", true, "%s is good, %zu route%s", conf->path, conf->proxy->route_count,
+         conf->proxy->route_count == 1 ? "" : "s");
+    look_at_policy(&report, conf);
+    look_at_approvals(&report, conf);
+    look_at_people(&report, &conf->people);
+    cmd_status__audit(&report, conf);
+    cmd_status__disk(&report, conf);
+    look_at_listeners(&report, conf->proxy);
+    code = look_at_upstreams(&report, conf, &why);
+    if (code == CODE_OK)
+        code = look_at_providers(&report, conf, &why);
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    else if (as_json) {
+        doc_bool(root, "good", report.bad == 0);
+        status = print_doc(&root);
+    }
+    doc_free(&root);
+    return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
+}
+
+static int run_status(int argc, char **argv)
+{
+    const char *config = NULL;
+    bool as_json = false;
+    const struct option options[] = {
+        CONFIG_OPTION(&config),
+        {.name = "json", .help = "print one JSON object", .flag = &as_json},
+        {0},
+    };
+    const struct usage usage = {"callgate status [--config FILE] [--json]",
+                                "Says in words whether calls can pass, and if not, why. Exit status 1: something is bad.",
+                                options, 0, 0};
+    struct conf *conf = NULL;
+    struct faults faults;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    faults_init(&faults);
+    code = conf_load(conf_find(config), &conf, &faults, NULL);
+    if (code != CODE_OK)
+        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    status = tell_status(conf, as_json);
+    conf_free(&conf);
+    return status;
+}
+
+const struct command cmd_status = {"status", "why is everything denied?", run_status, NULL};

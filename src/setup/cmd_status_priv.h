@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of `callgate status` share: findings, and who looks where.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: a report is its holder's.
+ * Errors: findings that are bad. */
+#ifndef SETUP_CMD_STATUS_PRIV_H
+#define SETUP_CMD_STATUS_PRIV_H
+
+#include "conf/conf.h"
+#include "json/doc.h"
+
+#include <stdbool.h>
+
+/* Findings as they are made: printed at once, or kept for --json. */
+struct report {
+    struct doc *findings; /* NULL: print */
+    unsigned bad;
+};
+
+void cmd_status__find(struct report *report, const char *about, bool is_good, const char *format, ...) PRINTF_LIKE(4, 5);
+#define find cmd_status__find /* what these files say most */
+
+/* ---- cmd_status_audit.c ---- */
+void cmd_status__audit(struct report *report, const struct conf *conf);
+void cmd_status__disk(struct report *report, const struct conf *conf);
+
+#endif

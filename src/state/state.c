@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/state.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+#include "state/hints.h"
+
+#include <string.h>
+
+#define ROUNDS_MAX 8 /* evaluations of one call that each lost the race for a token */
+
+struct gate_state {
+    struct tally *tally;
+    struct hints *hints;
+    struct plan_uses *plans;
+};
+
+enum code gate_state_new(size_t cap_bytes, struct gate_state **out)
+{
+    struct gate_state *state = mem_zalloc(sizeof *state);
+
+    *out = state;
+    if (state == NULL)
+        return CODE_NOMEM;
+    if (tally_new(cap_bytes, &state->tally) != CODE_OK || hints_new(&state->hints) != CODE_OK ||
+        plan_uses_new(cap_bytes, &state->plans) != CODE_OK) {
+        gate_state_free(out);
+        return CODE_NOMEM;
+    }
+    return CODE_OK;
+}
+
+void gate_state_free(struct gate_state **state)
+{
+    struct gate_state *gone = *state;
+
+    *state = NULL;
+    if (gone == NULL)
+        return;
+    tally_free(&gone->tally);
+    hints_free(&gone->hints);
+    plan_uses_free(&gone->plans);
+    mem_free(gone);
+}
+
+void gate_state_clear(struct gate_state *state)
+{
+    tally_clear(state->tally);
+    hints_clear(state->hints);
+    plan_uses_clear(state->plans);
+}
+
+struct plan_uses *gate_state_plans(struct gate_state *state)
+{
+    return state->plans;
+}
+
+void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
+{
+    tally_stats(state->tally, stats);
+}
+
+/* ---- keys: everything that makes two countings the same, each part behind its length ---- */
+
+static void add_part(struct digest *digest, struct span part)
+{
+    uint64_t len = part.len;
+
+    digest_add(digest, &len, sizeof len);
+    digest_add(digest, part.at, part.len);
+}
+
+static void add_number(struct digest *digest, uint64_t number)
+{
+    digest_add(digest, &number, sizeof number);
+}
+
+/* Whoever's call it is is charged, also for what the calls of all tenants are counted by. */
+static struct tally_key key_of(struct digest *digest, const struct gate_moment *moment, const struct question *question)
+{
+    unsigned char full[DIGEST_BYTES];
+    struct tally_key key = {.share = share_of(moment->home.at != NULL ? moment->home : question->tenant, question->principal),
+                            .tenant = hash_span(question->tenant)};
+
+    digest_final(digest, full);
+    memcpy(key.bytes, full, sizeof key.bytes);
+    return key;
+}
+
+/* Sessions go by their digest, as in the audit, so that what was recorded there counts for the sessions that come. */
+static void add_value(struct digest *digest, const struct gate_moment *moment, const struct question *question,
+                      enum policy_by by)
+{
+    struct span value = question_value(question, by);
+    unsigned char bytes[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+
+    if (by == POLICY_BY_SESSION && value.len > 0 && !moment->is_recorded) {
+        digest_of(value, bytes);
+        num_hex(bytes, sizeof bytes, hex);
+        value = span_of(hex, sizeof hex);
+    }
+    add_part(digest, value);
+}
+
+static struct tally_key limit_key(const struct gate_moment *moment, const struct question *question,
+                                  const struct policy_limit *limit)
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, limit->sum != NULL ? SPAN_LIT("sum") : SPAN_LIT("limit"));
+    add_part(&digest, limit->rule);
+    if (limit->sum != NULL)
+        add_part(&digest, limit->sum_text); /* a budget that is raised keeps what was spent of it */
+    else
+        add_number(&digest, limit->most);
+    add_number(&digest, (uint64_t)limit->per_us);
+    add_number(&digest, limit->by);
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
+        if (limit->by & UINT32_C(1) << by)
+            add_value(&digest, moment, question, by);
+    return key_of(&digest, moment, question);
+}
+
+static struct tally_take take_of(const struct gate_moment *moment, const struct question *question,
+                                 const struct policy_limit *limit, uint64_t amount)
+{
+    return (struct tally_take){
+        .key = limit_key(moment, question, limit), .most = limit->most, .amount = amount, .per_us = limit->per_us};
+}
+
+/* A session is one of a principal on a route; a correlation goes through all that a tenant's agents do. */
+static struct tally_key watch_key(const struct gate_moment *moment, const struct question *question,
+                                  const struct policy_watch *watch, enum policy_by by)
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, SPAN_LIT("watch"));
+    add_part(&digest, watch->key);
+    add_number(&digest, by);
+    add_part(&digest, question->tenant);
+    if (by == POLICY_BY_SESSION) {
+        add_part(&digest, question->principal);
+        add_part(&digest, question->upstream);
+    }
+    add_value(&digest, moment, question, by);
+    return key_of(&digest, moment, question);
+}
+
+/* ---- what evaluation asks ---- */
+
+static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
+                                  uint64_t amount, int64_t *wait_us)
+{
+    struct gate_moment *moment = context;
+    struct tally_take take = take_of(moment, question, limit, amount);
+    enum policy_known known = tally_has_room(moment->state->tally, &take, moment->now_us, wait_us);
+
+    moment->is_full = moment->is_full || known == POLICY_UNKNOWN;
+    return known;
+}
+
+/* Who belongs to no session cannot be asked what was called in it. */
+static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
+                                    enum policy_by by, int64_t within_us)
+{
+    const struct gate_moment *moment = context;
+    struct tally_key key;
+
+    if (question_value(question, by).len == 0)
+        return POLICY_UNKNOWN;
+    key = watch_key(moment, question, watch, by);
+    return tally_was_noted(moment->state->tally, &key, moment->now_us, within_us);
+}
+
+static enum policy_known ask_granted(void *context, const struct question *question, struct span rule, struct span rule_hash)
+{
+    const struct gate_moment *moment = context;
+
+    if (moment->granted != NULL)
+        return moment->granted(moment->recorded, rule);
+    return moment->approvals != NULL ? approvals_known(moment->approvals, question, rule, rule_hash) : POLICY_UNKNOWN;
+}
+
+static enum policy_known ask_hint(void *context, const struct question *question, enum policy_hint hint)
+{
+    const struct gate_moment *moment = context;
+
+    return hints_ask(moment->state->hints, question->upstream, question->tool, hint);
+}
+
+static const struct policy_schema *ask_schema(void *context, const struct question *question, uint32_t at)
+{
+    const struct gate_moment *moment = context;
+
+    (void)question;
+    return at == 0 && moment->definition != NULL ? moment->definition->schema : NULL;
+}
+
+void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
+                      const enum policy_known said[POLICY_HINT_COUNT])
+{
+    hints_learn(state->hints, upstream, is_minted, tool, said);
+}
+
+void gate_state_listed(struct gate_state *state, struct buf *out)
+{
+    hints_listed(state->hints, out);
+}
+
+struct policy_state gate_moment_view(struct gate_moment *moment)
+{
+    static const struct policy_past past = {.has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted,
+                                            .hint = ask_hint, .schema_of = ask_schema};
+
+    return (struct policy_state){&past, moment};
+}
+
+/* ---- what becomes of a verdict ---- */
+
+/* Takes: is_past: it counts, whatever the limits say. */
+static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+                      bool is_past, struct gate_token *token)
+{
+    enum code code;
+
+    token->count = token->step = 0;
+    for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
+        struct tally_take *one = &token->takes[token->count++];
+
+        *one = take_of(moment, question, limit, spent->amount[limit->at]);
+        one->beyond = is_past || (spent->beyond && limit->asks);
+    }
+    code = tally_take(moment->state->tally, token->takes, token->count, moment->now_us);
+    token->state = code == CODE_OK ? moment->state : NULL;
+    return code;
+}
+
+/* Beside the limits, or nothing at all. */
+static enum code take_step(const struct gate_moment *moment, uint32_t found, struct gate_token *token)
+{
+    enum code code = CODE_OK;
+    uint32_t step;
+
+    if (found == 0)
+        return CODE_OK;
+    code = plan_uses_take(moment->state->plans, moment->plan, &moment->fit, moment->now_us, &step);
+    if (code != CODE_OK) {
+        gate_token_give_back(token);
+        return code;
+    }
+    token->state = moment->state;
+    token->step = step;
+    token->is_ordered = moment->plan->is_strict;
+    memcpy(token->plan, moment->plan->digest, DIGEST_BYTES);
+    return CODE_OK;
+}
+
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
+{
+    struct gate_token token;
+
+    if (take(moment, question, spent, true, &token) == CODE_OK)
+        gate_token_spend(&token);
+}
+
+static void deny(struct verdict *verdict, enum reason reason)
+{
+    verdict->kind = VERDICT_DENY;
+    verdict->reason = reason;
+    verdict->rule = verdict->rule_reason = verdict->say = SPAN_NONE;
+    verdict->spent.limit = NULL;
+    verdict->wait_us = 1000000;
+}
+
+void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
+                      struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
+{
+    struct question asked = *question;
+    struct gate_token monitored;
+    enum code code = CODE_OK;
+
+    asked.state = gate_moment_view(moment);
+    token->state = NULL;
+    token->count = token->step = 0;
+    for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        if (moment->plan != NULL)
+            asked.plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &asked.plan.why);
+        moment->is_full = false;
+        policy_eval(policy, &asked, timed, scratch, verdict);
+        if (verdict->reason == REASON_RATE_LIMITED && moment->is_full)
+            verdict->reason = REASON_STATE_SHARE;
+        code = CODE_OK;
+        if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
+            code = take(moment, question, &verdict->spent, false, token);
+        if (verdict->kind == VERDICT_PERMIT && moment->plan != NULL && code == CODE_OK)
+            code = take_step(moment, asked.plan.step, token);
+        if (code == CODE_OK)
+            break;
+    }
+    moment->step = token->state != NULL && token->step != 0 ? token->step : asked.plan.step; /* or what another left of it */
+    if (code != CODE_OK)
+        deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
+    /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
+    if (verdict->monitor_spent.limit != NULL && take(moment, question, &verdict->monitor_spent, false, &monitored) == CODE_OK)
+        gate_token_spend(&monitored);
+}
+
+void gate_token_spend(struct gate_token *token)
+{
+    if (token->state != NULL && token->step != 0 && token->is_ordered)
+        plan_uses_settle(token->state->plans, token->plan);
+    token->state = NULL;
+}
+
+void gate_token_give_back(struct gate_token *token)
+{
+    for (uint32_t i = 0; token->state != NULL && i < token->count; i++)
+        tally_give_back(token->state->tally, &token->takes[i]);
+    if (token->state != NULL && token->step != 0)
+        plan_uses_give_back(token->state->plans, token->plan, token->step);
+    token->state = NULL;
+}
+
+/* ---- notes ---- */
+
+struct noting {
+    const struct gate_moment *moment;
+    const struct question *question;
+};
+
+static void note_watch(void *context, const struct policy_watch *watch, bool is_sure)
+{
+    const struct noting *noting = context;
+
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++) {
+        struct tally_key key;
+
+        if (!(watch->by & UINT32_C(1) << by) || question_value(noting->question, by).len == 0)
+            continue;
+        key = watch_key(noting->moment, noting->question, watch, by);
+        (is_sure ? tally_note : tally_doubt)(noting->moment->state->tally, &key, noting->moment->now_us, watch->longest_us);
+    }
+}
+
+void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us)
+{
+    tally_doubt_all(moment->state->tally, moment->now_us, keep_us);
+}
+
+struct policy_met gate_met(const struct verdict *verdict)
+{
+    return (struct policy_met){verdict->rules, verdict->rule_count, verdict->rule};
+}
+
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
+                     const struct policy_met *met)
+{
+    struct noting noting = {moment, question};
+
+    if (policy != NULL)
+        policy_each_watch(policy, question, met, note_watch, &noting);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a policy may ask of the past: limits and their tokens, tools already called, what servers say of their tools. The gate
+ * has one for all its workers; tests, explain and replay make one of their own and say the time themselves.
+ *
+ * Nothing of it is stored beside the audit: a gate that starts counts anew what the audit has of the last windows (remember.h).
+ * A rule keeps its count through a reload as long as its id and its limit are the same words; a sum also where its bound
+ * changes.
+ *
+ * Threads: any; a struct gate_moment belongs to one.
+ * Owns: copies of what it was told.
+ * Lifetime: gate_state_new to gate_state_free.
+ * Errors: no room closes: a limit that cannot be counted counts as used up, a call that cannot be noted makes what asks for it
+ *   undecided (state/tally.h). */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include "state/approvals.h"
+#include "state/definition_set.h"
+#include "state/plan_uses.h"
+#include "state/tally.h"
+#include "policy/policy.h"
+
+#define GATE_STATE_BYTES ((size_t)64 << 20) /* of limits and sequences, and as much of plans */
+
+struct gate_state;
+struct recorded;
+
+enum code gate_state_new(size_t cap_bytes, struct gate_state **state) MUST_USE;
+void gate_state_free(struct gate_state **state);
+void gate_state_clear(struct gate_state *state); /* nothing happened yet */
+
+/* The state as it is at one time. Takes: now_us: microseconds that never run backwards, from any beginning. */
+struct gate_moment {
+    struct gate_state *state;
+    int64_t now_us;
+    struct span home; /* the credential's own tenant, who is charged; at == NULL: the question's, which a record has */
+    const struct definition *definition; /* of the tool that is called, as it was accepted; NULL: it was not */
+    struct approvals *approvals; /* NULL: nobody can approve anything, unless */
+    const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
+    enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */
+    const struct plan *plan;     /* that the call shows, and that is its principal's and in its time; NULL: none */
+    struct plan_fit fit;         /* which of its steps the call is */
+    bool is_full;                /* some limit could not be asked for want of room */
+    uint32_t step;               /* judged: the one that it uses where it is permitted; 0: none */
+    bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
+};
+
+/* For question.state; asks, and changes nothing. Lifetime: the moment's. */
+struct policy_state gate_moment_view(struct gate_moment *moment);
+
+/* What was taken for a call: of all limits of its permit, and a step of its plan. */
+struct gate_token {
+    struct gate_state *state; /* NULL: nothing */
+    uint32_t count;
+    uint32_t step; /* 0: none */
+    bool is_ordered; /* the plan's steps have an order */
+    unsigned char plan[DIGEST_BYTES];
+    struct tally_take takes[POLICY_LIMITS_MAX];
+};
+
+/* Judges, under what the state says at the moment, and takes what a permit's limits ask for: *token. Where others took the
+ * last of it between the question and the taking, it is judged again, and after some rounds denied.
+ * Takes: question: its own `state` is not looked at; of a moment with a plan nor its `plan`; timed: as policy_eval. */
+void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
+                      struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
+void gate_token_spend(struct gate_token *token);     /* the call goes on */
+void gate_token_give_back(struct gate_token *token); /* it does not */
+
+/* A call that was permitted by the limits' rule, and whose token nobody holds any more: it counts, room or not. */
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);
+
+/* The call was permitted, and goes on: whoever watches its tool, or a rule that it met, will find it. */
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
+                     const struct policy_met *met);
+/* Something happened of which nobody knows whose it was: for so long, who asks what was before is told that nobody knows. */
+void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us);
+struct policy_met gate_met(const struct verdict *verdict);
+
+struct plan_uses *gate_state_plans(struct gate_state *state);
+
+/* What an upstream says of a tool in a tools/list that passes by. */
+void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
+                      const enum policy_known said[POLICY_HINT_COUNT]);
+
+/* As hints_listed. */
+void gate_state_listed(struct gate_state *state, struct buf *out);
+
+void gate_state_stats(struct gate_state *state, struct tally_stats *stats);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls leave behind for later ones: how much in a stretch of time, and when the last one was; by key, for all workers.
+ *
+ * A limit is a sliding window: an amount may be taken at t where what was taken in (t - per, t] leaves room for it under
+ * `most`; where calls are counted, each takes 1. Up to TALLY_EXACT takings in a window that is exact to the microsecond; of
+ * more, those in the same 256th of the window come back together, with the last of them: never more than `most` in any window,
+ * each at most per/256 late.
+ *
+ * Threads: any; sharded, one short lock a shard (base/map.h).
+ * Owns: its entries.
+ * Lifetime: tally_new to tally_free. Bounded by cap_bytes: entries whose time is over give way, others never do; whoever made
+ *   an entry is charged for it, within his share (base/shares.h). Where there is no room (POLICY_UNKNOWN, CODE_NOMEM),
+ *   what could not be noted makes later questions of that tenant undecided.
+ * Errors: enum code; time that runs backwards stands still, for each key. The same calls with the same times give the same
+ *   answers, whatever the clock of the machine says. */
+#ifndef STATE_TALLY_H
+#define STATE_TALLY_H
+
+#include "base/shares.h"
+#include "policy/question.h"
+
+#define TALLY_EXACT 256
+
+struct tally;
+
+#define TALLY_KEY_BYTES 16
+struct tally_key {
+    unsigned char bytes[TALLY_KEY_BYTES]; /* of a SHA-256: equal only where what was counted is equal */
+    struct share share;      /* whose room it takes where there is no entry yet */
+    uint64_t tenant;         /* a hash: of what was lost he knows nothing; a function of what was counted */
+};
+
+enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;
+void tally_free(struct tally **tally);
+void tally_clear(struct tally *tally); /* nothing happened yet */
+
+/* An amount under one limit. */
+struct tally_take {
+    struct tally_key key;
+    uint64_t most;
+    uint64_t amount;
+    int64_t per_us;
+    int64_t taken_us; /* when it was taken; by this it is given back */
+    bool beyond;     /* it is taken even where there is no room under `most` */
+};
+
+/* Whether it could be taken; *wait_us: where not, after how long (at least 1). */
+enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us);
+
+/* Takes all, or none: CODE_OK; CODE_LIMIT, CODE_NOMEM. Takes: different keys. */
+#define TALLY_TAKES_MAX POLICY_LIMITS_MAX
+enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us) MUST_USE;
+void tally_give_back(struct tally *tally, const struct tally_take *take);
+
+/* It happened now, and is remembered for so long at least. */
+void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
+
+/* It may have happened now: for so long, who asks for the key is told that nobody knows. */
+void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
+
+void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us); /* whatever the key */
+
+/* Whether it was noted within so long: a note at t counts up to t + within, both included. */
+enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);
+
+struct tally_stats {
+    uint64_t keys;
+    uint64_t bytes;
+    uint64_t refused; /* times that there was no room for a new key */
+};
+void tally_stats(struct tally *tally, struct tally_stats *stats);
+
+#endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_approvals.h"
+
+#include "store/store.h"
+
+#include "json/json.h"
+
+#include <stdio.h>
+
+#define STAYS(table, what) \
+    "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
+    "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
+
+#define VIEW(more, shown) VIEW_OF(more, shown, "w.until_us", "")
+
+/* Takes: decides: which answers do. */
+#define VIEW_OF(more, shown, until, decides) \
+    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool," \
+    "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, " \
+    "  a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us," \
+    "  s.times, w.granted, w.given_us, " until ", w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us," \
+    "  u.decision AS used_decision," \
+    "  u.gate AS used_by" more " " \
+    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN " shown " t ON t.ask = a.id " \
+    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id" decides ") " \
+    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;"
+
+const char store_approvals_schema[] =
+    "CREATE TABLE approval_ask("
+    "  id                 INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  digest             BLOB NOT NULL CHECK (length(digest) = 32)," /* HMAC over all that it is bound to */
+    "  tenant             TEXT NOT NULL,"
+    "  principal          TEXT NOT NULL,"
+    "  upstream           TEXT NOT NULL,"
+    "  method             TEXT NOT NULL,"
+    "  tool               TEXT," /* or the prompt's name, the resource's URI */
+    "  arguments_bytes    INTEGER NOT NULL,"
+    "  arguments_redacted INTEGER NOT NULL,"
+    "  rule               TEXT NOT NULL,"
+    "  rule_hash          BLOB NOT NULL,"
+    "  rule_reason        TEXT,"
+    "  policy_version     INTEGER NOT NULL,"
+    "  client             TEXT,"
+    "  correlation        TEXT,"
+    "  gate               TEXT NOT NULL,"    /* which gate's audit holds the decision */
+    "  decision           INTEGER NOT NULL,"
+    "  asked_us           INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX approval_ask_digest ON approval_ask(digest);"
+    "CREATE TABLE approval_arguments("
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  arguments TEXT NOT NULL) STRICT;"
+    "CREATE TABLE approval_seen(" /* when, where and how often it was asked for; changes */
+    "  ask      INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  gate     TEXT NOT NULL,"
+    "  decision INTEGER NOT NULL,"
+    "  seen_us  INTEGER NOT NULL,"
+    "  times    INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX approval_seen_us ON approval_seen(seen_us);"
+    "CREATE TABLE approval_answer("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  ask      INTEGER NOT NULL REFERENCES approval_ask(id),"
+    "  granted  INTEGER NOT NULL CHECK (granted IN (0, 1)),"
+    "  given_us INTEGER NOT NULL,"
+    "  until_us INTEGER NOT NULL,"
+    "  given_by TEXT NOT NULL,"
+    "  login    TEXT NOT NULL," /* the account that gave the command */
+    "  why      TEXT) STRICT;"
+    "CREATE INDEX approval_answer_ask ON approval_answer(ask);"
+    "CREATE INDEX approval_answer_until ON approval_answer(until_us);"
+    "CREATE TABLE approval_claim(" /* with which gate an approval is; changes */
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  gate      TEXT NOT NULL,"
+    "  since_us  INTEGER NOT NULL,"
+    "  audit_seq INTEGER NOT NULL) STRICT;" /* up to this number of its audit it was not used */
+    "CREATE TABLE approval_use("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  ask      INTEGER NOT NULL UNIQUE REFERENCES approval_ask(id),"
+    "  gate     TEXT NOT NULL,"
+    "  decision INTEGER," /* NULL: nobody can know */
+    "  used_us  INTEGER NOT NULL) STRICT;"
+    STAYS("approval_ask", "asks") STAYS("approval_answer", "answers") STAYS("approval_use", "uses")
+    VIEW("", "approval_arguments");
+
+/* What can be erased stands in one row; a call may have a query and no arguments. */
+const char store_approvals_schema_target[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN target TEXT;" /* the path below the route; NULL: it has none */
+    "CREATE TABLE approval_shown("
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  arguments TEXT,"
+    "  query     TEXT,"
+    "  params    TEXT) STRICT;" /* what stands in params beside name and arguments */
+    "INSERT INTO approval_shown(ask, arguments) SELECT ask, arguments FROM approval_arguments;"
+    "DROP TABLE approval_arguments;"
+    VIEW(", a.target, t.query, t.params", "approval_shown");
+
+/* No key of another table stands in it, so that emptying it clears its pages at once; `bytes` stands before what is long, so
+ * that adding up reads no more than that. */
+const char store_approvals_schema_held[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN redacted TEXT;" /* what of it the audit does not show */
+    "CREATE TABLE approval_held("
+    "  ask       INTEGER PRIMARY KEY,"
+    "  bytes     INTEGER NOT NULL,"
+    "  arguments TEXT,"
+    "  query     TEXT,"
+    "  params    TEXT) STRICT;"
+    "INSERT INTO approval_held SELECT ask, 0, arguments, query, params FROM approval_shown ORDER BY ask;"
+    "DROP TABLE approval_shown;"
+    /* what was asked before is kept as the audit shows it, and nobody knows of which part */
+    VIEW(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted",
+         "approval_held");
+
+/* Whether not all of it could be looked at, which who granted it said. */
+const char store_approvals_schema_unseen[] =
+    "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
+
+/* An approval of which more people are needed decides nothing yet: for all that reads the view, nobody has answered. */
+const char store_approvals_schema_people[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN authentication TEXT;"
+    "ALTER TABLE approval_ask ADD COLUMN needed INTEGER NOT NULL DEFAULT 1 CHECK (needed > 0);"
+    "ALTER TABLE approval_answer ADD COLUMN person TEXT;"     /* who has shown so; NULL: only the account is known */
+    "ALTER TABLE approval_answer ADD COLUMN account INTEGER;" /* the machine's number of it; NULL: an older build's answer */
+    "ALTER TABLE approval_answer ADD COLUMN known TEXT;"      /* the names that nobody else has, a line each */
+    "ALTER TABLE approval_answer ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;" /* people who approve it, with this one */
+    "ALTER TABLE approval_answer ADD COLUMN decides INTEGER NOT NULL DEFAULT 1 CHECK (decides IN (0, 1));"
+    "ALTER TABLE approval_answer ADD COLUMN holds_us INTEGER;" /* until when it decides; NULL: until_us */
+    VIEW_OF(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted, "
+            "a.authentication, a.needed", "approval_held", "coalesce(w.holds_us, w.until_us) AS until_us", " AND decides");
+
+const char *store_approval_state_text(enum store_approval_state state)
+{
+    switch (state) {
+    case APPROVAL_IS_WAITING: return "waiting";
+    case APPROVAL_IS_LAPSED: return "lapsed";
+    case APPROVAL_IS_APPROVED: return "approved";
+    case APPROVAL_IS_REFUSED: return "refused";
+    case APPROVAL_IS_USED: return "used";
+    case APPROVAL_IS_OVER: return "expired";
+    }
+    return "waiting";
+}
+
+enum store_approval_state store_approval_state(const struct store_approval *approval, int64_t now_us)
+{
+    if (approval->used_us != 0)
+        return APPROVAL_IS_USED;
+    if (!approval->is_answered)
+        return approval->seen_us > now_us - APPROVAL_FORGET_US ? APPROVAL_IS_WAITING : APPROVAL_IS_LAPSED;
+    if (approval->until_us <= now_us)
+        return APPROVAL_IS_OVER;
+    return approval->is_granted ? APPROVAL_IS_APPROVED : APPROVAL_IS_REFUSED;
+}
+
+/* ---- reading ---- */
+
+static struct store_approval approval_of_row(struct db_stmt *row)
+{
+    return (struct store_approval){
+        .id = db_int(row, 0), .digest = db_blob(row, 1), .rule_hash = db_blob(row, 2), .tenant = db_text(row, 3),
+        .principal = db_text(row, 4), .upstream = db_text(row, 5), .method = db_text(row, 6), .tool = db_text(row, 7),
+        .arguments = db_text(row, 8), .rule = db_text(row, 9), .rule_reason = db_text(row, 10), .client = db_text(row, 11),
+        .correlation = db_text(row, 12), .arguments_bytes = (uint64_t)db_int(row, 13),
+        .redacted = db_text(row, 14), .policy_version = db_int(row, 15), .gate = db_text(row, 16),
+        .decision = db_int(row, 17), .asked_us = db_int(row, 18), .seen_gate = db_text(row, 19),
+        .seen_decision = db_int(row, 20), .seen_us = db_int(row, 21), .times = db_int(row, 22),
+        .is_answered = !db_is_null(row, 23), .is_granted = db_int(row, 23) != 0, .given_us = db_int(row, 24),
+        .until_us = db_int(row, 25), .given_by = db_text(row, 26), .login = db_text(row, 27), .why = db_text(row, 28),
+        .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
+        .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
+        .authentication = db_text(row, 36), .needed = (uint32_t)db_int(row, 37),
+    };
+}
+
+#define COLUMNS(arguments, query, params) \
+    "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
+    "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
+    "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
+    "used_by, target, " query ", " params ", authentication, needed "
+
+#define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
+#define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"
+
+static enum code find_rows(struct db *db, enum store_approvals which, int64_t number, int64_t now_us, struct db_stmt **rows)
+{
+    const char *sql = SELECT_APPROVALS "id > ?1 ORDER BY id";
+    int64_t first = 0, second = which == APPROVALS_WAITING ? number : now_us;
+
+    switch (which) {
+    case APPROVALS_WAITING:
+        sql = SELECT_APPROVALS IS_ASKED " AND id > ?2 ORDER BY id";
+        first = now_us - APPROVAL_FORGET_US;
+        break;
+    case APPROVALS_OPEN:
+        sql = "SELECT " COLUMNS("NULL", "NULL", "NULL") "FROM approval WHERE " IS_ASKED " UNION ALL "
+              "SELECT " COLUMNS("NULL", "NULL", "NULL") "FROM approval WHERE id IN "
+              "(SELECT ask FROM approval_answer WHERE until_us > ?2) AND until_us > ?2 AND used_us IS NULL";
+        first = now_us - APPROVAL_FORGET_US;
+        break;
+    case APPROVALS_AFTER:
+        first = number;
+        break;
+    case APPROVALS_ONE:
+        sql = SELECT_APPROVALS "id = ?1";
+        first = number;
+        break;
+    case APPROVALS_OF_DECISION:
+        sql = SELECT_APPROVALS "decision = ?1 OR seen_decision = ?1 ORDER BY id";
+        first = number;
+        break;
+    }
+    return db_select(db, sql, (const struct db_value[]){db_of_int(first), db_of_int(second)},
+                     which == APPROVALS_OPEN || which == APPROVALS_WAITING ? 2 : 1, rows);
+}
+
+enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,
+                               store_approval_fn each, void *context, struct why *why)
+{
+    struct db_stmt *rows = NULL;
+    enum code code = find_rows(db, which, number, now_us, &rows);
+
+    while (db_next(&rows, &code)) {
+        struct store_approval approval = approval_of_row(rows);
+
+        code = each(context, &approval);
+    }
+    return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the approvals");
+}
+
+static enum code count_one(void *context, const struct store_approval *approval)
+{
+    (void)approval;
+    ++*(int64_t *)context;
+    return CODE_OK;
+}
+
+enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why)
+{
+    *waiting = 0;
+    return store_approvals_each(db, APPROVALS_WAITING, 0, now_us, count_one, waiting, why);
+}
+
+/* ---- people ---- */
+
+/* A beginning of an object is no JSON. */
+static bool is_whole_object(struct span json)
+{
+    struct json_fault fault;
+    struct buf out;
+    bool whole;
+
+    buf_init(&out, 2 * APPROVAL_ARGUMENTS_BYTES);
+    whole = json_read(json, &json_file_rules, &out, NULL, NULL, &fault) == CODE_OK;
+    buf_fini(&out);
+    return whole;
+}
+
+bool store_approval_shows_params(const struct store_approval *approval)
+{
+    return approval->params.at == NULL || is_whole_object(approval->params);
+}
+
+struct found {
+    const struct store_answer *answer;
+    bool exists, is_whole, shows_params, is_own;
+    uint32_t needed;
+    enum store_approval_state state;
+    int64_t now_us;
+    uint64_t kept_bytes, arguments_bytes;
+};
+
+/* Who is not asked to show who he is, is whom the configuration names: then it is the agent's word, unless several have to
+ * approve what is asked in that name. */
+static bool asks_himself(const struct store_approval *approval, const struct store_answer *answer)
+{
+    const struct store_person *person = &answer->person;
+    bool is_own = span_equals_nocase(answer->by, approval->principal);
+
+    for (size_t i = 0; i < person->alias_count; i++)
+        is_own = is_own || span_equals_nocase(person->aliases[i], approval->principal);
+    return is_own && (approval->needed > 1 || !span_is(approval->authentication, "none"));
+}
+
+static enum code find_state(void *context, const struct store_approval *approval)
+{
+    struct found *found = context;
+
+    found->needed = approval->needed;
+    found->is_own = asks_himself(approval, found->answer);
+    found->exists = true;
+    found->state = store_approval_state(approval, found->now_us);
+    found->shows_params = store_approval_shows_params(approval);
+    found->kept_bytes = approval->arguments.len;
+    found->arguments_bytes = approval->arguments_bytes;
+    found->is_whole = found->shows_params && found->kept_bytes >= found->arguments_bytes;
+    return CODE_OK;
+}
+
+/* What nobody can look at is not approved by the way: whoever hides the harm behind the kept beginning would have it. */
+static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
+{
+    long long number = (long long)answer->ask;
+
+    if (!answer->is_granted || answer->is_unseen || found->is_whole)
+        return CODE_OK;
+    if (!found->shows_params)
+        return why_set(why, CODE_DENIED, "approval %lld: of its query, or what stands in `params` beside its arguments, only "
+                       "the beginning is kept; let the agent send less, or say --unseen to approve it all the same", number);
+    if (found->kept_bytes == 0)
+        return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
+                       "can see what would be approved; if the agent tries again they are, or say --unseen", number,
+                       (unsigned long long)found->arguments_bytes);
+    return why_set(why, CODE_DENIED, "approval %lld: `callgate approvals show` shows the first %llu of %llu bytes of its "
+                   "arguments, nobody the rest; let the agent split the call so that each can be seen whole, or say --unseen "
+                   "to approve it all the same", number, (unsigned long long)found->kept_bytes,
+                   (unsigned long long)found->arguments_bytes);
+}
+
+/* Its arguments went when it was refused: what was kept in part then is still not approved by the way. */
+static enum code check_again(struct db *db, const struct found *found, const struct store_answer *answer, struct why *why)
+{
+    int64_t unseen = 0; /* as its first answer says */
+    struct db_stmt *first = NULL;
+    enum code code;
+
+    if (!answer->is_granted)
+        return CODE_OK;
+    if (!answer->is_again)
+        return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
+                       "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
+    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 AND decides ORDER BY id LIMIT 1",
+                   DB_VALUES(db_of_int(answer->ask)), &first);
+    if (code == CODE_OK)
+        unseen = db_int(first, 0);
+    db_finalize(&first);
+    if (code != CODE_OK)
+        return store_why(why, code, db, "reading the approvals");
+    if (answer->is_unseen || (unseen == 0 && found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES))
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "approval %lld: when it was refused nobody could see all of it (%llu bytes of arguments); "
+                   "say --unseen, too, to approve it all the same", (long long)answer->ask,
+                   (unsigned long long)found->arguments_bytes);
+}
+
+/* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
+static enum code may_answer(struct db *db, const struct store_answer *answer, struct found *found, struct why *why)
+{
+    enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, found, why);
+    long long number = (long long)answer->ask;
+
+    if (code != CODE_OK)
+        return code;
+    if (!found->exists)
+        return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
+    if (found->is_own && answer->is_granted)
+        return why_set(why, CODE_DENIED, "approval %lld is asked for in your own name, or in that of --by: whoever asks "
+                       "approves nothing; let somebody else look at it", number);
+    switch (found->state) {
+    case APPROVAL_IS_WAITING:
+        return check_seen(found, answer, why);
+    case APPROVAL_IS_APPROVED: /* once more, or for longer: somebody has seen it */
+        return CODE_OK;
+    case APPROVAL_IS_REFUSED:
+        return check_again(db, found, answer, why);
+    case APPROVAL_IS_LAPSED:
+        return why_set(why, CODE_DENIED, "approval %lld has not been asked for in a day; if the agent tries again, a new one "
+                       "waits", number);
+    case APPROVAL_IS_USED:
+        return why_set(why, CODE_DENIED, "approval %lld is used already; another call asks anew", number);
+    case APPROVAL_IS_OVER:
+        return why_set(why, CODE_DENIED, "what was said of approval %lld is over; if the agent tries again, a new one waits",
+                       number);
+    }
+    return CODE_INVALID;
+}
+
+/* ---- how many people ---- */
+
+#define KNOWN_BYTES ((size_t)1 << 20)
+
+/* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
+ * their accounts; an account that a name was shown by, in whatever was said of this call, is no further person. */
+#define SELECT_VOICES \
+    "WITH said(id, granted, by, login, person, account, given_us, until_us, known, why) AS " \
+    "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known, why FROM approval_answer " \
+    "WHERE ask = ?1 UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5, ?6, '' WHERE ?5 > 0) " \
+    "SELECT by, login, person, account, given_us, until_us, known, why FROM said WHERE id IN (SELECT max(id) FROM said v " \
+    "WHERE granted AND until_us > ?2 AND id > (SELECT coalesce(max(id), 0) FROM said WHERE NOT granted) AND " \
+    "(person IS NOT NULL OR NOT EXISTS (SELECT 1 FROM said n WHERE n.account = v.account AND n.person IS NOT NULL)) " \
+    "GROUP BY coalesce(lower(person), account)) ORDER BY id"
+
+static void copy_text(char *to, size_t room, struct span text)
+{
+    (void)snprintf(to, room, "%.*s", SPAN_ARG(text));
+}
+
+/* Takes: a, b: a name a line. */
+static bool share_a_name(struct span a, struct span b)
+{
+    while (a.len > 0) {
+        struct span name = span_cut(a, '\n', &a);
+
+        for (struct span rest = b; rest.len > 0;)
+            if (span_equals_nocase(span_cut(rest, '\n', &rest), name))
+                return true;
+    }
+    return false;
+}
+
+/* Whoever has a name of others is they: of one person the newest word counts. Takes: known: of each voice, the names. */
+static enum code add_voice(struct store_voices *voices, struct buf *known, struct db_stmt *row)
+{
+    struct store_voice *voice;
+    size_t kept = 0;
+    enum code code = CODE_OK;
+    struct buf names;
+
+    buf_init(&names, KNOWN_BYTES);
+    if (db_text(row, 6).at != NULL)
+        code = buf_put(&names, db_text(row, 6));
+    for (size_t i = 0; i < voices->count; i++) {
+        if (share_a_name(buf_peek(&known[i]), db_text(row, 6))) {
+            code = code == CODE_OK ? buf_put(&names, buf_peek(&known[i])) : code;
+            buf_fini(&known[i]);
+        } else {
+            known[kept] = known[i];
+            voices->of[kept++] = voices->of[i];
+        }
+    }
+    voices->count = kept;
+    if (code != CODE_OK || kept == STORE_VOICES_MAX) {
+        buf_fini(&names);
+        return code;
+    }
+    known[kept] = names;
+    voices->count = kept + 1;
+    voice = &voices->of[kept];
+    *voice = (struct store_voice){.account = db_int(row, 3), .given_us = db_int(row, 4), .until_us = db_int(row, 5)};
+    copy_text(voice->by, sizeof voice->by, db_text(row, 0));
+    copy_text(voice->login, sizeof voice->login, db_text(row, 1));
+    copy_text(voice->name, sizeof voice->name, db_text(row, 2));
+    copy_text(voice->why, sizeof voice->why, db_text(row, 7));
+    return CODE_OK;
+}
+
+static enum code read_voices(struct db *db, const struct store_answer *mine, struct store_voices *voices, struct why *why)
+{
+    struct buf known[STORE_VOICES_MAX];
+    struct db_stmt *rows = NULL;
+    enum code code = db_select(db, SELECT_VOICES,
+                               DB_VALUES(db_of_int(mine->ask), db_of_int(mine->given_us), db_of_text(mine->person.name),
+                                         db_of_int(mine->person.account), db_of_int(mine->until_us),
+                                         db_of_text(mine->person.known)), &rows);
+
+    voices->count = 0;
+    while (db_next(&rows, &code))
+        code = add_voice(voices, known, rows);
+    for (size_t i = 0; i < voices->count; i++)
+        buf_fini(&known[i]);
+    return code == CODE_OK ? code : store_why(why, code, db, "reading who has approved");
+}
+
+enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, struct store_voices *voices, struct why *why)
+{
+    const struct store_answer nobody = {.ask = ask, .given_us = now_us};
+
+    return read_voices(db, &nobody, voices, why);
+}
+
+/* Until when as many as are needed approve it; 0: they are not as many. */
+static int64_t holds_until(const struct store_voices *voices, uint32_t needed)
+{
+    int64_t until_us = 0;
+
+    for (size_t i = 0; i < voices->count; i++) {
+        uint32_t longer = 0;
+
+        for (size_t j = 0; j < voices->count; j++)
+            longer += voices->of[j].until_us >= voices->of[i].until_us;
+        if (longer >= needed && voices->of[i].until_us > until_us)
+            until_us = voices->of[i].until_us;
+    }
+    return until_us;
+}
+
+static enum code count_people(struct db *db, struct store_answer *answer, struct why *why)
+{
+    struct store_voices voices, before;
+    enum code code;
+
+    answer->counted = answer->is_granted;
+    answer->holds_us = answer->until_us;
+    answer->is_repeated = false;
+    if (!answer->is_granted)
+        return CODE_OK;
+    code = store_approval_voices(db, answer->ask, answer->given_us, &before, why);
+    if (code == CODE_OK)
+        code = read_voices(db, answer, &voices, why);
+    if (code != CODE_OK)
+        return code;
+    answer->is_repeated = voices.count <= before.count; /* nobody came to them */
+    if (answer->needed <= 1)
+        return CODE_OK;
+    answer->counted = (uint32_t)voices.count;
+    answer->holds_us = holds_until(&voices, answer->needed);
+    return code;
+}
+
+/* Recorded is whether it could be seen whole now, and not whether somebody said so. */
+static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
+{
+    return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "
+                     "account, counted, decides, holds_us, known) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 <> 0, nullif(?12, 0), ?13)",
+                     DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
+                               db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
+                               db_of_text(answer->why), db_of_int(!is_whole), db_of_text(answer->person.name),
+                               db_of_int(answer->person.account), db_of_int(answer->counted), db_of_int(answer->holds_us),
+                               db_of_text(answer->person.known)));
+}
+
+enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why)
+{
+    struct found found = {.now_us = answer->given_us, .answer = answer};
+    enum code code = may_answer(db, answer, &found, why);
+
+    answer->needed = found.needed;
+    if (code == CODE_OK)
+        code = count_people(db, answer, why);
+    if (code != CODE_OK)
+        return code;
+    code = add_answer(db, answer, found.is_whole);
+    return code == CODE_OK ? code : store_why(why, code, db, "storing the answer");
+}

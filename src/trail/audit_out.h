@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the audit on stdout: a table that fits the terminal, JSON lines or CSV.
+ *
+ * Whatever the form, no byte that an agent chose steers a terminal: see unicode/terminal.h.
+ *
+ * Threads: main.
+ * Owns: the rows of a table that are not printed yet.
+ * Lifetime: audit_out_begin to audit_out_end.
+ * Errors: enum code; CODE_IO where stdout cannot be written. */
+#ifndef TRAIL_AUDIT_OUT_H
+#define TRAIL_AUDIT_OUT_H
+
+#include "base/buf.h"
+#include "query/query.h"
+
+#define AUDIT_OUT_FIELDS_MAX 64
+#define AUDIT_OUT_BATCH 256 /* rows of a table that are measured together */
+
+struct audit_out {
+    /* as given */
+    bool as_json, as_csv;
+    const char *fields;
+    /* as understood */
+    struct span field[AUDIT_OUT_FIELDS_MAX];
+    size_t field_count; /* 0: every column */
+    /* the table's */
+    size_t width[AUDIT_OUT_FIELDS_MAX];
+    bool hidden[AUDIT_OUT_FIELDS_MAX];
+    struct buf cells;   /* of the rows that wait, each ended by a newline */
+    size_t waiting;
+    bool titled;        /* names of columns were printed */
+    struct buf line, safe;
+    uint64_t rows;
+};
+
+#define AUDIT_OUT_OPTIONS(out)                                                                                        \
+    {.name = "json", .help = "one JSON object a line", .flag = &(out)->as_json},                                      \
+    {.name = "csv", .help = "RFC 4180 with a line of names; made safe for spreadsheets", .flag = &(out)->as_csv},     \
+    {.name = "fields", .takes = "LIST", .help = "columns of the view `call`, by commas, or all", .value = &(out)->fields}
+
+/* After options_read. Returns: OPTIONS_GO or an exit status. */
+int audit_out_begin(struct audit_out *out);
+
+/* A query_row_fn; context is the struct audit_out. */
+enum code audit_out_row(void *context, const struct query_row *row) MUST_USE;
+
+/* Prints what waits, and flushes. */
+enum code audit_out_flush(struct audit_out *out) MUST_USE;
+void audit_out_end(struct audit_out *out);
+
+/* One object for a row: every column, or the fields; for those who print in other surroundings. */
+enum code audit_out_json(struct buf *to, const struct audit_out *out, const struct query_row *row);
+
+/* One CSV value: quoted where it must be, control characters escaped, and with a ' before what a spreadsheet would take for a
+ * formula. */
+enum code audit_out_csv(struct buf *to, struct span text, bool is_number);
+
+#endif

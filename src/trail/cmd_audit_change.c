@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
+#include "trail/cmd_audit_priv.h"
+#include "args/command.h"
+#include "args/print.h"
+#include "run/serve_audit.h"
+#include "store/store.h"
+#include "store/store_approvals.h"
+#include "store/store_audit.h"
+#include "cli/when.h"
+#include "unicode/terminal.h"
+
+#include "base/mem.h"
+#include "os/clock.h"
+#include "unicode/unicode.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 50
+#define WAIT_MS_DEFAULT 60000
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+}
+
+static enum code ask_writer(struct audit *audit, const struct store_audit_request *request)
+{
+    if (request->kind == STORE_AUDIT_ARCHIVE)
+        return audit_archive(audit, span_text(request->actor));
+    return audit_erase(audit, &(struct audit_erasure){span_text(request->tenant), span_text(request->actor),
+                                                      request->before_us, 0});
+}
+
+static int tell(const struct store_audit_request *request, bool done, const char *text)
+{
+    if (!done)
+        return complain(STATUS_CANNOT, "%s", text);
+    print_safely(stdout, "%s%s\n", request->kind == STORE_AUDIT_ARCHIVE ? "sealed: " : "", text);
+    return STATUS_DONE;
+}
+
+/* What of the values the store holds, for people who have to decide. */
+static enum code erase_held(const struct conf *conf, const struct store_audit_request *request, struct why *why)
+{
+    struct db *store = NULL;
+    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_NOT_FOUND;
+
+    if (code == CODE_OK)
+        code = store_approvals_erase(store, &(struct store_erasure){span_text(request->tenant), request->before_us,
+                                     clock_wall_us()}, why);
+    db_close(&store);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* Nobody else writes the audit: until it is done, or we are interrupted and the next start goes on. */
+static int do_here(struct serve *serve, const struct store_audit_request *request)
+{
+    struct audit_done done;
+    struct why why = {0};
+    enum code code = audit_start(serve->audit, &why);
+
+    if (code == CODE_OK)
+        code = ask_writer(serve->audit, request);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    while (!audit_job_over(serve->audit, &done))
+        nap();
+    if (done.code == CODE_OK) {
+        code = erase_held(serve->conf, request, &why);
+        if (code != CODE_OK)
+            return complain_why(code, &why);
+    }
+    return tell(request, done.code == CODE_OK, done.text);
+}
+
+static int await_answer(struct db *store, const struct store_audit_request *request)
+{
+    for (int waited_ms = 0; waited_ms < WAIT_MS_DEFAULT; waited_ms += LOOK_MS) {
+        struct why why = {0};
+        char *text = NULL;
+        bool done = false;
+        enum code code = store_audit_answered(store, request->id, &done, &text, &why);
+        int status;
+
+        if (code == CODE_OK) {
+            status = tell(request, done, text);
+            mem_free(text);
+            return status;
+        }
+        if (code != CODE_NOT_FOUND && code != CODE_BUSY)
+            return complain_why(code, &why);
+        nap();
+    }
+    return complain(STATUS_NEGATIVE, "the gate is at it since a minute and goes on by itself; its log says what it waits for, "
+                    "mostly for somebody's read of the file to end");
+}
+
+static int ask_gate(const struct conf *conf, struct store_audit_request *request)
+{
+    char mark[STORE_MARK_BYTES];
+    struct db *store = NULL;
+    struct why why = {0};
+    enum code code = store_open(conf->store, DB_WRITE, &store, &why);
+    int status;
+
+    store_audit_mark(conf->audit.database, mark);
+    if (code == CODE_OK)
+        code = store_audit_ask(store, mark, request, &why);
+    status = code == CODE_OK ? await_answer(store, request) : complain_why(code, &why);
+    db_close(&store);
+    return status;
+}
+
+static int change(const char *config, struct store_audit_request *request)
+{
+    struct serve serve = {.conf = NULL};
+    struct faults faults;
+    struct why why = {0};
+    enum code code;
+    int status;
+
+    faults_init(&faults);
+    code = conf_load(conf_find(config), &serve.conf, &faults, NULL);
+    if (code != CODE_OK)
+        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (access(serve.conf->audit.database, F_OK) != 0) {
+        status = complain(STATUS_CANNOT, "there is no %s", serve.conf->audit.database);
+    } else {
+        code = serve_open_audit(&serve, 0, &why);
+        if (code == CODE_BUSY)
+            status = ask_gate(serve.conf, request);
+        else
+            status = code == CODE_OK ? do_here(&serve, request) : complain_why(code, &why);
+    }
+    serve_close_audit(&serve);
+    conf_free(&serve.conf);
+    return status;
+}
+
+static void from_us(struct store_audit_request *request)
+{
+    actor_name(request->actor);
+    request->asked_us = clock_wall_us();
+}
+
+int cmd_audit__archive(int argc, char **argv)
+{
+    struct store_audit_request request = {.kind = STORE_AUDIT_ARCHIVE};
+    const char *config = NULL;
+    const struct option options[] = {
+        CONFIG_OPTION(&config),
+        {0},
+    };
+    static const char about[] =
+        "Seals the audit's file: an event `sealed` and a signed checkpoint over it are its last words. It is renamed to\n"
+        "audit-FIRST-LAST.db beside it, and the next file goes on with its chain. Calls go on, but for some\n"
+        "milliseconds. It waits while somebody reads the file. query, stats and verify --all, show, export and policy\n"
+        "replay find sealed files that are beside the audit.";
+    const struct usage usage = {"callgate audit archive [--config FILE]", about, options, 0, 0};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    from_us(&request);
+    return change(config, &request);
+}
+
+static int read_erasure(const char *tenant, const char *before, struct store_audit_request *request)
+{
+    int status;
+
+    if (tenant == NULL || before == NULL)
+        return complain(STATUS_USAGE, "--tenant and --before are required: whose values, and from before when");
+    if (*tenant == '\0' || strlen(tenant) >= sizeof request->tenant || !unicode_is_utf8(span_text(tenant)))
+        return complain(STATUS_USAGE, "--tenant \"%s\" is no tenant", tenant);
+    (void)snprintf(request->tenant, sizeof request->tenant, "%s", tenant);
+    status = when_option("before", before, &request->before_us);
+    if (status == OPTIONS_GO && request->before_us > clock_wall_us())
+        return complain(STATUS_USAGE, "--before %s is not past yet", before);
+    return status;
+}
+
+static int confirm(const struct store_audit_request *request)
+{
+    char until[CLOCK_TEXT_BYTES], line[16] = "";
+
+    if (isatty(STDIN_FILENO) == 0)
+        return complain(STATUS_USAGE, "nobody can be asked here; say --yes");
+    clock_text(request->before_us, until);
+    print_safely(stdout,
+                 "Erase the arguments of all calls of tenant \"%s\" before %s, in the audit and the sealed files beside it?\n"
+                 "They cannot be brought back. [y/N] ", request->tenant, until);
+    (void)fflush(stdout);
+    if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y'))
+        return complain(STATUS_NEGATIVE, "nothing was erased");
+    return OPTIONS_GO;
+}
+
+int cmd_audit__erase(int argc, char **argv)
+{
+    struct store_audit_request request = {.kind = STORE_AUDIT_ERASE};
+    const char *config = NULL, *tenant = NULL, *before = NULL;
+    bool yes = false;
+    const struct option options[] = {
+        {.name = "tenant", .takes = "NAME", .help = "whose values", .value = &tenant},
+        {.name = "before", .takes = "TIME", .help = "of calls before: " WHEN_FORMS, .value = &before},
+        {.name = "yes", .help = "do not ask", .flag = &yes},
+        CONFIG_OPTION(&config),
+        {0},
+    };
+    static const char about[] =
+        "Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
+        "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
+        "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
+        "event of the tenant. An answer counts by when it came: of a call under way at TIME it stays.\n"
+        "What was exported, copied or backed up is not reached, nor blocks that the file system freed.";
+    const struct usage usage = {"callgate audit erase --tenant NAME --before TIME [--yes] [--config FILE]", about,
+                                options, 0, 0};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    from_us(&request);
+    status = read_erasure(tenant, before, &request);
+    if (status == OPTIONS_GO && !yes)
+        status = confirm(&request);
+    return status == OPTIONS_GO ? change(config, &request) : status;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trail/audit_cursor.h"
+#include "trail/audit_filter.h"
+#include "trail/audit_form.h"
+#include "trail/audit_out.h"
+#include "trail/cmd_audit_priv.h"
+#include "args/command.h"
+#include "args/print.h"
+#include "cli/when.h"
+#include "unicode/terminal.h"
+
+#include "base/mem.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES ((size_t)64 << 20)
+#define FOLLOW_MS 1000
+
+enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF, FORM_SQLITE };
+
+struct exporting {
+    struct audit_filter filter;
+    const char *config, *format, *cursor_path, *output_path;
+    uint64_t from; /* rows before it were given away */
+    int missing;   /* STATUS_NEGATIVE: rows that are not here were passed over */
+    bool no_events, follow;
+    enum form form;
+    struct query query;
+    struct audit_cursor cursor;
+    FILE *output;
+    bool titled; /* CSV: the line of names is there */
+    struct buf line, safe;
+};
+
+/* ---- one row ---- */
+
+static void csv_titles(struct exporting *e)
+{
+    for (const char *const *name = entry_columns(); *name != NULL; name++)
+        buf_addf(&e->safe, "%s%s", name == entry_columns() ? "" : ",", *name);
+    buf_add_text(&e->safe, "\r\n");
+}
+
+static bool is_number(const struct query_row *row, const char *name)
+{
+    for (int i = 0; i < row->count; i++)
+        if (strcmp(row->names[i], name) == 0)
+            return row->values[i].is_number;
+    return false;
+}
+
+static void csv(struct exporting *e, const struct query_row *row)
+{
+    if (!e->titled)
+        csv_titles(e);
+    e->titled = true;
+    for (const char *const *name = entry_columns(); *name != NULL; name++) {
+        if (name != entry_columns())
+            buf_add_byte(&e->safe, ',');
+        audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
+    }
+    buf_add_text(&e->safe, "\r\n");
+}
+
+static void write_form(struct exporting *e, enum entry_kind kind, const struct query_row *row)
+{
+    static const struct audit_out every_column = {.as_json = true};
+
+    buf_clear(&e->line);
+    switch (e->form) {
+    case FORM_CSV: csv(e, row); return;
+    case FORM_JSON: audit_out_json(&e->line, &every_column, row); break;
+    case FORM_OCSF: buf_fail(&e->line, audit_form_ocsf(&e->line, kind, row)); break;
+    case FORM_SQLITE: break;
+    case FORM_CEF: audit_form_cef(&e->line, kind, row); break;
+    }
+    if (buf_fail(&e->safe, buf_code(&e->line)) == CODE_OK)
+        terminal_add(&e->safe, buf_peek(&e->line));
+    buf_add_byte(&e->safe, '\n');
+}
+
+static enum code take(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
+{
+    struct exporting *e = context;
+    enum code code;
+
+    (void)seq;
+    if (e->form == FORM_OCSF && kind == ENTRY_DECISION && span_is(query_value(row, "expects_outcome"), "1"))
+        return CODE_OK; /* one event a call: its outcome tells all of it */
+    write_form(e, kind, row);
+    code = buf_code(&e->safe);
+    if (code == CODE_OK)
+        code = print_block(e->output, buf_peek(&e->safe));
+    buf_clear(&e->safe);
+    return code;
+}
+
+/* ---- the output ---- */
+
+/* What a killed export had written behind its last cursor is cut off, so that nothing is there twice. */
+static enum code open_output(struct exporting *e, struct why *why)
+{
+    struct stat there;
+    int fd;
+
+    if (e->output_path == NULL) {
+        e->output = stdout;
+        return CODE_OK;
+    }
+    fd = file_make(e->output_path, O_WRONLY | O_APPEND, 0666);
+    e->output = fd >= 0 ? fdopen(fd, "a") : NULL;
+    if (e->output == NULL || fstat(fileno(e->output), &there) != 0)
+        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    if (S_ISREG(there.st_mode) && e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes &&
+        ftruncate(fileno(e->output), (off_t)e->cursor.output_bytes) != 0)
+        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    if (e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes)
+        there.st_size = (off_t)e->cursor.output_bytes;
+    e->titled = there.st_size > 0;
+    return CODE_OK;
+}
+
+/* The output first, and to the disk; then the cursor. */
+static enum code save(struct exporting *e, struct why *why)
+{
+    struct stat there;
+
+    if (fflush(e->output) != 0)
+        return why_set(why, CODE_IO, "the output cannot be written: %s", strerror(errno));
+    e->cursor.output_inode = e->cursor.output_bytes = 0;
+    if (e->output_path != NULL && e->cursor_path != NULL) {
+        if (fstat(fileno(e->output), &there) != 0 || (S_ISREG(there.st_mode) && fsync(fileno(e->output)) != 0))
+            return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+        e->cursor.output_inode = S_ISREG(there.st_mode) ? there.st_ino : 0;
+        e->cursor.output_bytes = S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
+    }
+    return audit_cursor_save(&e->cursor, why);
+}
+
+/* From here on the next run knows what of the output is not covered. */
+static enum code begin(struct exporting *e, struct why *why)
+{
+    enum code code = open_output(e, why);
+
+    return code == CODE_OK ? save(e, why) : code;
+}
+
+/* ---- the command ---- */
+
+/* Goes on behind rows that are in no file here, where they were given away, or nobody relies on what a cursor says. */
+static void pass_gap(struct exporting *e, const struct trail *trail)
+{
+    struct entry_place *place = &e->cursor.place;
+
+    for (size_t i = 0; i < trail->count; i++) {
+        int64_t first, last;
+
+        if (!trail_gap(trail, i, &first, &last) || place->seq + 1 < first || place->seq >= last ||
+            (last >= (int64_t)e->from && e->cursor_path != NULL))
+            continue;
+        if (last >= (int64_t)e->from && e->missing == STATUS_DONE)
+            e->missing = trail_place_tell_missing(trail, e->from);
+        *place = (struct entry_place){.seq = last};
+    }
+}
+
+/* A turn over the trail as it is now, sealed files where the cursor is still in one. */
+static enum code export_turn(struct exporting *e, const char *path, bool *moved, struct why *why)
+{
+    struct trail trail;
+    int64_t before = e->cursor.place.seq;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code == CODE_OK) {
+        pass_gap(e, &trail);
+        code = audit_entries(&trail, &e->query,
+                             (e->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0),
+                             &e->cursor.place, take, e, why);
+    }
+    trail_fini(&trail);
+    if (code == CODE_IO && why->text[0] == '\0')
+        (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
+    *moved = code == CODE_OK && e->cursor.place.seq != before;
+    return *moved ? save(e, why) : code;
+}
+
+static int run(const char *path, struct exporting *e)
+{
+    struct why why = {""};
+    enum code code = audit_cursor_open(&e->cursor, e->cursor_path, &why);
+    struct pollfd watch = {.fd = STDOUT_FILENO};
+
+    if (code == CODE_OK)
+        code = begin(e, &why);
+    while (code == CODE_OK) {
+        bool moved;
+
+        code = export_turn(e, path, &moved, &why);
+        if (moved)
+            continue;
+        if (code != CODE_OK || !e->follow)
+            break;
+        if (poll(&watch, e->output_path == NULL ? 1 : 0, FOLLOW_MS) > 0 && (watch.revents & (POLLERR | POLLHUP)) != 0)
+            break;
+    }
+    if (e->output != NULL && e->output != stdout && fclose(e->output) != 0 && code == CODE_OK)
+        code = why_set(&why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    audit_cursor_close(&e->cursor);
+    return code == CODE_OK ? e->missing : trail_place_complain(code, &why);
+}
+
+static int read_form(struct exporting *e)
+{
+    static const char *const names[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
+    const char *near;
+
+    for (int i = 0; names[i] != NULL; i++)
+        if (e->format == NULL || strcmp(e->format, names[i]) == 0) {
+            e->form = (enum form)i;
+            return OPTIONS_GO;
+        }
+    near = why_nearest(e->format, strlen(e->format), names);
+    return complain(STATUS_USAGE, "--format \"%s\" is none; %s%s", e->format,
+                    near != NULL ? "did you mean " : "write json, csv, ocsf, cef or sqlite", near != NULL ? near : "");
+}
+
+/* All of a time, as one database. */
+static int merge(const char *path, const struct exporting *e)
+{
+    static const struct audit_filter none;
+    struct audit_filter other = e->filter;
+
+    other.since = other.until = NULL;
+    if (e->output_path == NULL || e->cursor_path != NULL || e->follow || e->no_events ||
+        memcmp(&other, &none, sizeof none) != 0)
+        return complain(STATUS_USAGE, "--format sqlite takes --output FILE, --since and --until, and nothing else; ask what it "
+                        "wrote with SQL");
+    return cmd_audit__merge(path, e->output_path, e->query.since_us, e->query.until_us, e->from);
+}
+
+int cmd_audit__export(int argc, char **argv)
+{
+    struct exporting e = {.output = NULL};
+    bool as_json = false;
+    char *path = NULL;
+    const struct option options[] = {
+        {.name = "format", .takes = "FORM", .help = "json (lines; the default), csv, ocsf, cef, or sqlite: one database",
+         .value = &e.format},
+        {.name = "json", .help = "as --format json", .flag = &as_json},
+        {.name = "cursor", .takes = "FILE", .help = "go on where the last export with it stopped; made where missing",
+         .value = &e.cursor_path},
+        {.name = "output", .takes = "FILE", .help = "append to this file instead of stdout", .value = &e.output_path},
+        {.name = "follow", .help = "go on as rows come, until it is interrupted", .flag = &e.follow},
+        {.name = "no-events", .help = "decisions and outcomes only", .flag = &e.no_events},
+        AUDIT_FROM_OPTION(&e.from),
+        AUDIT_DECISION_OPTIONS(&e.filter),
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &e.config},
+        {0},
+    };
+    const struct usage usage = {"callgate audit export [DATABASE] [OPTIONS]",
+                                "Writes every row for another program, in the order of its number: decisions, later their\n"
+                                "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
+                                "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
+                                "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
+                                "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
+                                "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
+                                "indices of a sealed file instead: all files of a time, for sqlite3.",
+                                options, 0, 1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    buf_init(&e.line, LINE_BYTES);
+    buf_init(&e.safe, 2 * LINE_BYTES);
+    status = as_json && e.format != NULL && strcmp(e.format, "json") != 0
+                 ? complain(STATUS_USAGE, "--json and --format exclude each other; name one") : read_form(&e);
+    if (status == OPTIONS_GO)
+        status = audit_filter_read(&e.filter, &e.query);
+    if (status == OPTIONS_GO)
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, e.config, &path);
+    if (status == OPTIONS_GO)
+        status = e.form == FORM_SQLITE ? merge(path, &e) : run(path, &e);
+    buf_fini(&e.line);
+    buf_fini(&e.safe);
+    mem_free(path);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate audit rotate-key, while no gate runs. Killed at any step it has changed nothing that counts, or all:
+ *
+ *   1. what is there is signed with the old key, to its end
+ *   2. a new key, in memory alone; the last checkpoint, with both keys in it, signed with both
+ *   3. that in an event, durable               killed here: nobody has the new key, and the old one goes on
+ *   4. the new key in the old one's place      killed from here on: the next start signs with it, and the event vouches for it
+ *   5. a start and a stop under the new key, so that all rows are signed with it
+ *
+ * 3 and 4 are under the audit's lock: no gate starts in between with the old key. */
+#include "trail/cmd_audit_priv.h"
+#include "args/command.h"
+#include "args/print.h"
+#include "run/serve_audit.h"
+
+#include "audit/succession.h"
+#include "audit/trail.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "os/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PEM_BYTES ((size_t)4096)
+
+struct rotation_of_key {
+    struct serve serve;
+    struct sign_key *before, *after;
+    struct buf pem;      /* of the new one */
+    struct buf old, new; /* name+id+key */
+    struct buf detail;   /* of the event */
+};
+
+static enum code describe(const struct sign_key *key, struct span origin, struct buf *out)
+{
+    unsigned char public[SIGN_PUBLIC_BYTES];
+    enum code code = sign_key_public(key, public);
+
+    return code == CODE_OK ? note_key_write(origin, public, out) : code;
+}
+
+/* The text of the last checkpoint, which begins with the log's name. */
+static enum code last_checkpoint(const struct rotation_of_key *task, struct buf *text, struct why *why)
+{
+    struct db *db;
+    struct db_stmt *stmt = NULL;
+    enum code code = trail_open_as(task->serve.conf->audit.database, DB_LOOK, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_find(db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, &stmt);
+    if (code == CODE_OK)
+        code = buf_add_span(text, db_text(stmt, 0));
+    else
+        (void)why_set(why, code, "%s: holds no checkpoint yet; start the gate once", task->serve.conf->audit.database);
+    db_finalize(&stmt);
+    db_close(&db);
+    return code;
+}
+
+/* Another key than `new` that the file names, where the old one gave no word for it. */
+static enum code find_lost(struct rotation_of_key *task, struct why *why)
+{
+    const char *path = task->serve.conf->audit.database;
+    struct db *db;
+    struct db_stmt *stmt = NULL;
+    enum code code = trail_open_as(path, DB_LOOK, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_find(db, "SELECT json_extract(detail, '$.key') AS key FROM event WHERE kind = 'checkpoint_key' AND "
+                   "json_valid(detail) AND key IS NOT ?1 AND NOT EXISTS (SELECT 1 FROM event WHERE "
+                   "kind = 'checkpoint_key' AND json_valid(detail) AND json_extract(detail, '$.key') = ?1 AND "
+                   "json_extract(detail, '$.note') IS NOT NULL) ORDER BY seq DESC LIMIT 1",
+                   DB_VALUES(db_of_text(buf_peek(&task->new))), &stmt);
+    if (code == CODE_OK)
+        code = buf_add_span(&task->old, db_text(stmt, 0));
+    else if (code == CODE_NOT_FOUND)
+        (void)why_set(why, CODE_INVALID, "%s: no key was lost: %s is the one that signed before; leave --lost out", path,
+                      task->serve.conf->audit.checkpoint_key);
+    db_finalize(&stmt);
+    db_close(&db);
+    return code;
+}
+
+/* Writes `start`, what has to be said, and at its end `stop`, signed with the key that stands there. */
+static enum code run_once(struct rotation_of_key *task, bool replaces, struct why *why)
+{
+    struct serve *serve = &task->serve;
+    enum code code = serve_open_audit(serve, 0, why);
+
+    if (code == CODE_BUSY)
+        (void)why_set(why, code, "a gate writes %s, or another command: stop it first, and start it again behind this",
+                      serve->conf->audit.database);
+    if (code == CODE_OK)
+        code = audit_start(serve->audit, why);
+    if (code == CODE_OK && replaces)
+        code = file_replace(serve->conf->audit.checkpoint_key, 0600, buf_peek(&task->pem), why);
+    serve_close_audit(serve);
+    serve->key_change = (struct audit_key_change){0};
+    return code;
+}
+
+static void says(struct rotation_of_key *task)
+{
+    actor_name(task->serve.continue_actor);
+    task->serve.key_change = (struct audit_key_change){buf_peek(&task->detail), span_text(task->serve.continue_actor)};
+}
+
+static enum code add_member(struct buf *out, const char *before, struct span text)
+{
+    enum code code = buf_add_text(out, before);
+
+    return code == CODE_OK ? json_write_string(out, text) : code;
+}
+
+static enum code hand_over(struct rotation_of_key *task, struct why *why)
+{
+    struct buf last, succession;
+    struct note note;
+    enum code code;
+
+    buf_init(&last, NOTE_BYTES);
+    buf_init(&succession, NOTE_BYTES);
+    code = last_checkpoint(task, &last, why);
+    if (code == CODE_OK && note_read(buf_peek(&last), &note) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "%s: its last checkpoint is none; `callgate audit verify` says more",
+                       task->serve.conf->audit.database);
+    if (code == CODE_OK)
+        code = sign_key_make(&task->pem);
+    if (code == CODE_OK)
+        code = sign_key_read(buf_peek(&task->pem), &task->after);
+    if (code == CODE_OK)
+        code = succession__write(&note, task->before, task->after, &succession);
+    if (code == CODE_OK)
+        code = describe(task->before, note.origin, &task->old);
+    if (code == CODE_OK)
+        code = describe(task->after, note.origin, &task->new);
+    if (code == CODE_OK)
+        code = add_member(&task->detail, "{\"key\":", buf_peek(&task->new));
+    if (code == CODE_OK)
+        code = add_member(&task->detail, ",\"note\":", buf_peek(&succession));
+    if (code == CODE_OK)
+        code = buf_add_byte(&task->detail, '}');
+    buf_fini(&succession);
+    buf_fini(&last);
+    return code;
+}
+
+static enum code rotate(struct rotation_of_key *task, struct why *why)
+{
+    const char *path = task->serve.conf->audit.checkpoint_key;
+    enum code code = serve_checkpoint_key(path, false, &task->before, why);
+
+    if (code == CODE_NOT_FOUND)
+        (void)why_set(why, code, "there is no %s: put it back, or say with --lost --why TEXT that it is gone", path);
+    if (code == CODE_OK)
+        code = run_once(task, false, why);
+    if (code == CODE_OK)
+        code = hand_over(task, why);
+    if (code != CODE_OK)
+        return code;
+    says(task);
+    code = run_once(task, true, why);
+    return code == CODE_OK ? run_once(task, false, why) : code;
+}
+
+/* The key that stands there, or is made, as a start makes one. */
+static enum code tell_lost(struct rotation_of_key *task, const char *reason, struct why *why)
+{
+    struct span rest, origin;
+    struct buf last;
+    enum code code;
+
+    buf_init(&last, NOTE_BYTES);
+    code = last_checkpoint(task, &last, why);
+    origin = span_cut(buf_peek(&last), '\n', &rest);
+    if (code == CODE_OK)
+        code = serve_checkpoint_key(task->serve.conf->audit.checkpoint_key, true, &task->after, why);
+    if (code == CODE_OK)
+        code = describe(task->after, origin, &task->new);
+    if (code == CODE_OK)
+        code = find_lost(task, why);
+    if (code == CODE_OK)
+        code = add_member(&task->detail, "{\"key\":", buf_peek(&task->new));
+    if (code == CODE_OK)
+        code = add_member(&task->detail, ",\"lost\":", buf_peek(&task->old));
+    if (code == CODE_OK)
+        code = add_member(&task->detail, ",\"why\":", span_text(reason));
+    if (code == CODE_OK)
+        code = buf_add_byte(&task->detail, '}');
+    buf_fini(&last);
+    if (code != CODE_OK)
+        return code;
+    says(task);
+    return run_once(task, false, why);
+}
+
+/* Files that somebody else makes here the gate could not read. */
+static enum code check_owner(const struct conf *conf, struct why *why)
+{
+    struct stat there;
+
+    if (stat(conf->audit.database, &there) != 0)
+        return why_set(why, CODE_NOT_FOUND, "there is no %s: the first start makes the key", conf->audit.database);
+    if (there.st_uid != geteuid())
+        return why_set(why, CODE_DENIED, "%s is user %u's, as whom the gate runs: run this as that user",
+                       conf->audit.database, (unsigned)there.st_uid);
+    return CODE_OK;
+}
+
+static int change_key(const char *config, const char *lost_why)
+{
+    struct rotation_of_key task = {.before = NULL};
+    struct faults faults;
+    struct why why = {0};
+    enum code code;
+    int status;
+
+    faults_init(&faults);
+    code = conf_load(conf_find(config), &task.serve.conf, &faults, NULL);
+    if (code != CODE_OK)
+        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    buf_init(&task.pem, PEM_BYTES);
+    buf_init(&task.old, NOTE_BYTES);
+    buf_init(&task.new, NOTE_BYTES);
+    buf_init(&task.detail, AUDIT_JSON_BYTES);
+    code = check_owner(task.serve.conf, &why);
+    if (code == CODE_OK)
+        code = lost_why != NULL ? tell_lost(&task, lost_why, &why) : rotate(&task, &why);
+    if (code == CODE_OK) {
+        print_safely(stdout, "old key: %.*s\nnew key: %.*s\n%s\n", SPAN_ARG(buf_peek(&task.old)),
+                     SPAN_ARG(buf_peek(&task.new)),
+                     lost_why != NULL
+                         ? "recorded: the old key was lost; who verifies needs both keys, from you"
+                         : "the old key's word for the new one is recorded: either verifies the whole trail with --all");
+        status = STATUS_DONE;
+    } else {
+        status = complain_why(code, &why);
+    }
+    mem_wipe(task.pem.block, task.pem.size);
+    buf_fini(&task.pem);
+    buf_fini(&task.old);
+    buf_fini(&task.new);
+    buf_fini(&task.detail);
+    sign_key_free(&task.before);
+    sign_key_free(&task.after);
+    conf_free(&task.serve.conf);
+    return status;
+}
+
+int cmd_audit__rotate_key(int argc, char **argv)
+{
+    const char *config = NULL, *why = NULL;
+    bool is_lost = false;
+    const struct option options[] = {
+        {.name = "lost", .help = "the old key is gone, and cannot sign the new one; needs --why", .flag = &is_lost},
+        {.name = "why", .takes = "TEXT", .help = "how it was lost: recorded, with who says so", .value = &why},
+        CONFIG_OPTION(&config),
+        {0},
+    };
+    static const char about[] =
+        "Makes a new key of checkpoints in the place of the old one, which is not kept. The old key signs the new one, and\n"
+        "the new one the old, over the last checkpoint, in an event `checkpoint_key`: `audit verify --all --key` proves\n"
+        "the whole trail with either. No gate may run. Killed at any moment, either key is in place and goes on; run it\n"
+        "again then. --lost records that the old key is gone: verifying takes both keys from then on, and says so.";
+    const struct usage usage = {"callgate audit rotate-key [--lost --why TEXT] [--config FILE]", about, options, 0, 0};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    if (is_lost != (why != NULL) || (why != NULL && *why == '\0'))
+        return complain(STATUS_USAGE, "--lost and --why TEXT go together: how the key was lost");
+    return change_key(config, why);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate audit open: plain SQL over many files. What is asked is a copy, so that a session of hours keeps nothing of the
+ * gate's. */
+#include "trail/audit_filter.h"
+#include "trail/cmd_audit_priv.h"
+#include "args/command.h"
+#include "args/print.h"
+#include "cli/when.h"
+
+#include "base/mem.h"
+#include "query/merge.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- the copy, which holds what agents were asked -------------------------------------------------------------------- */
+
+static char copy[4096];
+
+static void remove_copy(int number)
+{
+    (void)unlink(copy);
+    (void)raise(number); /* which ends us once we return, as it would have */
+}
+
+static void remove_at_signals(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    const struct sigaction removing = {.sa_handler = remove_copy, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction was;
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (sigaction(signals[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
+            (void)sigaction(signals[i], &removing, NULL);
+}
+
+static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
+{
+    struct trail trail = {0};
+    struct merged merged = {0};
+    struct why why = {""};
+    int status = STATUS_DONE;
+    enum code code = trail_find(path, true, &trail, &why);
+
+    if (code == CODE_OK)
+        status = trail_place_tell_missing(&trail, from);
+    if (code == CODE_OK)
+        code = audit_merge(&trail, copy, since_us, until_us, &merged, &why);
+    trail_fini(&trail);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
+    print_safely(stderr, "callgate: %" PRIu64 " rows of %zu file%s\n", merged.rows, merged.files, merged.files == 1 ? "" : "s");
+    return status;
+}
+
+int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_t until_us, uint64_t from)
+{
+    int fd = -1, status;
+
+    if (access(out, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s: is there already; name a new file", out);
+    if (snprintf(copy, sizeof copy, "%s.part", out) >= (int)sizeof copy)
+        return complain(STATUS_CANNOT, "%s: the path is too long", out);
+    fd = file_make(copy, O_WRONLY | O_EXCL, 0600);
+    if (fd < 0)
+        return complain(STATUS_CANNOT, "%s: %s%s", copy, strerror(errno),
+                        errno == EEXIST ? "; another export is writing it, or one was killed: then remove it" : "");
+    remove_at_signals();
+    (void)close(fd);
+    status = merge(path, since_us, until_us, from);
+    if ((status == STATUS_DONE || status == STATUS_NEGATIVE) && link(copy, out) != 0 &&
+        (errno == EEXIST || rename(copy, out) != 0)) /* a disk without links */
+        status = complain(STATUS_CANNOT, "%s: %s", out, strerror(errno));
+    (void)unlink(copy);
+    return status;
+}
+
+/* ---- sqlite3 ---------------------------------------------------------------------------------------------------------- */
+
+/* Blocks: until it ends. What ends it from the keyboard does not end us, who remove the copy. */
+static int run_sqlite(void)
+{
+    const char *const argv[] = {"sqlite3", "-readonly", copy, NULL};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    posix_spawnattr_t attributes;
+    sigset_t signals;
+    pid_t pid;
+    int result, status = 0;
+
+    (void)sigaction(SIGINT, &ignore, NULL);
+    (void)sigaction(SIGQUIT, &ignore, NULL);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGQUIT);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigdefault(&attributes, &signals);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    result = posix_spawnp(&pid, argv[0], NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (result != 0)
+        return complain(STATUS_CANNOT, "sqlite3 cannot be started: %s; install it, or write the database with `callgate audit "
+                        "export --format sqlite --output FILE`", strerror(result));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STATUS_DONE : STATUS_NEGATIVE;
+}
+
+static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
+{
+    const char *folder = getenv("TMPDIR");
+    int fd = -1, status, ended;
+
+    if (folder == NULL)
+        folder = "/var/tmp";
+    if (snprintf(copy, sizeof copy, "%s/callgate-XXXXXX.db", folder) < (int)sizeof copy)
+        fd = mkstemps(copy, 3);
+    if (fd < 0)
+        return complain(STATUS_CANNOT, "%s: no copy can be made there: %s; name another folder in TMPDIR", folder,
+                        strerror(errno));
+    remove_at_signals();
+    (void)close(fd);
+    status = merge(path, since_us, until_us, from);
+    if (status == STATUS_DONE || status == STATUS_NEGATIVE) {
+        ended = run_sqlite();
+        status = ended != STATUS_DONE ? ended : status;
+    }
+    (void)unlink(copy);
+    return status;
+}
+
+int cmd_audit__open(int argc, char **argv)
+{
+    const char *config = NULL, *since = NULL, *until = NULL;
+    int64_t since_us = 0, until_us = 0;
+    uint64_t from = 0;
+    char *path = NULL;
+    const struct option options[] = {
+        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &since},
+        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &until},
+        AUDIT_FROM_OPTION(&from),
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
+        {0},
+    };
+    const struct usage usage = {"callgate audit open [DATABASE] [OPTIONS]",
+                                "Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
+                                "indices of a sealed file. It is a copy in $TMPDIR or /var/tmp, as large as what it holds,\n"
+                                "and is removed when sqlite3 ends; calls are not held up. A file by itself needs no copy:\n"
+                                "`sqlite3 -readonly FILE`. Exit status 1: a file of the trail is missing, or sqlite3 failed.",
+                                options, 0, 1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    status = when_option("since", since, &since_us);
+    if (status == OPTIONS_GO)
+        status = when_option("until", until, &until_us);
+    if (status == OPTIONS_GO)
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
+    if (status == OPTIONS_GO)
+        status = run(path, since_us, until_us, from);
+    mem_free(path);
+    return status;
+}

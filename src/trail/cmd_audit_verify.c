@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trail/audit_filter.h"
+#include "trail/audit_policies.h"
+#include "trail/cmd_audit_priv.h"
+#include "args/command.h"
+#include "args/print.h"
+#include "cli/progress.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "evidence/prove.h"
+#include "evidence/strangers.h"
+#include "evidence/verify.h"
+#include "os/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define KEY_BYTES ((size_t)65536)
+#define HEADS_BYTES ((size_t)1 << 30)
+#define SECONDS_MAX ((uint64_t)1 << 32)
+#define ROTATIONS_MAX 1000
+#define ERASURES_MAX 20 /* one that nothing records is told as a fault then */
+#define MOMENT_NS 200000000
+#define RETRY (-2) /* no exit status */
+
+
+static int status_of(const struct verify_report *report)
+{
+    return report->fault_count > 0 ? STATUS_NEGATIVE : report->doubt_count > 0 ? STATUS_UNPROVEN : STATUS_DONE;
+}
+
+static int print_json(const struct verify_conf *conf, const struct verify_report *report)
+{
+    size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
+    struct doc *doc = doc_object(), *faults, *doubts;
+    char head[2 * DIGEST_BYTES];
+    int status;
+
+    num_hex(report->head, DIGEST_BYTES, head);
+    doc_text(doc, "verdict", report->fault_count == 0 ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
+    doc_bool(doc, "proven", report->is_proven && report->doubt_count == 0);
+    doc_int(doc, "proven_seq", (int64_t)report->proven_seq);
+    doc_int(doc, "checkpoints", (int64_t)report->checkpoints);
+    doc_int(doc, "outside_checkpoints", (int64_t)report->heads);
+    doc_int(doc, "outside_seq", (int64_t)report->heads_seq);
+    doc_int(doc, "outside_elsewhere", (int64_t)report->heads_elsewhere);
+    doc_int(doc, "losses", (int64_t)report->losses);
+    doc_int(doc, "outside_behind", (int64_t)report->heads_behind);
+    doc_int(doc, "outside_behind_seq", (int64_t)report->heads_behind_seq);
+    doc_bool(doc, "sealed", report->is_sealed);
+    doc_int(doc, "rows", (int64_t)report->rows);
+    doc_int(doc, "decisions", (int64_t)report->decisions);
+    doc_int(doc, "outcomes", (int64_t)report->outcomes);
+    doc_int(doc, "events", (int64_t)report->events);
+    doc_int(doc, "tenants", (int64_t)report->tenants);
+    doc_int(doc, "first_seq", report->first_seq);
+    doc_int(doc, "last_seq", report->last_seq);
+    doc_int(doc, "under_way", (int64_t)report->under_way);
+    doc_int(doc, "erased", (int64_t)report->erased);
+    doc_int(doc, "erasures_elsewhere", (int64_t)report->erasures_elsewhere);
+    doc_text(doc, "file", span_text(conf->path));
+    doc_text(doc, "head", span_of(head, sizeof head));
+    doubts = doc_add_array(doc, "unproven");
+    for (size_t i = 0; i < report->doubt_count; i++)
+        doc_text(doubts, NULL, span_text(report->doubt[i]));
+    doc_int(doc, "fault_count", (int64_t)report->fault_count);
+    faults = doc_add_array(doc, "faults");
+    for (size_t i = 0; i < shown; i++) {
+        const struct verify_fault *fault = &report->fault[i];
+        struct doc *one = doc_add_object(faults, NULL);
+
+        if (fault->seq != 0)
+            doc_int(one, "seq", fault->seq);
+        doc_text(one, "table", span_text(fault->table));
+        doc_text(one, "field", span_text(fault->field));
+        doc_text(one, "text", span_text(fault->text));
+    }
+    status = print_doc(&doc);
+    return status != STATUS_DONE ? status : status_of(report);
+}
+
+/* What the checkpoints say: how far the rows are proven, and against what. */
+static void print_proof(const struct verify_report *report, const struct verify_conf *conf, const char *heads_path)
+{
+    uint64_t last = (uint64_t)report->last_seq;
+
+    printf("checkpoints that agree with the rows: %" PRIu64 " in the database", report->checkpoints);
+    if (conf->heads.at != NULL)
+        print_safely(stdout, ", %" PRIu64 " in %s", report->heads, heads_path);
+    printf("\n");
+    if (report->heads_elsewhere > 0)
+        print_safely(stdout, "checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
+    if (report->heads_behind > 0)
+        printf("%" PRIu64 " of these are about rows behind this file, up to row %" PRIu64 ": `audit verify --all` looks for "
+               "them\n", report->heads_behind, report->heads_behind_seq);
+    if (conf->keys == NULL)
+        printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
+    else if (report->losses > 0)
+        printf("not proven: rows were lost; those that are here are signed up to row %" PRIu64 "\n", report->proven_seq);
+    else if (report->is_proven)
+        printf("proven: every row up to %" PRIu64 " is signed\n", report->proven_seq);
+    else
+        printf("proven up to row %" PRIu64 "; the %" PRIu64 " behind it are consistent and not signed yet\n",
+               report->proven_seq, last - report->proven_seq);
+    for (size_t i = 0; i < report->doubt_count; i++)
+        print_safely(stdout, "NOT VOUCHED FOR: %s\n", report->doubt[i]);
+    if (conf->heads.at == NULL)
+        printf("rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n");
+}
+
+static int print_text(const struct verify_conf *conf, const char *heads_path, const struct verify_report *report)
+{
+    size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
+    char head[2 * DIGEST_BYTES + 1] = {0};
+
+    num_hex(report->head, DIGEST_BYTES, head);
+    print_safely(stdout, "%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64
+                 " tenants, numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions,
+                 report->outcomes, report->events, report->tenants, report->first_seq, report->last_seq,
+                 report->is_sealed ? ", sealed" : "");
+    if (report->under_way > 0)
+        printf(report->is_sealed ? "calls that ended in the next file: %" PRIu64 "\n" : "calls under way: %" PRIu64 "\n",
+               report->under_way);
+    if (report->erased > 0)
+        printf("decisions whose values were erased, as recorded: %" PRIu64 "\n", report->erased);
+    if (report->erasures_elsewhere > 0)
+        printf("of these, some by erasures that files behind this one record; `audit verify --all` looks there\n");
+    for (size_t i = 0; i < shown; i++) {
+        const struct verify_fault *fault = &report->fault[i];
+
+        if (fault->seq != 0)
+            print_safely(stdout, "row %" PRId64 ", %s.%s: %s\n", fault->seq, fault->table, fault->field, fault->text);
+        else
+            print_safely(stdout, "%s.%s: %s\n", fault->table, fault->field, fault->text);
+    }
+    if (report->fault_count > shown)
+        printf("and %zu faults more\n", report->fault_count - shown);
+    if (report->losses > 0)
+        printf("losses that somebody accepted to go on (events loss_accepted): %" PRIu64 "\n", report->losses);
+    print_safely(stdout, "head %s\n", head);
+    if (report->fault_count > 0) {
+        printf("BROKEN: this is not what the gate wrote\n");
+        return STATUS_NEGATIVE;
+    }
+    print_proof(report, conf, heads_path);
+    return status_of(report);
+}
+
+static int read_key(const char *path, struct keyring *keys)
+{
+    struct note_key key;
+    struct why why = {0};
+    struct buf text;
+    enum code code;
+    int status = OPTIONS_GO;
+
+    buf_init(&text, KEY_BYTES);
+    code = strchr(path, '+') != NULL ? buf_add_text(&text, path) : file_read(path, FILE_ANY, KEY_BYTES, &text, &why);
+    if (code != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
+    else if (note_key_read(buf_peek(&text), &key) != CODE_OK)
+        status = complain(STATUS_USAGE, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
+                          "key, or name+id+key", path);
+    else if (keys->count == KEYRING_MAX)
+        status = complain(STATUS_USAGE, "--key: more than %d keys", KEYRING_MAX);
+    else
+        keyring__add(keys, &key);
+    buf_fini(&text);
+    return status;
+}
+
+/* The file that was named, or the one beside the database where there is one. Returns: OPTIONS_GO or the exit status. */
+static int read_heads(const char *database, const char *named, char **path, struct buf *text, bool *is_there)
+{
+    struct why why = {0};
+    enum code code;
+
+    size_t size = strlen(named != NULL ? named : database) + sizeof ".heads";
+
+    *path = mem_alloc(size);
+    if (*path == NULL)
+        return complain(STATUS_CANNOT, "not enough memory");
+    (void)snprintf(*path, size, "%s%s", named != NULL ? named : database, named != NULL ? "" : ".heads");
+    code = file_read(*path, FILE_ANY, HEADS_BYTES, text, &why);
+    *is_there = code == CODE_OK;
+    if (code == CODE_OK || (code == CODE_NOT_FOUND && named == NULL))
+        return OPTIONS_GO;
+    return complain(STATUS_CANNOT, "%s", why.text);
+}
+
+static int check_proof(const char *path, struct span text, const struct keyring *keys, struct span tenant, bool as_json)
+{
+    struct proof_report report;
+    enum code code = audit_check_proof(text, keys, tenant, &report);
+    bool good = report.fault[0] == '\0';
+    struct doc *doc;
+
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", code_text(code));
+    if (as_json) {
+        doc = doc_object();
+        doc_text(doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
+        doc_bool(doc, "proven", good && report.is_signed);
+        doc_text(doc, "text", span_text(good ? report.what : report.fault));
+        return print_doc(&doc) != STATUS_DONE ? STATUS_CANNOT : good ? STATUS_DONE : STATUS_NEGATIVE;
+    }
+    if (!good)
+        print_safely(stdout, "%s: BROKEN: %s\n", path, report.fault);
+    else
+        print_safely(stdout,
+                     "%s: %s: %s\n", path, report.is_signed ? "proven" : "consistent, not proven without --key", report.what);
+    return good ? STATUS_DONE : STATUS_NEGATIVE;
+}
+
+/* Returns: OPTIONS_GO where the file is no proof, and the database is meant. */
+static int try_proof(const char *path, const struct keyring *keys, const char *tenant, bool as_json)
+{
+    struct why why = {0};
+    struct buf text;
+    char begin[64] = "";
+    struct stat there;
+    FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "re") : NULL; /* a FIFO would wait */
+    int status = OPTIONS_GO;
+
+    if (file != NULL && fgets(begin, sizeof begin, file) == NULL)
+        begin[0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    if (!audit_is_proof(span_text(begin)) && tenant != NULL)
+        return complain(STATUS_USAGE, "%s is no proof; `callgate audit prove --tenant %s` writes one", path, tenant);
+    if (!audit_is_proof(span_text(begin)))
+        return OPTIONS_GO;
+    buf_init(&text, HEADS_BYTES);
+    if (file_read(path, FILE_ANY, HEADS_BYTES, &text, &why) != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    else
+        status = check_proof(path, buf_peek(&text), keys, span_text(tenant), as_json);
+    buf_fini(&text);
+    return status;
+}
+
+/* Where the gate's own file was when it was looked at: a rotation puts another one in its place. */
+struct place {
+    struct progress progress; /* of the file that is verified */
+    const char *path;
+    struct stat was;
+    int tries; /* left; then what was read is told as it is */
+    int erasures; /* likewise, where one came after the trail was read */
+    int worst; /* status of what was told before it moved */
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct place *place = context;
+
+    place->progress.total = total;
+    progress_tell(&place->progress, done);
+}
+
+static void place_look(struct place *place)
+{
+    if (stat(place->path, &place->was) != 0)
+        place->was = (struct stat){.st_ino = 0};
+}
+
+static bool place_has_moved(void *context)
+{
+    const struct place *place = context;
+    struct stat is;
+
+    return stat(place->path, &is) != 0 || is.st_ino != place->was.st_ino || is.st_dev != place->was.st_dev;
+}
+
+/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated, or erased in, meanwhile. */
+static int verify_file(struct verify_conf *conf, struct place *place, const char *heads_path, bool as_json)
+{
+    static struct verify_report report;
+    struct why why = {0};
+    enum code code;
+
+    conf->progress = show_progress;
+    conf->context = place;
+    conf->may_retry = place->erasures > 0;
+    conf->has_moved = conf->path == place->path && place->tries > 0 ? place_has_moved : NULL;
+    progress_begin(&place->progress, "verifying", 0);
+    code = audit_verify(conf, &report, &why);
+    progress_end(&place->progress);
+    if (code == CODE_BUSY && conf->has_moved != NULL && place_has_moved(place) && place->tries-- > 0)
+        return RETRY;
+    if (code == CODE_BUSY && place->erasures-- > 0)
+        return RETRY;
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text);
+    return as_json ? print_json(conf, &report) : print_text(conf, heads_path, &report);
+}
+
+/* Finds the files, once more where a rotation came between. */
+static enum code find_files(struct place *place, struct trail *trail, struct why *why)
+{
+    enum code code;
+
+    do {
+        trail_fini(trail);
+        place_look(place);
+        code = trail_find(place->path, true, trail, why);
+    } while (place_has_moved(place) && place->tries-- > 0);
+    return code;
+}
+
+/* Those from `at` on. Returns: the worst status, or RETRY with *at the file that is to be verified again. */
+static int verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, size_t *at,
+                        const char *heads_path, bool as_json)
+{
+    int worst = STATUS_DONE;
+
+    for (size_t i = *at; i < trail->count; i++) {
+        int64_t first, last;
+        int status;
+
+        *at = i;
+        conf->ends_trail = i + 1 == trail->count;
+        conf->path = conf->ends_trail ? place->path : trail->files[i].path;
+        if (trail_gap(trail, i, &first, &last) && last >= first)
+            verify_sequence_forget(conf->sequence);
+        status = verify_file(conf, place, heads_path, as_json);
+        worst = trail_place_worse(status == RETRY ? STATUS_DONE : status, worst);
+        if (status == RETRY) {
+            place->worst = trail_place_worse(worst, place->worst);
+            return RETRY;
+        }
+    }
+    return trail_place_worse(worst, place->worst);
+}
+
+/* The first file that begins where one began before the trail was looked at again. */
+static size_t goes_on_at(const struct trail *trail, int64_t before_seq)
+{
+    size_t at = 0;
+
+    while (at < trail->count && trail->files[at].before_seq < before_seq)
+        at++;
+    return at;
+}
+
+static void tell_stranger(const struct stranger *stranger, bool as_json)
+{
+    struct doc *doc = as_json ? doc_object() : NULL;
+
+    if (doc == NULL) {
+        print_safely(stdout, "STRANGER: %s: %s", stranger->path, stranger->what);
+        putchar('\n');
+        return;
+    }
+    doc_text(doc, "verdict", SPAN_LIT("stranger"));
+    doc_text(doc, "file", span_text(stranger->path));
+    doc_text(doc, "text", span_text(stranger->what));
+    (void)print_doc(&doc);
+}
+
+static enum code find_strangers(const struct place *place, struct strangers *strangers, struct why *why)
+{
+    struct trail trail = {0};
+    enum code code = trail_find(place->path, true, &trail, why);
+
+    if (code == CODE_OK)
+        code = strangers_find(place->path, &trail, strangers, why);
+    trail_fini(&trail);
+    return code;
+}
+
+/* What stands beside the files and is none of them, a moment later still: a rotation makes the next file under its name before
+ * the link leads there. */
+static int tell_strangers(const struct place *place, bool as_json)
+{
+    struct strangers first = {0}, now = {0};
+    struct why why = {""};
+    int status = STATUS_DONE;
+    enum code code = find_strangers(place, &first, &why);
+
+    if (code == CODE_OK && first.count > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = MOMENT_NS}, NULL);
+        code = find_strangers(place, &now, &why);
+    }
+    if (code != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    for (size_t i = 0; i < now.count; i++)
+        for (size_t j = 0; j < first.count; j++)
+            if (strcmp(now.list[i].path, first.list[j].path) == 0) {
+                tell_stranger(&now.list[i], as_json);
+                status = trail_place_worse(STATUS_UNPROVEN, status);
+            }
+    strangers_fini(&first);
+    strangers_fini(&now);
+    return status;
+}
+
+/* The worst status of all files. One that cannot be read keeps nobody from the others. */
+static int verify_all(struct verify_conf *conf, struct place *place, const char *heads_path, uint64_t from, bool as_json)
+{
+    struct trail trail = {0};
+    struct why why = {""};
+    size_t at = 0;
+    int status = STATUS_DONE;
+    enum code code = find_files(place, &trail, &why);
+
+    if (code == CODE_OK)
+        place->worst = trail_place_tell_missing(&trail, from);
+    if (code == CODE_OK)
+        code = verify_sequence_new(&trail, &conf->sequence, &why);
+    while (code == CODE_OK && (status = verify_files(conf, place, &trail, &at, heads_path, as_json)) == RETRY) {
+        int64_t before_seq = trail.files[at].before_seq;
+
+        code = find_files(place, &trail, &why);
+        if (code == CODE_OK)
+            code = verify_sequence_renew(&trail, conf->sequence, &why);
+        at = goes_on_at(&trail, before_seq);
+    }
+    status = code != CODE_OK ? complain(STATUS_CANNOT, "%s", why.text)
+                             : trail_place_worse(tell_strangers(place, as_json), status);
+    verify_sequence_free(&conf->sequence);
+    trail_fini(&trail);
+    return status;
+}
+
+/* After the rows: which policies they name. */
+static int verify_policies(const char *path, const char *store, bool all, bool as_json)
+{
+    struct trail trail = {0};
+    struct why why = {""};
+    int status;
+
+    if (trail_find(path, all, &trail, &why) != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    else
+        status = audit_policies_check(&trail, store, as_json);
+    trail_fini(&trail);
+    return status;
+}
+
+static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
+{
+    struct place place = {.path = conf->path, .tries = ROTATIONS_MAX, .erasures = ERASURES_MAX};
+    struct buf heads;
+    bool heads_there = false;
+    char *heads_path;
+    int status;
+
+    buf_init(&heads, HEADS_BYTES);
+    /* Before the database: what it covers must be there. */
+    status = read_heads(conf->path, checkpoints, &heads_path, &heads, &heads_there);
+    conf->heads = buf_peek(&heads);
+    if (conf->heads.at == NULL && heads_there)
+        conf->heads = SPAN_LIT(""); /* a file that was emptied holds none, which is a finding */
+    if (status == OPTIONS_GO && all)
+        status = verify_all(conf, &place, heads_path, from, as_json);
+    else if (status == OPTIONS_GO) {
+        do
+            place_look(&place);
+        while ((status = verify_file(conf, &place, heads_path, as_json)) == RETRY);
+    }
+    mem_free(heads_path);
+    buf_fini(&heads);
+    return status;
+}
+
+int cmd_audit__verify(int argc, char **argv)
+{
+    const char *config = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
+    uint64_t given_away = 0, seconds = 0;
+    struct option_values key_paths = {.count = 0};
+    char *path = NULL;
+    bool all = false, as_json = false;
+    const struct option options[] = {
+        {.name = "all", .help = "also sealed files beside the database, each against the one before", .flag = &all},
+        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "
+         "that no signed change of key leads to",
+         .many = &key_paths},
+        {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
+         .value = &checkpoints},
+        {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
+         .value = &store},
+        AUDIT_FROM_OPTION(&given_away),
+        {.name = "unsigned", .takes = "SECONDS", .help = "so old may rows be that nobody signed yet; 10 by default, more where "
+         "`checkpoint_interval` is", .number = &seconds, .least = 1},
+        {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
+        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
+        {0},
+    };
+    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] "
+                                "[--store FILE] [--json]",
+                                "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
+                                "has its one outcome, that values match their digests, and signed checkpoints against all\n"
+                                "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
+                                "A file that `callgate audit prove` wrote is checked by itself.\n"
+                                "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
+                                "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
+                                "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
+                                "stands beside that is no part of it.",
+                                options, 0, 1};
+    struct keyring keys = {.count = 0};
+    struct verify_conf conf = {.path = NULL};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
+    for (size_t i = 0; i < key_paths.count && status == OPTIONS_GO; i++)
+        status = read_key(key_paths.value[i], &keys);
+    if (status == OPTIONS_GO)
+        status = try_proof(path, keys.count > 0 ? &keys : NULL, tenant, as_json);
+    if (status == OPTIONS_GO) {
+        conf.path = path;
+        conf.unsigned_us = seconds < SECONDS_MAX ? (int64_t)seconds * 1000000 : (int64_t)SECONDS_MAX * 1000000;
+        conf.keys = keys.count > 0 ? &keys : NULL;
+        status = verify(&conf, checkpoints, all, given_away, as_json);
+        if (store != NULL) {
+            int policies = verify_policies(path, store, all, as_json);
+
+            status = trail_place_worse(policies, status);
+        }
+    }
+    mem_free(path);
+    return status;
+}

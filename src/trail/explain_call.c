@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trail/explain_call.h"
+
+#include "cli/trail_place.h"
+#include "cli/policy_files.h"
+#include "args/print.h"
+#include "store/store.h"
+#include "store/store_definitions.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "os/file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CALL_MAX_BYTES ((size_t)16 << 20)
+#define TREE_MAX_BYTES ((size_t)256 << 20)
+
+void explain_call_init(struct explain_call *call)
+{
+    *call = (struct explain_call){.call = NULL};
+    buf_init(&call->text, CALL_MAX_BYTES * 2);
+    recorded_init(&call->recorded);
+    arena_init(&call->answer_arena, TREE_MAX_BYTES);
+    buf_init(&call->answer_text, CALL_MAX_BYTES * 2);
+}
+
+void explain_call_fini(struct explain_call *call)
+{
+    policy_unref(&call->holder);
+    buf_fini(&call->text);
+    recorded_fini(&call->recorded);
+    arena_fini(&call->answer_arena);
+    buf_fini(&call->answer_text);
+    mem_free(call->trail);
+}
+
+/* ---- one text, written like `call:` ---- */
+
+static int read_text(struct explain_call *call, const char *place)
+{
+    const struct policy_file file = {.path = span_text(place), .text = buf_peek(&call->text)};
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = policy_call_read(&file, &call->holder, &faults);
+    if (code == CODE_INVALID) {
+        print_faults(&faults, "");
+        return STATUS_USAGE;
+    }
+    if (code == CODE_OK)
+        code = policy_case_question(call->holder, SPAN_NONE, &call->question);
+    return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+static void add_member(struct buf *out, const char *key, struct span json)
+{
+    if (json.at == NULL)
+        return;
+    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", key);
+    buf_add_span(out, json);
+}
+
+static struct span raw_of(const struct json_node *object, const char *key)
+{
+    const struct json_node *member = object ? json_member(object, span_text(key)) : NULL;
+
+    return member != NULL ? member->raw : SPAN_NONE;
+}
+
+/* `param` is, as at the gate, what stands beside the name and the arguments. */
+static void add_others(struct buf *out, const struct json_node *params)
+{
+    const char *before = ",\"param\":{";
+
+    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL; at = at->next) {
+        if (span_is(at->key, "name") || span_is(at->key, "arguments"))
+            continue;
+        buf_add_text(out, before);
+        json_write_string(out, at->key);
+        buf_add_byte(out, ':');
+        buf_add_span(out, at->raw);
+        before = ",";
+    }
+    if (before[1] == '\0')
+        buf_add_byte(out, '}');
+}
+
+/* A JSON-RPC request becomes what a test would write. */
+static enum code convert_message(struct buf *out, const struct json_node *message)
+{
+    const struct json_node *method = json_member(message, SPAN_LIT("method"));
+    const struct json_node *params = json_member(message, SPAN_LIT("params"));
+    struct span name = method ? method->text : SPAN_NONE;
+    bool is_call = span_is(name, "tools/call"), by_arguments = is_call || span_is(name, "prompts/get");
+
+    buf_add_byte(out, '{');
+    add_member(out, "method", raw_of(message, "method"));
+    if (by_arguments) {
+        add_member(out, is_call ? "tool" : "prompt", raw_of(params, "name"));
+        add_member(out, "arguments", raw_of(params, "arguments"));
+    } else {
+        add_member(out, "params", raw_of(message, "params"));
+    }
+    add_member(out, "meta", raw_of(params, "_meta"));
+    if (by_arguments)
+        add_others(out, params);
+    return buf_add_byte(out, '}');
+}
+
+/* Returns: whether the text was a JSON-RPC message, with *code of its conversion. */
+static bool take_message(struct explain_call *call, enum code *code)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf canonical, converted;
+    bool is_message;
+
+    arena_init(&arena, TREE_MAX_BYTES);
+    buf_init(&canonical, CALL_MAX_BYTES);
+    buf_init(&converted, CALL_MAX_BYTES * 2);
+    *code = CODE_OK;
+    is_message = json_read(buf_peek(&call->text), &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK &&
+                 root->type == JSON_OBJECT && json_member(root, SPAN_LIT("jsonrpc")) != NULL;
+    if (is_message) {
+        *code = convert_message(&converted, root);
+        buf_clear(&call->text);
+        if (*code == CODE_OK)
+            *code = buf_add_span(&call->text, buf_peek(&converted));
+    }
+    buf_fini(&converted);
+    buf_fini(&canonical);
+    arena_fini(&arena);
+    return is_message;
+}
+
+static int read_file(struct explain_call *call)
+{
+    struct why why = {""};
+    enum code code = file_read(call->call, FILE_ANY, CALL_MAX_BYTES, &call->text, &why);
+
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text[0] ? why.text : code_text(code));
+    (void)take_message(call, &code);
+    return code == CODE_OK ? read_text(call, call->call) : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+/* ---- what comes back ---- */
+
+/* Of a message what rules for answers call `$`: a result, an error, or the params of what the server says besides. */
+static void take_part(struct policy_answer *answer, const struct json_node *message)
+{
+    static const char *const parts[] = {"result", "error", "params"};
+    const struct json_node *method = json_member(message, SPAN_LIT("method")), *part = NULL;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && part == NULL; i++)
+        part = json_member(message, span_text(parts[i]));
+    answer->root = part;
+    answer->method = method != NULL ? method->text : SPAN_NONE;
+}
+
+int explain_call_answer(struct explain_call *call)
+{
+    struct policy_answer *answer = &call->answered;
+    struct json_fault fault = {0};
+    struct why why = {""};
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, CALL_MAX_BYTES);
+    code = file_read(call->answer, FILE_ANY, CALL_MAX_BYTES, &text, &why);
+    if (code == CODE_OK)
+        code = json_read(buf_peek(&text), &json_reply_rules, &call->answer_text, &call->answer_arena, &answer->root, &fault);
+    buf_fini(&text);
+    if (code == CODE_INVALID && why.text[0] == '\0')
+        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->answer, fault.offset, fault.text);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
+    if (answer->root->type == JSON_OBJECT && json_member(answer->root, SPAN_LIT("jsonrpc")) != NULL)
+        take_part(answer, answer->root);
+    return OPTIONS_GO;
+}
+
+/* ---- options ---- */
+
+static bool is_json(struct span text)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf out;
+    bool valid;
+
+    arena_init(&arena, TREE_MAX_BYTES);
+    buf_init(&out, CALL_MAX_BYTES);
+    valid = json_read(text, &json_file_rules, &out, &arena, &root, &fault) == CODE_OK;
+    buf_fini(&out);
+    arena_fini(&arena);
+    return valid;
+}
+
+/* --arg KEY=VALUE, --claim KEY=VALUE: a value that is JSON is taken as such, anything else is a string. */
+static int add_members(struct explain_call *call, const char *option, const struct option_values *members)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        struct span value, key = span_cut(span_text(members->value[i]), '=', &value);
+
+        if (strchr(members->value[i], '=') == NULL)
+            return complain(STATUS_USAGE, "--%s \"%s\" has no value; write --%s KEY=VALUE", option, members->value[i], option);
+        buf_add_text(&call->text, i > 0 ? "," : "");
+        json_write_string(&call->text, key);
+        buf_add_byte(&call->text, ':');
+        if (is_json(value))
+            buf_add_span(&call->text, value);
+        else
+            json_write_string(&call->text, value);
+    }
+    return OPTIONS_GO;
+}
+
+static void add_option(struct buf *out, const char *key, const char *value)
+{
+    if (value == NULL)
+        return;
+    buf_addf(out, "\"%s\":", key);
+    json_write_string(out, span_text(value));
+    buf_add_byte(out, ',');
+}
+
+/* A list of names, for what a token says of who asks. */
+static void add_held(struct buf *out, const char *key, const struct option_values *names)
+{
+    if (names->count == 0)
+        return;
+    buf_addf(out, "\"%s\":[", key);
+    for (size_t i = 0; i < names->count; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        json_write_string(out, span_text(names->value[i]));
+    }
+    buf_add_text(out, "],");
+}
+
+static int read_options(struct explain_call *call)
+{
+    struct span method = call->method ? span_text(call->method) : SPAN_LIT("tools/call");
+    bool by_arguments = span_is(method, "tools/call") || span_is(method, "prompts/get");
+    struct {
+        const char *key, *value;
+    } given[] = {{"method", call->method}, {"tool", call->tool}, {"prompt", call->prompt}, {"time", call->time},
+                 {"client", call->client}, {"answers", call->answers}, {"path", call->path}, {"query", call->query}};
+    int status = OPTIONS_GO;
+
+    if (call->tool == NULL && span_is(method, "tools/call"))
+        return complain(STATUS_USAGE, "no tool is named; add --tool NAME, or --method for another method");
+    buf_add_byte(&call->text, '{');
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        add_option(&call->text, given[i].key, given[i].value);
+    add_held(&call->text, "groups", &call->groups);
+    add_held(&call->text, "scopes", &call->scopes);
+    buf_add_text(&call->text, "\"claims\":{");
+    status = add_members(call, "claim", &call->claims);
+    buf_add_text(&call->text, by_arguments ? "},\"arguments\":{" : "},\"params\":{");
+    if (status == OPTIONS_GO)
+        status = add_members(call, "arg", &call->args);
+    if (status == OPTIONS_GO && buf_add_text(&call->text, "}}") != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", code_text(buf_code(&call->text)));
+    return status == OPTIONS_GO ? read_text(call, "the call") : status;
+}
+
+/* Who asks whom may be said beside a file too. */
+static void prefer(struct span *text, const char *given)
+{
+    if (given != NULL)
+        *text = span_text(given);
+}
+
+static void apply_options(struct explain_call *call)
+{
+    prefer(&call->question.tenant, call->tenant);
+    prefer(&call->question.principal, call->principal);
+    prefer(&call->question.upstream, call->upstream);
+}
+
+/* ---- the audit ---- */
+
+static enum code find_in_trail(struct explain_call *call, const char *path, uint64_t seq, struct why *why)
+{
+    const char *file = path;
+    struct trail trail;
+    struct db *db = NULL;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < trail.count; i++)
+        if ((int64_t)seq > trail.files[i].before_seq)
+            file = trail.files[i].path;
+    code = trail_open(file, &db, why);
+    if (code == CODE_OK)
+        code = recorded_find(&call->recorded, db, seq, why);
+    db_close(&db);
+    trail_fini(&trail);
+    return code;
+}
+
+static int read_recorded(struct explain_call *call)
+{
+    struct why why = {""};
+    char *path = NULL;
+    uint64_t seq;
+    enum code code;
+    int status;
+
+    if (num_u64(span_text(call->seq), &seq) != CODE_OK || seq == 0 || seq > INT64_MAX)
+        return complain(STATUS_USAGE, "--seq \"%s\" is no number of a decision; `callgate audit query` shows them", call->seq);
+    status = trail_place_find(call->audit, call->config, &path);
+    if (status != OPTIONS_GO)
+        return status;
+    code = find_in_trail(call, path, seq, &why);
+    call->trail = path;
+    if (code == CODE_NOT_FOUND && why.text[0] != '\0')
+        return complain(STATUS_CANNOT, "%s", why.text);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    call->question = call->recorded.question;
+    if (call->question.hidden != NULL)
+        call->question.hidden = &call->recorded.hidden;
+    call->is_recorded = true;
+    return OPTIONS_GO;
+}
+
+/* ---- all of them ---- */
+
+static bool describes(const struct explain_call *call)
+{
+    return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
+           call->query != NULL || call->time != NULL || call->client != NULL ||
+           call->args.count + call->groups.count + call->scopes.count + call->claims.count > 0;
+}
+
+static bool names_caller(const struct explain_call *call)
+{
+    return call->tenant != NULL || call->principal != NULL || call->upstream != NULL;
+}
+
+int explain_call_make(struct explain_call *call)
+{
+    int ways = (call->call != NULL) + (call->test != NULL) + (call->seq != NULL) + describes(call), status;
+
+    if (ways > 1)
+        return complain(STATUS_USAGE, "--call, --test, --seq and --tool or --method exclude each other; name one call");
+    if (call->seq != NULL && names_caller(call))
+        return complain(STATUS_USAGE, "the record says who asked; leave --tenant, --principal and --upstream out");
+    if (call->test != NULL)
+        return OPTIONS_GO;
+    if (call->seq != NULL)
+        return read_recorded(call);
+    status = call->call != NULL ? read_file(call) : read_options(call);
+    if (status == OPTIONS_GO)
+        apply_options(call);
+    return status;
+}
+
+enum code explain_call_policy(const struct store_place *place, const struct recorded *recorded, struct policy **policy,
+                              struct definition_set **definitions, struct why *why)
+{
+    struct db *db = NULL;
+    enum code code = store_find(place, DB_READ, &db, why);
+
+    if (code == CODE_OK && recorded->policy_version != 0)
+        code = store_compile_policy(db, recorded->policy_version, policy, why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, definitions, why);
+    db_close(&db);
+    if (code == CODE_OK && *policy != NULL && !span_equals(policy_hash(*policy), recorded->policy_hash))
+        return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "
+                       "with --store", recorded->policy_version);
+    return code;
+}
+
+int explain_call_of_test(struct explain_call *call, const struct policy *policy)
+{
+    enum code code = policy_case_question(policy, span_text(call->test), &call->question);
+
+    if (code == CODE_NOT_FOUND)
+        return complain(STATUS_USAGE, "no test is named \"%s\"; `callgate policy test --json` lists them", call->test);
+    if (code == CODE_EXISTS)
+        return complain(STATUS_USAGE, "several tests are named \"%s\"; give one of them another name", call->test);
+    apply_options(call);
+    return OPTIONS_GO;
+}

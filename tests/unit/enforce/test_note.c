@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 9.4: a call that goes up while a version is taken is noted for that one, too: whoever reads the record for it need not see what
+ * is written behind his back. */
+#include "fakes/cm.h"
+#include "enforce/gate.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+static struct policy *compile(const char *rule)
+{
+    char text[512] = "";
+    struct policy_file file = {.path = SPAN_LIT("t.yaml")};
+    struct policy *policy;
+    struct faults faults;
+
+    faults_init(&faults);
+    snprintf(text, sizeof text, "policy: t\nrules:\n  - {id: all, effect: permit}\n%s", rule);
+    file.text = span_text(text);
+    if (policy_compile(&file, 1, 1, &policy, &faults, NULL) != CODE_OK)
+        fail_msg("%d: %s", faults.fault[0].line, faults.fault[0].text);
+    return policy;
+}
+
+static enum verdict_kind judged(struct gate *gate, const char *tool, bool goes_up)
+{
+    struct gate_message message = {
+        .time_us = clock_wall_us(), .read_us = clock_monotonic_us(), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"),
+        .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .target = span_text(tool),
+        .correlation = SPAN_LIT("c"),
+    };
+    struct gate_decision decision;
+    enum verdict_kind kind;
+
+    gate_judge(gate, &message, &decision);
+    kind = decision.verdict.kind;
+    if (goes_up)
+        gate_settle(gate, &message, &decision, 1);
+    gate_decision_fini(&decision);
+    return kind;
+}
+
+static void test_announced(void **state)
+{
+    struct gate_shared_conf conf = {.redact_key = "redact", .session_key = "session"};
+    struct policy *coming = compile("  - {id: leak, effect: forbid, match: {tools: [send]}, "
+                                    "when: [{session: {called: [read], within: 10min}}]}\n");
+    struct gate_shared *shared;
+    struct gate *gate;
+
+    (void)state;
+    assert_ok(gate_shared_new(&conf, &shared));
+    assert_ok(gate_new(shared, NULL, &gate));
+    gate_publish_policy(shared, compile(""));
+    assert_int_equal(judged(gate, "send", true), VERDICT_PERMIT);
+    gate_announce_policy(shared, coming);
+    assert_int_equal(judged(gate, "read", true), VERDICT_PERMIT);
+    assert_int_equal(judged(gate, "send", false), VERDICT_PERMIT);
+    gate_publish_policy(shared, coming);
+    assert_int_equal(judged(gate, "send", false), VERDICT_DENY);
+    gate_free(&gate);
+    gate_shared_free(&shared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_announced)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
