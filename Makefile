@@ -1,6 +1,6 @@
 # Callgate: plain GNU make. `make help` explains the targets; V=1 shows the commands.
 #
-# Every src/<room>/*.c but the two main files of src/app goes into build/<flavour>/libcallgate.a; main.c on top of it is
+# Every src/<building>/<room>/*.c but the two main files goes into build/<flavour>/libcallgate.a; main.c on top of it is
 # build/<flavour>/callgate. gate_main.c on top of libgate.a is callgate-gate, which `callgate serve` becomes: without the
 # rooms of KEPT_OUT, so that what enforces cannot be linked with them. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
 
@@ -114,17 +114,19 @@ PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -l:libcjose.so.0 -lpg_qu
 endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))
-COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) -Isrc $(PKG_CFLAGS) $(CFLAGS)
+# Buildings of src/ hold rooms, and an include names a room and a file.
+INCLUDES   := $(patsubst %/,-I%,$(wildcard src/*/))
+COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) $(INCLUDES) $(PKG_CFLAGS) $(CFLAGS)
 # A function of ours must not stand in for a library's of the same name (hash_bytes of libpg_query), as what a program exports does.
 LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
 LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
-MAIN      := $(wildcard src/cli/main.c)
-GATE_MAIN := $(wildcard src/run/gate_main.c)
-SRC       := $(filter-out $(MAIN) $(GATE_MAIN),$(sort $(wildcard src/*/*.c)))
-KEPT_OUT  := author query past evidence diff cli people trail setup rules
+MAIN      := $(wildcard src/desk/cli/main.c)
+GATE_MAIN := $(wildcard src/gate/run/gate_main.c)
+SRC       := $(filter-out $(MAIN) $(GATE_MAIN),$(sort $(wildcard src/*/*/*.c)))
+KEPT_OUT  := $(wildcard src/desk/*/*.c)
 # The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
 FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
 FAKES     := $(filter-out $(FAKE_AUDIT),$(sort $(wildcard tests/fakes/*.c)))
@@ -184,21 +186,21 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(COMPILE) $(EXTRA) -MMD -MP -c $< -o $@ 2> $@.warn; status=$$?; cat $@.warn >&2; exit $$status
 
-$(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_framing.o: EXTRA += $(LLHTTP_CFLAGS)
+$(B)/obj/src/ground/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_framing.o: EXTRA += $(LLHTTP_CFLAGS)
 # cmocka 2 has other names for what cmocka 1 knows.
 $(B)/obj/tests/%.o: EXTRA += -Itests -Wno-deprecated-declarations
 
-$(B)/obj/src/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: $(LOOKALIKES)
-$(B)/obj/src/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: EXTRA += -I$(dir $(LOOKALIKES))
+$(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: $(LOOKALIKES)
+$(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: EXTRA += -I$(dir $(LOOKALIKES))
 $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@
 
 # Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
 # assembler knows are lost where files are optimised together.
-$(B)/obj/src/cli/text_detectors.o $(B)/obj/src/audit/schema.o: EXTRA += -fno-lto
-$(B)/obj/src/cli/text_detectors.o: policies/detectors/text.yaml
-$(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql
+$(B)/obj/src/desk/cli/text_detectors.o $(B)/obj/src/record/audit/schema.o: EXTRA += -fno-lto
+$(B)/obj/src/desk/cli/text_detectors.o: policies/detectors/text.yaml
+$(B)/obj/src/record/audit/schema.o: schema/audit.sql schema/indices.sql
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)
@@ -206,7 +208,7 @@ $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(Q)$(CC) $(BASE_FLAGS) $(LLHTTP_CFLAGS) -w -MMD -MP -c $< -o $@
 
 $(LIB): $(SRC_OBJ) $(LLHTTP_OBJ)
-$(B)/libgate.a: $(call obj,$(filter-out $(foreach r,$(KEPT_OUT),$(wildcard src/$(r)/*.c)),$(SRC))) $(LLHTTP_OBJ)
+$(B)/libgate.a: $(call obj,$(filter-out $(KEPT_OUT),$(SRC))) $(LLHTTP_OBJ)
 $(B)/libgate.a: THIN := T
 $(FAKES_LIB): $(FAKES_OBJ)
 $(B)/%.a:
@@ -216,12 +218,12 @@ $(B)/libcallgate.so:
 	$(call say,LD,$@)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ $(LIBS) -o $@
 
-$(B)/callgate: $(B)/obj/src/cli/main.o $(LIB)
+$(B)/callgate: $(B)/obj/src/desk/cli/main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 # The map says which files the linker took, by their paths, since libgate.a only names them (`make linked` reads it).
-$(B)/callgate-gate: $(B)/obj/src/run/gate_main.o $(GATE_LIB)
+$(B)/callgate-gate: $(B)/obj/src/gate/run/gate_main.o $(GATE_LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) -Wl,-Map=$@.map $^ $(LIBS) -o $@
 
@@ -372,7 +374,7 @@ floors:
 linked: $(GATE_BIN)
 	@tools/check-floors --linked $(B)/callgate-gate.map
 headers:
-	@CC="$(CC)" HEADER_FLAGS="-std=gnu11 -D_GNU_SOURCE -Isrc $(PKG_CFLAGS) $(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" \
+	@CC="$(CC)" HEADER_FLAGS="-std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(PKG_CFLAGS) $(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" \
 	    tools/check-headers
 lint:
 	@tools/lint
@@ -444,7 +446,7 @@ bench: all pgo $(BENCH_BIN)
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
 install: $(BIN) $(GATE_BIN) $(BIN:=.1)
-	@test -n "$(BIN)" || { echo "nothing to install: src/cli/main.c is not there" >&2; exit 1; }
+	@test -n "$(BIN)" || { echo "nothing to install: src/desk/cli/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate

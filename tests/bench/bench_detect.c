@@ -121,7 +121,7 @@ int main(int argc, char **argv)
          true},
     };
     static const char *const texts[][2] = {
-        {"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/eval.c"}, {"letters", NULL}};
+        {"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/policy/eval.c"}, {"letters", NULL}};
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     glob_t found;
 

@@ -661,7 +661,7 @@ def rule_truth(rule, call):
 
 
 def names_method(rules, call):
-    """Whether some rule names the method for this upstream letter by letter, by glob or by `protocol` (src/mcp/README.md). One
+    """Whether some rule names the method for this upstream letter by letter, by glob or by `protocol` (src/gate/mcp/README.md). One
     that is monitored changes nothing that an agent sees, so it names nothing."""
     for rule in rules:
         if rule.get("mode") == "monitor":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every request that src/http/README.md says is refused, whole, in two pieces at every byte, and byte by byte. */
+/* Every request that src/ground/http/README.md says is refused, whole, in two pieces at every byte, and byte by byte. */
 #include "fakes/cm.h"
 #include "fakes/http_script.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strict reader of event streams, over any segmentation. WHATWG HTML, 9.2.5 and 9.2.6, with refusals.
  *
- * Refused, because clients differ in them (src/http/README.md, "Event streams"): CR as a line end of its own, NUL, a byte
+ * Refused, because clients differ in them (http/README.md, "Event streams"): CR as a line end of its own, NUL, a byte
  * order mark at the beginning of a line, invalid UTF-8, an id that is not visible ASCII, an event over the limit, an unfinished
  * event at EOF.
  *

@@ -3,7 +3,7 @@
  *
  * One single-pass, table-driven, non-recursive validator emits canonical bytes: minified, number lexemes verbatim,
  * minimal escapes, U+2028/2029/0085 escaped, member order kept. The canonical bytes are judged, recorded and sent.
- * What it refuses is listed in src/http/README.md, "JSON"; every refusal has an offset into the input.
+ * What it refuses is listed in http/README.md, "JSON"; every refusal has an offset into the input.
  *
  * The tree is ours, not cJSON's: cJSON keeps numbers as doubles, but policies compare the decimal that was written,
  * and a second parse of every body cost a quarter of the gate's speed. cJSON builds documents that are ours
@@ -45,7 +45,7 @@ struct json_fault {
     const char *text;   /* static: what is wrong */
 };
 
-/* Where keys are compared more strictly than byte for byte (src/http/README.md, "JSON"). */
+/* Where keys are compared more strictly than byte for byte (http/README.md, "JSON"). */
 enum json_folding {
     JSON_FOLD_NONE = 0,
     JSON_FOLD_ENVELOPE, /* in the root object, and in its `params`: keys equal under ASCII folding plus U+017F, U+212A are

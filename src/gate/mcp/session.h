@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions bound to principals without a table: `<upstream id>.<negotiated revision>.<MAC>`
- * (src/mcp/README.md, "What is judged").
+ * (mcp/README.md, "What is judged").
  *
  * Threads: any.
  * Owns: nothing.

@@ -2,7 +2,7 @@
 /* The header names that the gate knows: those that it asks for, those of which it keeps a rule, and the commonest others, so
  * that most lines of most heads are recognised at once. Sorted by length, which is how http/name.c looks a name up.
  *
- * The flags are those of http/name_priv.h; src/http/README.md, "HTTP".
+ * The flags are those of http/name_priv.h; http/README.md, "HTTP".
  *
  * Threads: any; a table.
  * Owns: nothing.

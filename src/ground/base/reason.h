@@ -22,7 +22,7 @@ enum reason {
 
 enum blame { BLAME_GATE = 0, BLAME_NOBODY, BLAME_AGENT, BLAME_POLICY, BLAME_UPSTREAM };
 
-/* `code` of the denial object: src/mcp/README.md, "How no is said". */
+/* `code` of the denial object: mcp/README.md, "How no is said". */
 enum denial { DENIAL_UNAVAILABLE = 0, DENIAL_NONE, DENIAL_POLICY, DENIAL_APPROVAL, DENIAL_RATE, DENIAL_MALFORMED };
 
 const char *reason_name(enum reason reason);   /* as in the audit */

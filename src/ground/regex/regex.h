@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions: PCRE2 under budgets that hold on hostile patterns and subjects (src/http/README.md, "Regexes and time").
+/* Regular expressions: PCRE2 under budgets that hold on hostile patterns and subjects (http/README.md, "Regexes and time").
  *
  * Work is counted in units of about a nanosecond: PCRE2 is asked to call us before every item of the pattern
  * (PCRE2_AUTO_CALLOUT), and each such call costs 16 units and one for each byte that the match went forward since.

@@ -2,7 +2,7 @@
 /* The strict reader of HTTP/1.1 messages, over any segmentation of the bytes, for requests and for replies.
  *
  * Our own scanner reads the head and takes bodies apart; strict llhttp reads the same bytes after it, and where the two
- * differ the message is refused. What is refused is listed in src/http/README.md. RFC 9110, RFC 9112.
+ * differ the message is refused. What is refused is listed in http/README.md. RFC 9110, RFC 9112.
  *
  * The way of a message: feed until HEAD_DONE; decide; feed on: BODY ... BODY, MESSAGE_DONE; then http_reader_next. A
  * message without a body goes from HEAD_DONE to MESSAGE_DONE with the next feed, even of no bytes. Bytes that follow a

@@ -37,7 +37,7 @@ struct http_accept {
 /* Over all Accept lines; members with q=0 do not count. */
 struct http_accept http_accept_of(const struct http_head *head);
 
-/* src/mcp/README.md, "How no is said":
+/* mcp/README.md, "How no is said":
  * as SSE where text/event-stream is named and neither application/json nor everything is. */
 static inline bool http_accept_wants_sse(struct http_accept accept)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How to say no: the HTTP status and body of each refusal, exactly as src/mcp/README.md, "How no is said", has it.
+/* How to say no: the HTTP status and body of each refusal, exactly as mcp/README.md, "How no is said", has it.
  *
  * Threads: any.
  * Owns: nothing.

@@ -126,7 +126,7 @@ size_t http_head_count(const struct http_head *head, struct span name);
 void http_head_wipe(struct http_head *head, struct span name);
 
 /* Whether the header at `index` stays here: named by Connection; of a reply whatever is not known to be for agents; of
- * a request what is hop-by-hop or what only the gate may write (src/http/README.md). Host, Content-Length, Expect,
+ * a request what is hop-by-hop or what only the gate may write (http/README.md). Host, Content-Length, Expect,
  * Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped from requests too: they are written anew. The
  * tenant, correlation and credential headers are the caller's to know. */
 bool http_head_drops(const struct http_head *head, size_t index);

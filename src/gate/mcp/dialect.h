@@ -17,7 +17,7 @@
 #include "mcp/message.h"
 #include "mcp/reply.h"
 
-/* Names for what has no method (src/mcp/README.md), beside `pass`, which is no dialect's matter. */
+/* Names for what has no method (mcp/README.md), beside `pass`, which is no dialect's matter. */
 #define DIALECT_STREAM_OPEN SPAN_LIT("stream/open")
 #define DIALECT_SESSION_END SPAN_LIT("session/end")
 #define DIALECT_RESPONSE SPAN_LIT("response")

@@ -58,7 +58,7 @@ static const struct method methods[] = {
     ROW("notifications/prompts/list_changed", NOTIFICATION, SERVER, NULL, NULL),
     ROW("notifications/elicitation/complete", NOTIFICATION, SERVER, NULL, NULL),
     ROW("notifications/subscriptions/acknowledged", NOTIFICATION, SERVER, NULL, NULL),
-    /* names for what has no method (src/mcp/README.md) */
+    /* names for what has no method (mcp/README.md) */
     ROW("stream/open", PSEUDO, AGENT, NULL, NULL),
     ROW("session/end", PSEUDO, AGENT, NULL, NULL),
     ROW("response", PSEUDO, AGENT, NULL, NULL),
