@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/store.h"
+#include "store/store_priv.h"
 
 #include "args/command.h"
 #include "store/store_approvals.h"
@@ -16,70 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Steps are never edited once released, only added: a store remembers by their number how far it has come. */
-static const char *const steps[] = {
-    /* 1 */
+static const char own_schema[] =
     "CREATE TABLE secret("
     "  name  TEXT PRIMARY KEY,"
     "  value BLOB NOT NULL) STRICT;"
-    "CREATE TABLE agent_key("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32)," /* SHA-256 of the key */
-    "  principal  TEXT NOT NULL,"
-    "  tenant     TEXT NOT NULL,"
-    "  expires_us INTEGER," /* UTC microseconds; NULL: never */
-    "  note       TEXT,"
-    "  made_us    INTEGER NOT NULL,"
-    "  made_by    TEXT NOT NULL) STRICT;"
-    "CREATE TABLE agent_key_claim("
-    "  key  INTEGER NOT NULL REFERENCES agent_key(id),"
-    "  glob TEXT NOT NULL,"
-    "  PRIMARY KEY (key, glob)) STRICT;"
-    "CREATE TABLE agent_key_revocation("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  key        INTEGER NOT NULL UNIQUE REFERENCES agent_key(id),"
-    "  revoked_us INTEGER NOT NULL,"
-    "  revoked_by TEXT NOT NULL) STRICT;"
     "CREATE TABLE told(" /* the audit knows of every row of `name` up to this id */
     "  name TEXT PRIMARY KEY,"
     "  id   INTEGER NOT NULL) STRICT;"
-    "CREATE TRIGGER agent_key_stays BEFORE UPDATE ON agent_key"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_remains BEFORE DELETE ON agent_key"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_claim_stays BEFORE UPDATE ON agent_key_claim"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_claim_remains BEFORE DELETE ON agent_key_claim"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_revocation_stays BEFORE UPDATE ON agent_key_revocation"
-    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;"
-    "CREATE TRIGGER agent_key_revocation_remains BEFORE DELETE ON agent_key_revocation"
-    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;",
-    /* 2 */
-    policy_store_schema,
-    /* 3 */
-    policy_store_schema_why,
-    /* 4 */
-    store_approvals_schema,
-    /* 5 */
-    store_audit_schema,
-    /* 6 */
-    policy_store_schema_tests,
-    /* 7 */
-    store_approvals_schema_target,
-    /* 8 */
-    store_approvals_schema_unseen,
-    /* 9 */
-    store_approvals_schema_held,
-    /* 10 */
-    store_tools_schema,
-    /* 11 */
-    store_approvals_schema_people,
-    /* 12 */
-    store_keys_schema_people,
-    /* 13 */
-    store_definitions_schema,
-    /* 14 */
     "CREATE TABLE restoration(" /* by callgate restore; the audit is told of it */
     "  id          INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  backup_made TEXT NOT NULL,"
@@ -89,10 +32,14 @@ static const char *const steps[] = {
     "CREATE TRIGGER restoration_stays BEFORE UPDATE ON restoration"
     "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;"
     "CREATE TRIGGER restoration_remains BEFORE DELETE ON restoration"
-    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;",
-};
+    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;";
 
-#define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))
+/* A step is SQL text in parts up to NULL. A step that went out with a release is never edited: a store remembers by its
+ * number how far it has come. */
+static const char *const first_step[] = {own_schema, policy_store_schema, store_keys_schema, store_approvals_schema,
+                                         store_audit_schema, store_tools_schema, store_definitions_schema, NULL};
+static const char *const *const steps[] = {first_step};
+
 #define APPLICATION_ID 1128747332 /* "CGSD", so that file(1) and we know whose it is */
 
 enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing)
@@ -100,11 +47,13 @@ enum code store_why(struct why *why, enum code code, const struct db *db, const 
     return why_set(why, code, "%s failed: %s", doing, db != NULL ? db_error(db) : code_text(code));
 }
 
-static enum code run_step(struct db *db, int64_t number)
+static enum code run_step(struct db *db, const char *const *step, int64_t number)
 {
     char mark[96];
-    enum code code = db_exec(db, steps[number]);
+    enum code code = CODE_OK;
 
+    for (; *step != NULL && code == CODE_OK; step++)
+        code = db_exec(db, *step);
     if (code != CODE_OK)
         return code;
     snprintf(mark, sizeof mark, "PRAGMA user_version = %d; PRAGMA application_id = %d;", (int)number + 1, APPLICATION_ID);
@@ -112,7 +61,7 @@ static enum code run_step(struct db *db, int64_t number)
 }
 
 /* Two programs may find the same old store: the second waits for the lock and then finds nothing to do. */
-static enum code migrate(struct db *db, struct why *why)
+static enum code bring_up(struct db *db, const char *const *const *all, int64_t count, struct why *why)
 {
     int64_t at = 0;
     enum code code = db_begin(db);
@@ -120,8 +69,8 @@ static enum code migrate(struct db *db, struct why *why)
     if (code != CODE_OK)
         return store_why(why, code, db, "locking the store");
     code = db_number(db, "PRAGMA user_version", &at);
-    for (; code == CODE_OK && at < STEPS; at++)
-        code = run_step(db, at);
+    for (; code == CODE_OK && at < count; at++)
+        code = run_step(db, all[at], at);
     if (code == CODE_OK)
         code = db_commit(db);
     if (code == CODE_OK)
@@ -148,7 +97,8 @@ static enum code keep_old(struct db *db, const char *path, int64_t at, struct wh
     return code;
 }
 
-static enum code settle_version(struct db *db, const char *path, bool may_write, struct why *why)
+enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *const *all, int64_t count,
+                        struct why *why)
 {
     int64_t at = 0, application = 0;
     enum code code = db_number(db, "PRAGMA user_version", &at);
@@ -159,16 +109,16 @@ static enum code settle_version(struct db *db, const char *path, bool may_write,
         return store_why(why, code, db, "reading the store");
     if (application != APPLICATION_ID && (at != 0 || application != 0))
         return why_set(why, CODE_DENIED, "%s is a database of another program; name another file", path);
-    if (at > STEPS)
+    if (at > count)
         return why_set(why, CODE_DENIED, "%s was made by a newer callgate (step %lld, this one knows %lld); use that one",
-                       path, (long long)at, (long long)STEPS);
-    if (at == STEPS)
+                       path, (long long)at, (long long)count);
+    if (at == count)
         return CODE_OK;
     if (!may_write)
         return why_set(why, CODE_DENIED, "%s was made by an older callgate; any command that writes, or `callgate serve`, "
                        "brings it up to date", path);
     code = at > 0 && strcmp(path, ":memory:") != 0 ? keep_old(db, path, at, why) : CODE_OK;
-    return code == CODE_OK ? migrate(db, why) : code;
+    return code == CODE_OK ? bring_up(db, all, count, why) : code;
 }
 
 /* The file exists with its mode before SQLite first writes into it. */
@@ -211,7 +161,7 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
                                CODE_OK)
         code = store_why(why, CODE_IO, *db, "preparing the store");
     if (code == CODE_OK)
-        code = settle_version(*db, path, mode != DB_READ, why);
+        code = store__settle(*db, path, mode != DB_READ, steps, (int64_t)(sizeof steps / sizeof steps[0]), why);
     if (code != CODE_OK)
         db_close(db);
     return code;

@@ -15,7 +15,7 @@
 #include "identity/identity.h"
 #include "policy/store.h"
 
-extern const char store_keys_schema_people[];
+extern const char store_keys_schema[];
 
 /* A restore keeps the store that is to be under the store's name with this behind it, from before it moves anything until it
  * has ended. */

@@ -11,44 +11,39 @@
     "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
     "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
 
-#define VIEW(more, shown) VIEW_OF(more, shown, "w.until_us", "")
-
-/* Takes: decides: which answers do. */
-#define VIEW_OF(more, shown, until, decides) \
-    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool," \
-    "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, " \
-    "  a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us," \
-    "  s.times, w.granted, w.given_us, " until ", w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us," \
-    "  u.decision AS used_decision," \
-    "  u.gate AS used_by" more " " \
-    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN " shown " t ON t.ask = a.id " \
-    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id" decides ") " \
-    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;"
-
+/* approval_held refers to no other table, so that emptying it clears its pages at once; `bytes` stands before what is long, so
+ * that adding up reads no more than that. An approval that needs more people decides nothing yet: whoever reads the view finds
+ * nobody's answer. */
 const char store_approvals_schema[] =
     "CREATE TABLE approval_ask("
-    "  id                 INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  digest             BLOB NOT NULL CHECK (length(digest) = 32)," /* HMAC over all that it is bound to */
-    "  tenant             TEXT NOT NULL,"
-    "  principal          TEXT NOT NULL,"
-    "  upstream           TEXT NOT NULL,"
-    "  method             TEXT NOT NULL,"
-    "  tool               TEXT," /* or the prompt's name, the resource's URI */
-    "  arguments_bytes    INTEGER NOT NULL,"
-    "  arguments_redacted INTEGER NOT NULL,"
-    "  rule               TEXT NOT NULL,"
-    "  rule_hash          BLOB NOT NULL,"
-    "  rule_reason        TEXT,"
-    "  policy_version     INTEGER NOT NULL,"
-    "  client             TEXT,"
-    "  correlation        TEXT,"
-    "  gate               TEXT NOT NULL,"    /* which gate's audit holds the decision */
-    "  decision           INTEGER NOT NULL,"
-    "  asked_us           INTEGER NOT NULL) STRICT;"
+    "  id              INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  digest          BLOB NOT NULL CHECK (length(digest) = 32)," /* HMAC over all that it is bound to */
+    "  tenant          TEXT NOT NULL,"
+    "  principal       TEXT NOT NULL,"
+    "  authentication  TEXT NOT NULL," /* how the principal was shown */
+    "  upstream        TEXT NOT NULL,"
+    "  method          TEXT NOT NULL,"
+    "  tool            TEXT," /* or the prompt's name, the resource's URI */
+    "  target          TEXT," /* the path below the route; NULL: it has none */
+    "  arguments_bytes INTEGER NOT NULL,"
+    "  redacted        TEXT," /* what of it the audit does not show */
+    "  rule            TEXT NOT NULL,"
+    "  rule_hash       BLOB NOT NULL,"
+    "  rule_reason     TEXT,"
+    "  needed          INTEGER NOT NULL CHECK (needed > 0)," /* people */
+    "  policy_version  INTEGER NOT NULL,"
+    "  client          TEXT,"
+    "  correlation     TEXT,"
+    "  gate            TEXT NOT NULL," /* which gate's audit holds the decision */
+    "  decision        INTEGER NOT NULL,"
+    "  asked_us        INTEGER NOT NULL) STRICT;"
     "CREATE INDEX approval_ask_digest ON approval_ask(digest);"
-    "CREATE TABLE approval_arguments("
-    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
-    "  arguments TEXT NOT NULL) STRICT;"
+    "CREATE TABLE approval_held(" /* what can be erased; a call may have a query and no arguments */
+    "  ask       INTEGER PRIMARY KEY,"
+    "  bytes     INTEGER NOT NULL,"
+    "  arguments TEXT,"
+    "  query     TEXT,"
+    "  params    TEXT) STRICT;" /* what stands in params beside name and arguments */
     "CREATE TABLE approval_seen(" /* when, where and how often it was asked for; changes */
     "  ask      INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
     "  gate     TEXT NOT NULL,"
@@ -63,8 +58,14 @@ const char store_approvals_schema[] =
     "  given_us INTEGER NOT NULL,"
     "  until_us INTEGER NOT NULL,"
     "  given_by TEXT NOT NULL,"
-    "  login    TEXT NOT NULL," /* the account that gave the command */
-    "  why      TEXT) STRICT;"
+    "  login    TEXT NOT NULL,"    /* the account that gave the command */
+    "  account  INTEGER NOT NULL," /* the machine's number of it */
+    "  person   TEXT,"             /* who has shown so; NULL: only the account is known */
+    "  known    TEXT,"             /* the names that nobody else has, a line each */
+    "  why      TEXT,"
+    "  unseen   INTEGER NOT NULL CHECK (unseen IN (0, 1))," /* not all of it could be looked at, which who granted it said */
+    "  counted  INTEGER NOT NULL,"                          /* people who approve it, with this one */
+    "  holds_us INTEGER) STRICT;"                           /* until when it is decided by this; NULL: it decides nothing */
     "CREATE INDEX approval_answer_ask ON approval_answer(ask);"
     "CREATE INDEX approval_answer_until ON approval_answer(until_us);"
     "CREATE TABLE approval_claim(" /* with which gate an approval is; changes */
@@ -79,55 +80,14 @@ const char store_approvals_schema[] =
     "  decision INTEGER," /* NULL: nobody can know */
     "  used_us  INTEGER NOT NULL) STRICT;"
     STAYS("approval_ask", "asks") STAYS("approval_answer", "answers") STAYS("approval_use", "uses")
-    VIEW("", "approval_arguments");
-
-/* What can be erased stands in one row; a call may have a query and no arguments. */
-const char store_approvals_schema_target[] =
-    "DROP VIEW approval;"
-    "ALTER TABLE approval_ask ADD COLUMN target TEXT;" /* the path below the route; NULL: it has none */
-    "CREATE TABLE approval_shown("
-    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
-    "  arguments TEXT,"
-    "  query     TEXT,"
-    "  params    TEXT) STRICT;" /* what stands in params beside name and arguments */
-    "INSERT INTO approval_shown(ask, arguments) SELECT ask, arguments FROM approval_arguments;"
-    "DROP TABLE approval_arguments;"
-    VIEW(", a.target, t.query, t.params", "approval_shown");
-
-/* No key of another table stands in it, so that emptying it clears its pages at once; `bytes` stands before what is long, so
- * that adding up reads no more than that. */
-const char store_approvals_schema_held[] =
-    "DROP VIEW approval;"
-    "ALTER TABLE approval_ask ADD COLUMN redacted TEXT;" /* what of it the audit does not show */
-    "CREATE TABLE approval_held("
-    "  ask       INTEGER PRIMARY KEY,"
-    "  bytes     INTEGER NOT NULL,"
-    "  arguments TEXT,"
-    "  query     TEXT,"
-    "  params    TEXT) STRICT;"
-    "INSERT INTO approval_held SELECT ask, 0, arguments, query, params FROM approval_shown ORDER BY ask;"
-    "DROP TABLE approval_shown;"
-    /* what was asked before is kept as the audit shows it, and nobody knows of which part */
-    VIEW(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted",
-         "approval_held");
-
-/* Whether not all of it could be looked at, which who granted it said. */
-const char store_approvals_schema_unseen[] =
-    "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
-
-/* An approval of which more people are needed decides nothing yet: for all that reads the view, nobody has answered. */
-const char store_approvals_schema_people[] =
-    "DROP VIEW approval;"
-    "ALTER TABLE approval_ask ADD COLUMN authentication TEXT;"
-    "ALTER TABLE approval_ask ADD COLUMN needed INTEGER NOT NULL DEFAULT 1 CHECK (needed > 0);"
-    "ALTER TABLE approval_answer ADD COLUMN person TEXT;"     /* who has shown so; NULL: only the account is known */
-    "ALTER TABLE approval_answer ADD COLUMN account INTEGER;" /* the machine's number of it; NULL: an older build's answer */
-    "ALTER TABLE approval_answer ADD COLUMN known TEXT;"      /* the names that nobody else has, a line each */
-    "ALTER TABLE approval_answer ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;" /* people who approve it, with this one */
-    "ALTER TABLE approval_answer ADD COLUMN decides INTEGER NOT NULL DEFAULT 1 CHECK (decides IN (0, 1));"
-    "ALTER TABLE approval_answer ADD COLUMN holds_us INTEGER;" /* until when it decides; NULL: until_us */
-    VIEW_OF(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted, "
-            "a.authentication, a.needed", "approval_held", "coalesce(w.holds_us, w.until_us) AS until_us", " AND decides");
+    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool,"
+    "  a.target, t.arguments, t.query, t.params, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.redacted,"
+    "  a.authentication, a.needed, a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate,"
+    "  s.decision AS seen_decision, s.seen_us, s.times, w.granted, w.given_us, w.holds_us AS until_us, w.given_by, w.login,"
+    "  w.why, c.gate AS claimed_by, u.used_us, u.decision AS used_decision, u.gate AS used_by "
+    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN approval_held t ON t.ask = a.id "
+    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id AND holds_us IS NOT NULL) "
+    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;";
 
 const char *store_approval_state_text(enum store_approval_state state)
 {
@@ -329,7 +289,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
     if (!answer->is_again)
         return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
                        "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
-    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 AND decides ORDER BY id LIMIT 1",
+    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 AND holds_us IS NOT NULL ORDER BY id LIMIT 1",
                    DB_VALUES(db_of_int(answer->ask)), &first);
     if (code == CODE_OK)
         unseen = db_int(first, 0);
@@ -511,8 +471,8 @@ static enum code count_people(struct db *db, struct store_answer *answer, struct
 static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
     return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "
-                     "account, counted, decides, holds_us, known) "
-                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 <> 0, nullif(?12, 0), ?13)",
+                     "account, counted, holds_us, known) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, 0), ?13)",
                      DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
                                db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
                                db_of_text(answer->why), db_of_int(!is_whole), db_of_text(answer->person.name),

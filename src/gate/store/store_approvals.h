@@ -16,8 +16,7 @@
 #include "db/db.h"
 #include "state/approvals.h"
 
-extern const char store_approvals_schema[], store_approvals_schema_target[], store_approvals_schema_unseen[],
-    store_approvals_schema_held[], store_approvals_schema_people[];
+extern const char store_approvals_schema[];
 
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };
@@ -35,7 +34,7 @@ struct store_approval {
     struct span seen_gate;            /* where last */
     int64_t seen_decision;            /* the first by which that gate held it */
     int64_t seen_us, times;
-    struct span authentication;       /* how the principal was shown; at == NULL: an older build held it */
+    struct span authentication;       /* how the principal was shown */
     uint32_t needed;                  /* how many people have to approve it */
     bool is_answered, is_granted;     /* by as many as are needed; a refusal needs one */
     int64_t given_us, until_us;

@@ -8,11 +8,13 @@
 
 const char policy_store_schema[] =
     "CREATE TABLE policy_version("
-    "  version    INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  created_us INTEGER NOT NULL,"
-    "  author     TEXT NOT NULL,"
-    "  message    TEXT,"
-    "  hash       TEXT NOT NULL CHECK (length(hash) = 64)) STRICT;" /* of the set, see policy/snapshot.c */
+    "  version       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  created_us    INTEGER NOT NULL,"
+    "  author        TEXT NOT NULL,"
+    "  message       TEXT,"
+    "  hash          TEXT NOT NULL CHECK (length(hash) = 64)," /* of the set, see policy/snapshot.c */
+    "  failing_tests INTEGER NOT NULL DEFAULT 0,"
+    "  despite       TEXT) STRICT;" /* why it is stored all the same */
     "CREATE TABLE policy_file("
     "  version INTEGER NOT NULL REFERENCES policy_version(version),"
     "  name    TEXT NOT NULL,"
@@ -24,7 +26,8 @@ const char policy_store_schema[] =
     "  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  version      INTEGER NOT NULL REFERENCES policy_version(version),"
     "  activated_us INTEGER NOT NULL,"
-    "  activated_by TEXT NOT NULL) STRICT;"
+    "  activated_by TEXT NOT NULL,"
+    "  message      TEXT) STRICT;" /* why */
     "CREATE INDEX policy_activation_of ON policy_activation(version);"
     "CREATE TRIGGER policy_version_stays BEFORE UPDATE ON policy_version"
     "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
@@ -38,11 +41,6 @@ const char policy_store_schema[] =
     "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;"
     "CREATE TRIGGER policy_activation_remains BEFORE DELETE ON policy_activation"
     "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;";
-
-const char policy_store_schema_why[] = "ALTER TABLE policy_activation ADD COLUMN message TEXT;";
-const char policy_store_schema_tests[] =
-    "ALTER TABLE policy_version ADD COLUMN failing_tests INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE policy_version ADD COLUMN despite TEXT;";
 
 enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {

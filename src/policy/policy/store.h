@@ -12,10 +12,8 @@
 #include "db/db.h"
 #include "policy/policy.h"
 
-/* SQL that makes the tables, for the store's migrations, each a step of its own. */
+/* SQL that makes the tables. */
 extern const char policy_store_schema[];
-extern const char policy_store_schema_why[]; /* activations say why */
-extern const char policy_store_schema_tests[]; /* versions say which tests failed, and why they are stored all the same */
 
 /* The active version; 0: none. Cheap enough to be asked every second. */
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;

@@ -59,8 +59,7 @@ enum code files__name(const char *audit, int64_t time_us, uint64_t first, char n
     return in_folder(audit, base, name);
 }
 
-/* By its name; 0: it is none of the audit's. */
-static uint64_t first_of(const char *audit, const char *path, bool *is_old)
+uint64_t files__first(const char *audit, const char *path)
 {
     struct span stem = stem_of(audit);
     const char *base = base_of(path), *rest = base + stem.len;
@@ -69,19 +68,9 @@ static uint64_t first_of(const char *audit, const char *path, bool *is_old)
 
     if (strlen(base) <= stem.len || memcmp(base, stem.at, stem.len) != 0)
         return 0;
-    *is_old = false;
-    if (sscanf(rest, "-%*4[0-9]-%*2[0-9]-%*2[0-9]-%20llu.db%n", &first, &end) == 1 && end > 0 && rest[end] == '\0')
-        return first;
-    *is_old = true; /* first and last row */
-    end = 0;
-    return sscanf(rest, "-%20llu-%*20[0-9].db%n", &first, &end) == 1 && end > 0 && rest[end] == '\0' ? first : 0;
-}
-
-uint64_t files__first(const char *audit, const char *path)
-{
-    bool is_old;
-
-    return first_of(audit, path, &is_old);
+    if (sscanf(rest, "-%*4[0-9]-%*2[0-9]-%*2[0-9]-%20llu.db%n", &first, &end) != 1 || end == 0 || rest[end] != '\0')
+        return 0;
+    return first;
 }
 
 bool files__begin(struct files *files, const char *audit)
@@ -99,7 +88,7 @@ bool files__next(struct files *files)
     const struct dirent *entry;
 
     while ((entry = readdir(files->folder)) != NULL) {
-        files->first = first_of(files->audit, entry->d_name, &files->is_old);
+        files->first = files__first(files->audit, entry->d_name);
         if (files->first != 0 && in_folder(files->audit, entry->d_name, files->path) == CODE_OK)
             return true;
     }
@@ -300,7 +289,7 @@ static enum code look_behind(const char *audit, const char *live, struct why *wh
     if (!files__begin(&files, audit))
         return why_set(why, CODE_IO, "%s: its folder cannot be read: %s", audit, strerror(errno));
     while (code == CODE_OK && files__next(&files)) {
-        if (files.first <= first || files.is_old)
+        if (files.first <= first)
             continue;
         switch (look_into(files.path)) {
         case FOUND_UNBEGUN:
@@ -330,14 +319,15 @@ void files__newest(const char *audit, char newest[FILES_PATH_BYTES])
     if (!files__begin(&files, audit))
         return;
     while (files__next(&files))
-        if (files.first > first && !files.is_old && look_into(files.path) == FOUND_ROWS) {
+        if (files.first > first && look_into(files.path) == FOUND_ROWS) {
             first = files.first;
             (void)snprintf(newest, FILES_PATH_BYTES, "%s", files.path);
         }
     files__end(&files);
 }
 
-static enum code read_place(const char *path, int64_t *created_us, int64_t *before)
+/* Where a file that may be one of an audit begins. */
+static bool read_place(const char *path, int64_t *created_us, int64_t *before)
 {
     struct db *db;
     enum code code = db_open(path, DB_PAST, &db, NULL);
@@ -347,17 +337,15 @@ static enum code read_place(const char *path, int64_t *created_us, int64_t *befo
     if (code == CODE_OK)
         code = db_number(db, "SELECT seq FROM file", before);
     db_close(&db);
-    return code;
+    return code == CODE_OK;
 }
 
-/* A file "audit.db" of an older version gets a name of its own. Nobody may have it open: its -wal file cannot be renamed with
- * it in one step. */
-static enum code bring_plain(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
+/* A copy of the link that became a file: its name says nothing of where it begins, and it may not be the newest. */
+static enum code settle_plain(const char *audit, struct why *why)
 {
-    unsigned char header[HEADER_BYTES];
-    char wal[FILES_PATH_BYTES];
-    struct stat there;
+    char wal[FILES_PATH_BYTES], named[FILES_PATH_BYTES];
     int64_t created_us = 0, before = 0;
+    struct stat there;
     enum code code = files__beside(audit, "-wal", wal);
 
     if (code == CODE_OK && stat(audit, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0) {
@@ -367,28 +355,15 @@ static enum code bring_plain(const char *audit, char live[FILES_PATH_BYTES], str
         files__remove(audit);
         return CODE_NOT_FOUND;
     }
-    if (code != CODE_OK || !read_header(audit, &there, header))
+    if (code != CODE_OK || !read_place(audit, &created_us, &before) ||
+        files__name(audit, created_us, (uint64_t)before + 1, named) != CODE_OK)
         return why_set(why, CODE_INVALID, "%s: is no audit trail; name another file", audit);
-    code = db_rewrite_wal(audit, why);
-    if (code == CODE_OK)
-        code = db_absorb_wal(audit, why);
-    if (code == CODE_BUSY)
-        return why_set(why, code, "%s: is brought over from an older version, and somebody has it open: end that and start "
-                       "again", audit);
-    if (code == CODE_OK && read_place(audit, &created_us, &before) != CODE_OK)
-        code = why_set(why, CODE_INVALID, "%s: is no audit trail; name another file", audit);
-    if (code == CODE_OK && files__name(audit, created_us, (uint64_t)before + 1, live) != CODE_OK)
-        code = why_set(why, CODE_LIMIT, "%s: the path is too long", audit);
-    if (code != CODE_OK)
-        return code;
-    if (lstat(live, &there) == 0)
+    if (lstat(named, &there) == 0)
         return why_set(why, CODE_EXISTS, "%s is a file, and so is %s, which begins with the same row: a copy of the link "
                        "became one (`cp -a` copies links). Take %s away: the start makes it a link to the newest", audit,
-                       base_of(live), audit);
-    if (rename(audit, live) != 0)
-        return why_set(why, CODE_IO, "%s: cannot be given its name %s: %s", audit, live, strerror(errno));
-    log_info("audit", "%s: is a link to %s from now on", audit, base_of(live));
-    return CODE_OK;
+                       base_of(named), audit);
+    return why_set(why, CODE_EXISTS, "%s is a file, and has to be a link to the newest of its trail's files: a copy of the "
+                   "link became one (`cp -a` copies links). Call it %s: the start makes the link", audit, base_of(named));
 }
 
 /* Where the live file is missing and its last rows are there, the opening says so. */
@@ -405,7 +380,7 @@ static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
     return live[0] != '\0' ? CODE_OK : CODE_NOT_FOUND;
 }
 
-enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
+enum code files__begin_live(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
 {
     enum code found = files__live(audit, live), code;
     char half[FILES_PATH_BYTES];
@@ -420,7 +395,7 @@ enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct wh
                        "audit.database", audit);
     if (found == CODE_IO)
         return why_set(why, found, "%s: %s", audit, strerror(errno));
-    code = found == CODE_EXISTS ? bring_plain(audit, live, why) : CODE_NOT_FOUND;
+    code = found == CODE_EXISTS ? settle_plain(audit, why) : CODE_NOT_FOUND;
     if (code == CODE_NOT_FOUND)
         code = find_lost(audit, live);
     if (code == CODE_NOT_FOUND) {

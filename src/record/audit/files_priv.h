@@ -19,13 +19,12 @@
 
 #define FILES_PATH_BYTES TRAIL_PATH_BYTES
 
-/* The files beside `path` that are named as its own are, in no order; those of older versions ("audit-1-4096.db"), too. */
+/* The files beside `path` that are named as its own are, in no order. */
 struct files {
     DIR *folder;
     const char *audit;
     char path[FILES_PATH_BYTES]; /* of this one */
     uint64_t first;              /* its first row, as its name has it */
-    bool is_old;                 /* of an older version's kind: sealed */
 };
 bool files__begin(struct files *files, const char *audit); /* false: the folder cannot be read */
 bool files__next(struct files *files);
@@ -45,12 +44,12 @@ enum code files__live(const char *audit, char live[FILES_PATH_BYTES]) MUST_USE;
 /* Makes the link name `file`, in one step. The folder is not synced yet. */
 enum code files__link(const char *audit, const char *file) MUST_USE;
 
-/* The newest of its files that has rows, of those named for their first row; empty: there is none. */
+/* The newest of its files that has rows; empty: there is none. */
 void files__newest(const char *audit, char newest[FILES_PATH_BYTES]);
 
-/* Before the audit is opened: brings a trail of an older version over, sets the link anew where it is missing, and removes what
- * was left of a rotation that did not end. live: the file to go on in; empty: there is none yet. */
-enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why) MUST_USE;
+/* Before the audit is opened: sets the link anew where it is missing, and removes what was left of a rotation that did not end.
+ * live: the file to go on in; empty: there is none yet. */
+enum code files__begin_live(const char *audit, char live[FILES_PATH_BYTES], struct why *why) MUST_USE;
 
 /* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
 bool files__is_unfinished(const char *path);

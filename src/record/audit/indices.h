@@ -15,7 +15,7 @@
 
 extern const char audit__indices[];
 
-/* Makes the indices that a file lacks, and brings an older one to this build's schema before. Nothing else may write the file;
+/* Makes the indices that a file lacks. Nothing else may write the file;
  * readers are not held up, and the file is in WAL mode afterwards.
  * Takes: stop: NULL, or what ends it early when it is set.
  * Returns: CODE_OK when all are there; CODE_BUSY where somebody has it open, or it was stopped. */

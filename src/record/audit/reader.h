@@ -15,8 +15,7 @@
 
 #include <stdbool.h>
 
-/* Opens it, and puts our own view `call` over it: a sealed file may have an older one, and one that somebody changed would
- * deceive.
+/* Opens it, and puts our own view `call` over it, since one that somebody changed would deceive.
  * Returns: CODE_INVALID for what is no audit trail. */
 enum code reader__open(const char *path, struct db **db, struct why *why) MUST_USE;
 

@@ -26,17 +26,17 @@ static void say_writer(struct db *db, char *out, size_t size)
 {
     struct db_stmt *stmt = NULL;
 
-    out[0] = '\0';
+    (void)snprintf(out, size, "another callgate");
     if (db_prepare(db, "SELECT json_extract(detail, '$.version') FROM event WHERE kind = 'start' AND json_valid(detail) "
                    "ORDER BY seq DESC LIMIT 1", &stmt) == CODE_OK && db_step(stmt) == CODE_OK && !db_is_null(stmt, 0))
-        (void)snprintf(out, size, ", %.*s", SPAN_ARG(db_text(stmt, 0)));
+        (void)snprintf(out, size, "callgate %.*s", SPAN_ARG(db_text(stmt, 0)));
     db_finalize(&stmt);
 }
 
 enum code audit__refuse_other(struct db *db, const char *path, struct why *why)
 {
     int64_t version;
-    char writer[64];
+    char writer[80];
     enum code code = db_number(db, "PRAGMA user_version", &version);
 
     if (code != CODE_OK)
@@ -44,11 +44,8 @@ enum code audit__refuse_other(struct db *db, const char *path, struct why *why)
     if (version == AUDIT_SCHEMA_VERSION)
         return CODE_OK;
     say_writer(db, writer, sizeof writer);
-    if (version > AUDIT_SCHEMA_VERSION)
-        return why_set(why, CODE_DENIED, "%s: was written by a newer callgate%s (schema %lld, this one, " CALLGATE_VERSION
-                       ", knows %d); use that", path, writer, (long long)version, AUDIT_SCHEMA_VERSION);
-    return why_set(why, CODE_DENIED, "%s: was written by an older callgate%s (schema %lld, this one, " CALLGATE_VERSION
-                   ", knows %d alone): read and verify it with the program of its time, and name another file for the audit",
+    return why_set(why, CODE_DENIED, "%s: was written by %s, in version %lld of its tables, and this one, " CALLGATE_VERSION
+                   ", knows version %d: read and verify it with the program that wrote it, or name another file for the audit",
                    path, writer, (long long)version, AUDIT_SCHEMA_VERSION);
 }
 

@@ -15,12 +15,12 @@
 
 #define AUDIT_APPLICATION_ID 0x43474155 /* "CGAU" */
 #define AUDIT_EXPORT_ID 0x43474158      /* "CGAX": a copy of rows of many files, which is no evidence */
-#define AUDIT_SCHEMA_VERSION 7          /* user_version; none before it went out with a release, and this program reads none */
+#define AUDIT_SCHEMA_VERSION 1          /* user_version */
 
 extern const char audit__schema[];
 
-/* CODE_DENIED for a file of another version of the tables, be it older or newer; the sentence says which program wrote it last,
- * since that one reads and verifies it. */
+/* CODE_DENIED for a file of another version of the tables; the sentence says which program wrote it last, since that one reads
+ * and verifies it. */
 enum code audit__refuse_other(struct db *db, const char *path, struct why *why) MUST_USE;
 
 /* An empty database in memory with the gate's tables, to compare with. */

@@ -392,7 +392,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = writer__take_lock(audit, why);
     if (code == CODE_OK)
-        code = files__bring(conf->path, audit->ledger.file, why);
+        code = files__begin_live(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK)

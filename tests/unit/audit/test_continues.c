@@ -20,6 +20,7 @@ struct bench {
     struct note_key known;
     struct audit_checkpoints conf;
     char heads[128];
+    char named[1024]; /* the second, by its first row */
 };
 
 static int setup(void **state)
@@ -98,9 +99,21 @@ static void write_file_row(struct db *db, int64_t seq, struct span previous)
     db_finalize(&stmt);
 }
 
+/* Gives it the name of its first row. */
+static void link_second(struct bench *bench, int64_t first)
+{
+    char base[64];
+
+    (void)snprintf(base, sizeof base, "audit-1970-01-01-%012lld.db", (long long)first);
+    (void)snprintf(bench->named, sizeof bench->named, "%s/%s", bench->second.folder, base);
+    assert_int_equal(rename(bench->second.path, bench->named), 0);
+    assert_int_equal(symlink(base, bench->second.path), 0);
+}
+
 /* The second file, as the first one's archive would leave it. */
 static void go_on(struct bench *bench)
 {
+    int64_t first_seq;
     struct db *first, *second;
     struct db_stmt *stmt;
     char pragmas[96];
@@ -113,13 +126,15 @@ static void go_on(struct bench *bench)
     assert_int_equal(db_exec(second, pragmas), CODE_OK);
     assert_int_equal(db_prepare(first, "SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1", &stmt), CODE_OK);
     assert_int_equal(db_step(stmt), CODE_OK);
-    write_file_row(second, db_int(stmt, 0), db_blob(stmt, 1));
+    first_seq = db_int(stmt, 0) + 1;
+    write_file_row(second, first_seq - 1, db_blob(stmt, 1));
     db_finalize(&stmt);
     copy(second, "INSERT INTO checkpoint VALUES (?, ?, ?, ?)", first, "SELECT * FROM checkpoint ORDER BY size DESC LIMIT 1", 4);
     copy(second, "INSERT INTO tenant_start VALUES (?, ?, ?)", first,
          "SELECT tenant, seq, hash FROM entry WHERE seq IN (SELECT max(seq) FROM entry WHERE tenant IS NOT NULL GROUP BY tenant)", 3);
     db_close(&first);
     db_close(&second);
+    link_second(bench, first_seq);
 }
 
 static struct buf heads_of(const struct bench *bench)
@@ -227,6 +242,7 @@ static void test_other_beginnings(void **state)
         struct db *db;
 
         (void)unlink(bench->second.path);
+        (void)unlink(bench->named);
         go_on(bench);
         run(bench, &bench->second, 4);
         assert_int_equal(db_open(bench->second.path, DB_WRITE, &db, NULL), CODE_OK);

@@ -287,10 +287,11 @@ static void test_other_tables(void **state)
         char into[2 * FILES_PATH_BYTES];
         struct db *db;
 
-        (void)snprintf(copy, sizeof copy, "%s/copy%zu.db", bench->file.folder, i);
+        (void)snprintf(copy, sizeof copy, "%s/copy%zu-2026-01-01-000000000001.db", bench->file.folder, i);
         (void)snprintf(into, sizeof into, "VACUUM INTO '%s'", copy);
         change(bench, into);
         assert_int_equal(db_open(copy, DB_WRITE, &db, &why), CODE_OK);
+        (void)snprintf(copy, sizeof copy, "%s/copy%zu.db", bench->file.folder, i);
         assert_int_equal(db_exec(db, sql[i]), CODE_OK);
         db_close(&db);
         assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_INVALID);
@@ -429,6 +430,10 @@ static void test_link_copied(void **state)
     assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_EXISTS);
     assert_non_null(strstr(why.text, "begins with the same row"));
     assert_int_equal(unlink(bench->file.path), 0); /* as the sentence says */
+    assert_int_equal(rename(bench->live, bench->file.path), 0); /* the only copy that there is */
+    assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_EXISTS);
+    assert_non_null(strstr(why.text, strrchr(bench->live, '/') + 1));
+    assert_int_equal(rename(bench->file.path, bench->live), 0);
     bench->audit = audit_file_open(&bench->file, 1);
     assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
     assert_string_equal(bench->beside, bench->live);

@@ -312,22 +312,22 @@ static void test_strangers(void **state)
     assert_int_equal(rename(sealed.path, "elsewhere"), 0);
     assert_int_equal(files__may_write("elsewhere", true), CODE_OK);
     set_mode("elsewhere", "WAL");
-    set_mode("audit-1-6.db", "WAL"); /* another program's */
-    assert_int_equal(symlink("elsewhere", "audit-1-7.db"), 0);
-    assert_int_equal(mkfifo("audit-1-8.db", 0600), 0);
-    assert_int_equal(mkdir("audit-1-9.db", 0700), 0);
-    assert_int_equal(close(open("audit-1-10.db", O_CREAT | O_WRONLY, 0000)), 0);
-    assert_int_equal(symlink("nowhere", "audit-1-11.db"), 0);
+    set_mode("audit-2026-01-06-000000000001.db", "WAL"); /* another program's */
+    assert_int_equal(symlink("elsewhere", "audit-2026-01-07-000000000001.db"), 0);
+    assert_int_equal(mkfifo("audit-2026-01-08-000000000001.db", 0600), 0);
+    assert_int_equal(mkdir("audit-2026-01-09-000000000001.db", 0700), 0);
+    assert_int_equal(close(open("audit-2026-01-10-000000000001.db", O_CREAT | O_WRONLY, 0000)), 0);
+    assert_int_equal(symlink("nowhere", "audit-2026-01-11-000000000001.db"), 0);
     assert_int_equal(symlink("elsewhere", "audit-2026-01-01-000000000001.db"), 0);
     assert_int_equal(unlink("audit.db"), 0); /* 6.2: somebody took the link away; what is live does not hang on it */
     assert_false(finisher__round(&finisher));
     assert_mode("elsewhere", "wal");
-    assert_mode("audit-1-6.db", "wal");
-    assert_int_equal(rename("elsewhere", "audit-1-5.db"), 0); /* as an older version names them */
+    assert_mode("audit-2026-01-06-000000000001.db", "wal");
+    assert_int_equal(rename("elsewhere", "audit-2026-01-05-000000000001.db"), 0);
     assert_false(finisher__round(&finisher));
-    assert_mode("audit-1-5.db", "delete");
-    assert_false(files__is_unfinished("audit-1-5.db"));
-    assert_int_equal(rmdir("audit-1-9.db"), 0);
+    assert_mode("audit-2026-01-05-000000000001.db", "delete");
+    assert_false(files__is_unfinished("audit-2026-01-05-000000000001.db"));
+    assert_int_equal(rmdir("audit-2026-01-09-000000000001.db"), 0);
     assert_int_equal(chdir(back), 0);
 }
 

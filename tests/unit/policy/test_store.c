@@ -30,8 +30,6 @@ static int open_shop(void **state)
     assert_non_null(shop);
     assert_int_equal(db_open(":memory:", DB_CREATE, &shop->db, &shop->why), CODE_OK);
     assert_int_equal(db_exec(shop->db, policy_store_schema), CODE_OK);
-    assert_int_equal(db_exec(shop->db, policy_store_schema_why), CODE_OK);
-    assert_int_equal(db_exec(shop->db, policy_store_schema_tests), CODE_OK);
     *state = shop;
     return 0;
 }

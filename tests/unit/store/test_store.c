@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/store.h"
+#include "store/store_priv.h"
 #include "store/store_tools.h"
 
 #include "base/mem.h"
@@ -104,6 +104,49 @@ static void refuses_newer_and_foreign_files(void **state)
     db_close(&db);
     assert_int_equal(store_open(path, DB_CREATE, &db, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "another program"));
+}
+
+static int64_t number(struct db *db, const char *sql)
+{
+    int64_t found;
+
+    assert_int_equal(db_number(db, sql, &found), CODE_OK);
+    return found;
+}
+
+/* 10.10, 11.7: a store that lacks a step is copied as it was before it gets it; who only reads brings none up. */
+static void keeps_what_it_was_before_an_upgrade(void **state)
+{
+    static const char *const first[] = {"CREATE TABLE a(x)", "INSERT INTO a VALUES (7)", NULL};
+    static const char *const second[] = {"ALTER TABLE a ADD COLUMN y NOT NULL DEFAULT 8", NULL}, *const broken[] = {"nonsense", NULL};
+    static const char *const *const steps[] = {first, second, broken};
+    char old[128];
+    struct why why = {0};
+    struct stat info;
+    struct db *db;
+
+    (void)state;
+    snprintf(old, sizeof old, "%s.step-1", path);
+    assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_OK);
+    assert_int_equal(store__settle(db, path, true, steps, 1, &why), CODE_OK);
+    assert_int_equal(number(db, "PRAGMA user_version"), 1);
+    assert_int_not_equal(stat(old, &info), 0); /* a new store has nothing to keep */
+    assert_int_equal(store__settle(db, path, false, steps, 2, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "older callgate"));
+    assert_int_equal(store__settle(db, path, true, steps, 2, &why), CODE_OK);
+    assert_int_equal(number(db, "SELECT y FROM a"), 8);
+    assert_int_not_equal(store__settle(db, path, true, steps, 3, &why), CODE_OK);
+    assert_int_equal(number(db, "PRAGMA user_version"), 2); /* all of a step, or nothing */
+    db_close(&db);
+    assert_int_equal(stat(old, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(db_open(old, DB_READ, &db, &why), CODE_OK);
+    assert_int_equal(number(db, "PRAGMA user_version"), 1);
+    assert_int_equal(number(db, "SELECT x FROM a"), 7);
+    db_close(&db);
+    unlink(old);
+    snprintf(old, sizeof old, "%s.step-2", path);
+    unlink(old);
 }
 
 struct listing {
@@ -289,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(makes_it_private_and_keeps_the_session_key, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(refuses_newer_and_foreign_files, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(keeps_what_it_was_before_an_upgrade, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(keys_are_made_listed_and_revoked, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(keys_of_people_open_no_route, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(tells_how_far_the_audit_knows, make_folder, drop_folder),

@@ -41,8 +41,6 @@ static int close_it(void **state)
     (void)state;
     db_close(&db);
     unlink(path);
-    snprintf(path, sizeof path, "%s/callgate.db.step-8", folder); /* what an upgrade keeps */
-    unlink(path);
     return rmdir(folder);
 }
 
@@ -63,7 +61,7 @@ static void ask(struct span gate, char which, uint64_t decision, int64_t asked_u
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
         .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("mail"), .arguments = SPAN_LIT("{\"to\":\"x\"}"),
         .arguments_bytes = arguments_bytes, .params = params, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"),
-        .policy_version = 1,
+        .policy_version = 1, .needed = 1, .authentication = SPAN_LIT("api_key"),
         .decision = decision, .asked_us = asked_us, .is_again = is_again,
     };
     struct why why = {0};
@@ -385,7 +383,7 @@ static void ask_marked(int64_t number, size_t bytes)
     struct approval_ask asked = {
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("m"),
         .arguments = span_of(text, bytes), .arguments_bytes = bytes, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"),
-        .decision = (uint64_t)number, .asked_us = NOW, .query = query,
+        .decision = (uint64_t)number, .asked_us = NOW, .query = query, .needed = 1, .authentication = SPAN_LIT("api_key"),
     };
     struct why why = {0};
 
@@ -519,68 +517,6 @@ static void arguments_are_erased(void **state)
         assert_false(look(APPROVALS_ONE, number, NOW + 60).has_arguments);
 }
 
-/* As 0.3.0 left it, with one call that waits and one that was approved; the view was another one, too. */
-#define DROP(column) "ALTER TABLE approval_answer DROP COLUMN " column ";"
-static void make_older(void)
-{
-    struct why why = {0};
-
-    ask(ONE, 'a', 1, NOW), ask(ONE, 'b', 2, NOW);
-    must(answer(2, true, NOW, MINUTE, &why), &why);
-    must(db_exec(db, "DROP VIEW approval; DROP TABLE approval_held; DROP TABLE listed_tool; DROP TRIGGER approval_ask_stays;"
-                     "DROP TABLE restoration; DROP VIEW definition_state; DROP TABLE definition_word; DROP TABLE definition_seen;"
-                     "DROP TABLE definition; UPDATE approval_ask SET arguments_redacted = 1;"
-                     "ALTER TABLE approval_ask DROP COLUMN redacted; ALTER TABLE approval_ask DROP COLUMN needed;"
-                     "ALTER TABLE approval_ask DROP COLUMN authentication; ALTER TABLE agent_key DROP COLUMN roles;"
-                     DROP("person") DROP("account") DROP("counted") DROP("decides") DROP("holds_us") DROP("known")
-                     "CREATE TRIGGER approval_ask_stays BEFORE UPDATE ON approval_ask"
-                     "  BEGIN SELECT raise(ABORT, 'asks are append-only'); END;"
-                     "CREATE TABLE approval_shown(ask INTEGER PRIMARY KEY REFERENCES approval_ask(id), arguments TEXT,"
-                     "  query TEXT, params TEXT) STRICT;"
-                     "INSERT INTO approval_shown VALUES (1, '{\"to\":\"still-asked\"}', NULL, NULL), "
-                     "(2, '{\"to\":\"decided-long-ago\"}', 'a=1', NULL);"
-                     "CREATE VIEW approval AS SELECT * FROM approval_ask; PRAGMA user_version = 8"), &why);
-    db_close(&db);
-}
-
-static bool stands_in_file(const char *text)
-{
-    struct buf bytes;
-    struct why why = {0};
-    bool stands;
-
-    buf_init(&bytes, (size_t)1 << 24);
-    must(file_read(path, FILE_ANY, (size_t)1 << 24, &bytes, &why), &why);
-    stands = memmem(buf_peek(&bytes).at, buf_len(&bytes), text, strlen(text)) != NULL;
-    buf_fini(&bytes);
-    return stands;
-}
-
-/* 7.8: a store of 0.3.0 keeps what waits, as it was kept, and forgets what is decided. */
-static void older_stores_are_taken_over(void **state)
-{
-    struct why why = {0};
-    struct seen seen;
-
-    (void)state;
-    make_older();
-    must(store_open(path, DB_WRITE, &db, &why), &why);
-    seen = look(APPROVALS_ONE, 1, NOW);
-    assert_true(seen.has_arguments && seen.is_redacted);
-    assert_int_equal(seen.state, APPROVAL_IS_WAITING);
-    assert_int_equal(look(APPROVALS_ONE, 2, NOW).state, APPROVAL_IS_APPROVED);
-    ask(ONE, 'c', 3, NOW);
-    assert_false(look(APPROVALS_ONE, 3, NOW).is_redacted);
-    must(store_approvals_begin(db, &why), &why);
-    must(store_approvals_forget(db, NOW, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
-    assert_true(look(APPROVALS_ONE, 1, NOW).has_arguments);
-    assert_false(look(APPROVALS_ONE, 2, NOW).has_arguments);
-    assert_true(stands_in_file("still-asked") && !stands_in_file("decided-long-ago"));
-    must(answer(1, true, NOW, MINUTE, &why), &why);
-    assert_false(stands_in_file("still-asked"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,7 +529,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(decided_bytes_are_overwritten, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, open_it, close_it),
         cmocka_unit_test_setup_teardown(arguments_are_erased, open_it, close_it),
-        cmocka_unit_test_setup_teardown(older_stores_are_taken_over, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
