@@ -80,7 +80,7 @@ static void held_once(const char *media, const char *answer, size_t len)
         fail_msg("%llu bytes are held for a reply of %zu", (unsigned long long)sim_pair(sim)->held_bytes, len);
     read_all();
     assert_true(got_len > len);
-    assert_true(sim_pair(sim)->held_bytes < 8192);
+    assert_true(sim_pair(sim)->held_bytes < 12288);
     end();
 }
 

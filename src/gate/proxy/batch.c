@@ -103,14 +103,12 @@ enum reason batch__read(struct pair *pair)
     for (const struct json_node *node = array->child; node != NULL; node = node->next) {
         struct call *member = &batch->members[i++];
 
+        call__init(member);
         member->asked = exchange->call->asked;
-        gate_decision_init(&member->decision);
-        buf_init(&member->canonical, SIZE_MAX / 2);
-        buf_init(&member->answer, SIZE_MAX / 2);
         exchange->call = member;
         exchange->call->asked.refused = exchange__read(pair, node->raw);
         kind = exchange->call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
-        exchange->call = &exchange->own;
+        exchange->call = exchange->own;
     }
     buf_fini(&whole);
     check_members(exchange);
@@ -281,7 +279,7 @@ static enum code write_denials(struct pair *pair, enum reason reason, struct buf
         told = deny__status(pair, own);
         if (code == CODE_OK && out != NULL)
             code = deny__write(pair, own, out, form);
-        exchange->call = &exchange->own;
+        exchange->call = exchange->own;
         if (*status == 0 || *status == 200)
             *status = told; /* what is malformed is told by HTTP too */
     }
@@ -416,14 +414,14 @@ bool batch__next(struct pair *pair)
     enum reason reason = REASON_UPSTREAM_UNASKED;
     bool goes_on;
 
-    exchange->call = member != NULL ? member : &exchange->own;
+    exchange->call = member != NULL ? member : exchange->own;
     if (member != NULL || (!part->is_response && !batch->is_whole))
         reason = reply__read(pair, part->body, batch->part_bytes, &reply);
     if (member != NULL && reason == REASON_PERMITTED &&
         (reply.kind != MCP_RESPONSE || !span_equals(reply.id, member->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     goes_on = reason == REASON_PERMITTED && question__take(pair, is_last ? &batch->event : &bare, &reply, member != NULL);
-    exchange->call = &exchange->own;
+    exchange->call = exchange->own;
     if (reason != REASON_PERMITTED)
         fail(pair, reason);
     return goes_on;
@@ -437,7 +435,7 @@ bool batch__answer(struct pair *pair, const struct sse_event *event, const struc
     exchange->call->is_answered = true;
     reply__settle(pair, reply, false);
     exchange__delivered(pair, reply->body);
-    exchange->call = &exchange->own;
+    exchange->call = exchange->own;
     if (!batch->is_whole)
         return stream__emit(pair, event, reply->body);
     if (add_to_list(&batch->list, reply->body) == CODE_OK)
@@ -548,7 +546,7 @@ void batch__finish(struct pair *pair)
         exchange__settle(pair, outcome, ended);
         exchange__end_call(pair);
         gate_decision_fini(&exchange->call->decision);
-        exchange->call = &exchange->own;
+        exchange->call = exchange->own;
         buf_fini(&member->canonical);
         buf_fini(&member->answer);
         exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */

@@ -18,52 +18,58 @@
 void exchange__init(struct exchange *exchange)
 {
     memset(exchange, 0, sizeof *exchange);
-    exchange->call = &exchange->own;
     arena_init(&exchange->arena, CALL_ARENA_BYTES);
     arena_init(&exchange->event_arena, CALL_ARENA_BYTES);
     buf_init(&exchange->subject, IDENTITY_TOKEN_BYTES_MAX);
     buf_wipes(&exchange->subject);
     buf_init(&exchange->body, SIZE_MAX / 2);
-    buf_init(&exchange->own.canonical, SIZE_MAX / 2);
     buf_init(&exchange->reply, SIZE_MAX / 2);
-    buf_init(&exchange->own.answer, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
     buf_init(&exchange->text, SIZE_MAX / 2);
 }
 
 void exchange__rest(struct exchange *exchange)
 {
+    if (exchange->own != NULL) {
+        buf_fini(&exchange->own->canonical);
+        buf_fini(&exchange->own->answer);
+    }
+    exchange->own = exchange->call = NULL;
     arena_fini(&exchange->arena);
     arena_fini(&exchange->event_arena);
     buf_fini(&exchange->body);
-    buf_fini(&exchange->own.canonical);
     buf_fini(&exchange->reply);
-    buf_fini(&exchange->own.answer);
     buf_fini(&exchange->event);
     buf_fini(&exchange->text);
 }
 
 void exchange__fini(struct exchange *exchange)
 {
-    BUG_ON(exchange->call->owes_outcome || exchange->slot_taken);
+    BUG_ON(exchange->own != NULL || exchange->slot_taken);
     exchange__rest(exchange);
 }
 
-/* Everything but the decision's long lists, kilobytes that few calls use, and the memory: exchange__finish gave it back. */
-static void clear(struct exchange *exchange)
+/* Everything but the decision's long lists, kilobytes that few calls use. */
+void call__init(struct call *call)
 {
-    memset(exchange, 0, offsetof(struct exchange, arena));
-    exchange->call = &exchange->own;
-    memset(&exchange->own, 0, offsetof(struct call, canonical));
-    gate_decision_init(&exchange->own.decision);
+    memset(call, 0, offsetof(struct call, canonical));
+    buf_init(&call->canonical, SIZE_MAX / 2);
+    buf_init(&call->answer, SIZE_MAX / 2);
+    gate_decision_init(&call->decision);
 }
 
-void exchange__begin(struct pair *pair)
+bool exchange__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    BUG_ON(exchange->progress != CALL_NONE);
-    clear(exchange);
+    BUG_ON(exchange->progress != CALL_NONE || exchange->own != NULL);
+    memset(exchange, 0, offsetof(struct exchange, arena)); /* the memory was given back by exchange__finish */
+    exchange->own = exchange->call = arena_alloc(&exchange->arena, sizeof *exchange->own);
+    if (exchange->own == NULL) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
+    call__init(exchange->own);
     exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
     exchange->call->asked.time_us = clock_wall_us();
@@ -73,6 +79,7 @@ void exchange__begin(struct pair *pair)
     pair->taken_from = pair->front.written_bytes;
     gauge_add(&pair->lane->gauges.requests, 1);
     gauge_add(&pair->lane->gauges.in_flight, 1);
+    return true;
 }
 
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
@@ -453,8 +460,7 @@ bool exchange__audit(struct pair *pair)
 
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
+    struct call *call = pair->exchange.call;
 
     if (call->ended != REASON_UNSET)
         return;

@@ -53,8 +53,8 @@ struct answered {
     struct digest before;
 };
 
-/* What is asked, what was judged of it and what became of it. Invariants: owes_outcome: a permit that expects an outcome was
- * recorded and has none yet. */
+/* What is asked, what was judged of it and what became of it: in the arena of its exchange, which comes with the head and
+ * goes with the outcome. Invariants: owes_outcome: a permit that expects an outcome was recorded and has none yet. */
 struct call {
     bool is_permitted;
     bool owes_outcome;
@@ -79,12 +79,13 @@ struct call {
     struct gate_decision decision;
 };
 
-/* One request, from its head to its outcome. Invariants: route != NULL from the head on, but for refusals before it; nothing
- * went up unless the call is DURABLE. */
+/* One request, from its head to its outcome. Invariants: so long it has a call; route != NULL from the head on, but for
+ * refusals before it; nothing went up unless the call is DURABLE. */
 struct exchange {
     enum progress progress;
     enum body_kind body_kind;
     enum reply_head head;
+    struct call *own;        /* of its head, in the arena; NULL: between two */
     struct call *call;       /* that is looked at: its own, or one of the batch */
     bool wants_sse;          /* a denial as event */
     bool slot_taken;
@@ -136,7 +137,6 @@ struct exchange {
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
-    struct call own;
 };
 
 static inline bool exchange__has_session(const struct exchange *exchange)
@@ -147,7 +147,8 @@ static inline bool exchange__has_session(const struct exchange *exchange)
 void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
-void exchange__begin(struct pair *pair);
+bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory, and the pair ends */
+void call__init(struct call *call);                      /* nothing asked, judged or held */
 COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
 void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);

@@ -380,7 +380,8 @@ static void head_done(struct pair *pair)
     enum reason reason;
     bool waits = false;
 
-    exchange__begin(pair);
+    if (!exchange__begin(pair))
+        return;
     exchange->method = head->method;
     pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
     route__client(pair, head);
@@ -405,7 +406,8 @@ static void head_done(struct pair *pair)
 static void refuse_unread(struct pair *pair)
 {
     log_debug("proxy", "%s: %s: %s", pair->client, reason_name(pair->asks.reason), pair->asks.detail);
-    exchange__begin(pair);
+    if (!exchange__begin(pair))
+        return;
     pair->close_after = true;
     route__client(pair, NULL);
     route__correlate(pair, NULL);

@@ -219,10 +219,10 @@ static enum reason take_answer(struct pair *pair, const struct sse_event *event,
     if (call == NULL || name == NULL)
         return REASON_MEMORY;
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = span_of(name, method.len), .id = reply.id};
-    call->asked = exchange->own.asked;
+    call->asked = exchange->own->asked;
     exchange->call = call;
     (void)question__take(pair, event, &reply, true);
-    exchange->call = &exchange->own;
+    exchange->call = exchange->own;
     return REASON_PERMITTED;
 }
 

@@ -48,11 +48,12 @@ void pair__check(const struct pair *pair)
 
     BUG_ON(pair->state >= STATE_COUNT);
     BUG_ON(pair->conf == NULL);
-    BUG_ON(call->owes_outcome && !call->is_permitted);
+    BUG_ON((call == NULL) != (exchange->progress == CALL_NONE));
+    BUG_ON(call != NULL && call->owes_outcome && !call->is_permitted);
     BUG_ON((pair->state == STATE_SEND || pair->state == STATE_REPLY) &&
            (exchange->progress != CALL_DURABLE || !call->is_permitted || exchange->route == NULL));
     BUG_ON(pair->state == STATE_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
-    BUG_ON(pair->state == STATE_HEAD && (call->owes_outcome || exchange->slot_taken));
+    BUG_ON(pair->state == STATE_HEAD && (call != NULL || exchange->slot_taken));
     BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && pair->state != STATE_WHO &&
            pair->state != STATE_CONNECT && !(pair->state == STATE_HEAD && pair->is_pipe) && exchange->question == NULL &&
            list_is_linked(&pair->waits));
@@ -93,15 +94,15 @@ void pair__stop_waiting(struct pair *pair)
 
 static void log_ending(const struct pair *pair)
 {
-    const struct exchange *exchange = &pair->exchange;
+    const struct call *call = pair->exchange.call;
     char route[128] = "";
 
     if (!log_wants(LOG_DEBUG))
         return;
-    if (exchange->progress != CALL_NONE && exchange->route != NULL) /* between two calls its configuration may be gone */
-        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->call->asked.upstream));
+    if (call != NULL && pair->exchange.route != NULL)
+        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(call->asked.upstream));
     log_line(LOG_DEBUG,
-             &(struct log_about){.room = "proxy", .decision = exchange->call->seq, .upstream = route[0] ? route : NULL,
+             &(struct log_about){.room = "proxy", .decision = call != NULL ? call->seq : 0, .upstream = route[0] ? route : NULL,
                                  .reason = reason_name(pair->ending)},
              "a connection of %s ends in state %s%s%s", pair->client, state__text(pair->state),
              pair->front.is_broken && pair->front.stream ? ": " : "",
@@ -117,8 +118,9 @@ static void end_now(struct pair *pair)
         pair->exchange.call->ended = REASON_UNSET; /* whatever it was, the agent has not got it */
         batch__unsettle(&pair->exchange);
     }
-    exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
-                     pair->ending);
+    if (pair->exchange.call != NULL)
+        exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
+                         pair->ending);
     exchange__finish(pair);
     spare__give(pair);
     if (pair->state != STATE_CLOSING)
@@ -342,9 +344,10 @@ static void charge(struct pair *pair)
 static void account(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
-                   exchange->body.size + exchange->call->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->call->answer.size + exchange->text.size + exchange->subject.size +
+                   exchange->body.size + exchange->reply.size + exchange->event.size + exchange->text.size +
+                   exchange->subject.size + (call != NULL ? call->canonical.size + call->answer.size : 0) +
                    exchange->arena.used_bytes + exchange->event_arena.used_bytes +
                    (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) +
                    (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);

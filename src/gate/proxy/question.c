@@ -415,7 +415,7 @@ bool question__step(struct pair *pair)
 
     pair->exchange.call = pair->exchange.question->call;
     has_moved = step(pair);
-    pair->exchange.call = &pair->exchange.own;
+    pair->exchange.call = pair->exchange.own;
     return has_moved;
 }
 

@@ -22,6 +22,8 @@ static struct exchange *made(void)
 
     assert_non_null(exchange);
     exchange__init(exchange);
+    exchange->own = exchange->call = arena_zalloc(&exchange->arena, sizeof *exchange->call);
+    assert_non_null(exchange->call);
     exchange->route = &route;
     exchange->slug = SPAN_LIT("shop");
     return exchange;
@@ -29,6 +31,7 @@ static struct exchange *made(void)
 
 static void drop(struct exchange *exchange)
 {
+    exchange__rest(exchange);
     exchange__fini(exchange);
     mem_free(exchange);
 }
