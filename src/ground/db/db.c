@@ -21,6 +21,8 @@
 
 struct db {
     sqlite3 *handle;
+    struct db_stmt *begin, *commit; /* NULL: not needed yet */
+    struct gather *gather;          /* db_gather_wal, or NULL */
     int wal_pages;
     bool is_at_rest;   /* opened as one that does not change; as it was then: */
     struct stat was;
@@ -124,6 +126,7 @@ static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     register_past();
+    db__gather_register();
 }
 
 void db__configure(void)
@@ -273,7 +276,7 @@ static enum code open_handle(const char *path, enum db_mode mode, struct db *db,
 
     if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
         flags |= SQLITE_OPEN_CREATE;
-    result = mode < DB_WRITE ? open_to_read(path, mode, db) : try_open(path, flags, mode == DB_ALONE, NULL, db);
+    result = mode < DB_WRITE ? open_to_read(path, mode, db) : try_open(path, flags, mode == DB_ALONE, DB__GATHER_VFS, db);
     if (result == SQLITE_OK)
         return CODE_OK;
     return why_set(why, db__code_of(result), "%s: %s", path,
@@ -331,8 +334,11 @@ void db_close(struct db **db)
 {
     if (*db == NULL)
         return;
+    db_finalize(&(*db)->begin);
+    db_finalize(&(*db)->commit);
     /* Refused only while a statement lives, which would be ours to have finalised. */
     BUG_ON(sqlite3_close((*db)->handle) == SQLITE_BUSY);
+    mem_free((*db)->gather);
     mem_free(*db);
     *db = NULL;
 }
@@ -401,14 +407,33 @@ enum code db_exec(struct db *db, const char *sql)
     return db__code_of(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
 }
 
+enum code db_gather_wal(struct db *db)
+{
+    if (db->gather == NULL)
+        db->gather = mem_alloc(sizeof *db->gather);
+    return db->gather != NULL ? db_exec(db, "PRAGMA synchronous = FULL") : CODE_NOMEM;
+}
+
+static enum code run_kept(struct db *db, struct db_stmt **stmt, const char *sql)
+{
+    enum code code = *stmt != NULL ? CODE_OK : db_prepare(db, sql, stmt);
+
+    return code == CODE_OK ? db_run_again(*stmt) : code;
+}
+
 enum code db_begin(struct db *db)
 {
-    return db_exec(db, "BEGIN IMMEDIATE");
+    return run_kept(db, &db->begin, "BEGIN IMMEDIATE");
 }
 
 enum code db_commit(struct db *db)
 {
-    return db_exec(db, "COMMIT");
+    enum code code;
+
+    db__gather_begin(db, db->gather);
+    code = run_kept(db, &db->commit, "COMMIT");
+    db__gather_end(db, db->gather, code == CODE_OK);
+    return code;
 }
 
 void db_rollback(struct db *db)

@@ -66,6 +66,10 @@ void db_keep_wal(struct db *db);
 void db_watch_wal(struct db *db);
 int db_wal_pages(const struct db *db);
 
+/* From here on each commit is synced before it counts, and goes into the -wal file in a few large writes in place of two small
+ * ones a page. Takes 124 KiB. */
+enum code db_gather_wal(struct db *db) MUST_USE;
+
 /* Where its -wal file is, if it has one: beside the file that a link leads to. The connection's. */
 const char *db_wal_path(const struct db *db);
 

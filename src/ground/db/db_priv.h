@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of db/ share: the library's settings, its results as codes.
+/* What the files of db/ share: the library's settings, its results as codes, the layer that gathers what a COMMIT writes.
  *
- * Threads: any.
+ * Threads: any; a gather's where its connection is.
  * Owns: nothing.
  * Lifetime: the process's.
  * Errors: SQLite's results. */
@@ -16,5 +16,21 @@ struct sqlite3;
 void db__configure(void); /* before anything else is asked of SQLite; any number of times */
 enum code db__code_of(int result) MUST_USE;
 struct sqlite3 *db__handle(struct db *db);
+
+/* What waits to be written into a -wal file. SQLite's unix layer counts a write modulo 128 KiB, so that one of exactly so much
+ * says that the disk is full. */
+struct gather {
+    int64_t begin;
+    size_t len;
+    int fault; /* SQLite's, of the first write of this COMMIT that failed */
+    unsigned char bytes[(size_t)124 << 10];
+};
+
+/* A connection opened with this file system: between the two, what it writes into its -wal file goes through `gather`.
+ * NULL: it goes into the file at once. */
+#define DB__GATHER_VFS "callgate-gather"
+void db__gather_register(void); /* once */
+void db__gather_begin(struct db *db, struct gather *gather);
+void db__gather_end(struct db *db, struct gather *gather, bool is_committed);
 
 #endif

@@ -7,13 +7,13 @@ enum code ledger__begin(struct ledger *ledger)
 
     buf_clear(&ledger->leaves);
     ledger->leaf_count = 0;
-    code = db_run(ledger->begin);
+    code = db_begin(ledger->db);
     return code == CODE_OK ? place__check_others(ledger) : code;
 }
 
 enum code ledger__commit(struct ledger *ledger)
 {
-    enum code code = db_run(ledger->commit);
+    enum code code = db_commit(ledger->db);
 
     if (code == CODE_OK)
         code = place__check(ledger);

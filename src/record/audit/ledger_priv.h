@@ -32,7 +32,7 @@ struct ledger {
     struct place place;
     struct db *db; /* NULL: closed */
     struct insert *insert[ROW_TABLES];
-    struct db_stmt *begin, *commit, *find_head, *ask_version;
+    struct db_stmt *find_head, *ask_version;
     struct db_stmt *put_checkpoint;
     struct ledger_tip tip;       /* with what the open transaction appended */
     struct ledger_tip committed;

@@ -51,8 +51,6 @@ void ledger__close(struct ledger *ledger)
     db_rollback(ledger->db);
     for (int i = 0; i < ROW_TABLES; i++)
         insert__free(&ledger->insert[i]);
-    db_finalize(&ledger->begin);
-    db_finalize(&ledger->commit);
     db_finalize(&ledger->find_head);
     db_finalize(&ledger->ask_version);
     db_finalize(&ledger->put_checkpoint);
@@ -127,10 +125,6 @@ static enum code prepare_all(struct ledger *ledger)
     for (int i = ROW_DECISION; i < ROW_TABLES && code == CODE_OK; i++)
         code = insert__new(ledger->db, (enum row_table)i, &ledger->insert[i]);
     if (code == CODE_OK)
-        code = db_prepare(ledger->db, "BEGIN IMMEDIATE", &ledger->begin);
-    if (code == CODE_OK)
-        code = db_prepare(ledger->db, "COMMIT", &ledger->commit);
-    if (code == CODE_OK)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "PRAGMA data_version", &ledger->ask_version);
@@ -163,7 +157,9 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
     db_take_tables_alone(ledger->db);
-    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; " SETTINGS);
+    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; " SETTINGS);
+    if (code == CODE_OK)
+        code = db_gather_wal(ledger->db);
     if (code == CODE_OK)
         code = check_wal(ledger);
     if (code == CODE_OK)
@@ -390,8 +386,10 @@ enum code ledger__made(struct ledger *next)
     int64_t rows;
     enum code code = db_commit(next->db);
 
+    if (code == CODE_OK)
+        code = db_gather_wal(next->db);
     if (code == CODE_OK) /* this change syncs all that was written before it */
-        code = db_exec(next->db, "PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL");
+        code = db_exec(next->db, "PRAGMA journal_mode = WAL");
     if (code == CODE_OK)
         code = check_wal(next);
     if (code == CODE_OK) /* makes its -wal and -shm files */
