@@ -103,7 +103,7 @@ static const struct call calls[] = {
     {SYS_fchmodat, FILES, FREE}, {SYS_unlinkat, FILES, FREE}, {SYS_linkat, FILES, FREE}, {SYS_renameat, FILES, FREE},
     {SYS_renameat2, FILES, FREE}, {SYS_symlinkat, FILES, FREE}, {SYS_setpriority, KEEPER, FREE},
     {SYS_flock, FILES, FREE}, {SYS_statfs, FILES, FREE}, {SYS_fstatfs, FILES, FREE},
-    {SYS_umask, FILES, FREE},
+    {SYS_umask, FILES, FREE}, {SYS_inotify_init1, MAIN | WRITER, FREE}, {SYS_inotify_add_watch, MAIN | WRITER, FREE},
 #ifdef SYS_open /* older names of the same, where the architecture has them */
     {SYS_access, THREADS, FREE}, {SYS_stat, THREADS, FREE}, {SYS_lstat, THREADS, FREE}, {SYS_readlink, THREADS, FREE},
     {SYS_chmod, FILES, FREE}, {SYS_chown, FILES, FREE}, {SYS_unlink, FILES, FREE}, {SYS_link, FILES, FREE},

@@ -55,6 +55,7 @@ void ledger__close(struct ledger *ledger)
     db_finalize(&ledger->ask_version);
     db_finalize(&ledger->put_checkpoint);
     db_close(&ledger->db);
+    place__forget(&ledger->place);
 }
 
 /* The row that says where the file stands in the chain; the first file's follows nothing. */

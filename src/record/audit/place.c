@@ -8,10 +8,15 @@
 #include "os/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define LOOK_US INT64_C(500000) /* at the latest: of a mount over the folder, or another host, the kernel tells nobody */
 
 static const char *const suffix[PLACE_PARTS] = {"", "-wal", "-shm"};
 
@@ -19,6 +24,56 @@ static bool is_there(const struct place *place, enum place_part part, const stru
 {
     return there->st_dev == place->at[part].device && there->st_ino == place->at[part].inode;
 }
+
+/* ---- what the kernel tells --------------------------------------------------------------------------------------- */
+
+/* The folder's names, the file's mode and size, and whether a folder above it moves. What is written into the -wal file at
+ * every commit is not asked for. */
+static bool watch_all(int fd, const char *file)
+{
+    enum { NAMES = IN_CREATE | IN_DELETE | IN_MOVE, SELF = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR };
+    char name[PATH_MAX], *slash = realpath(file, name) != NULL ? strrchr(name, '/') : NULL;
+    uint32_t mask = NAMES | SELF;
+
+    if (slash == NULL || inotify_add_watch(fd, name, IN_MODIFY | IN_ATTRIB) < 0)
+        return false;
+    for (; slash != NULL; slash = strrchr(name, '/'), mask = SELF) {
+        slash[slash == name] = '\0';
+        if (inotify_add_watch(fd, name, mask) < 0)
+            return false;
+        *slash = '\0';
+    }
+    return true;
+}
+
+void place__forget(struct place *place)
+{
+    if (place->is_watched)
+        (void)close(place->watch_fd);
+    place->is_watched = false;
+}
+
+/* Where it cannot be watched, it is looked at behind each commit: a folder above may be not ours to read. */
+static void watch(struct place *place, const char *file)
+{
+    place__forget(place);
+    place->is_sound = false;
+    place->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    place->is_watched = place->watch_fd >= 0;
+    if (place->is_watched && !watch_all(place->watch_fd, file))
+        place__forget(place);
+}
+
+/* Nobody did anything since all was found as it should be. */
+static bool is_quiet(const struct place *place)
+{
+    _Alignas(struct inotify_event) char told[1024]; /* what finds no room makes us look another time */
+
+    return place->is_watched && read(place->watch_fd, told, sizeof told) < 0 && errno == EAGAIN && place->is_sound &&
+           clock_monotonic_us() - place->looked_us < LOOK_US;
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
 
 /* Of the file, or of what lies beside it. */
 static bool look(const struct ledger *ledger, enum place_part part, struct stat *there)
@@ -38,6 +93,7 @@ void place__remember(struct ledger *ledger)
     struct place *place = &ledger->place;
     struct stat there;
 
+    watch(place, ledger->file); /* before the look, so that nothing comes between */
     for (enum place_part part = PLACE_FILE; part < PLACE_PARTS; part++)
         if (look(ledger, part, &there)) {
             place->at[part].device = there.st_dev;
@@ -205,7 +261,7 @@ static enum code copy_lost_log(struct ledger *ledger)
     return code;
 }
 
-enum code place__check(struct ledger *ledger)
+static enum code look_at_all(struct ledger *ledger)
 {
     struct place *place = &ledger->place;
     struct stat there;
@@ -223,4 +279,17 @@ enum code place__check(struct ledger *ledger)
                                                       "its -shm file was taken away or replaced");
         }
     return code == CODE_OK && place->log_is_lost ? copy_lost_log(ledger) : code;
+}
+
+enum code place__check(struct ledger *ledger)
+{
+    struct place *place = &ledger->place;
+    enum code code;
+
+    if (is_quiet(place))
+        return CODE_OK;
+    place->looked_us = clock_monotonic_us();
+    code = look_at_all(ledger);
+    place->is_sound = code == CODE_OK && !place->log_is_lost;
+    return code;
 }

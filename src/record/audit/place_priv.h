@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What others do to the live file, its -wal and -shm files and the link: seen behind every commit, before anybody is told of
- * it.
+ * it. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked at.
  *
  * Threads: where the ledger is used.
- * Owns: nothing.
- * Lifetime: the ledger's.
+ * Owns: the descriptor by which the kernel tells.
+ * Lifetime: the ledger's; the descriptor's from place__remember to place__forget.
  * Errors: enum code; what was found stands in place.fault, for people. */
 #ifndef AUDIT_PLACE_PRIV_H
 #define AUDIT_PLACE_PRIV_H
@@ -26,6 +26,10 @@ struct place {
     int64_t schema;     /* SQLite's count of changes of the file's schema */
     int64_t version;    /* and what it changes for this connection where another one has written */
     off_t bytes;        /* of the file; it never gets smaller by us */
+    bool is_watched;    /* by watch_fd; else all is looked at behind each commit */
+    bool is_sound;      /* all was as it should be at looked_us, and nothing was told since */
+    int watch_fd;
+    int64_t looked_us;
     bool log_is_lost;   /* each commit is copied into the file at once, until that is left */
     char doubt[64];     /* why the file is to be left; empty: it is not */
     struct why fault;   /* of the last check that failed */
@@ -33,6 +37,7 @@ struct place {
 
 bool place__is_known(const struct ledger *ledger);
 void place__remember(struct ledger *ledger); /* of the connection that was just opened */
+void place__forget(struct place *place);     /* once it is closed; the rest is known of the next one */
 void place__clear(struct ledger *ledger);    /* once the file was left: what lies where its lost -wal file was is not its own */
 
 /* Before it is opened: whether the file is the one that was written until now. SQLite would take a -wal file for that of any

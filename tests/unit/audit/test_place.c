@@ -13,14 +13,38 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Between the audit and the kernel: how often anybody looked at a -wal file, and whether files can be watched. */
+static atomic_int looks;
+static atomic_bool watches_nothing;
+
+int lstat(const char *path, struct stat *there)
+{
+    size_t len = strlen(path);
+
+    atomic_fetch_add(&looks, len > 4 && strcmp(path + len - 4, "-wal") == 0);
+    return fstatat(AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);
+}
+
+int inotify_add_watch(int fd, const char *path, uint32_t mask)
+{
+    if (!atomic_load(&watches_nothing))
+        return (int)syscall(SYS_inotify_add_watch, fd, path, mask);
+    errno = EACCES;
+    return -1;
+}
 
 struct bench {
     struct audit_file file;
@@ -454,6 +478,68 @@ static void test_known_by_its_log(void **state)
     db_close(&db);
 }
 
+/* 11.11: while nobody does anything, a commit looks at no file; where the files cannot be watched, each does. */
+static void test_looks_when_told(void **state)
+{
+    struct bench *bench = *state;
+    int before;
+
+    call_some(bench, 10);
+    before = atomic_load(&looks);
+    call_some(bench, 200);
+    assert_in_range(atomic_load(&looks) - before, 0, 100); /* each half second, and once the -wal file was copied */
+    audit_close(&bench->audit);
+    atomic_store(&watches_nothing, true);
+    bench->audit = audit_file_open(&bench->file, 1);
+    before = atomic_load(&looks);
+    call_some(bench, 200);
+    assert_true(atomic_load(&looks) - before >= 200);
+    test_log_taken_away(state);
+    atomic_store(&watches_nothing, false);
+}
+
+static void move(struct bench *bench, const char *from, const char *to)
+{
+    const struct audit_decision call = audit_call("acme", "denied");
+    uint64_t seq;
+
+    call_some(bench, 3);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &call), &seq), AUDIT_FAILED);
+    assert_int_equal(rename(to, from), 0);
+    for (int naps = 0; is_down(bench->audit); naps++) {
+        assert_true(naps < 20000);
+        nap();
+    }
+    call_some(bench, 3);
+}
+
+/* 1.25: the very next call after the file, its folder or a folder above it was moved is denied; each goes on when it is back. */
+static void test_moved(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_file file = bench->file;
+    char above[80], away[80];
+
+    audit_close(&bench->audit);
+    (void)snprintf(above, sizeof above, "%s/a", file.folder);
+    (void)snprintf(away, sizeof away, "%s/away", file.folder);
+    (void)snprintf(bench->file.folder, sizeof bench->file.folder, "%.50s/a/b", file.folder);
+    (void)snprintf(bench->file.path, sizeof bench->file.path, "%s/audit.db", bench->file.folder);
+    assert_true(mkdir(above, 0700) == 0 && mkdir(bench->file.folder, 0700) == 0);
+    bench->audit = audit_file_open(&bench->file, 1);
+    assert_int_equal(files__live(bench->file.path, bench->live), CODE_OK);
+    move(bench, bench->live, away);
+    move(bench, bench->file.folder, away);
+    move(bench, above, away);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
+    audit_file_fini(&bench->file);
+    assert_int_equal(rmdir(above), 0);
+    bench->file = file;
+    bench->audit = audit_file_open(&bench->file, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -464,7 +550,7 @@ int main(void)
         TEST(test_index_made), TEST(test_packed), TEST(test_planted),
         TEST(test_other_tables), TEST(test_a_row_of_somebody_else), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
-        TEST(test_link_copied), TEST(test_known_by_its_log),
+        TEST(test_link_copied), TEST(test_known_by_its_log), TEST(test_looks_when_told), TEST(test_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
