@@ -126,14 +126,15 @@ void loop_watch_remove(struct loop *loop, struct loop_watch *watch)
             loop->events[i].data.ptr = NULL;
 }
 
-static uint32_t epoll_bits(unsigned wanted)
+static uint32_t epoll_bits(const struct loop_watch *watch)
 {
-    return (wanted & LOOP_READ ? (uint32_t)EPOLLIN : 0) | (wanted & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0);
+    return (watch->wanted & LOOP_READ ? (uint32_t)EPOLLIN : 0) | (watch->wanted & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0) |
+           (watch->is_edge ? (uint32_t)EPOLLET : 0);
 }
 
 static bool set_epoll(struct loop *loop, struct loop_watch *watch)
 {
-    struct epoll_event event = {.events = epoll_bits(watch->wanted), .data.ptr = watch};
+    struct epoll_event event = {.events = epoll_bits(watch), .data.ptr = watch};
 
     if (epoll_ctl(loop->epoll_fd, watch->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event) == -1) {
         BUG_ON(errno == EBADF);

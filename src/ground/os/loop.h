@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: level-triggered epoll(7), told once a turn what changed, with timers.
+/* The event loop: level-triggered epoll(7), but for inboxes, told once a turn what changed, with timers.
  *
  * Threads: one loop, one thread; other threads reach it through an inbox.
  * Owns: the epoll descriptor; watches and timers are embedded in their users.
@@ -31,6 +31,7 @@ struct loop_watch {
     unsigned wanted; /* what the user wants */
     unsigned polled; /* what epoll knows */
     bool added;
+    bool is_edge;    /* set behind loop_watch_init: reported once for each write, not until all was read */
     struct list changed;
 };
 

@@ -8,9 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/utf8.h"
-
-#include <errno.h>
-#include <unistd.h>
+#include "os/park.h"
 
 #define BEGIN_BYTES 1024          /* kept of arguments that are cut */
 #define DENIED_ARGUMENTS_BYTES 4096
@@ -117,13 +115,10 @@ static bool has_room_or_waits(struct audit_ring *ring, uint64_t bytes, bool tick
 void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from)
 {
     int sleeps = atomic_load(&shared->sleeps);
-    uint64_t one = 1;
 
     /* Where the exchange fails, the writer has woken and looks at the tails again before it sleeps. */
-    if (sleeps < (int)from || !atomic_compare_exchange_strong(&shared->sleeps, &sleeps, RING_AWAKE))
-        return;
-    while (write(shared->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
+    if (sleeps >= (int)from && atomic_compare_exchange_strong(&shared->sleeps, &sleeps, RING_AWAKE))
+        park_wake(&shared->sleeps);
 }
 
 static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)

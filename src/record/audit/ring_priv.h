@@ -73,8 +73,7 @@ struct ring_head {
 struct ring_shared {
     atomic_bool down;
     atomic_bool is_broken; /* ring__break */
-    atomic_int sleeps;     /* enum ring_sleep */
-    int wake_fd;           /* eventfd that the writer waits for */
+    atomic_int sleeps;     /* enum ring_sleep; the writer is parked at it */
     uint64_t arguments_max_bytes;
 };
 

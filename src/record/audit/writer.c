@@ -8,12 +8,10 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/park.h"
 #include "os/sandbox.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,18 +46,13 @@ static enum work look(const struct audit *audit)
 
 static void doze(struct audit *audit, enum ring_sleep depth, int64_t timeout_us)
 {
-    struct pollfd watch = {.fd = audit->shared.wake_fd, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = timeout_us % 1000000 * 1000};
     enum work work;
-    uint64_t count;
 
     atomic_store(&audit->shared.sleeps, depth);
     work = look(audit);
     if (!atomic_load(&audit->stopping) && work != WORK_NOW && (depth == RING_DOZES || work == WORK_NONE))
-        (void)ppoll(&watch, 1, timeout_us < 0 ? NULL : &timeout, NULL);
+        park_sleep(&audit->shared.sleeps, (int)depth, timeout_us);
     atomic_store(&audit->shared.sleeps, RING_AWAKE);
-    if (read(audit->shared.wake_fd, &count, sizeof count) < 0)
-        return; /* EAGAIN: the time is over */
 }
 
 /* With many callers, "as soon as possible" means many small commits, and each costs a sync and a checkpointed page: a
@@ -85,9 +78,7 @@ static void batch_and_pace(struct audit *audit)
 
 static void down_turn(struct audit *audit)
 {
-    struct pollfd watch = {.fd = audit->shared.wake_fd, .events = POLLIN};
     int64_t wait_us = audit->retry_us - clock_monotonic_us();
-    uint64_t count;
 
     if (wait_us <= 0) {
         (void)writer__recover(audit);
@@ -95,10 +86,8 @@ static void down_turn(struct audit *audit)
     }
     atomic_store(&audit->shared.sleeps, RING_DOZES);
     writer__sweep(audit); /* after saying so: what slips in later wakes us */
-    (void)poll(&watch, 1, (int)(wait_us / 1000) + 1);
+    park_sleep(&audit->shared.sleeps, RING_DOZES, wait_us);
     atomic_store(&audit->shared.sleeps, RING_AWAKE);
-    if (read(audit->shared.wake_fd, &count, sizeof count) < 0)
-        return; /* EAGAIN: the time is over */
 }
 
 static bool has_idle_work(const struct audit *audit)
@@ -324,7 +313,7 @@ static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
     return CODE_OK;
 }
 
-static enum code make(struct audit *audit, const struct audit_conf *conf, struct why *why)
+static enum code make(struct audit *audit, const struct audit_conf *conf)
 {
     enum code code = ledger__init(&audit->ledger, conf->path, conf->node != NULL ? conf->node : "");
 
@@ -332,11 +321,8 @@ static enum code make(struct audit *audit, const struct audit_conf *conf, struct
         audit->version = mem_dup(conf->version.at, conf->version.len);
         audit->confined = mem_dup(conf->confined.at, conf->confined.len);
         audit->shared.arguments_max_bytes = conf->arguments_max_bytes != 0 ? conf->arguments_max_bytes : ARGUMENTS_BYTES;
-        audit->shared.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         code = audit->version == NULL || audit->confined == NULL ? CODE_NOMEM : CODE_OK;
     }
-    if (code == CODE_OK && audit->shared.wake_fd < 0)
-        return why_set(why, CODE_IO, "the audit has no eventfd: %s", strerror(errno));
     if (code == CODE_OK)
         code = make_lanes(audit, conf);
     return code;
@@ -354,8 +340,6 @@ static void give_back(struct audit *audit)
     mem_free(audit->scratch.bytes);
     mem_free(audit->version);
     mem_free(audit->confined);
-    if (audit->shared.wake_fd >= 0)
-        (void)close(audit->shared.wake_fd);
     if (audit->lock_fd >= 0)
         (void)close(audit->lock_fd); /* and the lock with it */
     mem_free(audit);
@@ -386,9 +370,9 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (audit == NULL)
         return why_set(why, CODE_NOMEM, "%s: %s", conf->path, code_text(CODE_NOMEM));
     why->text[0] = '\0';
-    audit->lock_fd = audit->shared.wake_fd = -1;
+    audit->lock_fd = -1;
     audit->rotate_bytes = conf->rotate_bytes;
-    code = make(audit, conf, why);
+    code = make(audit, conf);
     if (code == CODE_OK)
         code = writer__take_lock(audit, why);
     if (code == CODE_OK)

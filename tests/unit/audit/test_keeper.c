@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,7 +41,7 @@ static void begin(struct scene *scene, enum fault_pages pages)
 {
     struct why why = {0};
 
-    *scene = (struct scene){.shared = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}};
+    *scene = (struct scene){.shared = {.sleeps = RING_AWAKE}};
     audit_file_init(&scene->file);
     audit_file_init(&scene->after);
     fault_vfs_track(scene->file.path, pages);
@@ -59,7 +58,6 @@ static void end(struct scene *scene)
     keeper__fini(&scene->keeper);
     db_close(&scene->reader);
     db_close(&scene->writer);
-    (void)close(scene->shared.wake_fd);
     audit_file_fini(&scene->file);
     audit_file_fini(&scene->after);
 }

@@ -13,8 +13,6 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 struct bench {
     struct ring_shared shared;
@@ -27,7 +25,6 @@ static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
 
-    bench->shared.wake_fd = eventfd(0, EFD_NONBLOCK);
     bench->shared.arguments_max_bytes = 65536;
     bench->scratch.size = ring__record_max(&bench->shared);
     bench->scratch.bytes = malloc(bench->scratch.size);
@@ -40,7 +37,6 @@ static int teardown(void **state)
     struct bench *bench = *state;
 
     ring__free(&bench->ring);
-    (void)close(bench->shared.wake_fd);
     free(bench->scratch.bytes);
     free(bench);
     return 0;
