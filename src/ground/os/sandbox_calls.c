@@ -70,8 +70,8 @@ struct call {
     enum check check;
 };
 
-/* A filter is gone through from its beginning for each call whose arguments are looked at; what is FREE the kernel remembers. So
- * that which a worker makes twice a call stands first. */
+/* A filter is gone through from its beginning for each call whose arguments are looked at; what is FREE the kernel remembers.
+ * So that which a worker makes twice a call stands first. */
 static const struct call calls[] = {
     {SYS_sendto, WORKER | POSTER, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
     /* memory, time, threads, ends */
@@ -117,8 +117,9 @@ static const struct call calls[] = {
     {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to the children of a command: who starts them gets the other end */
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
-    {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT}, {SYS_sendmmsg, RESOLVER, SENT_TO},
-    {SYS_recvmmsg, RESOLVER, FREE}, {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
+    {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT},
+    {SYS_sendmmsg, RESOLVER, SENT_TO}, {SYS_recvmmsg, RESOLVER, FREE},
+    {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
     {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN | POSTER, FREE},
 #ifdef SYS_epoll_wait
     {SYS_epoll_wait, MAIN | WORKER, FREE},

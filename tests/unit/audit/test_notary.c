@@ -334,7 +334,7 @@ static void start_alone(struct bench *bench, struct notary *notary, struct ledge
 
     *there = (uint64_t)audit_file_number(&bench->file, "SELECT max(seq) FROM event");
     *ledger = (struct ledger){.path = bench->file.path, .committed.seq = *there - behind};
-    *shared = (struct ring_shared){.wake_fd = -1};
+    *shared = (struct ring_shared){.arguments_max_bytes = 0};
     bench->conf.interval_ms = 1;
     assert_int_equal(db_open(bench->file.path, DB_WRITE, &ledger->db, NULL), CODE_OK);
     assert_int_equal(notary__init(notary, &bench->conf, ledger, shared, &why), CODE_OK);
