@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "policy/answer.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
  * bytes, and is answered by a line: ` NAME AT LEN` for each finding, or `?` where it is undecided or no UTF-8. */
 #include "os/file.h"
 #include "policy/detector.h"
+#include "policy/language.h"
 #include "policy/policy.h"
 #include "policy/snapshot.h"
 #include "unicode/unicode.h"

@@ -2,6 +2,7 @@
 /* The first line is a JSON Schema, the rest a value: a schema is taken or refused with a sentence that is fit for a terminal, and
  * what a value is by it is told within the budget, twice the same, and guessed where a part of it is lost. */
 #include "base/bug.h"
+#include "policy/judgement.h"
 #include "policy/schema_priv.h"
 #include "unicode/unicode.h"
 
@@ -20,7 +21,7 @@ static enum truth ask(const struct policy_schema *schema, const struct json_node
     regex_budget_init(&budget);
     budget.max_work = 3000000;
     arena_init(&arena, (size_t)1 << 20);
-    truth = policy__schema_fits(&walk, schema, value);
+    truth = policy_schema_fits(&walk, schema, value);
     arena_fini(&arena);
     BUG_ON(walk.depth != 0 || walk.here != NULL);
     *guessed = walk.guessed;

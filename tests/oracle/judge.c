@@ -24,6 +24,8 @@
  *   that test is `torn`. A verdict too_costly differs from none, since time may bring it about. */
 #include "base/bug.h"
 #include "base/mem.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "state/state.h" /* and approvals */
 #include "author/explain_priv.h"
 

@@ -4,6 +4,7 @@
 #define SIM_ANSWERS_CHECK_H
 
 #include "sim/sim_check.h"
+#include "policy/language.h"
 
 #include <stdio.h>
 

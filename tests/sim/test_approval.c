@@ -3,6 +3,7 @@
 #include "sim/sim_check.h"
 
 #include "state/approvals.h"
+#include "policy/language.h"
 
 #include <stdio.h>
 

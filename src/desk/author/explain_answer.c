@@ -2,6 +2,7 @@
 /* What becomes of an answer, and where rules for answers found something. Nothing that the answer holds is told: it may be a
  * secret. */
 #include "author/explain_priv.h"
+#include "policy/judgement.h"
 
 void telling__left_out(struct telling *telling, const struct policy *policy, const struct question *question)
 {
@@ -128,7 +129,7 @@ enum code explain_answer(const struct policy *policy, const struct question *que
     telling.answered = answer;
     telling.found = to->found;
     telling__question(&telling, question);
-    policy__judge_answer(policy, question, answer, false, scratch, &telling.heard, verdict);
+    policy_walk_answer(policy, question, answer, false, scratch, &telling.heard, verdict);
     if (policy != NULL && verdict->rule_count == 0 && verdict->why == ANSWER_AS_WRITTEN)
         SAY(&telling, "no rule for answers applies\n");
     if (policy != NULL)

@@ -3,6 +3,8 @@
 
 #include "author/warn.h"
 #include "base/num.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/store_set.h"
 #include "unicode/unicode.h"
 

@@ -8,6 +8,8 @@
 #ifndef AUTHOR_STORE_CHANGE_H
 #define AUTHOR_STORE_CHANGE_H
 
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/store.h"
 #include "policy/stray.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/warn_priv.h"
+#include "policy/judgement.h"
 
 #define PAIRS_MAX 1000000 /* of rules that are compared */
 

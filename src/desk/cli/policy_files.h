@@ -10,7 +10,8 @@
 
 #include "args/command.h"
 #include "json/doc.h"
-#include "policy/policy.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 
 struct policy_files {
     struct policy_file *files;

@@ -2,6 +2,7 @@
 /* What authors wrote, as nodes: whether two say the same, and one in words. */
 #include "diff/diff_priv.h"
 #include "author/words.h"
+#include "policy/compiler.h"
 
 #define MEMBERS_SHOWN 12
 
@@ -21,7 +22,7 @@ const struct yaml_node *diff__definition(const struct diff_rule *rule, struct sp
     if (map != NULL)
         found = diff__member(map, node->text);
     for (uint32_t i = 0; i < rule->tree_count && found == NULL; i++) {
-        map = policy__shared(yaml_root(rule->trees[i]), named);
+        map = compiler_shared(yaml_root(rule->trees[i]), named);
         found = map != NULL ? diff__member(map, node->text) : NULL;
     }
     return found;

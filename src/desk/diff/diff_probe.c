@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "os/clock.h"
+#include "policy/judgement.h"
 #include "policy/walk.h"
 
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static bool lets_apply(struct probing *p, const struct diff_site *site, int side
             group.members = site->at[side] > 0 ? &rule->when->members[site->at[side] - 1] : NULL;
         }
         part.when = group.members != NULL ? &group : NULL;
-        truth = policy__rule_conditions(&walk, &part, &undecided);
+        truth = policy_rule_conditions(&walk, &part, &undecided);
         arena_reset(&p->arena);
     }
     return rule->effect == EFFECT_PERMIT ? truth == TRUTH_TRUE : truth != TRUTH_FALSE;
@@ -313,7 +314,7 @@ static enum code try_tests(struct probing *p, const struct policy *policy)
 
     for (uint32_t i = 0; policy != NULL && i < policy->case_count && code == CODE_OK; i++) {
         const struct policy_case *kase = &policy->cases[i];
-        struct question question = policy__case_question(kase);
+        struct question question = case_question(kase);
 
         if (!is_new(p, &kase->question, hash_past(kase)))
             continue;

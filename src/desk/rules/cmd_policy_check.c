@@ -7,6 +7,7 @@
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/warn.h"
+#include "policy/language.h"
 #include "policy/store_set.h"
 
 #include <stdio.h>

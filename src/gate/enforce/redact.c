@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "policy/judgement.h"
 
 #include <ctype.h>
 #include <stdio.h>

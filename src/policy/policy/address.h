@@ -9,8 +9,10 @@
 #define POLICY_ADDRESS_H
 
 #include "base/span.h"
+#include "policy/truth.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct address {
     unsigned family;         /* 4, 6, or 0: none */
@@ -34,5 +36,8 @@ struct address_range {
 const char *address_range_read(struct span text, struct address_range *range);
 
 bool address_range_holds(const struct address_range *range, const struct address *address);
+
+/* Whether the text is an address in one of the ranges; undecided where it is no address. */
+enum truth address_in_ranges(const struct address_range *ranges, uint32_t count, struct span text);
 
 #endif

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/answer_priv.h"
 #include "policy/candidates_priv.h"
+#include "policy/judgement.h"
 #include "policy/trace.h"
 
 #include <stdlib.h>
 
 #define WORK_PER_BYTE 64 /* what looking through a large answer may cost, beside what any judgement may */
-
-const char *answer_effect_text(enum answer_effect effect)
-{
-    static const char *const words[ANSWER_EFFECTS] = {"none", "flag", "redact", "withhold"};
-
-    return words[effect];
-}
-
-const char *answer_why_text(enum answer_why why)
-{
-    switch (why) {
-    case ANSWER_AS_WRITTEN: return "as written";
-    case ANSWER_UNDECIDED: return "what would have to be cut is undecided";
-    case ANSWER_NOT_IN_TEXT: return "what was found is in no text that could be cut";
-    case ANSWER_TOO_COSTLY: return "looking through it took too long";
-    case ANSWER_NO_MEMORY: return "there was no memory to look through it";
-    }
-    return "undecided";
-}
 
 /* A rule that concerns the answer. */
 struct answering {
@@ -147,7 +129,7 @@ static void tell_found(const struct rule_walk *walk, struct answering *one)
 {
     if (walk->trace == NULL)
         return;
-    policy__sort_cuts(&one->cuts);
+    eval__sort_cuts(&one->cuts);
     for (uint32_t i = 0; i < one->cuts.count; i++) {
         const struct cut *cut = &one->cuts.cut[i];
 
@@ -163,7 +145,7 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
 
     if (walk->trace != NULL)
         walk->trace->rule(walk->trace, rule, one->match, one->dimension);
-    one->truth = truth_and(one->match, policy__rule_conditions(walk, rule, &one->undecided));
+    one->truth = truth_and(one->match, policy_rule_conditions(walk, rule, &one->undecided));
     if (walk->trace != NULL)
         walk->trace->applies(walk->trace, rule, one->truth, one->truth != TRUTH_FALSE);
     if (one->truth == TRUTH_FALSE)
@@ -176,13 +158,13 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
             one->why = ANSWER_UNDECIDED;
     } else {
         one->undecided = SPAN_NONE;
-        policy__find_cuts(walk, rule, &one->cuts);
+        eval__find_cuts(walk, rule, &one->cuts);
         if (rule->answer == ANSWER_REDACT) {
-            policy__sort_cuts(&one->cuts);
-            policy__cut_likewise(walk, &one->cuts);
-            policy__sort_cuts(&one->cuts);
+            eval__sort_cuts(&one->cuts);
+            eval__cut_likewise(walk, &one->cuts);
+            eval__sort_cuts(&one->cuts);
             tell_found(walk, one);
-            if (!policy__can_cut(walk, &one->cuts))
+            if (!eval__can_cut(walk, &one->cuts))
                 one->why = one->cuts.undecided ? ANSWER_UNDECIDED : ANSWER_NOT_IN_TEXT;
         } else {
             tell_found(walk, one);
@@ -253,7 +235,7 @@ static void join_cuts(struct judging_answer *judging, bool redactions, struct cu
         all->count += one->cuts.count;
     }
     if (all->cut != NULL)
-        policy__sort_cuts(all);
+        eval__sort_cuts(all);
 }
 
 /* They come by effect as written, and then by id: of what a redaction became, the smallest id decides. */
@@ -314,7 +296,7 @@ static bool find_rules(struct judging_answer *judging, const struct policy *poli
     struct arena *arena = &judging->scratch->arena;
     struct candidates found;
 
-    if (policy__candidates(policy, &judging->question, judging->answer, judging->scratch, &found) == CODE_OK)
+    if (eval__candidates(policy, &judging->question, judging->answer, judging->scratch, &found) == CODE_OK)
         judging->rules = arena_zalloc(arena, found.rule_count * sizeof *judging->rules);
     judging->no_memory = judging->rules == NULL;
     judging->count = judging->rules != NULL ? found.rule_count : 0;
@@ -354,7 +336,7 @@ static void make_edits(struct judging_answer *judging, struct rule_walk *walk, s
     if (strongest != ANSWER_REDACT)
         return;
     join_cuts(judging, true, &all);
-    policy__cut_edits(walk, &all, verdict);
+    eval__cut_edits(walk, &all, verdict);
     judging->no_memory |= walk->no_memory;
 }
 
@@ -393,8 +375,8 @@ static void judge(struct judging_answer *judging, bool timed, struct trace *trac
     judging->no_memory = judging->spent = false;
 }
 
-void policy__judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
-                          bool timed, struct policy_scratch *scratch, struct trace *trace, struct answer_verdict *verdict)
+void policy_walk_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                        bool timed, struct policy_scratch *scratch, struct trace *trace, struct answer_verdict *verdict)
 {
     struct judging_answer judging = {.scratch = scratch, .answer = answer, .question = *question};
 
@@ -421,7 +403,7 @@ void policy__judge_answer(const struct policy *policy, const struct question *qu
 void policy_judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                          bool timed, struct policy_scratch *scratch, struct answer_verdict *verdict)
 {
-    policy__judge_answer(policy, question, answer, timed, scratch, NULL, verdict);
+    policy_walk_answer(policy, question, answer, timed, scratch, NULL, verdict);
 }
 
 bool policy_has_answer_rules_for(const struct policy *policy, const struct question *question,
@@ -432,10 +414,10 @@ bool policy_has_answer_rules_for(const struct policy *policy, const struct quest
     if (policy == NULL || policy->answer_count == 0)
         return false;
     arena_reset(&scratch->arena);
-    return policy__candidates(policy, question, answer, scratch, &found) != CODE_OK || found.rule_count > 0;
+    return eval__candidates(policy, question, answer, scratch, &found) != CODE_OK || found.rule_count > 0;
 }
 
 enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out)
 {
-    return policy__write_edits(verdict->edits, verdict->edit_count, document, out);
+    return eval__write_edits(verdict->edits, verdict->edit_count, document, out);
 }

@@ -75,22 +75,6 @@ struct answer_verdict {
     uint64_t work; /* regex work units */
 };
 
-/* Whether any rule could have an effect on such an answer. Without `answers:` in the policy it is false at once; root is not
- * asked for. */
-bool policy_has_answer_rules_for(const struct policy *policy, const struct question *question,
-                                 const struct policy_answer *answer, struct policy_scratch *scratch);
-
-/* Judges. Pure: the same question, answer, snapshot and state give the same verdict; only ANSWER_TOO_COSTLY may depend on
- * speed.
- * Takes: question: of the call that is answered, its arguments and state included; policy NULL: withholds; timed: as
- * policy_eval. */
-void policy_judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
-                         bool timed, struct policy_scratch *scratch, struct answer_verdict *verdict);
-
-/* Appends the document with the verdict's edits made: each string is written anew, all else stays as it stands.
- * Takes: document: canonical, in which the raw spans of the answer's tree lie. */
-enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out) MUST_USE;
-
 const char *answer_why_text(enum answer_why why);          /* for people */
 const char *answer_effect_text(enum answer_effect effect); /* "none", "flag", "redact", "withhold" */
 

@@ -47,7 +47,7 @@ static void add_check(struct rule_walk *walk, const struct cut_check *check)
     all[cuts->check_count++] = *check;
 }
 
-void policy__cut_undecided(struct cuts *cuts)
+void eval__cut_undecided(struct cuts *cuts)
 {
     cuts->undecided = true;
 }
@@ -105,7 +105,7 @@ static bool find_inside(struct rule_walk *walk, const struct condition *leaf, co
 {
     bool any = node->type == JSON_STRING && find_in(walk, leaf, node, within, node->text);
 
-    for (const struct json_node *child = node->child; child != NULL && policy__charge(walk, 1); child = child->next)
+    for (const struct json_node *child = node->child; child != NULL && walk_charge(walk, 1); child = child->next)
         any |= find_inside(walk, leaf, child, within);
     return any;
 }
@@ -121,7 +121,7 @@ static bool only_asks(const struct rule_walk *walk, const struct condition *leaf
     return walk->cuts->rule->finds && !has_find(leaf);
 }
 
-void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth)
+void eval__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth)
 {
     struct cuts *cuts = walk->cuts;
 
@@ -136,8 +136,8 @@ void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, s
         add_cut(walk, &(struct cut){.name = cuts->rule->id});
 }
 
-void policy__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
-                 const struct path_inside *within, enum truth truth)
+void eval__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+               const struct path_inside *within, enum truth truth)
 {
     const struct path_inside *inside = within == NULL && !leaf->asks_keys ? inside_of(walk, value) : NULL;
     bool is_text = !leaf->asks_keys && value->type == JSON_STRING, any = false;
@@ -154,7 +154,7 @@ void policy__cut(struct rule_walk *walk, const struct condition *leaf, const str
     if (any)
         add_check(walk, &(struct cut_check){.leaf = leaf, .within = within, .string = value});
     else
-        policy__cut_nowhere(walk, leaf, value->type == JSON_STRING ? value->text : value->raw, truth);
+        eval__cut_nowhere(walk, leaf, value->type == JSON_STRING ? value->text : value->raw, truth);
 }
 
 /* ---- in order ---- */
@@ -188,7 +188,7 @@ static int by_place(const void *a, const void *b)
     return span_compare(left->name, right->name);
 }
 
-void policy__sort_cuts(struct cuts *cuts)
+void eval__sort_cuts(struct cuts *cuts)
 {
     uint32_t kept = 0;
 
@@ -263,7 +263,7 @@ static void cut_alike(const struct likewise *likewise, const struct json_node *s
     const struct condition *leaves[LEAVES_MAX];
     uint32_t leaf_count = leaves_of(likewise, string, within, leaves);
 
-    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, 1); i++) {
+    for (uint32_t i = 0; i < likewise->count && walk_charge(likewise->walk, 1); i++) {
         const struct cut *like = &likewise->like[i];
         struct span text = cut_text(like), left = string->text;
         const char *at;
@@ -272,7 +272,7 @@ static void cut_alike(const struct likewise *likewise, const struct json_node *s
 
         for (uint32_t j = 0; j < leaf_count && !like->whole; j++)
             is_done |= leaves[j] == like->leaf;
-        if (is_done || !policy__charge(likewise->walk, left.len / 16))
+        if (is_done || !walk_charge(likewise->walk, left.len / 16))
             continue;
         while (text.len > 0 && left.len >= text.len && (at = memmem(left.at, left.len, text.at, text.len)) != NULL) {
             size_t offset = (size_t)(at - string->text.at);
@@ -286,7 +286,7 @@ static void cut_alike(const struct likewise *likewise, const struct json_node *s
 
 static bool is_like(const struct likewise *likewise, struct span text)
 {
-    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, 1); i++)
+    for (uint32_t i = 0; i < likewise->count && walk_charge(likewise->walk, 1); i++)
         if (span_equals(cut_text(&likewise->like[i]), text))
             return true;
     return false;
@@ -307,11 +307,11 @@ static void look_alike(const struct likewise *likewise, const struct json_node *
         cut_alike(likewise, node, within);
     cuts->not_in_text |= (node->type == JSON_NUMBER && is_like(likewise, node->raw)) ||
                          (is_data && node->key.len > 0 && is_like(likewise, node->key));
-    for (const struct json_node *child = node->child; child != NULL && policy__charge(likewise->walk, 1); child = child->next)
+    for (const struct json_node *child = node->child; child != NULL && walk_charge(likewise->walk, 1); child = child->next)
         look_alike(likewise, child, within, is_data || span_is(node->key, "structuredContent"));
 }
 
-void policy__cut_likewise(struct rule_walk *walk, struct cuts *cuts)
+void eval__cut_likewise(struct rule_walk *walk, struct cuts *cuts)
 {
     struct likewise likewise = {.walk = walk, .found = cuts->count};
     struct cut *like = arena_alloc(cuts->arena, (cuts->count + 1) * sizeof *like);
@@ -408,7 +408,7 @@ static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct c
         cut = one.end;
     }
     buf_clear(&out);
-    if (!walk->no_memory && policy__write_edits(edits, count, within->document, &out) == CODE_OK)
+    if (!walk->no_memory && eval__write_edits(edits, count, within->document, &out) == CODE_OK)
         text = keep(walk, arena, &out);
     walk->no_memory |= buf_code(&out) != CODE_OK;
     buf_fini(&out);
@@ -420,7 +420,7 @@ static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct c
 static bool finds_more(struct rule_walk *walk, const struct condition *leaf, struct span text)
 {
     struct cuts nothing = {.arena = NULL, .rule = walk->cuts->rule}, *cuts = walk->cuts;
-    bool more = policy__still_holds(walk, leaf, text);
+    bool more = eval__still_holds(walk, leaf, text);
 
     if (!more || leaf->decoders != 0)
         return more;
@@ -449,7 +449,7 @@ static struct span checked_text(struct rule_walk *walk, const struct cuts *cuts,
     return text;
 }
 
-bool policy__can_cut(struct rule_walk *walk, struct cuts *cuts)
+bool eval__can_cut(struct rule_walk *walk, struct cuts *cuts)
 {
     bool can = !cuts->undecided && !cuts->not_in_text && cuts->count > 0 && !walk->no_memory;
 
@@ -460,7 +460,7 @@ bool policy__can_cut(struct rule_walk *walk, struct cuts *cuts)
     return can && !cuts->undecided;
 }
 
-void policy__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict)
+void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict)
 {
     struct answer_edit *edits = arena_alloc(cuts->arena, cuts->count * sizeof *edits);
     const struct cut *end = cuts->cut + cuts->count;
@@ -476,7 +476,7 @@ void policy__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct a
     }
 }
 
-enum code policy__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out)
+enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out)
 {
     const char *at = document.at, *end = at + document.len;
 

@@ -42,29 +42,29 @@ struct cuts {
 };
 
 /* Collects what makes the rule's conditions true, which it is. */
-void policy__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts);
+void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts);
 
 /* condition.c tells of each value that makes a leaf true, or may. */
-void policy__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
-                 const struct path_inside *within, enum truth truth);
+void eval__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+               const struct path_inside *within, enum truth truth);
 /* The same of a text that stands in no string which could be cut. */
-void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth);
-void policy__cut_undecided(struct cuts *cuts);
-bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
+void eval__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth);
+void eval__cut_undecided(struct cuts *cuts);
+bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
 
 /* Also cuts what was found where the same stands elsewhere in the answer. Takes: cuts: sorted; they no longer are. */
-void policy__cut_likewise(struct rule_walk *walk, struct cuts *cuts);
+void eval__cut_likewise(struct rule_walk *walk, struct cuts *cuts);
 
 /* Sorts by place and leaves one of several that are the same. */
-void policy__sort_cuts(struct cuts *cuts);
+void eval__sort_cuts(struct cuts *cuts);
 
 /* Whether the answer can be written without what the rule found. Takes: cuts: sorted. */
-bool policy__can_cut(struct rule_walk *walk, struct cuts *cuts);
+bool eval__can_cut(struct rule_walk *walk, struct cuts *cuts);
 
 /* The strings of the answer as they become. Takes: cuts: sorted, those of all rules. */
-void policy__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict);
+void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict);
 
 /* As policy_answer_write, of any edits. */
-enum code policy__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out) MUST_USE;
+enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out) MUST_USE;
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a rule asks of all arguments together: that no others are there (only_args), and that they fit what the tool's accepted
  * definition says of them (arguments: by_schema). */
+#include "policy/judge_priv.h"
+#include "policy/judgement.h"
 #include "policy/schema.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
@@ -17,7 +19,7 @@ static bool is_listed(const struct span *list, uint32_t count, struct span key)
     return count > 0 && bsearch(&key, list, count, sizeof key, by_bytes) != NULL;
 }
 
-enum truth policy__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key)
+enum truth eval__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key)
 {
     enum truth named = truth_of(key.at != NULL && is_listed(names->listed, names->count, key));
 
@@ -38,7 +40,7 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
     if (root == NULL)
         return TRUTH_TRUE;
     if (walk->question->hidden != NULL && question_is_hidden(walk->question->hidden, root))
-        return policy__guess(walk, true);
+        return walk_guess(walk, true);
     if (root->type != JSON_OBJECT)
         return TRUTH_UNDECIDED;
     for (const struct json_node *member = root->child; member != NULL; member = member->next)
@@ -50,11 +52,11 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
     return TRUTH_TRUE;
 }
 
-enum truth policy__schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value)
+enum truth policy_schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value)
 {
     static const struct json_node none = {.type = JSON_OBJECT, .raw = {"{}", 2}}; /* what servers take no arguments for */
 
-    return policy__truth_here(walk, policy_schema_condition(schema), value != NULL ? value : &none);
+    return eval__truth_here(walk, policy_schema_condition(schema), value != NULL ? value : &none);
 }
 
 /* Of several definitions that may be meant, any may fit; of none, nothing does. */
@@ -70,13 +72,13 @@ static enum truth schema_truth(struct rule_walk *walk, const struct rule *rule)
         schema = state->past->schema_of(state->context, walk->question, at);
         if (schema == NULL)
             break;
-        truth = truth_or(truth, policy__schema_fits(walk, schema, walk->question->root));
+        truth = truth_or(truth, policy_schema_fits(walk, schema, walk->question->root));
     }
     if (at > 0)
         return truth;
     if (walk->trace != NULL)
         walk->trace->fact(walk->trace, SPAN_LIT("no definition of this tool is accepted that has a usable schema"));
-    return walk->question->hidden != NULL && walk->question->hidden->hints ? policy__guess(walk, true) : TRUTH_FALSE;
+    return walk->question->hidden != NULL && walk->question->hidden->hints ? walk_guess(walk, true) : TRUTH_FALSE;
 }
 
 static enum truth traced(struct rule_walk *walk, const struct rule *rule, const struct condition *as,
@@ -92,7 +94,7 @@ static enum truth traced(struct rule_walk *walk, const struct rule *rule, const 
     return truth;
 }
 
-enum truth policy__arguments(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
+enum truth eval__arguments(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
     enum truth truth = rule->restricts_args ? traced(walk, rule, &rule->only_args, only_args_truth) : TRUTH_TRUE, fit;
 
@@ -103,4 +105,20 @@ enum truth policy__arguments(struct rule_walk *walk, const struct rule *rule, st
     if (truth == TRUTH_TRUE)
         *undecided = rule->schema.label;
     return truth_and(truth, fit);
+}
+
+enum truth policy_schema_holds(const struct policy_schema *schema, const struct json_node *arguments)
+{
+    struct question question = {.root = arguments};
+    struct regex_budget budget;
+    struct arena arena;
+    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX, .visits_told = VISITS_MAX,
+                             .arena = &arena};
+    enum truth truth;
+
+    regex_budget_init(&budget);
+    arena_init(&arena, (size_t)64 << 20);
+    truth = policy_schema_fits(&walk, schema, arguments);
+    arena_fini(&arena);
+    return walk.spent || budget.spent ? TRUTH_UNDECIDED : truth;
 }

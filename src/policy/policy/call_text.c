@@ -31,7 +31,7 @@ static enum code add_escaped(struct buf *out, struct span json)
     return code;
 }
 
-enum code policy__call_text(struct span text, struct buf *out)
+enum code compile__call_text(struct span text, struct buf *out)
 {
     const struct json_node *root;
     struct json_fault fault;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/candidates_priv.h"
+#include "policy/index.h"
+#include "policy/judgement.h"
 
 #include "base/hash.h"
 
@@ -242,7 +244,7 @@ static enum code find(struct candidate_search *finding, struct policy_scratch *s
 {
     const struct policy *policy = finding->policy;
     struct rule_candidate *rules, *redactions;
-    enum code code = policy__index_each(policy, finding->question, add_numbers, finding);
+    enum code code = policy_index_each(policy, finding->question, add_numbers, finding);
 
     if (code != CODE_OK)
         return code;
@@ -360,8 +362,8 @@ static enum code narrow_both(const struct policy *policy, const struct rule *rul
     return code == CODE_OK ? narrow(policy, NULL, question, scratch, budgets, candidates) : code;
 }
 
-enum code policy__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
-                             struct policy_scratch *scratch, struct candidates *candidates)
+enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                           struct policy_scratch *scratch, struct candidates *candidates)
 {
     const struct cache_entry *entry;
     enum code code = CODE_OK;

@@ -36,17 +36,11 @@ struct policy_scratch {
 /* Remembers what it found by names: the result is a function of the snapshot, and of the names, groups and scopes in the
  * question.
  * Takes: answer: NULL, or rules for answers are looked for, and no redactions; of it only whose it is counts. */
-enum code policy__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
-                             struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
+enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                           struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
 
 /* redact.c: what the verdict says of redactions, of a call that the candidates were found for. */
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
-                         struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
-
-/* index.c: calls `add` with each rule that could concern the question, in no order, some twice. */
-enum code policy__index_each(const struct policy *policy, const struct question *question,
-                             enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context) MUST_USE;
-/* Whether some rule names the method for this upstream: literally, by glob or by `protocol`. */
-bool policy__names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget);
+enum code eval__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                       struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/case.h"
+#include "policy/judgement.h"
 #include "policy/schema.h"
 #include "policy/snapshot.h"
 #include "policy/walk.h"
@@ -62,7 +63,7 @@ static enum policy_known was_called(void *context, const struct question *questi
         enum policy_known one = POLICY_NO;
 
         if (earlier->ago_us <= within_us && is_same(&earlier->question, question, by))
-            one = policy__is_watched(policy__watch_of(watch), &earlier->question, &met);
+            one = policy_is_watched(policy_watch_of(watch), &earlier->question, &met);
         known = one != POLICY_NO ? one : known;
     }
     return known;
@@ -102,7 +103,7 @@ static const struct policy_schema *schema_of(void *context, const struct questio
 static const struct policy_past past = {
     .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint, .schema_of = schema_of};
 
-struct question policy__case_question(const struct policy_case *kase)
+struct question case_question(const struct policy_case *kase)
 {
     struct question question = kase->question;
 
@@ -123,7 +124,7 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
     }
     if (found == NULL)
         return CODE_NOT_FOUND;
-    *question = policy__case_question(found);
+    *question = case_question(found);
     return CODE_OK;
 }
 
@@ -139,7 +140,7 @@ void policy_call_accept(struct policy *holder, const struct policy_schema *schem
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict)
 {
-    struct question question = policy__case_question(kase);
+    struct question question = case_question(kase);
     struct regex_budget budget;
 
     regex_budget_init(&budget);
@@ -149,9 +150,9 @@ void policy_judge_case(const struct policy *policy, const struct policy_case *ka
 void policy_judge_case_answer(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                               struct trace *trace, struct answer_verdict *verdict)
 {
-    struct question question = policy__case_question(kase);
+    struct question question = case_question(kase);
 
-    policy__judge_answer(policy, &question, &kase->answer, false, scratch, trace, verdict);
+    policy_walk_answer(policy, &question, &kase->answer, false, scratch, trace, verdict);
 }
 
 static enum code say_answer(struct buf *out, enum answer_effect effect, bool has_rule, struct span rule)

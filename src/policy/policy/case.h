@@ -54,16 +54,4 @@ struct policy_case {
     const struct json_node *left; /* what goes on; NULL: not asked */
 };
 
-/* The test's call, with what the test says of the past. */
-struct question policy__case_question(const struct policy_case *kase);
-
-/* The gate's own judgement of the test's call by any policy, also one that it does not belong to. It is bounded by work alone,
- * so that a test says the same everywhere. Takes: trace: may be NULL. */
-void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
-                       struct trace *trace, struct verdict *verdict);
-
-/* The same of its answer. */
-void policy_judge_case_answer(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
-                              struct trace *trace, struct answer_verdict *verdict);
-
 #endif

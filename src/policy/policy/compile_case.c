@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
+#include "policy/date.h"
 #include "policy/schema.h"
+#include "policy/schema_compile.h"
 
 #include "base/num.h"
 
@@ -10,12 +12,12 @@ static struct span text_or(struct compiler *c, const struct yaml_node *call, con
 {
     const struct yaml_node *node = yaml_member(call, key);
 
-    return policy__is_string(c, node) ? policy__copy(c, node->text) : usual;
+    return compiler_is_string(c, node) ? compiler_copy(c, node->text) : usual;
 }
 
 static const struct json_node *map_value(struct compiler *c, const struct yaml_node *map)
 {
-    return policy__is_map(c, map) ? policy__value(c, map) : NULL;
+    return compiler_is_map(c, map) ? compiler_value(c, map) : NULL;
 }
 
 /* `$` is params.arguments for two methods and params for the others (Meaning 10); the test writes the same word. */
@@ -38,7 +40,7 @@ static void compile_root(struct compiler *c, const struct yaml_node *call, struc
 
 static void compile_time(struct compiler *c, const struct yaml_node *time, struct question *question)
 {
-    if (time != NULL && (time->type != YAML_STRING || !policy__date_time(time->text, &question->time_us)))
+    if (time != NULL && (time->type != YAML_STRING || !date_time_read(time->text, &question->time_us)))
         FAULT(c, time, "`time` is a point of time; write one such as 2026-07-06T09:30:00Z");
 }
 
@@ -63,11 +65,9 @@ static void compile_target(struct compiler *c, const struct yaml_node *call, str
         question->resource = uri->text;
 }
 
-const char policy_unsaid_name[] = "test", policy_unsaid_method[] = "tools/call";
-
 static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    *(struct span *)part = policy__copy(c, text->text);
+    *(struct span *)part = compiler_copy(c, text->text);
 }
 
 /* What an access token says of who asks. */
@@ -76,9 +76,9 @@ static void compile_who(struct compiler *c, const struct yaml_node *call, struct
     const struct yaml_node *groups = yaml_member(call, "groups"), *scopes = yaml_member(call, "scopes");
 
     if (groups != NULL)
-        question->groups = policy__texts(c, groups, sizeof *question->groups, take_name, &question->group_count);
+        question->groups = compiler_texts(c, groups, sizeof *question->groups, take_name, &question->group_count);
     if (scopes != NULL)
-        question->scopes = policy__texts(c, scopes, sizeof *question->scopes, take_name, &question->scope_count);
+        question->scopes = compiler_texts(c, scopes, sizeof *question->scopes, take_name, &question->scope_count);
     question->claims = map_value(c, yaml_member(call, "claims"));
 }
 
@@ -116,7 +116,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
     if (yaml_member(call, "resource") != NULL)
         FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
               "params: {uri: 'file:///...'}`");
-    (void)policy__is_map_of(c, call, known, "`call`");
+    (void)compiler_is_map_of(c, call, known, "`call`");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, call, texts[i].key, span_text(texts[i].usual));
     if (span_is(question->method, "response") != (question->answers.len > 0))
@@ -153,10 +153,10 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
     question->method = SPAN_LIT("tools/call");
     question->resource = question->prompt = SPAN_NONE;
     if (node->type == YAML_STRING) {
-        question->tool = policy__copy(c, node->text);
+        question->tool = compiler_copy(c, node->text);
         return;
     }
-    if (!policy__is_map_of(c, node, known, "a call of `after`"))
+    if (!compiler_is_map_of(c, node, known, "a call of `after`"))
         return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, node, texts[i].key, texts[i].usual);
@@ -170,7 +170,7 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
         FAULT(c, node, "a call of `after` names its `tool`, `resource` or `prompt`, or a rule that it `met`; write a name, "
               "{tool: NAME, ago: 5min} or {met: RULE}");
     if (earlier->met.id.at != NULL)
-        policy__name_rule(c, yaml_member(node, "met"), earlier->met.id);
+        compile__name_rule(c, yaml_member(node, "met"), earlier->met.id);
     if (ago != NULL && (ago->type != YAML_STRING || num_duration(ago->text, &ms) != CODE_OK || ms > INT32_MAX))
         FAULT(c, ago, "`ago` is a time; write one such as 30s or 10min");
     earlier->ago_us = (int64_t)(ms > INT32_MAX ? 0 : ms * 1000);
@@ -178,7 +178,7 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
 
 static void compile_after(struct compiler *c, const struct yaml_node *list, struct policy_case *kase)
 {
-    struct case_earlier *earlier = policy__is_list(c, list) ? policy__alloc(c, list->count, sizeof *earlier) : NULL;
+    struct case_earlier *earlier = compiler_is_list(c, list) ? compiler_alloc(c, list->count, sizeof *earlier) : NULL;
 
     kase->earlier = earlier;
     for (const struct yaml_node *member = earlier ? list->child : NULL; member != NULL; member = member->next)
@@ -193,20 +193,21 @@ static bool compile_amounts(const struct yaml_node *node, struct case_rule *spen
     if (is_list && (node->count == 0 || node->count > POLICY_LIMITS_MAX))
         return false;
     for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL)
-        if (!policy__millionths(one, &spent->spent[spent->spent_count++]))
+        if (!compile__millionths(one, &spent->spent[spent->spent_count++]))
             return false;
     return true;
 }
 
 static void compile_spent(struct compiler *c, const struct yaml_node *map, struct policy_case *kase)
 {
-    struct case_rule *spent = policy__is_map(c, map) ? policy__alloc(c, map->count, sizeof *spent) : NULL;
+    struct case_rule *spent = compiler_is_map(c, map) ? compiler_alloc(c, map->count, sizeof *spent) : NULL;
 
     kase->spent = spent;
     for (const struct yaml_node *member = spent ? map->child : NULL; member != NULL; member = member->next) {
         struct case_rule *one = &spent[kase->spent_count++];
 
-        *one = (struct case_rule){.rule = policy__copy(c, member->key), .line = member->key_line, .column = member->key_column};
+        *one = (struct case_rule){.rule = compiler_copy(c, member->key),
+                                    .line = member->key_line, .column = member->key_column};
         if (!compile_amounts(member, one))
             FAULT(c, member, "`spent` says how many calls, or how much, counts under a rule's limit; write {RULE: 100}, or a "
                   "number for each of its limits, as in {RULE: [100, 499.5]}");
@@ -215,13 +216,13 @@ static void compile_spent(struct compiler *c, const struct yaml_node *map, struc
 
 static void compile_approved(struct compiler *c, const struct yaml_node *list, struct policy_case *kase)
 {
-    struct case_rule *approved = policy__is_list(c, list) ? policy__alloc(c, list->count, sizeof *approved) : NULL;
+    struct case_rule *approved = compiler_is_list(c, list) ? compiler_alloc(c, list->count, sizeof *approved) : NULL;
 
     kase->approved = approved;
     for (const struct yaml_node *member = approved ? list->child : NULL; member != NULL; member = member->next)
-        if (policy__is_string(c, member))
+        if (compiler_is_string(c, member))
             approved[kase->approved_count++] =
-                (struct case_rule){.rule = policy__copy(c, member->text), .line = member->line, .column = member->column};
+                (struct case_rule){.rule = compiler_copy(c, member->text), .line = member->line, .column = member->column};
 }
 
 #define FAULT_OF(c, kase, named, ...) \
@@ -258,7 +259,7 @@ static void check_spent(struct compiler *c, const struct policy_case *kase, cons
                  SPAN_ARG(spent->rule));
 }
 
-void policy__check_cases(struct compiler *c)
+void compile__check_cases(struct compiler *c)
 {
     for (uint32_t i = 0; i < c->policy->case_count; i++)
         for (uint32_t j = 0; j < c->policy->cases[i].approved_count; j++)
@@ -272,7 +273,7 @@ void policy__check_cases(struct compiler *c)
 
 static void compile_reason(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
-    if (node == NULL || !policy__is_string(c, node))
+    if (node == NULL || !compiler_is_string(c, node))
         return;
     kase->has_reason = true;
     for (int i = 0; i < REASON_COUNT; i++)
@@ -294,18 +295,18 @@ static void compile_expect_answer(struct compiler *c, const struct yaml_node *ex
     const struct yaml_node *rule = yaml_member(expect, "rule"), *left = yaml_member(expect, "left");
     int word;
 
-    if (expect == NULL || (expect->type == YAML_MAP && !policy__is_map_of(c, expect, known, "`expect` of an answer")))
+    if (expect == NULL || (expect->type == YAML_MAP && !compiler_is_map_of(c, expect, known, "`expect` of an answer")))
         return;
     if (effect == NULL)
         FAULT(c, expect, "`expect` does not say what becomes of the answer; write {answer: pass}, flag, redact or withhold");
-    word = effect != NULL ? policy__word(c, effect, words) : -1;
+    word = effect != NULL ? compiler_word(c, effect, words) : -1;
     kase->effect = word >= 0 ? (enum answer_effect)(ANSWER_NONE + word) : ANSWER_NONE;
     kase->has_rule = rule != NULL;
-    if (rule != NULL && rule->type != YAML_NULL && policy__is_string(c, rule))
-        kase->rule = policy__copy(c, rule->text);
+    if (rule != NULL && rule->type != YAML_NULL && compiler_is_string(c, rule))
+        kase->rule = compiler_copy(c, rule->text);
     if (left != NULL && kase->effect == ANSWER_WITHHOLD)
         FAULT_KEY(c, left, "nothing is left of an answer that is withheld; leave `left` out");
-    kase->left = left != NULL ? policy__value(c, left) : NULL;
+    kase->left = left != NULL ? compiler_value(c, left) : NULL;
 }
 
 /* `answer:` is the result or whatever else rules for answers call `$`. */
@@ -313,7 +314,7 @@ static void compile_answer(struct compiler *c, const struct yaml_node *node, con
                            struct policy_case *kase)
 {
     kase->has_answer = true;
-    kase->answer.root = policy__value(c, node);
+    kase->answer.root = compiler_value(c, node);
     kase->answer.method = text_or(c, test, "message", SPAN_NONE);
     compile_expect_answer(c, yaml_member(test, "expect"), kase);
 }
@@ -330,25 +331,25 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
               "the test has an `answer:` beside its `call:`");
         return;
     }
-    if (!policy__is_map_of(c, expect, known, "`expect`"))
+    if (!compiler_is_map_of(c, expect, known, "`expect`"))
         return;
     if (verdict == NULL) {
         FAULT(c, expect, "`expect` has no `verdict`; write permit, deny or hold");
     } else {
-        word = policy__word(c, verdict, words);
+        word = compiler_word(c, verdict, words);
         kase->verdict = word < 0 ? VERDICT_DENY : (enum verdict_kind)word;
     }
     compile_reason(c, yaml_member(expect, "reason"), kase);
     kase->has_rule = rule != NULL;
-    if (rule != NULL && rule->type != YAML_NULL && policy__is_string(c, rule))
-        kase->rule = policy__copy(c, rule->text);
+    if (rule != NULL && rule->type != YAML_NULL && compiler_is_string(c, rule))
+        kase->rule = compiler_copy(c, rule->text);
 }
 
 /* What the tool's accepted definition says of its arguments: its inputSchema, or all of it. */
 static void compile_schema(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
     const struct yaml_node *input = yaml_member(node, "inputSchema");
-    struct span written = policy__written(c, input != NULL ? input : node);
+    struct span written = compiler_written(c, input != NULL ? input : node);
     struct why why = {""};
     enum code code = policy_schema_compile(written, &kase->schema, &why);
 
@@ -357,23 +358,23 @@ static void compile_schema(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "`schema` is not usable: %s", why.text);
 }
 
-void policy__compile_case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase)
+void compile__case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase)
 {
     const struct yaml_node *hints = yaml_member(call, "annotations");
 
-    if (!policy__is_map(c, call))
+    if (!compiler_is_map(c, call))
         return;
     compile_call(c, call, &kase->question);
     compile_approved(c, yaml_member(call, "approved"), kase);
     compile_after(c, yaml_member(call, "after"), kase);
     compile_spent(c, yaml_member(call, "spent"), kase);
     if (hints != NULL)
-        policy__compile_hints(c, hints, kase->hints);
-    if (policy__is_map(c, yaml_member(call, "schema")))
+        compile__hints(c, hints, kase->hints);
+    if (compiler_is_map(c, yaml_member(call, "schema")))
         compile_schema(c, yaml_member(call, "schema"), kase);
 }
 
-void policy__compile_case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
+void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
     static const char *const known[] = {"name", "call", "answer", "message", "expect", NULL};
     const struct yaml_node *name = yaml_member(node, "name"), *call = yaml_member(node, "call");
@@ -381,12 +382,12 @@ void policy__compile_case(struct compiler *c, const struct yaml_node *node, stru
     const struct yaml_node *message = yaml_member(node, "message");
 
     *kase = (struct policy_case){.source = c->source, .line = node->line, .column = node->column, .name = SPAN_LIT("?")};
-    if (!policy__is_map_of(c, node, known, "a test"))
+    if (!compiler_is_map_of(c, node, known, "a test"))
         return;
     if (name == NULL || call == NULL || expect == NULL)
         FAULT(c, node, "a test has `name`, `call` and `expect`; `%s` is missing", !name ? "name" : !call ? "call" : "expect");
     kase->name = text_or(c, node, "name", kase->name);
-    policy__compile_case_call(c, call, kase);
+    compile__case_call(c, call, kase);
     if (message != NULL && answer == NULL)
         FAULT_KEY(c, message, "`message` is the method of an `answer` that is no result; add the one or remove the other");
     if (answer != NULL)

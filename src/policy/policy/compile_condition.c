@@ -39,7 +39,7 @@ static void set_label(struct compiler *c, const struct yaml_node *node, const st
     condition->number = c->policy->condition_count++;
     if (len < 0 || (size_t)len >= sizeof text)
         len = (int)sizeof text - 1;
-    condition->label = policy__copy(c, span_of(text, (size_t)len));
+    condition->label = compiler_copy(c, span_of(text, (size_t)len));
 }
 
 /* ---- leaves ---- */
@@ -72,7 +72,7 @@ static void read_absence(struct compiler *c, const struct yaml_node *node, struc
                   "`absent` is for forbid and require_approval; write `optional: true` to let the permit apply where "
                   "the argument is absent");
     else if (absent != NULL)
-        manner->lets_apply = policy__absent_applies(c, absent);
+        manner->lets_apply = compile__absent_applies(c, absent);
 }
 
 static void read_manner(struct compiler *c, const struct yaml_node *node, struct manner *manner)
@@ -81,9 +81,9 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
 
     *manner = (struct manner){.quantify = yaml_member(node, "quantify"), .anchor = yaml_member(node, "anchor")};
     if (manner->quantify != NULL)
-        manner->every_written = policy__word(c, manner->quantify, quantifiers) == 0;
+        manner->every_written = compiler_word(c, manner->quantify, quantifiers) == 0;
     if (manner->anchor != NULL) {
-        manner->whole_written = policy__word(c, manner->anchor, anchors) == 0;
+        manner->whole_written = compiler_word(c, manner->anchor, anchors) == 0;
         if (yaml_member(node, "matches") == NULL && yaml_member(node, "not_matches") == NULL)
             FAULT_KEY(c, manner->anchor, "`anchor` belongs to `matches` and `not_matches`; other operators are always whole");
     }
@@ -94,12 +94,12 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
 {
     unsigned decoders = 0;
 
-    if (list == NULL || !policy__is_list(c, list))
+    if (list == NULL || !compiler_is_list(c, list))
         return 0;
     if (list->count == 0)
         FAULT(c, list, "an empty `decode` decodes nothing; leave it out");
     for (const struct yaml_node *word = list->child; word != NULL; word = word->next) {
-        int decoder = policy__word(c, word, policy_decoder_text);
+        int decoder = compiler_word(c, word, policy_decoder_text);
 
         if (decoder >= 0 && (decoders >> decoder & 1) != 0)
             FAULT(c, word, "`%.*s` stands here twice; name it once, nested readings are found all the same",
@@ -108,8 +108,6 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
     }
     return decoders;
 }
-
-const char *const policy_root_text[FROM_COUNT + 1] = {"arg", "meta", "param", "claim", "value", NULL};
 
 /* Where the leaf's path is written; NULL: nowhere. */
 static const struct yaml_node *root_node(const struct yaml_node *node, enum condition_root *from)
@@ -141,7 +139,7 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
                       "a condition asks about one of `arg`, `meta`, `param` and `claim`; write two conditions");
     if (subject->from == FROM_VALUE && !c->of_answers)
         FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
-    policy__path(c, path, &subject->path);
+    compiler_path(c, path, &subject->path);
     subject->asks_keys = read_bool(c, yaml_member(node, "keys"), "keys");
     if (subject->path.text.at == NULL)
         return;
@@ -183,7 +181,7 @@ static void label_leaf(struct compiler *c, const struct yaml_node *node, const s
 /* Takes: name.at == NULL: perhaps any member, or _meta itself. */
 static void add_meta(struct compiler *c, struct meta_asks *asks, struct span name)
 {
-    struct meta_key *key = name.at != NULL ? policy__alloc(c, 1, sizeof *key) : NULL;
+    struct meta_key *key = name.at != NULL ? compiler_alloc(c, 1, sizeof *key) : NULL;
 
     if (key == NULL) {
         asks->all = true;
@@ -234,14 +232,14 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
     else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
-        policy__warn_absence(c, node, leaf);
+        compile__warn_absence(c, node, leaf);
     if (leaf->from == FROM_CLAIM)
-        policy__note_claim(c, leaf);
+        compile__claim(c, leaf);
     else
         note_meta(c, leaf);
-    policy__warn_decode(c, node, leaf);
-    policy__warn_closing(c, node, leaf);
-    policy__warn_claim(c, node, leaf);
+    compile__warn_decode(c, node, leaf);
+    compile__warn_closing(c, node, leaf);
+    compile__warn_claim(c, node, leaf);
     label_leaf(c, node, place, leaf);
 }
 
@@ -261,7 +259,7 @@ static void compile_ops(struct compiler *c, const struct yaml_node *node, const 
                         const struct manner *manner,
                         struct condition *leaf)
 {
-    struct op *ops = policy__alloc(c, node->count, sizeof *ops);
+    struct op *ops = compiler_alloc(c, node->count, sizeof *ops);
 
     leaf->ops = ops;
     for (const struct yaml_node *member = node->child; ops != NULL && member != NULL; member = member->next) {
@@ -278,8 +276,8 @@ static void compile_not_matches(struct compiler *c, const struct yaml_node *node
                                 const struct manner *manner, const struct condition *subject, struct condition *condition)
 {
     struct condition_place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
-    struct condition *leaf = policy__alloc(c, 1, sizeof *leaf);
-    struct op *op = policy__alloc(c, 1, sizeof *op);
+    struct condition *leaf = compiler_alloc(c, 1, sizeof *leaf);
+    struct op *op = compiler_alloc(c, 1, sizeof *op);
 
     if (leaf == NULL || op == NULL)
         return;
@@ -318,7 +316,7 @@ static void compile_leaf(struct compiler *c, const struct yaml_node *node, const
         compile_not_matches(c, node, place, &manner, &subject, condition);
         return;
     }
-    both = policy__alloc(c, 2, sizeof *both);
+    both = compiler_alloc(c, 2, sizeof *both);
     if (both == NULL)
         return;
     *condition = (struct condition){.kind = CONDITION_ALL, .count = 2, .members = both};
@@ -334,7 +332,7 @@ static void compile_members(struct compiler *c, const struct yaml_node *list, co
                             const char *word,
                             struct condition *condition)
 {
-    struct condition *members = policy__alloc(c, list->count, sizeof *members);
+    struct condition *members = compiler_alloc(c, list->count, sizeof *members);
     char where[WHERE_MAX];
     struct condition_place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
     uint32_t at = 0;
@@ -350,7 +348,7 @@ static void compile_members(struct compiler *c, const struct yaml_node *list, co
 static void compile_not(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         struct condition *condition)
 {
-    struct condition *inner = policy__alloc(c, 1, sizeof *inner);
+    struct condition *inner = compiler_alloc(c, 1, sizeof *inner);
     char where[WHERE_MAX];
     struct condition_place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
 
@@ -369,7 +367,7 @@ static void compile_fact(struct compiler *c, const struct yaml_node *node, enum 
     char more[32];
 
     condition->kind = CONDITION_FACT;
-    condition->fact = policy__compile_fact(c, node, place->negated);
+    condition->fact = compile__fact(c, node, place->negated);
     condition->opening = is_opening(c, place);
     snprintf(more, sizeof more, " %s", policy_fact_text[kind]);
     set_label(c, node, place, more, condition);
@@ -381,7 +379,7 @@ static void compile_group(struct compiler *c, const struct yaml_node *list, cons
     bool any = span_is(list->key, "any");
 
     condition->kind = any ? CONDITION_ANY : CONDITION_ALL;
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return;
     if (list->count == 0)
         FAULT(c, list, "an empty `%.*s` says nothing; leave it out", SPAN_ARG(list->key));
@@ -396,9 +394,9 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     enum condition_root from;
     enum fact_kind kind;
 
-    if (!policy__is_map_of(c, node, known, "a condition"))
+    if (!compiler_is_map_of(c, node, known, "a condition"))
         return;
-    if (policy__fact_node(node, &kind) != NULL) {
+    if (compile__fact_node(node, &kind) != NULL) {
         compile_fact(c, node, kind, place, condition);
         return;
     }
@@ -420,16 +418,16 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     }
 }
 
-const struct condition *policy__compile_when(struct compiler *c, const struct yaml_node *list)
+const struct condition *compile__when(struct compiler *c, const struct yaml_node *list)
 {
     struct condition *all;
     struct condition_place place = {.where = "when"};
 
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return NULL;
     if (list->count == 0)
         FAULT(c, list, "an empty `when` says nothing; leave it out");
-    all = policy__alloc(c, 1, sizeof *all);
+    all = compiler_alloc(c, 1, sizeof *all);
     if (all == NULL)
         return NULL;
     all->kind = CONDITION_ALL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `detectors:` of a file, and the lists of them that `detect:` names. */
-#include "policy/compile_priv.h"
-#include "policy/detector_priv.h"
+#include "policy/compiler.h"
 
 #include "base/num.h"
 
@@ -49,7 +48,7 @@ static bool has_word(const char *words, struct span word)
     return false;
 }
 
-const char *policy__detector_file(struct span name)
+const char *compiler_detector_file(struct span name)
 {
     for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++)
         if (has_word(shipped[i].names, name))
@@ -72,7 +71,7 @@ static bool is_detector_name(struct span name)
 
 static void take_literal(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    if (!detector__literal(text->text, part))
+    if (!detector_literal_read(text->text, part))
         FAULT(c, text, "`%.*s` is no literal; write 2 to %d bytes as they stand in every match, with \\d, \\l or \\w for a "
               "digit, a letter or either, and \\b in front where none of these stands before it", SPAN_ARG(text->text),
               DETECTOR_LITERAL_MAX);
@@ -111,13 +110,13 @@ static void compile_literals(struct compiler *c, const struct yaml_node *map, st
     size_t len = 0;
 
     if (literals != NULL) {
-        detector->literals = policy__texts(c, literals, sizeof *derived, take_literal, &detector->literal_count);
+        detector->literals = compiler_texts(c, literals, sizeof *derived, take_literal, &detector->literal_count);
     } else {
-        derived = policy__alloc(c, 1, sizeof *derived);
+        derived = compiler_alloc(c, 1, sizeof *derived);
         len = derive(pattern, text);
         detector->literals = derived;
         detector->literal_count = 1;
-        if (derived != NULL && !detector__literal(span_of(text, len), derived))
+        if (derived != NULL && !detector_literal_read(span_of(text, len), derived))
             FAULT(c, map, "no literal can be seen at the pattern's front; write `literals:`, a list of which one stands in "
                   "every match");
     }
@@ -141,13 +140,13 @@ static void try_examples(struct compiler *c, const struct yaml_node *map, const 
             FAULT(c, map, "a detector without an example may find nothing; add `finds:`, texts in which it finds something");
         return;
     }
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return;
     for (const struct yaml_node *one = list->child; one != NULL; one = one->next) {
         struct regex_budget budget;
         enum truth truth;
 
-        if (!policy__is_string(c, one))
+        if (!compiler_is_string(c, one))
             continue;
         regex_budget_init(&budget);
         truth = detector_find(set, one->text, &budget, NULL);
@@ -162,7 +161,7 @@ static void try_examples(struct compiler *c, const struct yaml_node *map, const 
 static struct known_detector *compile_detector(struct compiler *c, const struct yaml_node *map)
 {
     static const char *const known[] = {"pattern", "literals", "before", "check", "finds", "passes", NULL};
-    struct known_detector *made = policy__alloc(c, 1, sizeof *made);
+    struct known_detector *made = compiler_alloc(c, 1, sizeof *made);
     const struct yaml_node *pattern = yaml_member(map, "pattern"), *check = yaml_member(map, "check");
     const struct yaml_node *finds = yaml_member(map, "finds");
     size_t faults = c->faults->count;
@@ -172,32 +171,32 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     if (!is_detector_name(map->key))
         FAULT_KEY(c, map, "`%.*s` is no name of a detector; write up to %d small letters, digits and `_`", SPAN_ARG(map->key),
                   NAME_MAX_BYTES);
-    if (made == NULL || !policy__is_map_of(c, map, known, "a detector"))
+    if (made == NULL || !compiler_is_map_of(c, map, known, "a detector"))
         return NULL;
     if (pattern == NULL)
         FAULT(c, map, "a detector without a `pattern` finds nothing; write a regex of what it finds");
-    if (pattern == NULL || !policy__is_string(c, pattern))
+    if (pattern == NULL || !compiler_is_string(c, pattern))
         return NULL;
     made->node = map;
-    made->detector.name = policy__copy(c, map->key);
+    made->detector.name = compiler_copy(c, map->key);
     c->pumps = false; /* cost is asked where it is used, as of patterns */
-    made->detector.regex = policy__pattern(c, pattern, pattern->text, false);
+    made->detector.regex = compiler_pattern(c, pattern, pattern->text, false);
     c->pumps = pumps;
     compile_literals(c, map, pattern->text, &made->detector);
-    word = check != NULL ? policy__word(c, check, detector_check_names) : -1;
+    word = check != NULL ? compiler_word(c, check, detector_check_names) : -1;
     made->detector.check = word >= 0 ? detector_checks[word] : NULL;
     if (finds != NULL && finds->type == YAML_LIST && finds->count > 0)
-        made->detector.example = policy__copy(c, finds->child->text);
-    made->is_shared = policy__shared(yaml_root(c->tree), "detectors") != NULL;
+        made->detector.example = compiler_copy(c, finds->child->text);
+    made->is_shared = compiler_shared(yaml_root(c->tree), "detectors") != NULL;
     return c->no_memory || c->faults->count > faults ? NULL : made;
 }
 
 /* With the detectors of all files, before any rule. */
-void policy__compile_detectors(struct compiler *c)
+void compiler_detectors(struct compiler *c)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), "detectors");
 
-    if (!policy__is_map(c, map))
+    if (!compiler_is_map(c, map))
         return;
     for (const struct yaml_node *member = map->child; member != NULL && !c->no_memory; member = member->next) {
         struct known_detector *made = compile_detector(c, member);
@@ -242,7 +241,7 @@ static void pump(struct compiler *c, const struct yaml_node *name, struct known_
 
 static const struct detector *detector_of(struct compiler *c, const struct yaml_node *name)
 {
-    const struct yaml_node *node = policy__named_text(c, name, &c->detectors);
+    const struct yaml_node *node = compiler_named_text(c, name, &c->detectors);
 
     for (struct known_detector *known = c->policy->detectors; known != NULL && node != NULL; known = known->next)
         if (known->node == node) {
@@ -258,7 +257,7 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
     *(const struct detector **)part = detector_of(c, text);
 }
 
-const struct detector_set *policy__compile_detect(struct compiler *c, const struct yaml_node *node)
+const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node)
 {
     struct known_set *known;
     const struct detector **list;
@@ -266,7 +265,7 @@ const struct detector_set *policy__compile_detect(struct compiler *c, const stru
     uint32_t count = 0;
     enum code code;
 
-    list = policy__texts(c, node, sizeof(struct detector *), take_name, &count);
+    list = compiler_texts(c, node, sizeof(struct detector *), take_name, &count);
     for (uint32_t i = 0; i < count; i++)
         if (list[i] == NULL)
             return NULL; /* told, here or where it is defined */
@@ -275,7 +274,7 @@ const struct detector_set *policy__compile_detect(struct compiler *c, const stru
     for (known = c->policy->sets; known != NULL; known = known->next)
         if (known->count == count && memcmp(known->list, list, count * sizeof(struct detector *)) == 0)
             return known->set;
-    known = policy__alloc(c, 1, sizeof *known);
+    known = compiler_alloc(c, 1, sizeof *known);
     if (known == NULL)
         return NULL;
     *known = (struct known_set){.next = c->policy->sets, .list = list, .count = count};
@@ -286,12 +285,4 @@ const struct detector_set *policy__compile_detect(struct compiler *c, const stru
               DETECTORS_MAX);
     c->policy->sets = code == CODE_OK ? known : c->policy->sets;
     return code == CODE_OK ? known->set : NULL;
-}
-
-const struct detector *policy_detector(const struct policy *policy, struct span name)
-{
-    for (const struct known_detector *known = policy->detectors; known != NULL; known = known->next)
-        if (known->is_shared && span_equals(known->detector.name, name))
-            return &known->detector;
-    return NULL;
 }

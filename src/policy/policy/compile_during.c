@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
+#include "policy/date.h"
 
 #include "base/num.h"
 
@@ -25,7 +26,7 @@ static uint32_t read_days(struct compiler *c, const struct yaml_node *node)
     uint32_t days = 0;
     int from, to;
 
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return 0;
     first = span_cut(node->text, '-', &last);
     from = day_of(first);
@@ -43,7 +44,7 @@ static uint32_t read_days(struct compiler *c, const struct yaml_node *node)
 static void compile_days(struct compiler *c, const struct yaml_node *list, struct fact *fact)
 {
     fact->days = EVERY_DAY;
-    if (list == NULL || !policy__is_list(c, list))
+    if (list == NULL || !compiler_is_list(c, list))
         return;
     if (list->count == 0)
         FAULT(c, list, "an empty list of days never comes; name one, as in [mon-fri]");
@@ -74,7 +75,7 @@ static void read_hours(struct compiler *c, const struct yaml_node *node, struct 
 {
     struct span last, first;
 
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return;
     first = span_cut(node->text, '-', &last);
     if (!read_clock(first, &hours->from) || !read_clock(last, &hours->to) || hours->from == DAY_MINUTES)
@@ -88,7 +89,7 @@ static void compile_hours(struct compiler *c, const struct yaml_node *node, stru
 {
     bool is_list = node != NULL && node->type == YAML_LIST;
     uint32_t count = is_list ? node->count : 1;
-    struct hours *hours = policy__alloc(c, count, sizeof *hours);
+    struct hours *hours = compiler_alloc(c, count, sizeof *hours);
 
     if (hours == NULL)
         return;
@@ -111,16 +112,16 @@ static const struct known_zone *compile_zone(struct compiler *c, const struct ya
     const char *wrong = "";
     enum code code;
 
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return NULL;
     while (known != NULL && !span_equals(known->name, node->text))
         known = known->next;
     if (known != NULL)
         return known;
-    known = policy__alloc(c, 1, sizeof *known);
+    known = compiler_alloc(c, 1, sizeof *known);
     if (known == NULL)
         return NULL;
-    known->name = policy__copy(c, node->text);
+    known->name = compiler_copy(c, node->text);
     code = zone_load(node->text, &c->policy->arena, &known->zone, &wrong);
     c->no_memory |= code == CODE_NOMEM;
     if (code == CODE_INVALID)
@@ -142,7 +143,7 @@ static bool read_local(struct span text, bool end, int64_t *local_s, bool *is_da
     int minutes = 0;
 
     *is_day = text.len == 10;
-    if (!policy__date(span_part(text, 0, 10), local_s))
+    if (!date_read(span_part(text, 0, 10), local_s))
         return false;
     *local_s = (*local_s + (*is_day && end)) * DAY_S;
     if (!*is_day && (text.at[10] != 'T' || !read_clock(span_part(text, 11, SIZE_MAX), &minutes)))
@@ -168,14 +169,14 @@ static void compile_dates(struct compiler *c, const struct yaml_node *list, stru
 {
     struct dates *dates;
 
-    if (list == NULL || !policy__is_list(c, list))
+    if (list == NULL || !compiler_is_list(c, list))
         return;
     if (list->count == 0)
         FAULT(c, list, "an empty list of dates never comes; name one, as in [2026-12-20..2027-01-06]");
-    fact->dates = dates = policy__alloc(c, list->count, sizeof *dates);
+    fact->dates = dates = compiler_alloc(c, list->count, sizeof *dates);
     for (const struct yaml_node *one = list->child; dates != NULL && one != NULL; one = one->next, dates++) {
         fact->date_count++;
-        if (!policy__is_string(c, one))
+        if (!compiler_is_string(c, one))
             continue;
         if (!read_dates(one->text, dates))
             FAULT(c, one, "`%.*s` are no dates; write 2026-12-24, 2026-12-20..2027-01-06, 2026-12-24T18:00..2026-12-27T06:00, "
@@ -185,14 +186,14 @@ static void compile_dates(struct compiler *c, const struct yaml_node *list, stru
     }
 }
 
-void policy__compile_during(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+void compile__during(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     static const char *const known[] = {"days", "hours", "dates", "zone", NULL};
     const struct yaml_node *days = yaml_member(node, "days"), *hours = yaml_member(node, "hours");
     const struct yaml_node *dates = yaml_member(node, "dates"), *zone = yaml_member(node, "zone");
     const struct known_zone *found;
 
-    if (!policy__is_map_of(c, node, known, "`during`"))
+    if (!compiler_is_map_of(c, node, known, "`during`"))
         return;
     if (days == NULL && hours == NULL && dates == NULL)
         FAULT(c, node, "`during` says neither `days` nor `hours` nor `dates`; write at least one");
@@ -219,8 +220,8 @@ static bool read_until(struct compiler *c, const struct yaml_node *node, int64_t
     bool is_day;
 
     if (node->type == YAML_STRING)
-        return policy__date_time(node->text, until_us);
-    if (!policy__is_map_of(c, node, known, "`until`") || at == NULL || zone == NULL || at->type != YAML_STRING ||
+        return date_time_read(node->text, until_us);
+    if (!compiler_is_map_of(c, node, known, "`until`") || at == NULL || zone == NULL || at->type != YAML_STRING ||
         !read_local(at->text, true, &local_s, &is_day))
         return false;
     found = compile_zone(c, zone);
@@ -228,7 +229,7 @@ static bool read_until(struct compiler *c, const struct yaml_node *node, int64_t
     return true;
 }
 
-void policy__compile_until(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+void compile__until(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     char label[160];
     int len = snprintf(label, sizeof label, "%.*s: until", SPAN_ARG(span_part(rule->id, 0, 128)));
@@ -240,5 +241,5 @@ void policy__compile_until(struct compiler *c, const struct yaml_node *node, str
               "{zone: Europe/Berlin, at: 2026-12-31}, which is that day's end");
     if (rule->until_us <= 0)
         rule->until_us = 1; /* long ago */
-    rule->until_label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
+    rule->until_label = compiler_copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }

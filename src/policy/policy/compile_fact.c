@@ -3,14 +3,7 @@
 
 #include "base/num.h"
 
-const char *const policy_fact_text[FACT_COUNT] = {
-    [FACT_DURING] = "during", [FACT_SESSION] = "session", [FACT_CLIENT] = "client", [FACT_ANNOTATIONS] = "annotations",
-    [FACT_PLAN] = "plan", [FACT_SIZE] = "size", [FACT_MEDIA] = "media",
-};
-
-const char *const policy__hint_text[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", NULL};
-
-const struct yaml_node *policy__fact_node(const struct yaml_node *condition, enum fact_kind *kind)
+const struct yaml_node *compile__fact_node(const struct yaml_node *condition, enum fact_kind *kind)
 {
     for (*kind = FACT_DURING; *kind < FACT_COUNT; ++*kind) {
         const struct yaml_node *node = yaml_member(condition, policy_fact_text[*kind]);
@@ -21,29 +14,29 @@ const struct yaml_node *policy__fact_node(const struct yaml_node *condition, enu
     return NULL;
 }
 
-void policy__misplaced_fact(struct compiler *c, const struct yaml_node *map)
+void compile__misplaced_fact(struct compiler *c, const struct yaml_node *map)
 {
     enum fact_kind kind;
-    const struct yaml_node *node = policy__fact_node(map, &kind);
+    const struct yaml_node *node = compile__fact_node(map, &kind);
 
     if (node != NULL)
         FAULT_KEY(c, node, "`%s` is a condition; write it under `when`, as in when: [{%s: ...}]", policy_fact_text[kind],
                   policy_fact_text[kind]);
 }
 
-bool policy__absent_applies(struct compiler *c, const struct yaml_node *absent)
+bool compile__absent_applies(struct compiler *c, const struct yaml_node *absent)
 {
     static const char *const words[] = {"applies", "ignored", NULL};
 
-    return policy__word(c, absent, words) == 0;
+    return compiler_word(c, absent, words) == 0;
 }
 
-void policy__compile_hints(struct compiler *c, const struct yaml_node *map, enum policy_known hints[POLICY_HINT_COUNT])
+void compile__hints(struct compiler *c, const struct yaml_node *map, enum policy_known hints[POLICY_HINT_COUNT])
 {
-    if (!policy__is_map_of(c, map, policy__hint_text, "`annotations`"))
+    if (!compiler_is_map_of(c, map, policy_hint_text, "`annotations`"))
         return;
     for (int hint = 0; hint < POLICY_HINT_COUNT; hint++) {
-        const struct yaml_node *member = yaml_member(map, policy__hint_text[hint]);
+        const struct yaml_node *member = yaml_member(map, policy_hint_text[hint]);
 
         if (member == NULL)
             continue;
@@ -62,7 +55,7 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
     if (c->effect == EFFECT_PERMIT)
         FAULT_KEY(c, node, "annotations are a server's own words, which no permit may trust; ask for them in a forbid or "
                   "require_approval");
-    policy__compile_hints(c, node, hints);
+    compile__hints(c, node, hints);
     if (node->type != YAML_MAP)
         return;
     if (node->count == 0)
@@ -72,7 +65,7 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
         fact->wants[hint] = hints[hint] == POLICY_YES;
     }
     fact->opening = negated; /* only closing rules ask this */
-    fact->absent = (absent != NULL && policy__absent_applies(c, absent)) != negated ? TRUTH_TRUE : TRUTH_FALSE;
+    fact->absent = (absent != NULL && compile__absent_applies(c, absent)) != negated ? TRUTH_TRUE : TRUTH_FALSE;
     if (absent == NULL && c->warnings != NULL && c->effect != EFFECT_PERMIT)
         faults_add(c->warnings, c->source->path_text, node->key_line, node->key_column,
                    "what a server has not said of its tool is not known, and always so before the first tools/list; write "
@@ -84,7 +77,7 @@ static void compile_plan(struct compiler *c, const struct yaml_node *node)
 {
     static const char *const words[] = {"required", NULL};
 
-    (void)policy__word(c, node, words);
+    (void)compiler_word(c, node, words);
 }
 
 /* ---- of answers ---- */
@@ -93,8 +86,8 @@ static void compile_size(struct compiler *c, const struct yaml_node *node, const
 {
     static const char *const words[] = {"result", NULL};
 
-    (void)policy__word(c, node, words);
-    fact->written = policy__written(c, max != NULL ? max : node);
+    (void)compiler_word(c, node, words);
+    fact->written = compiler_written(c, max != NULL ? max : node);
     if (max == NULL)
         FAULT(c, node, "`size` has no `max`; write {size: result, max: 1 MiB}, which holds where the result is larger");
     else if ((max->type != YAML_STRING && max->type != YAML_INT) ||
@@ -104,7 +97,7 @@ static void compile_size(struct compiler *c, const struct yaml_node *node, const
 
 static void take_media(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    struct span copy = policy__copy(c, text->text);
+    struct span copy = compiler_copy(c, text->text);
     char *at = (char *)(uintptr_t)copy.at; /* our own copy */
 
     for (size_t i = 0; i < copy.len; i++)
@@ -114,17 +107,17 @@ static void take_media(struct compiler *c, const struct yaml_node *text, void *p
     *(struct span *)part = copy;
 }
 
-const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated)
+const struct fact *compile__fact(struct compiler *c, const struct yaml_node *condition, bool negated)
 {
-    struct fact *fact = policy__alloc(c, 1, sizeof *fact);
+    struct fact *fact = compiler_alloc(c, 1, sizeof *fact);
     enum fact_kind kind;
-    const struct yaml_node *node = policy__fact_node(condition, &kind), *absent = yaml_member(condition, "absent");
+    const struct yaml_node *node = compile__fact_node(condition, &kind), *absent = yaml_member(condition, "absent");
     bool takes_more = kind == FACT_ANNOTATIONS ? absent != NULL : kind == FACT_SIZE && yaml_member(condition, "max") != NULL;
 
     if (fact == NULL)
         return NULL;
     fact->kind = kind;
-    fact->written = policy__written(c, node);
+    fact->written = compiler_written(c, node);
     if (c->of_answers ? kind == FACT_PLAN : kind == FACT_SIZE || kind == FACT_MEDIA)
         FAULT_KEY(c, node, "`%s` asks about %s; write it in a rule under `%s:`", policy_fact_text[kind],
                   c->of_answers ? "a call" : "what came back", c->of_answers ? "rules" : "answers");
@@ -132,13 +125,13 @@ const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_no
         FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy_fact_text[kind],
               kind == FACT_ANNOTATIONS ? ", but for `absent`" : kind == FACT_SIZE ? ", but for `max`" : "");
     switch (kind) {
-    case FACT_DURING: policy__compile_during(c, node, fact); break;
-    case FACT_SESSION: policy__compile_session(c, node, fact); break;
-    case FACT_CLIENT: fact->ranges = policy__compile_ranges(c, node, &fact->count); break;
+    case FACT_DURING: compile__during(c, node, fact); break;
+    case FACT_SESSION: compile__session(c, node, fact); break;
+    case FACT_CLIENT: fact->ranges = compiler_ranges(c, node, &fact->count); break;
     case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
     case FACT_PLAN: compile_plan(c, node); break;
     case FACT_SIZE: compile_size(c, node, yaml_member(condition, "max"), fact); break;
-    case FACT_MEDIA: fact->globs = policy__texts(c, node, sizeof *fact->globs, take_media, &fact->count); break;
+    case FACT_MEDIA: fact->globs = compiler_texts(c, node, sizeof *fact->globs, take_media, &fact->count); break;
     case FACT_COUNT: break;
     }
     return fact;

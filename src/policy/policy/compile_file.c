@@ -60,7 +60,7 @@ bool policy_shares(struct span text)
     faults_init(&faults);
     if (yaml_read(text, "", &tree, &faults) != CODE_OK)
         return false;
-    shares = policy__shares(yaml_root(tree));
+    shares = compiler_shares(yaml_root(tree));
     yaml_tree_free(&tree);
     return shares;
 }
@@ -74,24 +74,24 @@ static void compile_patterns(struct compiler *c)
 
     c->pumps = false;
     for (const struct yaml_node *member = map ? map->child : NULL; member != NULL; member = member->next)
-        if (policy__is_string(c, member))
-            (void)policy__pattern(c, member, member->text, false);
+        if (compiler_is_string(c, member))
+            (void)compiler_pattern(c, member, member->text, false);
     c->pumps = pumps;
 }
 
 static void check_lists(struct compiler *c)
 {
     for (const struct yaml_node *member = c->lists.map ? c->lists.map->child : NULL; member != NULL; member = member->next)
-        if (policy__is_list(c, member))
+        if (compiler_is_list(c, member))
             for (const struct yaml_node *one = member->child; one != NULL; one = one->next)
-                (void)policy__varies(c, one); /* for its doubts */
+                (void)compiler_varies(c, one); /* for its doubts */
 }
 
-void policy__compile_name(struct compiler *c)
+void compile__name(struct compiler *c)
 {
     const struct yaml_node *name = name_node(c->tree, c->source->path_text, c->faults);
 
-    c->source->name = policy__copy(c, name ? name->text : SPAN_NONE);
+    c->source->name = compiler_copy(c, name ? name->text : SPAN_NONE);
 }
 
 /* What is shared has one meaning in all files. */
@@ -104,9 +104,9 @@ static void check_clashes(struct compiler *c, const struct part *part)
             const struct shared_file *shared = &c->shared[i];
             const struct yaml_node *other = shared->root;
 
-            if (other == root || policy__shared(other, part->key) == NULL)
+            if (other == root || compiler_shared(other, part->key) == NULL)
                 continue;
-            for (other = policy__shared(other, part->key)->child; other != NULL; other = other->next)
+            for (other = compiler_shared(other, part->key)->child; other != NULL; other = other->next)
                 if (span_equals(other->key, member->key))
                     FAULT_KEY(c, member, "the %s `%.*s` is also shared by %s:%d; give one of them another name", part->word,
                               SPAN_ARG(member->key), shared->path, other->key_line);
@@ -116,9 +116,9 @@ static void check_clashes(struct compiler *c, const struct part *part)
 static struct part compile_part(struct compiler *c, const char *word, const char *key)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), key);
-    struct part part = {.word = word, .key = key, .map = policy__is_map(c, map) ? map : NULL};
+    struct part part = {.word = word, .key = key, .map = compiler_is_map(c, map) ? map : NULL};
 
-    part.used = policy__alloc(c, part.map ? part.map->count : 0, sizeof *part.used);
+    part.used = compiler_alloc(c, part.map ? part.map->count : 0, sizeof *part.used);
     check_clashes(c, &part);
     return part;
 }
@@ -128,10 +128,10 @@ static const struct yaml_node *first_of(struct compiler *c, const char *key)
 {
     const struct yaml_node *list = yaml_member(yaml_root(c->tree), key);
 
-    return policy__is_list(c, list) ? list->child : NULL;
+    return compiler_is_list(c, list) ? list->child : NULL;
 }
 
-void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
+void compile__count_parts(const struct yaml_tree *tree, struct policy *policy)
 {
     const struct yaml_node *root = yaml_root(tree);
     const struct { const char *key; uint32_t *count; } parts[] = {
@@ -146,14 +146,14 @@ void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
     }
 }
 
-void policy__compile_file(struct compiler *c)
+void compile__file(struct compiler *c)
 {
     const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
     const struct yaml_node *rules, *answers, *redact, *tests, *shared = yaml_member(root, "shared");
 
     if (root->type != YAML_MAP)
         return;
-    (void)policy__is_map_of(c, root, known, "a policy file");
+    (void)compiler_is_map_of(c, root, known, "a policy file");
     c->patterns = compile_part(c, "pattern", "patterns");
     c->lists = compile_part(c, "list", "lists");
     c->labels = compile_part(c, "label", "labels");
@@ -165,8 +165,8 @@ void policy__compile_file(struct compiler *c)
         FAULT(c, shared, "`shared` is true where all files of the set may name what this one defines%s",
               yaml_bool_words(shared));
     if (mode != NULL)
-        c->source->monitor = policy__word(c, mode, modes) == 1;
-    (void)policy__is_string(c, yaml_member(root, "description"));
+        c->source->monitor = compiler_word(c, mode, modes) == 1;
+    (void)compiler_is_string(c, yaml_member(root, "description"));
     compile_patterns(c);
     check_lists(c);
     rules = first_of(c, "rules");
@@ -174,12 +174,12 @@ void policy__compile_file(struct compiler *c)
     redact = first_of(c, "redact");
     tests = first_of(c, "tests");
     for (; rules != NULL; rules = rules->next)
-        policy__compile_rule(c, rules, &c->policy->rules[c->rule_count++]);
+        compile__rule(c, rules, &c->policy->rules[c->rule_count++]);
     for (; answers != NULL; answers = answers->next)
-        policy__compile_answer(c, answers, &c->policy->answers[c->answer_count++]);
+        compile__answer(c, answers, &c->policy->answers[c->answer_count++]);
     for (; redact != NULL; redact = redact->next)
-        policy__compile_redaction(c, redact, &c->policy->redactions[c->redaction_count++]);
+        compile__redaction(c, redact, &c->policy->redactions[c->redaction_count++]);
     for (; tests != NULL; tests = tests->next)
-        policy__compile_case(c, tests, &c->policy->cases[c->case_count++]);
-    policy__warn_file(c);
+        compile__case(c, tests, &c->policy->cases[c->case_count++]);
+    compile__warn_file(c);
 }

@@ -4,7 +4,7 @@
 
 #include "crypto/digest.h"
 
-void policy__hash_text(struct digest *digest, struct span text)
+void compile__hash_text(struct digest *digest, struct span text)
 {
     unsigned char len[8];
 
@@ -24,7 +24,7 @@ static const struct yaml_node *named_by(const struct compiler *c, struct span ke
                               : span_is(key, "detect")                        ? &c->detectors
                                                                               : NULL;
 
-    return part != NULL && node->type == YAML_STRING ? policy__definition(c, part, node->text) : NULL;
+    return part != NULL && node->type == YAML_STRING ? compiler_definition(c, part, node->text) : NULL;
 }
 
 /* What a rule only says to people decides nothing. */
@@ -46,8 +46,8 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
     for (int byte = 0; byte < 4; byte++)
         shape[1 + byte] = (unsigned char)(count >> (24 - 8 * byte));
     digest_add(digest, shape, sizeof shape);
-    policy__hash_text(digest, node->key);
-    policy__hash_text(digest, node->text);
+    compile__hash_text(digest, node->key);
+    compile__hash_text(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         if (!is_said(member, is_rule))
             add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named, false);
@@ -55,7 +55,7 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
         add_node(c, digest, SPAN_NONE, named, true, false);
 }
 
-void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
+void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
 {
     struct digest digest;
 

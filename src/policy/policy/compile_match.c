@@ -3,25 +3,19 @@
 
 #include "base/glob.h"
 
-const char *const policy_dimension_text[DIM_COUNT] = {
-    [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
-    [DIM_METHOD] = "methods", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_LABEL] = "labels", [DIM_TOOL] = "tools",
-    [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts", [DIM_GROUP] = "groups", [DIM_SCOPE] = "scopes",
-};
-
 static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct match_name *name)
 {
     static const char *const known[] = {"regex", "anchor", NULL};
     static const char *const anchors[] = {"whole", "anywhere", NULL};
     const struct yaml_node *regex = yaml_member(node, "regex"), *anchor = yaml_member(node, "anchor");
 
-    (void)policy__is_map_of(c, node, known, "a name");
+    (void)compiler_is_map_of(c, node, known, "a name");
     name->kind = NAME_REGEX;
-    name->whole = anchor != NULL ? policy__word(c, anchor, anchors) == 0 : opening;
+    name->whole = anchor != NULL ? compiler_word(c, anchor, anchors) == 0 : opening;
     if (regex == NULL)
         FAULT(c, node, "a map here holds a regex; write {regex: 'list_[a-z]+'}");
-    else if (policy__is_string(c, regex))
-        name->regex = policy__pattern(c, regex, name->text, name->whole);
+    else if (compiler_is_string(c, regex))
+        name->regex = compiler_pattern(c, regex, name->text, name->whole);
 }
 
 static void compile_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
@@ -29,21 +23,21 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
 {
     const struct yaml_node *text = node->type == YAML_MAP ? yaml_member(node, "regex") : node;
 
-    name->text = policy__copy(c, text ? text->text : SPAN_NONE);
+    name->text = compiler_copy(c, text ? text->text : SPAN_NONE);
     if (dimension == DIM_LABEL) {
         name->kind = NAME_LABEL;
-        name->label = policy__label(c, node);
+        name->label = compile__label(c, node);
         return;
     }
     if (node->type == YAML_MAP) {
         compile_regex_name(c, node, opening, name);
         return;
     }
-    if (!policy__is_string(c, node) || c->no_memory)
+    if (!compiler_is_string(c, node) || c->no_memory)
         return;
     if (node->text.len == 0)
         FAULT(c, node, "an empty name never matches; write a name, a glob such as '*', or {regex: '...'}");
-    policy__warn_name(c, node, dimension);
+    compile__warn_name(c, node, dimension);
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
         name->kind = NAME_PROTOCOL;
     else if (!glob_is_literal(node->text))
@@ -58,34 +52,15 @@ static void compile_names(struct compiler *c, const struct yaml_node *node, enum
     struct match_name *name;
 
     names->given = node != NULL;
-    if (!policy__is_list(c, node))
+    if (!compiler_is_list(c, node))
         return;
     if (node->count == 0)
         FAULT(c, node, "an empty list of %s never matches; leave it out to match all", policy_dimension_text[dimension]);
-    names->name = name = policy__alloc(c, node->count, sizeof *name);
+    names->name = name = compiler_alloc(c, node->count, sizeof *name);
     names->count = name != NULL ? node->count : 0;
     for (const struct yaml_node *member = node->child; name != NULL && member != NULL; member = member->next)
         compile_name(c, member, dimension, opening, name++);
 }
-
-#define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
-
-static const struct match_name tool_methods[] = {METHOD("tools/call")};
-static const struct match_name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
-                                               METHOD("resources/unsubscribe")};
-static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
-
-static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD("resources/read"), METHOD("prompts/get")};
-
-const struct names policy_answer_methods = {.given = true, .count = 3, .name = answer_methods};
-
-static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
-static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
-static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
-
-const struct names *const policy_target_methods[DIM_COUNT] = {
-    [DIM_TOOL] = &of_tools, [DIM_RESOURCE] = &of_resources, [DIM_PROMPT] = &of_prompts,
-};
 
 /* Returns: what the match names of tools, resources and prompts; DIM_COUNT: nothing. */
 static enum dimension target_of(struct compiler *c, const struct yaml_node *node, const struct match *match)
@@ -121,16 +96,16 @@ static void compile_dimensions(struct compiler *c, const struct yaml_node *map, 
     c->policy->asks_held |= match->by[DIM_GROUP].given || match->by[DIM_SCOPE].given;
 }
 
-void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
+void compile__match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
                                         "resources", "prompts", "labels", "groups", "scopes", "", "annotations", "client",
                                         "session", "during", "plan", NULL};
-    bool is_map = policy__is_map_of(c, node, known, "`match`");
+    bool is_map = compiler_is_map_of(c, node, known, "`match`");
 
     *match = (struct match){.opening = opening};
     if (is_map)
-        policy__misplaced_fact(c, node);
+        compile__misplaced_fact(c, node);
     compile_dimensions(c, is_map ? node : NULL, match);
 }
 
@@ -144,13 +119,13 @@ static void compile_labelled(struct compiler *c, const struct yaml_node *node, s
 
     *match = (struct match){.opening = false};
     if (node->type == YAML_MAP) {
-        (void)policy__is_map_of(c, node, known, "an entry of a label");
+        (void)compiler_is_map_of(c, node, known, "an entry of a label");
         compile_dimensions(c, node, match);
         if (!match->by[DIM_METHOD].given)
             FAULT(c, node, "an entry of a label names `tools`, `resources` or `prompts`; write all tools of an upstream as "
                   "{upstreams: [NAME], tools: ['*']}");
     } else {
-        name = policy__alloc(c, 1, sizeof *name);
+        name = compiler_alloc(c, 1, sizeof *name);
         match->by[DIM_METHOD] = *policy_target_methods[DIM_TOOL];
         match->by[DIM_TOOL] = (struct names){.given = true, .count = name != NULL, .name = name};
         if (name != NULL)
@@ -165,10 +140,10 @@ static void compile_labelled(struct compiler *c, const struct yaml_node *node, s
 
 static void compile_label(struct compiler *c, const struct yaml_node *node, struct label *label)
 {
-    struct match *any = policy__is_list(c, node) ? policy__alloc(c, node->count, sizeof *any) : NULL;
+    struct match *any = compiler_is_list(c, node) ? compiler_alloc(c, node->count, sizeof *any) : NULL;
     struct buf key;
 
-    *label = (struct label){.name = policy__copy(c, node->key), .any = any, .node = node, .source = c->source,
+    *label = (struct label){.name = compiler_copy(c, node->key), .any = any, .node = node, .source = c->source,
                             .line = node->key_line, .column = node->key_column};
     if (node->type == YAML_LIST && node->count == 0)
         FAULT(c, node, "no call ever has a label without tools; name at least one, or leave the label out");
@@ -177,20 +152,20 @@ static void compile_label(struct compiler *c, const struct yaml_node *node, stru
     buf_init(&key, (size_t)16 << 20);
     buf_addf(&key, "l%zu:", label->name.len);
     buf_add_span(&key, label->name);
-    buf_add_span(&key, policy__written(c, node));
+    buf_add_span(&key, compiler_written(c, node));
     c->no_memory |= buf_code(&key) != CODE_OK;
     if (!c->no_memory)
-        label->key = policy__copy(c, buf_peek(&key));
+        label->key = compiler_copy(c, buf_peek(&key));
     buf_fini(&key);
 }
 
-void policy__compile_labels(struct compiler *c)
+void compile__labels(struct compiler *c)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), "labels");
 
     for (const struct yaml_node *node = map != NULL && map->type == YAML_MAP ? map->child : NULL; node != NULL && !c->no_memory;
          node = node->next) {
-        struct label *label = policy__alloc(c, 1, sizeof *label);
+        struct label *label = compiler_alloc(c, 1, sizeof *label);
 
         if (label == NULL)
             return;
@@ -200,9 +175,9 @@ void policy__compile_labels(struct compiler *c)
     }
 }
 
-const struct label *policy__label(struct compiler *c, const struct yaml_node *text)
+const struct label *compile__label(struct compiler *c, const struct yaml_node *text)
 {
-    const struct yaml_node *node = policy__is_string(c, text) ? policy__named_text(c, text, &c->labels) : NULL;
+    const struct yaml_node *node = compiler_is_string(c, text) ? compiler_named_text(c, text, &c->labels) : NULL;
     const struct label *label = c->policy->labels;
     static const struct label none;
 

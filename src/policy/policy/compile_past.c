@@ -12,9 +12,6 @@
 #define WITHIN_MAX_US (INT64_C(86400) * 1000000)
 #define WATCHES_MAX 1024 /* every permitted call looks at each */
 
-const char *const policy_by_text[POLICY_BY_COUNT + 1] = {"tenant",  "principal", "upstream",    "tool",
-                                                          "session", "client",    "correlation", NULL};
-
 #define BIT(by) (UINT32_C(1) << (by))
 
 /* A list of words, or one. */
@@ -22,11 +19,11 @@ static uint32_t compile_by(struct compiler *c, const struct yaml_node *list)
 {
     uint32_t by = 0;
 
-    if (list->type != YAML_STRING && !policy__is_list(c, list))
+    if (list->type != YAML_STRING && !compiler_is_list(c, list))
         return 0;
     for (const struct yaml_node *one = list->type == YAML_LIST ? list->child : list; one != NULL;
          one = list->type == YAML_LIST ? one->next : NULL) {
-        int word = policy__word(c, one, policy_by_text);
+        int word = compiler_word(c, one, policy_by_text);
 
         by |= word < 0 ? 0 : BIT(word);
     }
@@ -59,7 +56,7 @@ static void compile_calls(struct compiler *c, const struct yaml_node *node, stru
         FAULT_KEY(c, most, "`at_most` goes with `sum`; for a number of calls write `calls: N` alone");
 }
 
-bool policy__millionths(const struct yaml_node *node, uint64_t *amount)
+bool compile__millionths(const struct yaml_node *node, uint64_t *amount)
 {
     return (node->type == YAML_INT || node->type == YAML_FLOAT) &&
            json_number_scaled(node->json, POLICY_SUM_PLACES, amount) == CODE_OK && *amount <= POLICY_SUM_MAX;
@@ -69,10 +66,10 @@ static void compile_sum(struct compiler *c, const struct yaml_node *node, const 
                         struct policy_limit *limit)
 {
     const struct yaml_node *most = yaml_member(node, "at_most");
-    struct path *path = policy__alloc(c, 1, sizeof *path);
+    struct path *path = compiler_alloc(c, 1, sizeof *path);
     char text[SUM_TEXT_MAX + 3];
 
-    if (path == NULL || !policy__is_string(c, sum))
+    if (path == NULL || !compiler_is_string(c, sum))
         return;
     if (yaml_member(node, "calls") != NULL)
         FAULT_KEY(c, sum, "a limit counts `calls` or a `sum`; write two limits, as in limit: [{calls: ...}, {sum: ...}]");
@@ -80,12 +77,12 @@ static void compile_sum(struct compiler *c, const struct yaml_node *node, const 
         FAULT(c, sum, "a sum adds up an argument of tools; name the `tools` in the rule's `match`");
     if (sum->text.len > SUM_TEXT_MAX)
         FAULT(c, sum, "a path of more than %d bytes; every record of such a call would hold it", SUM_TEXT_MAX);
-    policy__path(c, sum, path);
+    compiler_path(c, sum, path);
     limit->sum = path;
     (void)snprintf(text, sizeof text, "%s%.*s", sum->text.len > 0 && sum->text.at[0] == '$' ? "" : "$.",
                    SPAN_ARG(span_part(sum->text, 0, SUM_TEXT_MAX)));
-    limit->sum_text = policy__copy(c, span_text(text));
-    if (most == NULL || !policy__millionths(most, &limit->most) || limit->most == 0)
+    limit->sum_text = compiler_copy(c, span_text(text));
+    if (most == NULL || !compile__millionths(most, &limit->most) || limit->most == 0)
         FAULT(c, most ? most : node, "a sum has its bound in `at_most`; write a number above 0, up to 10^12, with at most six "
               "decimals, as in at_most: 500");
 }
@@ -94,7 +91,7 @@ static void compile_over(struct compiler *c, const struct yaml_node *over, struc
 {
     static const char *const words[] = {"deny", "require_approval", NULL};
 
-    limit->asks = over != NULL && policy__word(c, over, words) == 1;
+    limit->asks = over != NULL && compiler_word(c, over, words) == 1;
 }
 
 /* Two that would be counted in one place, of which the larger says nothing. */
@@ -110,10 +107,10 @@ static struct policy_limit *compile_one_limit(struct compiler *c, const struct y
     static const char *const periods[] = {"second", "minute", "hour", "day", NULL};
     static const int64_t seconds[] = {1, 60, 3600, 86400};
     const struct yaml_node *sum = yaml_member(node, "sum"), *per = yaml_member(node, "per");
-    struct policy_limit *limit = policy__alloc(c, 1, sizeof *limit);
+    struct policy_limit *limit = compiler_alloc(c, 1, sizeof *limit);
     int period;
 
-    if (limit == NULL || !policy__is_map_of(c, node, known, "a limit"))
+    if (limit == NULL || !compiler_is_map_of(c, node, known, "a limit"))
         return limit;
     if (sum != NULL)
         compile_sum(c, node, sum, limit);
@@ -122,7 +119,7 @@ static struct policy_limit *compile_one_limit(struct compiler *c, const struct y
     if (per == NULL) {
         FAULT(c, node, "a limit has no `per`; write second, minute, hour or day");
     } else {
-        period = policy__word(c, per, periods);
+        period = compiler_word(c, per, periods);
         limit->per_us = seconds[period < 0 ? 0 : period] * 1000000;
     }
     compile_limit_by(c, yaml_member(node, "by"), limit);
@@ -131,7 +128,7 @@ static struct policy_limit *compile_one_limit(struct compiler *c, const struct y
     return limit;
 }
 
-const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node)
+const struct policy_limit *compile__limit(struct compiler *c, const struct yaml_node *node)
 {
     struct policy_limit *first = NULL, *last = NULL;
     bool is_list = node != NULL && node->type == YAML_LIST;
@@ -172,22 +169,22 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
     if (text->text.len == 0)
         FAULT(c, text, "an empty name never matches; write a name or a glob such as 'read_*'");
     *(struct match_name *)part = (struct match_name){.kind = glob_is_literal(text->text) ? NAME_LITERAL : NAME_GLOB,
-                                         .text = policy__copy(c, text->text)};
+                                         .text = compiler_copy(c, text->text)};
 }
 
 /* Names and globs; in byte order, so that the order in which they are written makes no other watch. */
-static void compile_names(struct compiler *c, const struct yaml_node *list, policy__take_fn take, struct names *names)
+static void compile_names(struct compiler *c, const struct yaml_node *list, compiler_take_fn take, struct names *names)
 {
     struct match_name *name;
 
     names->given = list != NULL;
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return;
     if (list->count == 0) {
         FAULT(c, list, "an empty list of names never matches; name at least one");
         return;
     }
-    names->name = name = policy__texts(c, list, sizeof *name, take, &names->count);
+    names->name = name = compiler_texts(c, list, sizeof *name, take, &names->count);
     if (names->count > 0)
         qsort(name, names->count, sizeof *name, by_bytes);
 }
@@ -222,16 +219,16 @@ static void keep_watch(struct compiler *c, const struct yaml_node *node, struct 
 
 static void take_rule(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    *(struct match_name *)part = (struct match_name){.kind = NAME_LITERAL, .text = policy__copy(c, text->text)};
-    policy__name_rule(c, text, ((struct match_name *)part)->text);
+    *(struct match_name *)part = (struct match_name){.kind = NAME_LITERAL, .text = compiler_copy(c, text->text)};
+    compile__name_rule(c, text, ((struct match_name *)part)->text);
 }
 
 static void compile_watch(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
-    struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
+    struct watch *fresh = compiler_alloc(c, 1, sizeof *fresh);
     struct buf key;
 
-    fact->watches = policy__alloc(c, 1, sizeof *fact->watches);
+    fact->watches = compiler_alloc(c, 1, sizeof *fact->watches);
     if (fresh == NULL || fact->watches == NULL)
         return;
     compile_names(c, yaml_member(node, "called"), take_name, &fresh->tools);
@@ -243,7 +240,7 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
     add_names(&key, 'r', &fresh->rules);
     c->no_memory |= buf_code(&key) != CODE_OK;
     if (!c->no_memory) {
-        fresh->view.key = policy__copy(c, buf_peek(&key));
+        fresh->view.key = compiler_copy(c, buf_peek(&key));
         keep_watch(c, node, fresh, fact);
     }
     buf_fini(&key);
@@ -261,14 +258,14 @@ static void watch_labels(struct compiler *c, const struct yaml_node *list, const
         faults_add(c->warnings, c->source->path_text, list->key_line, list->key_column,
                    "a session is one of one upstream, and correlation ids are the agent's choice: what flows from one to "
                    "another is seen by principal; write by: [principal], or by: [session, correlation] if that is meant");
-    fact->watches = policy__alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
+    fact->watches = compiler_alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
     for (const struct yaml_node *one = is_list ? list->child : list; one != NULL && !c->no_memory;
          one = is_list ? one->next : NULL) {
-        struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
+        struct watch *fresh = compiler_alloc(c, 1, sizeof *fresh);
 
         if (fresh == NULL)
             return;
-        fresh->label = policy__label(c, one);
+        fresh->label = compile__label(c, one);
         fresh->view.key = fresh->label->key;
         keep_watch(c, one, fresh, fact);
     }
@@ -301,7 +298,7 @@ static void compile_within(struct compiler *c, const struct yaml_node *node, con
     fact->within_us = (int64_t)(ms * 1000 > (uint64_t)WITHIN_MAX_US ? 0 : ms * 1000);
 }
 
-void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+void compile__session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     static const char *const known[] = {"called", "upstreams", "met", "label", "every", "within", "by", NULL};
     const uint32_t usable =
@@ -309,7 +306,7 @@ void policy__compile_session(struct compiler *c, const struct yaml_node *node, s
     const struct yaml_node *by = yaml_member(node, "by"), *met = yaml_member(node, "met"), *label = yaml_member(node, "label");
     const struct yaml_node *every = yaml_member(node, "every"), *within = yaml_member(node, "within");
 
-    if (!policy__is_map_of(c, node, known, "`session`"))
+    if (!compiler_is_map_of(c, node, known, "`session`"))
         return;
     fact->by = by != NULL ? compile_by(c, by) : BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
     if (fact->by & ~usable)
@@ -332,9 +329,9 @@ void policy__compile_session(struct compiler *c, const struct yaml_node *node, s
 
 /* ---- rules that are named ---- */
 
-void policy__name_rule(struct compiler *c, const struct yaml_node *node, struct span id)
+void compile__name_rule(struct compiler *c, const struct yaml_node *node, struct span id)
 {
-    struct named_rule *named = policy__alloc(c, 1, sizeof *named);
+    struct named_rule *named = compiler_alloc(c, 1, sizeof *named);
 
     if (named == NULL)
         return;
@@ -344,9 +341,9 @@ void policy__name_rule(struct compiler *c, const struct yaml_node *node, struct 
 
 #define FAULT_AT(c, named, ...) faults_add((c)->faults, (named)->source->path_text, (named)->line, (named)->column, __VA_ARGS__)
 
-void policy__check_named(struct compiler *c)
+void compile__check_named(struct compiler *c)
 {
-    const char **ids = policy__alloc(c, c->policy->rule_count + 1, sizeof *ids);
+    const char **ids = compiler_alloc(c, c->policy->rule_count + 1, sizeof *ids);
 
     for (uint32_t i = 0; ids != NULL && i < c->policy->rule_count; i++)
         ids[i] = c->policy->rules[i].id.at;

@@ -28,11 +28,11 @@ static void compile_id(struct compiler *c, const struct yaml_node *node, struct 
 
     if (id == NULL) {
         FAULT(c, node, "a rule has no `id`; add one that is unique over all files, such as team.reading");
-    } else if (policy__is_string(c, id)) {
+    } else if (compiler_is_string(c, id)) {
         if (!is_id(id->text))
             FAULT(c, id, "`%.*s` is no id; write 1 to %d visible ASCII characters without blanks and quotes",
                   SPAN_ARG(span_part(id->text, 0, ID_MAX)), ID_MAX);
-        rule->id = policy__copy(c, id->text);
+        rule->id = compiler_copy(c, id->text);
     }
     c->rule_id = rule->id;
 }
@@ -48,7 +48,7 @@ static void compile_effect(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "a rule has no `effect`; write permit, forbid or require_approval");
         return;
     }
-    word = policy__word(c, effect, words);
+    word = compiler_word(c, effect, words);
     if (word >= 0)
         rule->effect = effects[word];
 }
@@ -59,7 +59,7 @@ static void compile_mode(struct compiler *c, const struct yaml_node *node, bool 
     const struct yaml_node *mode = yaml_member(node, "mode");
 
     if (mode != NULL)
-        *monitor = policy__word(c, mode, words) == 1;
+        *monitor = compiler_word(c, mode, words) == 1;
 }
 
 static void compile_slow_regex(struct compiler *c, const struct yaml_node *node)
@@ -67,12 +67,12 @@ static void compile_slow_regex(struct compiler *c, const struct yaml_node *node)
     static const char *const words[] = {"allow", NULL};
     const struct yaml_node *slow = yaml_member(node, "slow_regex");
 
-    c->slow_allowed = slow != NULL && policy__word(c, slow, words) == 0;
+    c->slow_allowed = slow != NULL && compiler_word(c, slow, words) == 0;
 }
 
 static struct span compile_sentence(struct compiler *c, const struct yaml_node *text, size_t max)
 {
-    if (!policy__is_string(c, text))
+    if (!compiler_is_string(c, text))
         return SPAN_NONE;
     if (text->text.len == 0)
         FAULT(c, text, "an empty `%.*s` says nothing; leave it out", SPAN_ARG(text->key));
@@ -80,7 +80,7 @@ static struct span compile_sentence(struct compiler *c, const struct yaml_node *
         FAULT(c, text, "`%.*s` holds more than %zu characters; say it shorter", SPAN_ARG(text->key), max);
     if (unicode_is_deceptive(text->text))
         FAULT(c, text, "`%.*s` holds invisible or control characters; write plain text", SPAN_ARG(text->key));
-    return policy__copy(c, text->text);
+    return compiler_copy(c, text->text);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -97,7 +97,7 @@ static void set_place(struct compiler *c, const struct yaml_node *node, struct c
 
     place->line = node->line;
     place->number = c->policy->condition_count++;
-    place->label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
+    place->label = compiler_copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }
 
 /* The schema is a tool's own: a server says it, and whoever runs the gate has accepted it. */
@@ -105,7 +105,7 @@ static void compile_arguments(struct compiler *c, const struct yaml_node *node, 
 {
     static const char *const words[] = {"by_schema", NULL};
 
-    if (node == NULL || policy__word(c, node, words) != 0)
+    if (node == NULL || compiler_word(c, node, words) != 0)
         return;
     if (rule->effect == EFFECT_FORBID)
         FAULT_KEY(c, node, "a forbid has no `arguments`; what does not fit is denied where the permit says `arguments: "
@@ -126,14 +126,14 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
         return;
     if (rule->effect == EFFECT_FORBID)
         FAULT_KEY(c, list, "a forbid has no `only_args`; name the unwanted argument with {arg: NAME, exists: true}");
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return;
     rule->restricts_args = true;
     c->policy->meta_asks[false].all |= !c->needs_arguments; /* it sees whether `$` has a _meta */
-    rule->args = args = policy__alloc(c, list->count, sizeof *args);
+    rule->args = args = compiler_alloc(c, list->count, sizeof *args);
     for (const struct yaml_node *member = list->child; args != NULL && member != NULL; member = member->next)
-        if (policy__is_string(c, member))
-            args[rule->arg_count++] = policy__copy(c, member->text);
+        if (compiler_is_string(c, member))
+            args[rule->arg_count++] = compiler_copy(c, member->text);
     if (rule->arg_count > 0)
         qsort(args, rule->arg_count, sizeof *args, by_bytes);
     set_place(c, list, &rule->only_args, rule, "only_args");
@@ -167,7 +167,7 @@ static bool has_arguments(const struct match *match)
     return has || all;
 }
 
-void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
                                         "limit", "until", "arguments",
@@ -175,30 +175,30 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
-    if (!policy__is_map_of(c, node, known, "a rule"))
+    if (!compiler_is_map_of(c, node, known, "a rule"))
         return;
-    policy__misplaced_fact(c, node);
+    compile__misplaced_fact(c, node);
     compile_id(c, node, rule);
     compile_effect(c, node, rule);
     c->effect = rule->effect;
     c->of_answers = false;
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
-    policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
+    compile__match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
     c->needs_arguments = has_arguments(&rule->match);
-    rule->when = policy__compile_when(c, yaml_member(node, "when"));
+    rule->when = compile__when(c, yaml_member(node, "when"));
     compile_only_args(c, yaml_member(node, "only_args"), rule);
     compile_arguments(c, yaml_member(node, "arguments"), rule);
-    rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
+    rule->limit = compile__limit(c, yaml_member(node, "limit"));
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
         rule->asks |= limit->asks;
     compile_approvals(c, yaml_member(node, "approvals"), rule);
     if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks)
-        policy__hash_rule(c, node, rule->hash);
-    policy__compile_until(c, yaml_member(node, "until"), rule);
+        compile__hash_rule(c, node, rule->hash);
+    compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    policy__warn_rule(c, node);
+    compile__warn_rule(c, node);
 }
 
 /* ---- rules for answers ---- */
@@ -207,7 +207,7 @@ static void compile_answer_effect(struct compiler *c, const struct yaml_node *no
 {
     static const char *const words[] = {"flag", "redact", "withhold", NULL};
     const struct yaml_node *effect = yaml_member(node, "effect");
-    int word = effect != NULL ? policy__word(c, effect, words) : -1;
+    int word = effect != NULL ? compiler_word(c, effect, words) : -1;
 
     if (effect == NULL)
         FAULT(c, node, "a rule for answers has no `effect`; write redact, withhold or flag");
@@ -215,16 +215,16 @@ static void compile_answer_effect(struct compiler *c, const struct yaml_node *no
     rule->answer = word >= 0 ? (enum answer_effect)(ANSWER_FLAG + word) : ANSWER_WITHHOLD;
 }
 
-void policy__compile_answer(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "reason", "say", "mode", "slow_regex", "until",
                                         "", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
-    if (!policy__is_map_of(c, node, known, "a rule for answers"))
+    if (!compiler_is_map_of(c, node, known, "a rule for answers"))
         return;
-    policy__misplaced_fact(c, node);
+    compile__misplaced_fact(c, node);
     compile_id(c, node, rule);
     compile_answer_effect(c, node, rule);
     c->effect = rule->effect;
@@ -232,15 +232,15 @@ void policy__compile_answer(struct compiler *c, const struct yaml_node *node, st
     c->rule = rule;
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
-    policy__compile_match(c, yaml_member(node, "match"), false, &rule->match);
+    compile__match(c, yaml_member(node, "match"), false, &rule->match);
     if (!rule->match.by[DIM_METHOD].given)
         rule->match.by[DIM_METHOD] = policy_answer_methods;
     c->needs_arguments = true;
-    rule->when = policy__compile_when(c, yaml_member(node, "when"));
-    policy__compile_until(c, yaml_member(node, "until"), rule);
+    rule->when = compile__when(c, yaml_member(node, "when"));
+    compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    policy__warn_rule(c, node);
+    compile__warn_rule(c, node);
 }
 
 /* ---- redactions of the record ---- */
@@ -250,13 +250,13 @@ static const struct path *compile_paths(struct compiler *c, const struct yaml_no
 {
     struct path *paths;
 
-    if (!policy__is_list(c, list))
+    if (!compiler_is_list(c, list))
         return NULL;
     if (list->count == 0)
         FAULT(c, list, "an empty list redacts nothing; name %s, or write ['$'] for all", example);
-    paths = policy__alloc(c, list->count, sizeof *paths);
+    paths = compiler_alloc(c, list->count, sizeof *paths);
     for (const struct yaml_node *member = list->child; paths != NULL && member != NULL; member = member->next)
-        policy__path(c, member, &paths[(*count)++]);
+        compiler_path(c, member, &paths[(*count)++]);
     return paths;
 }
 
@@ -268,7 +268,7 @@ static void compile_redact_query(struct compiler *c, const struct yaml_node *nod
         FAULT(c, node, "`query` of a redaction is true: the query is left out as a whole; for none, leave the line out");
 }
 
-void policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
+void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
     static const char *const known[] = {"match", "args", "params", "answer", "query", NULL};
     static const struct { const char *key, *example; } parts[REDACT_PART_COUNT] = {
@@ -280,10 +280,10 @@ void policy__compile_redaction(struct compiler *c, const struct yaml_node *node,
     bool any = query != NULL;
 
     *redaction = (struct redaction){.source = c->source, .line = node->line, .column = node->column};
-    if (!policy__is_map_of(c, node, known, "a redaction"))
+    if (!compiler_is_map_of(c, node, known, "a redaction"))
         return;
     c->slow_allowed = false;
-    policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
+    compile__match(c, yaml_member(node, "match"), false, &redaction->match);
     for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT; part++) {
         const struct yaml_node *list = yaml_member(node, parts[part].key);
 

@@ -8,9 +8,6 @@
 
 /* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
 
-#define WARN(c, node, ...) \
-    faults_add((c)->warnings, (c)->source->path_text, (node)->line, (node)->column, __VA_ARGS__)
-
 static void warn_unused(struct compiler *c, const struct part *part)
 {
     size_t at = 0;
@@ -65,7 +62,7 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
         warn_variables(c, member);
 }
 
-void policy__warn_file(struct compiler *c)
+void compile__warn_file(struct compiler *c)
 {
     if (c->warnings == NULL || c->shares)
         return;
@@ -77,7 +74,7 @@ void policy__warn_file(struct compiler *c)
         warn_variables(c, c->lists.map);
 }
 
-void policy__warn_rule(struct compiler *c, const struct yaml_node *node)
+void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
 {
     const struct yaml_node *match = yaml_member(node, "match"), *when = yaml_member(node, "when");
 
@@ -93,7 +90,7 @@ void policy__warn_rule(struct compiler *c, const struct yaml_node *node)
 }
 
 /* `..` looks everywhere; that it finds nothing is no absent argument. */
-void policy__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
         WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
@@ -101,7 +98,7 @@ void policy__warn_absence(struct compiler *c, const struct yaml_node *node, cons
 }
 
 /* Readings are of strings, for operators that look at strings. */
-void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     bool concerns = leaf->decoders == 0;
 
@@ -109,36 +106,6 @@ void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const
         concerns |= op_reads_decoded(&leaf->ops[i]);
     if (c->warnings != NULL && !concerns)
         WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
-}
-
-/* {word}, as long as that is no variable. `${...}` is another doubt (author/warn*.c), `{{...}}` means braces. */
-static void warn_braces(struct compiler *c, const struct yaml_node *node)
-{
-    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
-    struct span text = node->text, word;
-
-    for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
-        const char *nearest;
-
-        for (end = at + 1; end < text.len && ((text.at[end] >= 'a' && text.at[end] <= 'z') || text.at[end] == '_'); end++)
-            ;
-        word = span_part(text, at, end + 1 - at);
-        if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
-            (at > 0 && strchr("${", text.at[at - 1]) != NULL))
-            continue;
-        nearest = why_nearest(word.at + 1, word.len - 2, names);
-        WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
-             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
-    }
-}
-
-bool policy__varies(struct compiler *c, const struct yaml_node *text)
-{
-    if (text->type != YAML_STRING)
-        return false;
-    if (c->warnings != NULL)
-        warn_braces(c, text);
-    return variable_in(text->text);
 }
 
 /* What no token has: RFC 6749 parts scopes by blanks, and the gate takes no name that nobody could read. */
@@ -165,7 +132,7 @@ static bool leaves_trust_domain(struct span name)
     return span_starts_with(name, scheme) && memchr(domain.at, '*', domain.len) != NULL && domain.len > 1;
 }
 
-void policy__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension)
+void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension)
 {
     if (c->warnings != NULL && dimension >= DIM_HELD && is_never_held(node->text, dimension))
         WARN(c, node, dimension == DIM_SCOPE ? "no token has this scope: a scope is visible ASCII without blanks and quotes; "
@@ -180,14 +147,14 @@ void policy__warn_name(struct compiler *c, const struct yaml_node *node, enum di
 }
 
 /* Only tokens have claims: what holds without one holds for everybody who comes with a key or a certificate. */
-void policy__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
         WARN(c, node, "`%.*s` is absent for who comes without a token, too, and this permit takes that for good; add another "
              "condition, or `groups` or `scopes`, if only tokens are meant", SPAN_ARG(leaf->path.text));
 }
 
-void policy__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+void compile__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         const struct op *op = &leaf->ops[i];

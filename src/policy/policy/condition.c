@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/answer_priv.h"
 #include "policy/decode_priv.h"
+#include "policy/judge_priv.h"
+#include "policy/judgement.h"
 #include "policy/snapshot.h"
 #include "policy/trace.h"
 
@@ -20,27 +22,7 @@ struct leaf_walk {
     bool has_value;
 };
 
-bool policy__spend_visits(struct rule_walk *walk)
-{
-    uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;
-
-    walk->visits_told = walk->visits_left;
-    walk->spent |= !regex_budget_spend(walk->budget, work);
-    return !walk->spent;
-}
-
-bool policy__charge(struct rule_walk *walk, uint64_t visits)
-{
-    if (visits > walk->visits_left) {
-        walk->visits_left = 0;
-        walk->spent = true;
-        return false;
-    }
-    walk->visits_left -= visits;
-    return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
-}
-
-enum truth policy__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
+enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
 {
     const struct json_node *around = walk->here;
     struct span undecided;
@@ -58,9 +40,9 @@ static enum truth value_truth(struct rule_walk *walk, const struct condition *le
     enum truth all = TRUTH_TRUE;
 
     if (leaf->kind == CONDITION_EACH)
-        return policy__truth_here(walk, leaf->members, value);
+        return eval__truth_here(walk, leaf->members, value);
     if (leaf->decoders != 0 && value->type == JSON_STRING)
-        return policy__decoded(walk, leaf, value, parts, count);
+        return eval__decoded(walk, leaf, value, parts, count);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
         enum truth truth = policy_op(walk, &leaf->ops[i], value);
 
@@ -99,7 +81,7 @@ static void fold(struct leaf_walk *leaf, enum truth truth)
 
 static bool is_blind(const struct leaf_walk *leaf, const struct json_node *value)
 {
-    return leaf->path.hidden != NULL && policy__leaf_is_blind(leaf->path.hidden, leaf->leaf, value);
+    return leaf->path.hidden != NULL && policy_leaf_is_blind(leaf->path.hidden, leaf->leaf, value);
 }
 
 static struct json_node string_of(struct span text)
@@ -111,7 +93,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
 {
     struct leaf_walk *leaf = path->context;
     const struct member_names *names = leaf->leaf->names;
-    enum truth truth, takes = names != NULL ? policy__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
+    enum truth truth, takes = names != NULL ? eval__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
 
     struct json_node name;
 
@@ -121,11 +103,11 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         name = string_of(value->key);
         value = &name;
     }
-    if (takes == TRUTH_FALSE || policy__leaf_skips(leaf->leaf, value))
+    if (takes == TRUTH_FALSE || policy_leaf_skips(leaf->leaf, value))
         return false;
     arena_reset(leaf->walk->arena);
     if (is_blind(leaf, value))
-        truth = policy__guess(leaf->walk, leaf->leaf->opening);
+        truth = walk_guess(leaf->walk, leaf->leaf->opening);
     else
         truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
     if (takes == TRUTH_UNDECIDED)
@@ -133,7 +115,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
     if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
-        policy__cut(leaf->walk, leaf->leaf, value, path->within, truth);
+        eval__cut(leaf->walk, leaf->leaf, value, path->within, truth);
     fold(leaf, truth);
     return true;
 }
@@ -264,47 +246,21 @@ static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const str
     node.key = SPAN_LIT("joined"); /* trace_is_joined */
     walk->no_memory |= node.text.at == NULL;
     if (joining.blind)
-        truth = policy__guess(walk, leaf->leaf->opening);
-    else if (node.text.at != NULL && joining.count < JOINED_MAX && policy__charge(walk, node.text.len / 16))
+        truth = walk_guess(walk, leaf->leaf->opening);
+    else if (node.text.at != NULL && joining.count < JOINED_MAX && walk_charge(walk, node.text.len / 16))
         truth = value_truth(walk, leaf->leaf, &node, texts, joining.count);
     if (walk->trace != NULL)
         walk->trace->value(walk->trace, leaf->leaf, &node, truth);
     if (walk->cuts != NULL && truth != TRUTH_FALSE)
-        policy__cut_nowhere(walk, leaf->leaf, node.text, truth);
+        eval__cut_nowhere(walk, leaf->leaf, node.text, truth);
     fold(leaf, truth);
-}
-
-bool policy__look(struct rule_walk *walk, struct path_walk *path)
-{
-    uint64_t left = walk->visits_left;
-
-    path->look_at = left > VISITS_EACH ? left - VISITS_EACH : 0;
-    return policy__spend_visits(walk);
 }
 
 static bool look(struct path_walk *path)
 {
     struct leaf_walk *leaf = path->context;
 
-    return policy__look(leaf->walk, path);
-}
-
-bool policy_asks_query(const struct policy *policy)
-{
-    return policy->asks_query;
-}
-
-bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key)
-{
-    for (const struct meta_key *at = policy->meta_asks[question_has_arguments(question)].keys; at != NULL; at = at->next)
-        if (span_equals(at->name, key))
-            return true;
-    return policy_asks_all_meta(policy, question);
-}
-
-bool policy_asks_all_meta(const struct policy *policy, const struct question *question)
-{
-    return policy->meta_asks[question_has_arguments(question)].all;
+    return walk_look(leaf->walk, path);
 }
 
 static const struct json_node *root_of(const struct rule_walk *walk, enum condition_root from)
@@ -341,7 +297,7 @@ static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, 
         return false;
     if (leaf->from != FROM_CLAIM)
         return hidden->meta;
-    return hidden->claims && !policy__claim_recorded(leaf, *root, path, root);
+    return hidden->claims && !policy_claim_recorded(leaf, *root, path, root);
 }
 
 static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
@@ -358,18 +314,18 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
         leaf.path.inside_count = walk->inside_count;
     }
     if (is_lost(walk, condition, &path, &root))
-        return policy__guess(walk, condition->opening);
+        return walk_guess(walk, condition->opening);
     if (!walk->budget->spent) { /* else the call is denied, whatever was still to be seen */
         path_run(&leaf.path, root);
         if (condition->joined && !leaf.path.stop)
             ask_joined(walk, &leaf, root);
     }
-    if (!policy__spend_visits(walk) || leaf.path.spent) {
+    if (!walk_spend(walk) || leaf.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
     }
     if (leaf.path.met_hidden)
-        return policy__guess(walk, condition->opening);
+        return walk_guess(walk, condition->opening);
     if (condition->counts_lacks && leaf.path.element_lacks) {
         if (walk->trace != NULL)
             walk->trace->absent(walk->trace, condition, true);
@@ -422,7 +378,7 @@ static enum truth one_truth(struct rule_walk *walk, const struct condition *grou
     }
     truth = holding < 2 && undecided > 0 ? TRUTH_UNDECIDED : truth_of(holding == 1);
     if (walk->guessed)
-        truth = policy__guess(walk, group->opening);
+        truth = walk_guess(walk, group->opening);
     walk->guessed |= guessed;
     return truth;
 }
@@ -432,7 +388,7 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     enum truth truth = TRUTH_UNDECIDED;
 
     *undecided = condition->label;
-    if (walk->here != NULL && (walk->depth == DEPTH_MAX || !policy__charge(walk, 1)))
+    if (walk->here != NULL && (walk->depth == DEPTH_MAX || !walk_charge(walk, 1)))
         return TRUTH_UNDECIDED;
     walk->depth++;
     if (walk->trace != NULL)
@@ -440,7 +396,7 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     switch (condition->kind) {
     case CONDITION_LEAF:
     case CONDITION_EACH: truth = leaf_truth(walk, condition); break;
-    case CONDITION_FACT: truth = policy__fact(walk, condition->fact); break;
+    case CONDITION_FACT: truth = eval__fact(walk, condition->fact); break;
     case CONDITION_ONE: truth = one_truth(walk, condition); break;
     case CONDITION_ALL:
     case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;
@@ -472,11 +428,11 @@ static void find_cuts(struct rule_walk *walk, const struct condition *condition)
         if (truth == TRUTH_TRUE)
             find_cuts(walk, &condition->members[i]);
         else if (truth == TRUTH_UNDECIDED)
-            policy__cut_undecided(cuts);
+            eval__cut_undecided(cuts);
     }
 }
 
-void policy__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts)
+void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts)
 {
     struct trace *trace = walk->trace;
 
@@ -488,7 +444,7 @@ void policy__find_cuts(struct rule_walk *walk, const struct rule *rule, struct c
     walk->trace = trace;
 }
 
-bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text)
+bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text)
 {
     struct json_node string = {.type = JSON_STRING, .text = text, .raw = text};
 
@@ -496,7 +452,7 @@ bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, s
     return value_truth(walk, leaf, &string, NULL, 0) != TRUTH_FALSE;
 }
 
-enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
+enum truth policy_rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
     enum truth truth = rule_lasts(rule, walk->question), args;
     struct span inner = SPAN_NONE;
@@ -512,7 +468,7 @@ enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *ru
     }
     if (rule->effect != EFFECT_PERMIT || truth == TRUTH_FALSE)
         return truth;
-    args = policy__arguments(walk, rule, &inner);
+    args = eval__arguments(walk, rule, &inner);
     if (args == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
         *undecided = inner;
     return truth_and(truth, args);

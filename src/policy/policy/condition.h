@@ -12,6 +12,8 @@
 #include "policy/operator.h"
 #include "policy/path.h"
 
+const char *policy_truth_text(enum truth truth); /* for explanations */
+
 enum decoder {
     DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_HEX, DECODER_INSIDE,
     DECODER_HOMOGLYPH, DECODER_COUNT

@@ -2,6 +2,7 @@
 /* What a string may be taken for behind the gate. Readings are found breadth first, each at its least depth, so that the
  * set does not depend on the order in which an author names the decoders. */
 #include "policy/decode_priv.h"
+#include "policy/decode_text.h"
 #include "policy/trace.h"
 
 #include "base/hash.h"
@@ -30,9 +31,6 @@ struct readings {
     struct decoded_reading reading[READINGS_MAX];
 };
 
-const char *const policy_decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", "hex",
-                                                         "base64_inside", "homoglyph", NULL};
-
 static enum code by_escapes(struct span text, char mark, size_t growth, size_t (*read)(struct span, char *), struct buf *out)
 {
     enum code code = CODE_INVALID;
@@ -58,13 +56,13 @@ static bool is_ascii(struct span text)
 static enum code decode(enum decoder decoder, struct span text, struct buf *out)
 {
     switch (decoder) {
-    case DECODER_PERCENT: return by_escapes(text, '%', 0, policy__say_percent, out);
-    case DECODER_HTML: return by_escapes(text, '&', policy__html_growth(text.len), policy__read_html, out);
+    case DECODER_PERCENT: return by_escapes(text, '%', 0, decode_percent_utf8, out);
+    case DECODER_HTML: return by_escapes(text, '&', decode_html_growth(text.len), decode_html, out);
     case DECODER_BASE64: return base64_decode_loose(text, out);
     case DECODER_JSON: return json_say(text, out);
     case DECODER_UNICODE: return is_ascii(text) ? CODE_INVALID : unicode_plain(text, out);
-    case DECODER_HEX: return policy__read_hex(text, out);
-    case DECODER_INSIDE: return policy__read_base64(text, out);
+    case DECODER_HEX: return decode_hex(text, out);
+    case DECODER_INSIDE: return decode_base64(text, out);
     case DECODER_HOMOGLYPH: return is_ascii(text) ? CODE_INVALID : lookalike_plain(text, out);
     case DECODER_COUNT: break;
     }
@@ -238,8 +236,8 @@ static enum truth ask_readings(struct rule_walk *walk, const struct condition *l
     return best;
 }
 
-enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
-                           const struct span *parts, size_t count)
+enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
+                         const struct span *parts, size_t count)
 {
     enum truth all = TRUTH_TRUE;
     struct readings readings;

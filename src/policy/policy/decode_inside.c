@@ -2,7 +2,7 @@
 /* What was written in hexadecimal digits or base64 inside of a text. Each run that could be either is read from every letter at
  * which a value may begin, and where pieces of text come of it they stand in its place: a line each, or alone where the run is
  * nothing else. The rest stays. */
-#include "policy/decode_priv.h"
+#include "policy/decode_text.h"
 
 #include "base/num.h"
 #include "base/utf8.h"
@@ -325,12 +325,12 @@ static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, s
     return code != CODE_OK ? code : copied == 0 ? CODE_INVALID : CODE_OK;
 }
 
-enum code policy__read_base64(struct span text, struct buf *out)
+enum code decode_base64(struct span text, struct buf *out)
 {
     return read_runs(text, read_base64, out);
 }
 
-enum code policy__read_hex(struct span text, struct buf *out)
+enum code decode_hex(struct span text, struct buf *out)
 {
     return read_runs(text, read_hex, out);
 }

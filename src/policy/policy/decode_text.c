@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Escapes inside a text: those that are well formed become what they stand for, the rest stays. One pass, so that what an
  * escape gives is not read again. */
-#include "policy/decode_priv.h"
+#include "policy/decode_text.h"
+#include "policy/entity_tbl.h"
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "policy/entity_tbl.h"
 
 #include <stdlib.h>
 
-int policy__escape_at(struct span text, size_t at)
+int decode_escape_at(struct span text, size_t at)
 {
     int high = at + 2 < text.len && text.at[at] == '%' ? num_hex_digit(text.at[at + 1]) : -1;
     int low = high >= 0 ? num_hex_digit(text.at[at + 2]) : -1;
@@ -17,12 +17,12 @@ int policy__escape_at(struct span text, size_t at)
     return low >= 0 ? high << 4 | low : -1;
 }
 
-size_t policy__read_percent(struct span text, char *out)
+size_t decode_percent(struct span text, char *out)
 {
     size_t len = 0;
 
     for (size_t i = 0; i < text.len; i++) {
-        int byte = policy__escape_at(text, i);
+        int byte = decode_escape_at(text, i);
 
         if (byte >= 0)
             i += 2;
@@ -33,7 +33,7 @@ size_t policy__read_percent(struct span text, char *out)
 
 /* Bytes of escapes that are no UTF-8 become U+FFFD, as readers have it, so that one such escape does not hide what stands
  * beside it. That takes three bytes, as the escape did. What stands there unescaped is whole characters. */
-size_t policy__say_percent(struct span text, char *out)
+size_t decode_percent_utf8(struct span text, char *out)
 {
     size_t len = 0;
 
@@ -42,7 +42,7 @@ size_t policy__say_percent(struct span text, char *out)
         size_t read = 0, taken;
 
         for (int byte = 0; read < sizeof bytes && byte >= 0; read += byte >= 0) {
-            byte = policy__escape_at(text, i + 3 * read);
+            byte = decode_escape_at(text, i + 3 * read);
             bytes[read] = (unsigned char)byte;
         }
         taken = utf8_length(bytes, bytes + read);
@@ -123,12 +123,12 @@ static size_t read_number(struct span rest, uint32_t *point)
 }
 
 /* `&nGt;` is five bytes and becomes six; nothing grows by more. */
-size_t policy__html_growth(size_t len)
+size_t decode_html_growth(size_t len)
 {
     return len / 5;
 }
 
-size_t policy__read_html(struct span text, char *out)
+size_t decode_html(struct span text, char *out)
 {
     size_t len = 0;
 

@@ -42,7 +42,7 @@ static unsigned commonness(const struct detector_literal *literal, size_t at)
     return islower(c) ? 5 : isdigit(c) || strchr("-./,\"", c) != NULL ? 3 : 1;
 }
 
-bool detector__literal(struct span text, struct detector_literal *literal)
+bool detector_literal_read(struct span text, struct detector_literal *literal)
 {
     unsigned least = 100;
 

@@ -39,6 +39,15 @@ struct detector {
     struct span example;  /* a text in which it finds something */
 };
 
+/* Reads a literal as it is written: `\b` at its front, `\d`, `\l`, `\w` for a digit, a letter, either; `\xf0`
+ * for a byte; `\\`. Returns: false
+ * where it is too short (two bytes), too long, or another escape stands in it. */
+bool detector_literal_read(struct span text, struct detector_literal *literal);
+
+/* What `check:` may name, NULL behind the last, and what each does, in the same order. */
+extern const char *const detector_check_names[];
+extern const detector_check detector_checks[];
+
 /* As many as one list may name. */
 #define DETECTORS_MAX 128
 

@@ -28,13 +28,4 @@ struct detector_set {
     uint16_t first[DETECTOR_KINDS * DETECTOR_KINDS]; /* of the entries, by kinds of two bytes: its place and one */
 };
 
-/* Reads a literal as it is written: `\b` at its front, `\d`, `\l`, `\w` for a digit, a letter, either; `\xf0`
- * for a byte; `\\`. Returns: false
- * where it is too short (two bytes), too long, or another escape stands in it. */
-bool detector__literal(struct span text, struct detector_literal *literal);
-
-/* detector_check.c: what `check:` may name, NULL behind the last, and what each does, in the same order. */
-extern const char *const detector_check_names[];
-extern const detector_check detector_checks[];
-
 #endif

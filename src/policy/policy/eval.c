@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/candidates_priv.h"
+#include "policy/index.h"
+#include "policy/judge_priv.h"
+#include "policy/judgement.h"
 #include "policy/walk.h"
 #include "policy/trace.h"
-
-const char *verdict_text(enum verdict_kind kind)
-{
-    switch (kind) {
-    case VERDICT_DENY: return "deny";
-    case VERDICT_HOLD: return "hold";
-    case VERDICT_PERMIT: return "permit";
-    }
-    return "deny";
-}
-
-const char *effect_text(enum effect effect)
-{
-    switch (effect) {
-    case EFFECT_FORBID: return "forbid";
-    case EFFECT_REQUIRE_APPROVAL: return "require_approval";
-    case EFFECT_PERMIT: return "permit";
-    }
-    return "forbid";
-}
-
-const char *policy_truth_text(enum truth truth)
-{
-    switch (truth) {
-    case TRUTH_FALSE: return "false";
-    case TRUTH_UNDECIDED: return "undecided";
-    case TRUTH_TRUE: return "true";
-    }
-    return "undecided";
-}
 
 /* A rule whose match and conditions are not false. */
 struct applying {
@@ -186,7 +159,7 @@ static enum truth limits_truth(struct judging *judging, struct rule_walk *walk, 
         int64_t wait_us = 0;
         bool fits;
 
-        known = policy__amount(walk, judging->verdict, limit, amount);
+        known = eval__amount(walk, judging->verdict, limit, amount);
         truth = truth_and(truth, known);
         fits = known == TRUTH_TRUE && has_room(walk->question, limit, *amount, &wait_us);
         if (judging->trace != NULL)
@@ -216,7 +189,7 @@ static bool lacks_plan(struct rule_walk *walk, const struct rule *rule, enum tru
     planned.plan.step = 1;
     again.question = &planned;
     again.trace = NULL;
-    lacks = truth_and(match, policy__rule_conditions(&again, rule, &undecided)) == TRUTH_TRUE;
+    lacks = truth_and(match, policy_rule_conditions(&again, rule, &undecided)) == TRUTH_TRUE;
     again.question = walk->question;
     again.trace = walk->trace;
     *walk = again; /* what it cost */
@@ -235,7 +208,7 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     if (judging->trace != NULL)
         judging->trace->rule(judging->trace, rule, candidate->match, candidate->undecided);
     walk->unplanned = false;
-    truth = truth_and(candidate->match, policy__rule_conditions(walk, rule, &undecided));
+    truth = truth_and(candidate->match, policy_rule_conditions(walk, rule, &undecided));
     if (walk->unplanned && truth != TRUTH_TRUE && rule->effect == EFFECT_PERMIT && !rule->monitor)
         judging->unplanned |= lacks_plan(walk, rule, candidate->match);
     *applying = (struct applying){.limited = NULL};
@@ -243,7 +216,7 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
         truth = limits_truth(judging, walk, rule, applying);
     applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
     applying->barred =
-        applies && rule->effect == EFFECT_REQUIRE_APPROVAL && policy__arguments(walk, rule, &barring) != TRUTH_TRUE;
+        applies && rule->effect == EFFECT_REQUIRE_APPROVAL && eval__arguments(walk, rule, &barring) != TRUTH_TRUE;
     if (judging->trace != NULL)
         judging->trace->applies(judging->trace, rule, truth, applies);
     applying->rule = applies ? rule : NULL;
@@ -368,7 +341,7 @@ static void name_default(const struct judging *judging, const struct question *q
     if (span_is(question->method, "tools/call") || verdict->reason != REASON_NO_RULE)
         return;
     regex_budget_init(&budget);
-    if (!policy__names_method(judging->policy, question, &budget))
+    if (!policy_names_method(judging->policy, question, &budget))
         verdict->reason = REASON_METHOD_UNKNOWN;
 }
 
@@ -384,14 +357,14 @@ static enum code judge(struct judging *judging, const struct question *question,
                        struct verdict *verdict)
 {
     struct regex_budget monitor_budget = *budget;
-    enum code code = policy__candidates(judging->policy, question, NULL, judging->scratch, &judging->candidates);
+    enum code code = eval__candidates(judging->policy, question, NULL, judging->scratch, &judging->candidates);
 
     if (code != CODE_OK)
         return code;
     judging->applying = arena_zalloc(&judging->scratch->arena, judging->candidates.rule_count * sizeof *judging->applying);
     if (judging->applying == NULL)
         return CODE_NOMEM;
-    code = policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
+    code = eval__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
     if (code != CODE_OK)
         return code;
     judging->guessed = judging->candidates.guessed;
@@ -481,10 +454,10 @@ static bool concerns(const struct rule *rule, const struct rule_candidate *candi
 
     if (rule->effect == EFFECT_FORBID) /* of a label's resources nobody says that they are all */
         return !question->any_resource ||
-               (!(is_open && rule->match.by[DIM_LABEL].given) && policy__names_cover(resources, question->resource));
+               (!(is_open && rule->match.by[DIM_LABEL].given) && eval__names_cover(resources, question->resource));
     if (rule->effect == EFFECT_PERMIT && candidate->match != TRUTH_TRUE && !is_open)
         return false;
-    return !question->any_resource || policy__names_meet(resources, question->resource);
+    return !question->any_resource || eval__names_meet(resources, question->resource);
 }
 
 /* What a require_approval holds counts as permitted: a person may yet say so. */
@@ -496,7 +469,7 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     if (policy == NULL)
         return false;
     arena_reset(&scratch->arena);
-    if (policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent)
+    if (eval__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent)
         return false;
     for (uint32_t i = 0; i < candidates.rule_count; i++) {
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
@@ -551,7 +524,7 @@ bool policy_permits_all(const struct policy *policy, const struct question *ques
     struct candidates candidates;
 
     arena_reset(&scratch->arena);
-    if (policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent ||
+    if (eval__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent ||
         candidates.monitor_spent)
         return false;
     for (uint32_t i = 0; i < candidates.rule_count; i++) {

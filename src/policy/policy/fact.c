@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/judge_priv.h"
 #include "policy/snapshot.h"
 #include "policy/walk.h"
 #include "policy/trace.h"
@@ -81,18 +82,6 @@ static enum truth truth_known(enum policy_known known)
     return known == POLICY_UNKNOWN ? TRUTH_UNDECIDED : truth_of(known == POLICY_YES);
 }
 
-struct span question_value(const struct question *question, enum policy_by by)
-{
-    static const size_t places[POLICY_BY_COUNT] = {
-        [POLICY_BY_TENANT] = offsetof(struct question, tenant), [POLICY_BY_PRINCIPAL] = offsetof(struct question, principal),
-        [POLICY_BY_UPSTREAM] = offsetof(struct question, upstream), [POLICY_BY_TOOL] = offsetof(struct question, tool),
-        [POLICY_BY_SESSION] = offsetof(struct question, session), [POLICY_BY_CLIENT] = offsetof(struct question, client),
-        [POLICY_BY_CORRELATION] = offsetof(struct question, correlation),
-    };
-
-    return *(const struct span *)(const void *)((const char *)question + places[by]);
-}
-
 static void saw_before(const struct rule_walk *walk, const struct watch *watch, enum policy_by by, enum policy_known known)
 {
     const char *answer = known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known";
@@ -138,73 +127,6 @@ static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
     return asked ? truth : TRUTH_UNDECIDED;
 }
 
-static bool is_named(const struct names *names, struct span value)
-{
-    for (uint32_t i = 0; i < names->count; i++)
-        if (names->name[i].kind == NAME_GLOB ? glob_matches(names->name[i].text, value)
-                                             : span_equals(names->name[i].text, value))
-            return true;
-    return !names->given;
-}
-
-const struct watch *policy__watch_of(const struct policy_watch *view)
-{
-    return (const struct watch *)(const void *)((const char *)view - offsetof(struct watch, view));
-}
-
-static enum policy_known is_met(const struct names *rules, const struct policy_met *met)
-{
-    for (uint32_t i = 0; i < met->count && i < VERDICT_RULES_MAX; i++)
-        if ((!met->rules[i].limited || span_equals(met->rules[i].id, met->deciding)) && is_named(rules, met->rules[i].id))
-            return POLICY_YES;
-    return met->count > VERDICT_RULES_MAX ? POLICY_UNKNOWN : POLICY_NO;
-}
-
-static enum policy_known has_label(const struct label *label, const struct question *question)
-{
-    struct regex_budget budget;
-    enum truth truth;
-
-    regex_budget_init(&budget);
-    truth = policy__labelled(label, question, &budget);
-    return truth == TRUTH_TRUE ? POLICY_YES : truth == TRUTH_FALSE ? POLICY_NO : POLICY_UNKNOWN;
-}
-
-enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met)
-{
-    if (watch->label != NULL)
-        return has_label(watch->label, question);
-    if (watch->rules.given)
-        return is_met(&watch->rules, met);
-    return question->tool.len > 0 && is_named(&watch->tools, question->tool) &&
-           is_named(&watch->upstreams, question->upstream) ? POLICY_YES : POLICY_NO;
-}
-
-bool policy_watches(const struct policy *policy)
-{
-    return policy->watches != NULL;
-}
-
-bool policy_watches_answers(const struct policy *policy)
-{
-    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
-        for (uint32_t i = 0; i < watch->rules.count; i++)
-            if (policy_answer_by_id(policy, watch->rules.name[i].text) != NULL)
-                return true;
-    return false;
-}
-
-void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
-                       void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context)
-{
-    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next) {
-        enum policy_known known = policy__is_watched(watch, question, met);
-
-        if (known != POLICY_NO)
-            told(context, &watch->view, known == POLICY_YES);
-    }
-}
-
 static enum truth client_truth(struct rule_walk *walk, const struct fact *fact)
 {
     struct span client = walk->question->client;
@@ -213,23 +135,7 @@ static enum truth client_truth(struct rule_walk *walk, const struct fact *fact)
         saw(walk, "the client's address is not known");
     else
         saw(walk, "the client is %.*s", SPAN_ARG(client));
-    return policy__in_ranges(fact->ranges, fact->count, client);
-}
-
-static bool watches(const struct policy *policy, const struct policy_watch *asked)
-{
-    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
-        if (span_equals(watch->view.key, asked->key))
-            return (asked->by & ~watch->view.by) == 0 && watch->view.longest_us >= asked->longest_us;
-    return false;
-}
-
-bool policy_watches_all_of(const struct policy *policy, const struct policy *other)
-{
-    for (const struct watch *watch = other->watches; watch != NULL; watch = watch->next)
-        if (!watches(policy, &watch->view))
-            return false;
-    return true;
+    return address_in_ranges(fact->ranges, fact->count, client);
 }
 
 /* ---- annotations ---- */
@@ -246,10 +152,10 @@ static enum truth annotations_truth(struct rule_walk *walk, const struct fact *f
             continue;
         if (state->past != NULL && state->past->hint != NULL)
             known = state->past->hint(state->context, walk->question, hint);
-        saw(walk, "%s: %s", policy__hint_text[hint],
+        saw(walk, "%s: %s", policy_hint_text[hint],
             known == POLICY_YES ? "true" : known == POLICY_NO ? "false" : "the server has not said");
         if (known == POLICY_UNKNOWN && walk->question->hidden != NULL && walk->question->hidden->hints)
-            all = truth_and(all, policy__guess(walk, fact->opening));
+            all = truth_and(all, walk_guess(walk, fact->opening));
         else if (known == POLICY_UNKNOWN)
             all = truth_and(all, fact->absent);
         else
@@ -324,7 +230,7 @@ static enum truth media_truth(struct rule_walk *walk, const struct fact *fact, c
     enum truth truth = node->type == JSON_OBJECT ? block_truth(walk, fact, node) : TRUTH_FALSE;
 
     for (const struct json_node *child = node->child; child != NULL && truth != TRUTH_TRUE; child = child->next) {
-        if (!policy__charge(walk, 1))
+        if (!walk_charge(walk, 1))
             return TRUTH_UNDECIDED;
         if ((child->type == JSON_OBJECT || child->type == JSON_ARRAY) && !span_is(child->key, "structuredContent") &&
             !span_is(child->key, "_meta"))
@@ -333,7 +239,7 @@ static enum truth media_truth(struct rule_walk *walk, const struct fact *fact, c
     return truth;
 }
 
-enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
+enum truth eval__fact(struct rule_walk *walk, const struct fact *fact)
 {
     switch (fact->kind) {
     case FACT_DURING: return during_truth(walk, fact);

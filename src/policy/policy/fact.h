@@ -33,7 +33,7 @@ enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, F
 
 extern const char *const policy_fact_text[FACT_COUNT];        /* "during" ... */
 extern const char *const policy_by_text[POLICY_BY_COUNT + 1]; /* "tenant" ..., NULL */
-extern const char *const policy__hint_text[];                 /* "readOnlyHint" ..., NULL */
+extern const char *const policy_hint_text[];                 /* "readOnlyHint" ..., NULL */
 
 struct fact {
     enum fact_kind kind;
@@ -59,16 +59,9 @@ struct fact {
     const struct span *globs;      /* MEDIA: in lower case; `count` of them */
 };
 
-struct rule_walk;
-
-enum truth policy__fact(struct rule_walk *walk, const struct fact *fact);
-
 /* Whether a name of `called` or its `upstreams` holds, which are names and globs only and need no budget, a rule of `met` is
  * among those that the call met, or the call has the label. */
-const struct watch *policy__watch_of(const struct policy_watch *view);
-enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met);
-
-/* operator_cidr.c */
-enum truth policy__in_ranges(const struct address_range *ranges, uint32_t count, struct span text);
+const struct watch *policy_watch_of(const struct policy_watch *view);
+enum policy_known policy_is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met);
 
 #endif

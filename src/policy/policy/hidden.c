@@ -4,34 +4,8 @@
  * deep under `not` it stands. Every real value of what is hidden lies between the two: each forbid and require_approval
  * that really applies does so in the first, each permit in the second. The verdicts themselves have no such order, because a
  * call that nothing permits is denied where a require_approval would hold it. */
+#include "policy/judgement.h"
 #include "policy/walk.h"
-
-bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value)
-{
-    for (uint32_t i = 0; i < hidden->count; i++)
-        if (hidden->nodes[i] == value)
-            return true;
-    return false;
-}
-
-bool question_hides(const struct question_hidden *hidden, const struct json_node *value)
-{
-    const char *begin = value->raw.at, *end = begin + value->raw.len;
-
-    for (uint32_t i = 0; i < hidden->count; i++) {
-        const struct span *raw = &hidden->nodes[i]->raw;
-
-        if (hidden->nodes[i] == value || (raw->at < end && begin < raw->at + raw->len))
-            return true;
-    }
-    return false;
-}
-
-enum truth policy__guess(struct rule_walk *walk, bool opening)
-{
-    walk->guessed = true;
-    return walk->question->hidden->favours_permit == opening ? TRUTH_TRUE : TRUTH_FALSE;
-}
 
 /* Which kinds of rules apply under one guess. */
 struct applying_kinds {

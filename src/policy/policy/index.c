@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/candidates_priv.h"
+#include "policy/index.h"
 #include "policy/reading.h"
 
 #include "base/glob.h"
@@ -146,7 +146,7 @@ static void collect_namings(const struct policy *policy, struct index *index)
     }
 }
 
-enum code policy__index_build(struct policy *policy)
+enum code policy_index_build(struct policy *policy)
 {
     struct index *index = arena_zalloc(&policy->arena, sizeof *index);
     size_t names = 0, size = 16;
@@ -184,8 +184,8 @@ enum code policy__index_build(struct policy *policy)
     return CODE_OK;
 }
 
-enum code policy__index_each(const struct policy *policy, const struct question *question,
-                             enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context)
+enum code policy_index_each(const struct policy *policy, const struct question *question,
+                            enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context)
 {
     const struct index *index = policy->index;
     enum code code = add(context, index->general, index->general_count);
@@ -207,7 +207,7 @@ enum code policy__index_each(const struct policy *policy, const struct question 
     return code;
 }
 
-bool policy__names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget)
+bool policy_names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget)
 {
     for (uint32_t n = 0; n < policy->index->naming_count; n++) {
         const struct naming *naming = &policy->index->namings[n];

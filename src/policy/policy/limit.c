@@ -2,6 +2,7 @@
 /* What a call would take of a permit's limits (Meaning 12): 1 where calls are counted, else the sum of all values that the
  * limit's path selects, exactly. What would not be counted exactly is not counted: a value that is no number, is negative or
  * finer than a millionth, a sum beyond 10^12, and one that the record may not hold. */
+#include "policy/judge_priv.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
 
@@ -54,7 +55,7 @@ static bool look(struct path_walk *path)
 {
     struct summing *summing = path->context;
 
-    return policy__look(summing->walk, path);
+    return walk_look(summing->walk, path);
 }
 
 /* Of a recorded call that has lost the values, the record has the sum. */
@@ -65,11 +66,11 @@ static enum truth recorded_sum(struct rule_walk *walk, const struct policy_limit
     if (spent != NULL && spent->type == JSON_NUMBER && json_number_scaled(spent->raw, POLICY_SUM_PLACES, amount) == CODE_OK)
         return TRUTH_TRUE;
     *amount = 0;
-    return policy__guess(walk, true);
+    return walk_guess(walk, true);
 }
 
-enum truth policy__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
-                          uint64_t *amount)
+enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
+                        uint64_t *amount)
 {
     struct summing summing = {.walk = walk, .verdict = verdict};
 
@@ -78,9 +79,9 @@ enum truth policy__amount(struct rule_walk *walk, const struct verdict *verdict,
         return TRUTH_TRUE;
     summing.path = (struct path_walk){.path = limit->sum, .visit = add, .context = &summing, .visits_left = &walk->visits_left,
                                       .look = look, .hidden = walk->question->hidden};
-    if (!walk->budget->spent && policy__look(walk, &summing.path))
+    if (!walk->budget->spent && walk_look(walk, &summing.path))
         path_run(&summing.path, walk->question->root);
-    if (!policy__spend_visits(walk) || summing.path.spent) {
+    if (!walk_spend(walk) || summing.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
     }
@@ -90,16 +91,4 @@ enum truth policy__amount(struct rule_walk *walk, const struct verdict *verdict,
     if (summing.is_unclear)
         return TRUTH_UNDECIDED;
     return truth_of(summing.has_value && !summing.path.element_lacks);
-}
-
-void policy_write_millionths(struct buf *out, uint64_t amount)
-{
-    uint64_t fraction = amount % 1000000;
-    int places = POLICY_SUM_PLACES;
-
-    buf_addf(out, "%" PRIu64, amount / 1000000);
-    for (; fraction != 0 && fraction % 10 == 0; places--)
-        fraction /= 10;
-    if (fraction != 0)
-        buf_addf(out, ".%0*" PRIu64, places, fraction);
 }

@@ -11,7 +11,7 @@ static bool holds_odd_folds(struct span text)
     return memmem(text.at, text.len, "\xc5\xbf", 2) != NULL || memmem(text.at, text.len, "\xe2\x84\xaa", 3) != NULL;
 }
 
-enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget)
+enum truth policy_regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget)
 {
     if (opening && regex_folds_case(regex) && subject.len > 0 && holds_odd_folds(subject))
         return TRUTH_UNDECIDED;
@@ -55,7 +55,7 @@ enum truth policy_name_matches(const struct match_name *name, bool opening, stru
     switch (name->kind) {
     case NAME_LITERAL: matches = span_equals(name->text, value); break;
     case NAME_GLOB: return matches_glob(name, value, budget);
-    case NAME_REGEX: return policy__regex(name->regex, opening, value, name->whole, budget);
+    case NAME_REGEX: return policy_regex(name->regex, opening, value, name->whole, budget);
     case NAME_PROTOCOL: matches = policy_is_protocol(value); break;
     case NAME_LABEL: break; /* it asks for more than a name */
     }
@@ -140,7 +140,7 @@ static enum truth held_match(const struct names *names, enum dimension dimension
     return truth != TRUTH_TRUE && hidden != NULL && hidden->held[dimension - DIM_HELD] ? TRUTH_UNDECIDED : truth;
 }
 
-enum truth policy__labelled(const struct label *label, const struct question *question, struct regex_budget *budget)
+enum truth policy_labelled(const struct label *label, const struct question *question, struct regex_budget *budget)
 {
     enum truth truth = TRUTH_FALSE;
     enum dimension undecided;
@@ -155,7 +155,7 @@ static enum truth labels_match(const struct names *names, const struct question 
     enum truth truth = TRUTH_FALSE;
 
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++)
-        truth = truth_or(truth, policy__labelled(names->name[i].label, question, budget));
+        truth = truth_or(truth, policy_labelled(names->name[i].label, question, budget));
     return truth;
 }
 
@@ -206,3 +206,22 @@ enum truth policy_match(const struct match *match, enum dimension from, enum dim
     }
     return all;
 }
+
+#define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
+
+static const struct match_name tool_methods[] = {METHOD("tools/call")};
+static const struct match_name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
+                                               METHOD("resources/unsubscribe")};
+static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
+
+static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD("resources/read"), METHOD("prompts/get")};
+
+const struct names policy_answer_methods = {.given = true, .count = 3, .name = answer_methods};
+
+static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
+static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
+static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
+
+const struct names *const policy_target_methods[DIM_COUNT] = {
+    [DIM_TOOL] = &of_tools, [DIM_RESOURCE] = &of_resources, [DIM_PROMPT] = &of_prompts,
+};

@@ -62,7 +62,7 @@ struct label {
     int line, column;
 };
 
-enum truth policy__labelled(const struct label *label, const struct question *question, struct regex_budget *budget);
+enum truth policy_labelled(const struct label *label, const struct question *question, struct regex_budget *budget);
 
 extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
 
@@ -87,11 +87,6 @@ enum truth policy_match(const struct match *match, enum dimension from, enum dim
                         struct regex_budget *budget, enum dimension *undecided);
 
 /* Opening, a regex that folds case is undecided on what others may fold otherwise. */
-enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
-
-/* uris.c: of a template's URIs, whether some could be among the names, or whether all are. Names that are not given hold for
- * every URI; of a regex anything may be assumed. */
-bool policy__names_meet(const struct names *names, struct span uri_template);
-bool policy__names_cover(const struct names *names, struct span uri_template);
+enum truth policy_regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
 
 #endif

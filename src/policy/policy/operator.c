@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/walk.h"
 
-static const struct operator *const operators[] = {
-#define X(word) &policy__op_##word,
-    OPERATOR_TABLE(X)
-#undef X
-};
-
-const struct operator *policy_operator(struct span word)
-{
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (span_is(word, operators[i]->word))
-            return operators[i];
-    return NULL;
-}
-
 static bool is_container(const struct json_node *value)
 {
     return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
@@ -27,12 +13,12 @@ enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct j
 
     if (operator->of_text == NULL || is_container(value))
         return operator->of_value != NULL ? operator->of_value(walk, op, value) : TRUTH_UNDECIDED;
-    if (!policy__charge(walk, operator->cost != NULL ? operator->cost(op, text) : 0))
+    if (!walk_charge(walk, operator->cost != NULL ? operator->cost(op, text) : 0))
         return TRUTH_UNDECIDED;
     return operator->of_text(walk, op, text);
 }
 
-bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value)
+bool policy_leaf_skips(const struct condition *leaf, const struct json_node *value)
 {
     if (!leaf->skips_containers || !is_container(value))
         return false;
@@ -43,7 +29,7 @@ bool policy__leaf_skips(const struct condition *leaf, const struct json_node *va
 }
 
 /* Of an array or object that only holds something hidden, its type and size are known. */
-bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value)
+bool policy_leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value)
 {
     bool itself;
 

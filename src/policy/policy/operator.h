@@ -10,7 +10,6 @@
 #define POLICY_OPERATOR_H
 
 #include "json/json.h"
-#include "policy/operator_tbl.h"
 #include "policy/truth.h"
 #include "regex/regex.h"
 
@@ -80,10 +79,6 @@ struct operator {
     const char *(*closing_doubt)(const struct op *op);
 };
 
-#define X(word) extern const struct operator policy__op_##word;
-OPERATOR_TABLE(X)
-#undef X
-
 /* An operator with its operand. What was written is in `value`, `values`, `written` or `text`, whichever is set first. */
 struct op {
     const struct operator *operator;
@@ -103,20 +98,14 @@ struct op {
     uint32_t term_count;
 };
 
-/* Adds a type to an `is` by its word. Returns: false: it is no type. */
-bool policy__type_add(struct op *op, struct span word);
-
-/* By its word; NULL: there is none. */
-const struct operator *policy_operator(struct span word);
-
 /* What the operator says of the value. */
 enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
 /* Whether one of the leaf's operators is undecided on this array or object at the end of `..*`, and the value is skipped. */
-bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value);
+bool policy_leaf_skips(const struct condition *leaf, const struct json_node *value);
 
 /* Whether some operator of the leaf looks at what is hidden in this value. */
-bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
+bool policy_leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
 
 static inline bool op_reads_decoded(const struct op *op)
 {
@@ -124,7 +113,7 @@ static inline bool op_reads_decoded(const struct op *op)
 }
 
 /* One visit for each 16 bytes: the usual cost of reading a text once. */
-static inline uint64_t policy__text_cost(const struct op *op, struct span text)
+static inline uint64_t op_text_cost(const struct op *op, struct span text)
 {
     (void)op;
     return (uint64_t)text.len / 16;

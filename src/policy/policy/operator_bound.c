@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds: of numbers (min, max, multiple_of), of the length of a text (min_length, max_length), of the members of an array or
  * object (min_items, max_items). */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 
 #include "base/num.h"
 #include "unicode/unicode.h"
@@ -18,7 +18,7 @@
 static void compile_number(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     if (node->type == YAML_INT || node->type == YAML_FLOAT)
-        op->value = policy__value(c, node);
+        op->value = compiler_value(c, node);
     else
         FAULT(c, node, "`%.*s` compares numbers; write a number without quotes", SPAN_ARG(node->key));
 }
@@ -61,12 +61,12 @@ static void sample_number(const struct op *op, struct samples *samples)
     }
 }
 
-const struct operator policy__op_min = {
+const struct operator operator__min = {
     .word = "min", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_number, .of_value = min, .sample = sample_number,
-    .upper = &policy__op_max,
+    .upper = &operator__max,
 };
 
-const struct operator policy__op_max = {
+const struct operator operator__max = {
     .word = "max", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_number, .of_value = max, .sample = sample_number,
 };
 
@@ -99,7 +99,7 @@ static enum truth multiple_of(struct rule_walk *walk, const struct op *op, const
     return code == CODE_OK && of > 0 ? truth_of(whole % of == 0) : TRUTH_UNDECIDED;
 }
 
-const struct operator policy__op_multiple_of = {
+const struct operator operator__multiple_of = {
     .word = "multiple_of", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_multiple, .of_value = multiple_of,
     .sample = sample_number,
 };
@@ -109,7 +109,7 @@ const struct operator policy__op_multiple_of = {
 static void compile_count(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     if (node->type == YAML_INT && num_u64(node->json, &op->count) == CODE_OK)
-        op->value = policy__value(c, node);
+        op->value = compiler_value(c, node);
     else
         FAULT(c, node, "`%.*s` is a count; write a whole number from 0 on", SPAN_ARG(node->key));
 }
@@ -131,13 +131,13 @@ static void sample_length(const struct op *op, struct samples *samples)
     samples->around(samples, op->count, SAMPLE_LENGTH_MAX, "\"", "x", "\"");
 }
 
-const struct operator policy__op_min_length = {
-    .word = "min_length", .types = TYPES_SCALAR, .compile = compile_count, .of_text = min_length, .cost = policy__text_cost,
-    .sample = sample_length, .upper = &policy__op_max_length,
+const struct operator operator__min_length = {
+    .word = "min_length", .types = TYPES_SCALAR, .compile = compile_count, .of_text = min_length, .cost = op_text_cost,
+    .sample = sample_length, .upper = &operator__max_length,
 };
 
-const struct operator policy__op_max_length = {
-    .word = "max_length", .types = TYPES_SCALAR, .compile = compile_count, .of_text = max_length, .cost = policy__text_cost,
+const struct operator operator__max_length = {
+    .word = "max_length", .types = TYPES_SCALAR, .compile = compile_count, .of_text = max_length, .cost = op_text_cost,
     .sample = sample_length,
 };
 
@@ -162,11 +162,11 @@ static void sample_items(const struct op *op, struct samples *samples)
     samples->around(samples, op->count, SAMPLE_ITEMS_MAX, "[", "\"x\"", "]");
 }
 
-const struct operator policy__op_min_items = {
+const struct operator operator__min_items = {
     .word = "min_items", .types = TYPES_OF_MANY, .compile = compile_count, .of_value = min_items, .sample = sample_items,
-    .upper = &policy__op_max_items,
+    .upper = &operator__max_items,
 };
 
-const struct operator policy__op_max_items = {
+const struct operator operator__max_items = {
     .word = "max_items", .types = TYPES_OF_MANY, .compile = compile_count, .of_value = max_items, .sample = sample_items,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cidr: an address in ranges; and `client`, which asks the same of the client's. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 
 static void take_range(struct compiler *c, const struct yaml_node *text, void *part)
 {
@@ -10,40 +10,26 @@ static void take_range(struct compiler *c, const struct yaml_node *text, void *p
         FAULT(c, text, "`%.*s` %s", SPAN_ARG(text->text), wrong);
 }
 
-const struct address_range *policy__compile_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count)
+const struct address_range *compiler_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count)
 {
-    return policy__texts(c, node, sizeof(struct address_range), take_range, count);
-}
-
-/* What is no address has no place in a range or out of it. */
-enum truth policy__in_ranges(const struct address_range *ranges, uint32_t count, struct span text)
-{
-    struct address address;
-
-    if (!address_read(text, &address))
-        return TRUTH_UNDECIDED;
-    address_unmap(&address);
-    for (uint32_t i = 0; i < count; i++)
-        if (address_range_holds(&ranges[i], &address))
-            return TRUTH_TRUE;
-    return TRUTH_FALSE;
+    return compiler_texts(c, node, sizeof(struct address_range), take_range, count);
 }
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    op->written = policy__written(c, node);
-    op->terms = policy__compile_ranges(c, node, &op->term_count);
+    op->written = compiler_written(c, node);
+    op->terms = compiler_ranges(c, node, &op->term_count);
 }
 
 static enum truth cidr(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
-    return policy__in_ranges(op->terms, op->term_count, text);
+    return address_in_ranges(op->terms, op->term_count, text);
 }
 
 static uint64_t cost(const struct op *op, struct span text)
 {
-    return policy__text_cost(op, text) + op->term_count / 4;
+    return op_text_cost(op, text) + op->term_count / 4;
 }
 
 static void sample(const struct op *op, struct samples *samples)
@@ -53,6 +39,6 @@ static void sample(const struct op *op, struct samples *samples)
     samples->json(samples, SPAN_LIT("\"2001:db8::77\""));
 }
 
-const struct operator policy__op_cidr = {
+const struct operator operator__cidr = {
     .word = "cidr", .types = TYPES_SCALAR, .compile = compile, .of_text = cidr, .cost = cost, .sample = sample,
 };

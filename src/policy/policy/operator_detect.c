@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* detect: whether something that one of the named detectors finds is in a text (policy/detector.h). */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 #include "policy/detector.h"
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    op->written = policy__written(c, node);
-    op->terms = policy__compile_detect(c, node);
+    op->written = compiler_written(c, node);
+    op->terms = compiler_detect(c, node);
 }
 
 static enum truth detect(struct rule_walk *walk, const struct op *op, struct span text)
@@ -61,7 +61,7 @@ static void tell(const struct op *op, struct span text, struct buf *out)
     buf_fini(&found);
 }
 
-const struct operator policy__op_detect = {
+const struct operator operator__detect = {
     .word = "detect", .types = TYPES_SCALAR, .compile = compile, .of_text = detect, .find = find,
     .sample = sample, .tell = tell,
 };

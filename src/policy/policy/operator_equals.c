@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is compared with values that the policy holds, or with each other: equals, in, contains, unique. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 #include "policy/variable.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 static void compile_value(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    op->value = policy__value(c, node);
-    op->varies = policy__varies(c, node);
+    op->value = compiler_value(c, node);
+    op->varies = compiler_varies(c, node);
 }
 
 /* What a string that varies says in this call. Returns: false: undecided. */
 static bool say(struct rule_walk *walk, const struct json_node *string, struct json_node *said)
 {
     *said = (struct json_node){.type = JSON_STRING};
-    return policy__said(walk, string->text, VARIABLE_TEXT, &said->text);
+    return variable_said(walk, string->text, VARIABLE_TEXT, &said->text);
 }
 
 static enum truth equals(struct rule_walk *walk, const struct op *op, const struct json_node *value)
@@ -36,7 +36,7 @@ static void sample_equals(const struct op *op, struct samples *samples)
     samples->json(samples, op->value->raw);
 }
 
-const struct operator policy__op_equals = {
+const struct operator operator__equals = {
     .word = "equals", .types = TYPES_ALL, .compile = compile_value, .of_value = equals, .reads_decoded = true,
     .looks_inside = true, .is_decided = true, .sample = sample_equals,
 };
@@ -65,15 +65,15 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     const struct json_node *list;
 
     if (node->type == YAML_MAP)
-        node = policy__named(c, node, &c->lists);
-    else if (!policy__is_list(c, node))
+        node = compiler_named(c, node, &c->lists);
+    else if (!compiler_is_list(c, node))
         return;
     if (node == NULL || node->type != YAML_LIST)
         return;
     if (node->count == 0)
         FAULT(c, use, "nothing is in an empty list; name at least one value");
-    list = policy__value(c, node);
-    op->values = values = list != NULL ? policy__alloc(c, list->count, sizeof *values) : NULL;
+    list = compiler_value(c, node);
+    op->values = values = list != NULL ? compiler_alloc(c, list->count, sizeof *values) : NULL;
     if (values == NULL)
         return;
     for (const struct json_node *value = list->child; value != NULL; value = value->next) {
@@ -83,7 +83,7 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     }
     op->varies = op->varying_count > 0;
     for (const struct yaml_node *one = use->type == YAML_LIST ? use->child : NULL; one != NULL; one = one->next)
-        (void)policy__varies(c, one); /* for its doubts; those of a list that has a name are told there */
+        (void)compiler_varies(c, one); /* for its doubts; those of a list that has a name are told there */
     qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 
@@ -106,7 +106,7 @@ static enum truth in(struct rule_walk *walk, const struct op *op, const struct j
 {
     enum truth truth;
 
-    if (value->type != JSON_STRING && !policy__charge(walk, op->value_count - op->string_count))
+    if (value->type != JSON_STRING && !walk_charge(walk, op->value_count - op->string_count))
         return TRUTH_UNDECIDED;
     truth = truth_of(is_among(op, value));
     for (uint32_t i = 0; i < op->varying_count && truth != TRUTH_TRUE; i++) {
@@ -125,7 +125,7 @@ static void sample_in(const struct op *op, struct samples *samples)
             samples->json(samples, op->values[i]->raw);
 }
 
-const struct operator policy__op_in = {
+const struct operator operator__in = {
     .word = "in", .types = TYPES_ALL, .compile = compile_in, .of_value = in, .reads_decoded = true, .looks_inside = true,
     .is_decided = true, .sample = sample_in,
 };
@@ -136,7 +136,7 @@ static enum truth contains_text(struct rule_walk *walk, const struct op *op, str
 {
     struct span part = op->value->text;
 
-    if (op->value->type != JSON_STRING || (op->varies && !policy__said(walk, op->value->text, VARIABLE_TEXT, &part)))
+    if (op->value->type != JSON_STRING || (op->varies && !variable_said(walk, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
     return truth_of(part.len == 0 || (text.len > 0 && memmem(text.at, text.len, part.at, part.len) != NULL));
 }
@@ -147,7 +147,7 @@ static enum truth find_contained(struct rule_walk *walk, const struct op *op, st
     struct span part = op->value->text, left = text;
     const char *at;
 
-    if (op->value->type != JSON_STRING || (op->varies && !policy__said(walk, op->value->text, VARIABLE_TEXT, &part)))
+    if (op->value->type != JSON_STRING || (op->varies && !variable_said(walk, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
     while (left.at != NULL && part.len > 0 && (at = memmem(left.at, left.len, part.at, part.len)) != NULL) {
         found(context, SPAN_NONE, (size_t)(at - text.at), part.len);
@@ -161,7 +161,7 @@ static enum truth contains_member(struct rule_walk *walk, const struct op *op, c
     const struct json_node *wanted = op->value;
     struct json_node said;
 
-    if (value->type != JSON_ARRAY || !policy__charge(walk, value->count) || (op->varies && !say(walk, op->value, &said)))
+    if (value->type != JSON_ARRAY || !walk_charge(walk, value->count) || (op->varies && !say(walk, op->value, &said)))
         return TRUTH_UNDECIDED;
     if (op->varies)
         wanted = &said;
@@ -178,9 +178,9 @@ static void sample_contains(const struct op *op, struct samples *samples)
         samples->text(samples, "x", op->value->text, "x");
 }
 
-const struct operator policy__op_contains = {
+const struct operator operator__contains = {
     .word = "contains", .types = TYPES_SCALAR | TYPE_BIT(JSON_ARRAY), .compile = compile_value, .of_text = contains_text,
-    .of_value = contains_member, .find = find_contained, .cost = policy__text_cost, .looks_inside = true,
+    .of_value = contains_member, .find = find_contained, .cost = op_text_cost, .looks_inside = true,
     .sample = sample_contains,
 };
 
@@ -208,7 +208,7 @@ static enum truth unique(struct rule_walk *walk, const struct op *op, const stru
         return TRUTH_UNDECIDED;
     for (const struct json_node *a = value->child; a != NULL; a = a->next)
         for (const struct json_node *b = a->next; b != NULL; b = b->next) {
-            if (!policy__charge(walk, pair_cost(a, b)))
+            if (!walk_charge(walk, pair_cost(a, b)))
                 return TRUTH_UNDECIDED;
             if (json_equal(a, b))
                 return TRUTH_FALSE;
@@ -223,7 +223,7 @@ static void sample_unique(const struct op *op, struct samples *samples)
     samples->json(samples, SPAN_LIT("[1,1]"));
 }
 
-const struct operator policy__op_unique = {
+const struct operator operator__unique = {
     .word = "unique", .types = TYPE_BIT(JSON_ARRAY), .compile = compile_unique, .of_value = unique, .looks_inside = true,
     .sample = sample_unique,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sql: what a text of SQL may do, as PostgreSQL's own parser reads it (policy/sql_read.h). True where all that it uses is
  * listed; anything else is undecided, never false: what is listed says what may be, not what else there is. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 
 #include "base/glob.h"
 #include "policy/sql_read.h"
@@ -25,7 +25,7 @@ static void take_pattern(struct compiler *c, const struct yaml_node *text, void 
 {
     struct sql_pattern *pattern = part;
     struct span rest, first;
-    struct span written = policy__copy(c, text->text);
+    struct span written = compiler_copy(c, text->text);
 
     first = span_cut(written, '.', &rest);
     pattern->has_schema = first.len < written.len;
@@ -39,32 +39,32 @@ static void take_pattern(struct compiler *c, const struct yaml_node *text, void 
 static const struct sql_pattern *compile_patterns(struct compiler *c, const struct yaml_node *list, uint32_t *count)
 {
     if (list != NULL && list->type == YAML_MAP)
-        list = policy__named(c, list, &c->lists);
-    return policy__is_list(c, list) ? policy__texts(c, list, sizeof(struct sql_pattern), take_pattern, count) : NULL;
+        list = compiler_named(c, list, &c->lists);
+    return compiler_is_list(c, list) ? compiler_texts(c, list, sizeof(struct sql_pattern), take_pattern, count) : NULL;
 }
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     static const char *const known[] = {"statements", "tables", "functions", NULL};
     const struct yaml_node *statements = yaml_member(node, "statements");
-    struct sql_terms *terms = policy__alloc(c, 1, sizeof *terms);
+    struct sql_terms *terms = compiler_alloc(c, 1, sizeof *terms);
     size_t words = 0;
     bool *listed;
 
     while (sql_statement_text[words] != NULL)
         words++;
-    listed = policy__alloc(c, words, sizeof *listed);
-    op->written = policy__written(c, node);
+    listed = compiler_alloc(c, words, sizeof *listed);
+    op->written = compiler_written(c, node);
     op->terms = terms;
-    if (terms == NULL || listed == NULL || !policy__is_map_of(c, node, known, "`sql`"))
+    if (terms == NULL || listed == NULL || !compiler_is_map_of(c, node, known, "`sql`"))
         return;
     terms->statements = listed;
     if (statements == NULL || (statements->type == YAML_LIST && statements->count == 0))
         FAULT(c, node, "`sql` without `statements` allows nothing; write {statements: [select], tables: ['public.*'], "
               "functions: [count]}");
-    if (policy__is_list(c, statements))
+    if (compiler_is_list(c, statements))
         for (const struct yaml_node *at = statements->child; at != NULL; at = at->next) {
-            int word = policy__word(c, at, sql_statement_text);
+            int word = compiler_word(c, at, sql_statement_text);
 
             if (word >= 0)
                 listed[word] = true;
@@ -173,7 +173,7 @@ static const char *closing_doubt(const struct op *op)
     return "`sql` is true or undecided, so that here it lets the rule apply to every text; write `not: {arg: ..., sql: ...}`";
 }
 
-const struct operator policy__op_sql = {
+const struct operator operator__sql = {
     .word = "sql", .types = TYPES_SCALAR, .compile = compile, .of_text = sql, .cost = cost, .sample = sample, .tell = tell,
     .closing_doubt = closing_doubt,
 };

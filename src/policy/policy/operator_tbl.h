@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every operator of a condition, by the word that authors write: X(equals) is policy__op_equals, a struct operator (operator.h).
+/* Every operator of a condition, by the word that authors write: X(equals) is operator__equals, a struct operator (operator.h).
  *
  * To add an operator: a line here and its struct in a file operator_*.c. Its block in schema/policy.schema.json, its row in
  * tests/unit/policy/test_operator_matrix.c and its meaning in tests/oracle/meaning.py are tests of it. */

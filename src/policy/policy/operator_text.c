@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a text looks like: matches, glob, starts_with, ends_with; what must not be in it: free_of. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 #include "policy/variable.h"
 
 #include "base/glob.h"
@@ -15,21 +15,21 @@ static void compile_matches(struct compiler *c, const struct yaml_node *node, st
     const struct yaml_node *text = node;
 
     if (node->type == YAML_MAP)
-        text = policy__named(c, node, &c->patterns);
-    else if (!policy__is_string(c, node))
+        text = compiler_named(c, node, &c->patterns);
+    else if (!compiler_is_string(c, node))
         return;
     if (text == NULL || text->type != YAML_STRING)
         return;
     if (c->pumps && variable_in(text->text)) /* what was stored before there were variables keeps its meaning */
         FAULT(c, node, "a regex has no variables; ask with `glob`, `starts_with` or `under`, or write \\{...\\} for the braces "
               "themselves");
-    op->text = policy__copy(c, text->text);
-    op->regex = policy__pattern(c, node, op->text, op->whole);
+    op->text = compiler_copy(c, text->text);
+    op->regex = compiler_pattern(c, node, op->text, op->whole);
 }
 
 static enum truth matches(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    return policy__regex(op->regex, op->opening, text, op->whole, walk->budget);
+    return policy_regex(op->regex, op->opening, text, op->whole, walk->budget);
 }
 
 /* All matches from left to right; behind an empty one the next begins a character on. */
@@ -64,7 +64,7 @@ static void sample_matches(const struct op *op, struct samples *samples)
     samples->regex(samples, op->text);
 }
 
-const struct operator policy__op_matches = {
+const struct operator operator__matches = {
     .word = "matches", .types = TYPES_SCALAR, .compile = compile_matches, .of_text = matches, .find = find_matches,
     .has_anchor = true, .sample = sample_matches,
 };
@@ -73,17 +73,17 @@ const struct operator policy__op_matches = {
 
 static void compile_text(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return;
-    op->text = policy__copy(c, node->text);
-    op->varies = policy__varies(c, node);
+    op->text = compiler_copy(c, node->text);
+    op->varies = compiler_varies(c, node);
 }
 
 static enum truth glob(struct rule_walk *walk, const struct op *op, struct span text)
 {
     struct span said = op->text;
 
-    if (op->varies && (!policy__said(walk, op->text, VARIABLE_GLOB, &said) || !policy__charge(walk, text.len / 16 * said.len)))
+    if (op->varies && (!variable_said(walk, op->text, VARIABLE_GLOB, &said) || !walk_charge(walk, text.len / 16 * said.len)))
         return TRUTH_UNDECIDED;
     return truth_of(glob_matches(said, text));
 }
@@ -99,7 +99,7 @@ static void sample_glob(const struct op *op, struct samples *samples)
     samples->glob(samples, op->text);
 }
 
-const struct operator policy__op_glob = {
+const struct operator operator__glob = {
     .word = "glob", .types = TYPES_SCALAR, .compile = compile_text, .of_text = glob, .cost = glob_cost, .sample = sample_glob,
 };
 
@@ -109,7 +109,7 @@ static enum truth starts_with(struct rule_walk *walk, const struct op *op, struc
 {
     struct span said = op->text;
 
-    if (op->varies && !policy__said(walk, op->text, VARIABLE_TEXT, &said))
+    if (op->varies && !variable_said(walk, op->text, VARIABLE_TEXT, &said))
         return TRUTH_UNDECIDED;
     return truth_of(span_starts_with(text, said));
 }
@@ -118,7 +118,7 @@ static enum truth ends_with(struct rule_walk *walk, const struct op *op, struct 
 {
     struct span said = op->text;
 
-    if (op->varies && !policy__said(walk, op->text, VARIABLE_TEXT, &said))
+    if (op->varies && !variable_said(walk, op->text, VARIABLE_TEXT, &said))
         return TRUTH_UNDECIDED;
     return truth_of(span_ends_with(text, said));
 }
@@ -130,11 +130,11 @@ static void sample_end(const struct op *op, struct samples *samples)
     samples->text(samples, "", op->text, "x");
 }
 
-const struct operator policy__op_starts_with = {
+const struct operator operator__starts_with = {
     .word = "starts_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = starts_with, .sample = sample_end,
 };
 
-const struct operator policy__op_ends_with = {
+const struct operator operator__ends_with = {
     .word = "ends_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = ends_with, .sample = sample_end,
 };
 
@@ -144,7 +144,7 @@ static void compile_free_of(struct compiler *c, const struct yaml_node *node, st
 {
     static const char *const words[] = {"hidden", NULL};
 
-    if (policy__word(c, node, words) == 0)
+    if (compiler_word(c, node, words) == 0)
         op->text = span_text(words[0]);
 }
 
@@ -167,7 +167,7 @@ static const char *doubt_free_of(const struct op *op)
     return "this closes what is free of hidden characters and lets what holds them pass; write not: {..., free_of: hidden}";
 }
 
-const struct operator policy__op_free_of = {
-    .word = "free_of", .types = TYPES_SCALAR, .compile = compile_free_of, .of_text = free_of, .cost = policy__text_cost,
+const struct operator operator__free_of = {
+    .word = "free_of", .types = TYPES_SCALAR, .compile = compile_free_of, .of_text = free_of, .cost = op_text_cost,
     .sample = sample_free_of, .closing_doubt = doubt_free_of,
 };

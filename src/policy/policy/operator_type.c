@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a value is, and whether there is one: is, exists. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 
 /* ---- is ---- */
 
@@ -18,7 +18,7 @@ static void add_type(struct op *op, int word)
     op->types |= types[word];
 }
 
-bool policy__type_add(struct op *op, struct span word)
+bool operator_type_add(struct op *op, struct span word)
 {
     for (int i = 0; words[i] != NULL; i++)
         if (span_is(word, words[i])) {
@@ -36,11 +36,11 @@ static void compile_is(struct compiler *c, const struct yaml_node *node, struct 
     if (node->type == YAML_LIST && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one type");
     if (node->type == YAML_LIST)
-        op->written = policy__written(c, node);
+        op->written = compiler_written(c, node);
     for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL) {
         /* Without quotes the word is YAML's own null; nobody can mean anything else. */
         bool is_null = one->type == YAML_NULL && span_is(one->text, "null");
-        int word = is_null ? 1 : policy__word(c, one, words);
+        int word = is_null ? 1 : compiler_word(c, one, words);
 
         if (word < 0)
             continue;
@@ -57,7 +57,7 @@ static enum truth is(struct rule_walk *walk, const struct op *op, const struct j
                     (!op->whole || value->type != JSON_NUMBER || json_number_is_integer(value->raw)));
 }
 
-const struct operator policy__op_is = {
+const struct operator operator__is = {
     .word = "is", .types = TYPES_ALL, .compile = compile_is, .of_value = is, .is_decided = true,
 };
 
@@ -79,6 +79,6 @@ static enum truth exists(struct rule_walk *walk, const struct op *op, const stru
     return truth_of(op->truth);
 }
 
-const struct operator policy__op_exists = {
+const struct operator operator__exists = {
     .word = "exists", .types = TYPES_ALL, .compile = compile_exists, .of_value = exists, .decides_absence = true,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* under: where a file path leads, read as servers read it: as it is written, and decoded once; then step by step. */
-#include "policy/compile_priv.h"
-#include "policy/decode_priv.h"
+#include "policy/decode_text.h"
+#include "policy/operator_priv.h"
 #include "policy/reading.h"
 #include "policy/variable.h"
 
@@ -33,18 +33,18 @@ static void take_directory(struct compiler *c, const struct yaml_node *text, voi
 
     if (wrong != NULL)
         FAULT(c, text, "the directory `%.*s` %s", SPAN_ARG(text->text), wrong);
-    directory->text = policy__copy(c, text->text);
+    directory->text = compiler_copy(c, text->text);
     if (span_ends_with(directory->text, SPAN_LIT("/")))
         directory->text.len--;
-    directory->varies = policy__varies(c, text);
+    directory->varies = compiler_varies(c, text);
 }
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     const struct directory *directories;
 
-    op->written = policy__written(c, node);
-    op->terms = directories = policy__texts(c, node, sizeof *directories, take_directory, &op->term_count);
+    op->written = compiler_written(c, node);
+    op->terms = directories = compiler_texts(c, node, sizeof *directories, take_directory, &op->term_count);
     for (uint32_t i = 0; directories != NULL && i < op->term_count; i++)
         op->varies |= directories[i].varies;
 }
@@ -86,7 +86,7 @@ static bool read_path(struct rule_walk *walk, struct span text, struct span lead
 {
     unsigned doubts = reading_of_steps(text);
     char *at = arena_alloc(walk->arena, 4 * text.len + 1);
-    struct span decoded = at != NULL ? span_of(at, policy__read_percent(text, at)) : text;
+    struct span decoded = at != NULL ? span_of(at, decode_percent(text, at)) : text;
     size_t cut = 0;
 
     walk->no_memory |= at == NULL;
@@ -115,7 +115,7 @@ static enum truth under(struct rule_walk *walk, const struct op *op, struct span
     for (uint32_t i = 0; i < op->term_count && truth != TRUTH_TRUE; i++) {
         struct span directory = directories[i].text;
 
-        if (directories[i].varies && !policy__said(walk, directories[i].text, VARIABLE_STEP, &directory))
+        if (directories[i].varies && !variable_said(walk, directories[i].text, VARIABLE_STEP, &directory))
             truth = TRUTH_UNDECIDED;
         else if (is_inside(leads[0], directory) && is_inside(leads[1], directory))
             truth = TRUTH_TRUE; /* cut, too, it does not leave the folder, as nothing climbs */
@@ -128,7 +128,7 @@ static enum truth under(struct rule_walk *walk, const struct op *op, struct span
 /* A path is looked over, decoded, looked over again, and resolved in three ways. */
 static uint64_t cost(const struct op *op, struct span text)
 {
-    return policy__text_cost(op, text) * (6 + (uint64_t)op->term_count);
+    return op_text_cost(op, text) * (6 + (uint64_t)op->term_count);
 }
 
 static void sample(const struct op *op, struct samples *samples)
@@ -137,6 +137,6 @@ static void sample(const struct op *op, struct samples *samples)
     samples->written(samples, op->written, "", "/../x");
 }
 
-const struct operator policy__op_under = {
+const struct operator operator__under = {
     .word = "under", .types = TYPES_SCALAR, .compile = compile, .of_text = under, .cost = cost, .sample = sample,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
  * which. */
-#include "policy/compile_priv.h"
+#include "policy/operator_priv.h"
 #include "policy/reading.h"
 #include "policy/variable.h"
 
@@ -40,7 +40,7 @@ static bool read_address(struct span host, struct address *address)
 
 static struct span copy_lower(struct compiler *c, struct span text)
 {
-    char *at = policy__alloc(c, text.len, 1);
+    char *at = compiler_alloc(c, text.len, 1);
 
     for (size_t i = 0; at != NULL && i < text.len; i++)
         at[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
@@ -77,7 +77,7 @@ static void take_host(struct compiler *c, const struct yaml_node *text, void *pa
     struct span host = text->text;
     const char *wrong;
 
-    term->varies = policy__varies(c, text);
+    term->varies = compiler_varies(c, text);
     if (term->varies && variable_say(&anybody, text->text, VARIABLE_LABEL, &c->policy->arena, &host) != CODE_OK)
         c->no_memory = true;
     term->is_address = read_address(host, &term->address);
@@ -94,7 +94,7 @@ static void compile_ports(struct compiler *c, const struct yaml_node *list, stru
     terms->any_port = list->type == YAML_STRING && span_is(list->text, "any");
     if (terms->any_port)
         return;
-    terms->ports = ports = policy__alloc(c, list->count, sizeof *ports);
+    terms->ports = ports = compiler_alloc(c, list->count, sizeof *ports);
     if (list->type != YAML_LIST)
         FAULT(c, list, "`ports` is a list of numbers or the word any; write [443, 8443] or any");
     else if (list->count == 0)
@@ -112,18 +112,18 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
     static const char *const known[] = {"schemes", "hosts", "ports", NULL};
     const struct yaml_node *schemes = yaml_member(node, "schemes"), *hosts = yaml_member(node, "hosts");
     const struct yaml_node *ports = yaml_member(node, "ports");
-    struct url_terms *terms = policy__alloc(c, 1, sizeof *terms);
+    struct url_terms *terms = compiler_alloc(c, 1, sizeof *terms);
 
-    op->written = policy__written(c, node);
+    op->written = compiler_written(c, node);
     op->terms = terms;
-    if (terms == NULL || !policy__is_map_of(c, node, known, "`url`"))
+    if (terms == NULL || !compiler_is_map_of(c, node, known, "`url`"))
         return;
     if (node->count == 0)
         FAULT(c, node, "an empty `url` asks nothing; write {schemes: [https], hosts: [example.com]}");
-    if (policy__is_list(c, schemes))
-        terms->schemes = policy__texts(c, schemes, sizeof *terms->schemes, take_scheme, &terms->scheme_count);
-    if (policy__is_list(c, hosts))
-        terms->hosts = policy__texts(c, hosts, sizeof *terms->hosts, take_host, &terms->host_count);
+    if (compiler_is_list(c, schemes))
+        terms->schemes = compiler_texts(c, schemes, sizeof *terms->schemes, take_scheme, &terms->scheme_count);
+    if (compiler_is_list(c, hosts))
+        terms->hosts = compiler_texts(c, hosts, sizeof *terms->hosts, take_host, &terms->host_count);
     for (uint32_t i = 0; terms->hosts != NULL && i < terms->host_count; i++)
         op->varies |= terms->hosts[i].varies;
     if (ports != NULL)
@@ -154,7 +154,7 @@ static enum truth term_truth(struct rule_walk *walk, const struct host_term *ter
 
     if (term->is_address)
         return TRUTH_FALSE;
-    if (term->varies && !policy__said(walk, term->text, VARIABLE_LABEL, &said))
+    if (term->varies && !variable_said(walk, term->text, VARIABLE_LABEL, &said))
         return TRUTH_UNDECIDED;
     return truth_of(glob_matches(said, host));
 }
@@ -234,7 +234,7 @@ static uint64_t cost(const struct op *op, struct span text)
 {
     const struct url_terms *terms = op->terms;
 
-    return policy__text_cost(op, text) + (uint64_t)terms->host_count * (HOST_MAX / 16) +
+    return op_text_cost(op, text) + (uint64_t)terms->host_count * (HOST_MAX / 16) +
            (terms->scheme_count + terms->port_count) / 4;
 }
 
@@ -255,7 +255,7 @@ static const char *closing_doubt(const struct op *op)
                  "`ports: any`, or the ports that are meant";
 }
 
-const struct operator policy__op_url = {
+const struct operator operator__url = {
     .word = "url", .types = TYPES_SCALAR, .compile = compile, .of_text = url, .cost = cost, .sample = sample,
     .closing_doubt = closing_doubt,
 };

@@ -15,16 +15,6 @@
 
 struct policy; /* a compiled snapshot */
 
-struct policy_file {
-    struct span path; /* as given; names the place in messages; stored */
-    struct span text; /* YAML */
-};
-
-/* Compiles a complete set of files.
- * Takes: version (0 for one not stored yet); faults and warnings collect; warnings may be NULL.
- * Returns: CODE_OK with *policy holding one reference; CODE_INVALID with faults; CODE_NOMEM. */
-enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
-                         struct faults *faults, struct faults *warnings) MUST_USE;
 struct policy *policy_ref(struct policy *policy);
 void policy_unref(struct policy **policy);
 
@@ -72,83 +62,11 @@ bool policy_watches_answers(const struct policy *policy); /* for a rule for answ
 void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
                        void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context);
 
-/* The `policy:` name of one file's text, for load and remove. */
-enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
-
-/* Whether a file's patterns, lists or detectors are for all files of its version. */
-bool policy_shares(struct span text);
-
 /* The detector of this name that a file shares with all of the version; NULL: none. It lives as long as the policy. */
 struct detector;
 const struct detector *policy_detector(const struct policy *policy, struct span name);
 
 /* Meaning 10: whether the word `protocol` in `methods` stands for this method. */
 bool policy_is_protocol(struct span method);
-
-/* Memory and budgets of one thread's evaluations. */
-struct policy_scratch;
-enum code policy_scratch_new(struct policy_scratch **scratch) MUST_USE;
-void policy_scratch_free(struct policy_scratch **scratch);
-
-/* Judges. Pure: the same question, snapshot and state give the same verdict; only too_costly may depend on speed.
- * Takes: policy NULL: denies with NO_POLICY; timed: also the thread's CPU time bounds regexes, not work alone as in tests,
- * replay and explain. */
-void policy_eval(const struct policy *policy, const struct question *question, bool timed,
-                 struct policy_scratch *scratch, struct verdict *verdict);
-
-/* Which parts of the answer to a call are redacted, as verdict->redact and redact_all; what cannot be decided redacts all.
- * Takes: answer: the result's tree; NULL: redact_all says whether there is anything to look for in it. */
-void policy_redact_answer(const struct policy *policy, const struct question *question, const struct json_node *answer,
-                          struct policy_scratch *scratch, struct verdict *verdict);
-
-/* The verdicts that a call with hidden parts may really have had, as bits 1 << enum verdict_kind: two evaluations of it, with
- * question_hidden.favours_permit false and true. One bit: what is hidden does not matter. */
-#define POLICY_ALL_POSSIBLE 7U
-unsigned policy_possible(const struct verdict *against, const struct verdict *favouring);
-
-/* Whether a list may show this tool, prompt or resource, or the server be told that it may ask: false where no rule could
- * permit it for this principal or a forbid without `when` covers it. Of a template (question.any_resource) it is asked
- * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
-bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
-
-/* Of a call that no rule permits: the scope for want of which it is denied, a name that stands in the permit that would
- * decide had the token such a scope; at == NULL: none is, or the rule names only patterns. It lives as long as the policy.
- * Nothing else about rules is told by it. */
-struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
-
-/* Whether rules permit the message by its names alone: none that could apply to it has a condition, a limit, another effect, or
- * is monitored. */
-bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
-
-/* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
- * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */
-enum code policy_case_question(const struct policy *policy, struct span name, struct question *question) MUST_USE;
-
-/* One call alone, written like `call:` of a test. Returns: CODE_OK with *holder, a policy without rules that holds the call as
- * its only test; CODE_INVALID with faults; CODE_NOMEM. */
-enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults) MUST_USE;
-
-/* Where that call says no schema: what people accepted of its tool. Takes: schema: NULL: nothing; else kept by a reference. */
-void policy_call_accept(struct policy *holder, const struct policy_schema *schema);
-
-/* Runs the `tests:` of all files. `report` is called for each, in order. */
-struct policy_test_result {
-    struct span file;
-    struct span name;
-    int line;
-    bool passed;
-    struct span expected; /* in words */
-    struct span got;
-    struct span rule; /* that decided; at == NULL: none */
-};
-typedef void (*policy_test_fn)(void *context, const struct policy_test_result *result);
-enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
-                      size_t *passed, size_t *failed) MUST_USE;
-
-/* Takes: filter, a glob over names, or NULL: others are not run; trace: who listens (policy/trace.h), or NULL. */
-struct trace;
-enum code policy_test_some(const struct policy *policy, const char *filter, struct trace *trace,
-                           struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
-                           size_t *failed) MUST_USE;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/reading.h"
+#include "policy/decode_text.h"
 
 #include "base/num.h"
 #include "policy/address.h"
-#include "policy/decode_priv.h"
 #include "unicode/unicode.h"
 
 /* ---- steps ---- */
@@ -15,7 +15,7 @@ unsigned reading_of_steps(struct span text)
     bool only_dots = true, after_separator = false;
 
     for (bool at_end = false; !at_end; text = span_part(text, taken, SIZE_MAX)) {
-        int escaped = policy__escape_at(text, 0);
+        int escaped = decode_escape_at(text, 0);
         uint32_t point = escaped < 0x80 ? (uint32_t)escaped : 'x'; /* a byte of a character beyond ASCII is any letter */
         bool separates, ends;
 
@@ -139,7 +139,7 @@ bool reading_split(struct span text, struct url_parts *url)
 static bool has_one_spelling(struct span uri)
 {
     for (size_t i = 0; i < uri.len; i++) {
-        int byte = policy__escape_at(uri, i);
+        int byte = decode_escape_at(uri, i);
 
         if (uri.at[i] <= 0x20 || uri.at[i] >= 0x7f || strchr("\"<>\\^`{|}", uri.at[i]) != NULL)
             return false;

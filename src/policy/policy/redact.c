@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/candidates_priv.h"
+#include "policy/judgement.h"
 #include "policy/walk.h"
 
 #include <stdlib.h>
@@ -111,8 +112,8 @@ static enum code redact_parts(const struct policy *policy, const struct candidat
     return CODE_OK;
 }
 
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
-                         struct policy_scratch *scratch, struct verdict *verdict)
+enum code eval__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                       struct policy_scratch *scratch, struct verdict *verdict)
 {
     bool apart = question_has_arguments(question); /* other methods: the paths of both lead into params */
     unsigned args = 1U << REDACT_ARGS, params = 1U << REDACT_PARAMS;
@@ -136,7 +137,7 @@ void policy_redact_answer(const struct policy *policy, const struct question *qu
 
     memset(verdict, 0, offsetof(struct verdict, rules));
     arena_reset(&scratch->arena);
-    verdict->redact_all = policy == NULL || policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK;
+    verdict->redact_all = policy == NULL || eval__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK;
     for (uint32_t i = 0; i < candidates.redaction_count; i++)
         any |= redacts(&policy->redactions[candidates.redactions[i].at], parts);
     if (verdict->redact_all || !any)

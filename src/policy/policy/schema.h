@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON Schema -> conditions: what a tool's accepted definition says of its arguments, so that a permit may ask for it with
- * `arguments: by_schema`. Of 2020-12 (and what draft-07 writes otherwise) it takes the keywords that policies/LANGUAGE.md
- * lists; any other is an error, since a keyword left out would open what the schema closes.
+/* A schema that became conditions: what a tool's accepted definition says of its arguments (schema/schema_compile.h makes it).
  *
- * Threads: a compiled schema is immutable and shared.
+ * Threads: immutable and shared.
  * Owns: everything that it was compiled from, a copy of the text included.
  * Lifetime: policy_schema_ref / policy_schema_unref; atomic, from any thread.
- * Errors: CODE_INVALID with the keyword, its JSON pointer and what to do; CODE_LIMIT: too large; CODE_NOMEM. */
+ * Errors: none. */
 #ifndef POLICY_SCHEMA_H
 #define POLICY_SCHEMA_H
 
-#include "base/span.h"
-#include "base/why.h"
-#include "policy/truth.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "policy/condition.h"
 
-#include <stdint.h>
+#include <stdatomic.h>
 
-#define POLICY_SCHEMA_MAX_BYTES ((size_t)256 << 10)
+struct kept_regex {
+    struct kept_regex *next;
+    struct regex *regex;
+};
 
-struct condition;
-struct json_node;
-struct policy_schema;
+struct policy_schema {
+    _Atomic uint32_t refs;
+    struct arena arena;
+    struct buf text; /* canonical; the nodes of operands point into it */
+    struct kept_regex *regexes;
+    struct condition condition;
+};
 
-/* Takes: json: the schema's text, an `inputSchema`. Returns: CODE_OK with *schema holding one reference. */
-enum code policy_schema_compile(struct span json, struct policy_schema **schema, struct why *why) MUST_USE;
 struct policy_schema *policy_schema_ref(struct policy_schema *schema);
 void policy_schema_unref(struct policy_schema **schema);
 
 /* What it came to, and its text in canonical JSON; they live as long as the schema. */
 const struct condition *policy_schema_condition(const struct policy_schema *schema);
 struct span policy_schema_text(const struct policy_schema *schema);
-
-/* Whether the arguments fit, in a judgement of their own that work alone bounds; undecided is no yes.
- * Takes: arguments: NULL: there are none. */
-enum truth policy_schema_holds(const struct policy_schema *schema, const struct json_node *arguments);
 
 #endif

@@ -17,7 +17,7 @@ static bool is_type(struct schemer *s, const struct schema_keyword *keyword, con
                     const char *what)
 {
     if (value->type != type)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, what);
+        schema__fail(s, CODE_INVALID, keyword->word, what);
     return value->type == type;
 }
 
@@ -40,10 +40,10 @@ static void take_enum(TAKES)
     (void)schema;
     if (!is_type(s, keyword, value, JSON_ARRAY, "it is no list of values"))
         return;
-    values = policy__schema_alloc(s, value->count + 1, sizeof *values);
+    values = schema__alloc(s, value->count + 1, sizeof *values);
     if (values == NULL)
         return;
-    op = policy__schema_op(s, body, keyword->asks);
+    op = schema__op(s, body, keyword->asks);
     op->values = values;
     for (const struct json_node *one = value->child; one != NULL; one = one->next) {
         values[op->value_count++] = one;
@@ -55,7 +55,7 @@ static void take_enum(TAKES)
 static void take_const(TAKES)
 {
     (void)schema;
-    policy__schema_op(s, body, keyword->asks)->value = value;
+    schema__op(s, body, keyword->asks)->value = value;
 }
 
 /* allOf, anyOf, oneOf. */
@@ -69,29 +69,29 @@ static void take_group(TAKES)
     if (!is_type(s, keyword, value, JSON_ARRAY, "it is no list of schemas"))
         return;
     if (value->count == 0)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, "the list is empty");
-    part = policy__schema_part(s, body);
-    members = part != NULL ? policy__schema_group(s, part, keyword->word[0] == 'o' ? CONDITION_ONE : kind, value->count) : NULL;
+        schema__fail(s, CODE_INVALID, keyword->word, "the list is empty");
+    part = schema__part(s, body);
+    members = part != NULL ? schema__group(s, part, keyword->word[0] == 'o' ? CONDITION_ONE : kind, value->count) : NULL;
     value = value->child;
     for (uint32_t i = 0; members != NULL && value != NULL; i++, value = value->next) {
         snprintf(index, sizeof index, "%u", i);
-        policy__schema_at(s, keyword->word, span_text(index), value, NULL, &members[i]);
+        schema__at(s, keyword->word, span_text(index), value, NULL, &members[i]);
     }
 }
 
 static void negate(struct schemer *s, const char *word, const struct json_node *node, struct condition *out)
 {
-    struct condition *member = policy__schema_group(s, out, CONDITION_NOT, 1);
+    struct condition *member = schema__group(s, out, CONDITION_NOT, 1);
 
     s->negated = !s->negated;
     if (member != NULL)
-        policy__schema_at(s, word, SPAN_NONE, node, NULL, member);
+        schema__at(s, word, SPAN_NONE, node, NULL, member);
     s->negated = !s->negated;
 }
 
 static void take_not(TAKES)
 {
-    struct condition *part = policy__schema_part(s, body);
+    struct condition *part = schema__part(s, body);
 
     (void)schema;
     if (part != NULL)
@@ -105,16 +105,16 @@ static void take_if(TAKES)
 
     for (int otherwise = 0; otherwise < 2; otherwise++) {
         const struct json_node *next = json_member(schema, span_text(words[otherwise]));
-        struct condition *part = next != NULL ? policy__schema_part(s, body) : NULL;
-        struct condition *members = part != NULL ? policy__schema_group(s, part, CONDITION_ANY, 2) : NULL;
+        struct condition *part = next != NULL ? schema__part(s, body) : NULL;
+        struct condition *members = part != NULL ? schema__group(s, part, CONDITION_ANY, 2) : NULL;
 
         if (members == NULL)
             continue;
         if (otherwise)
-            policy__schema_at(s, keyword->word, SPAN_NONE, value, NULL, &members[0]);
+            schema__at(s, keyword->word, SPAN_NONE, value, NULL, &members[0]);
         else
             negate(s, keyword->word, value, &members[0]);
-        policy__schema_at(s, words[otherwise], SPAN_NONE, next, NULL, &members[1]);
+        schema__at(s, words[otherwise], SPAN_NONE, next, NULL, &members[1]);
     }
 }
 
@@ -126,8 +126,8 @@ static void take_number(TAKES)
     if (!is_type(s, keyword, value, JSON_NUMBER, "it is no number"))
         return;
     if (strcmp(keyword->word, "multipleOf") == 0 && json_number_compare(value->raw, SPAN_LIT("0")) <= 0)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, "it is not more than 0");
-    policy__schema_op(s, body, keyword->asks)->value = value;
+        schema__fail(s, CODE_INVALID, keyword->word, "it is not more than 0");
+    schema__op(s, body, keyword->asks)->value = value;
 }
 
 /* More than a number is not at most it; an undecided comparison stays undecided. */
@@ -139,11 +139,11 @@ static void take_exclusive(TAKES)
     (void)schema;
     if (!is_type(s, keyword, value, JSON_NUMBER, "it is no number; true and false stood here before draft-06"))
         return;
-    part = policy__schema_part(s, body);
-    member = part != NULL ? policy__schema_group(s, part, CONDITION_NOT, 1) : NULL;
+    part = schema__part(s, body);
+    member = part != NULL ? schema__group(s, part, CONDITION_NOT, 1) : NULL;
     s->negated = !s->negated;
     if (member != NULL)
-        op = policy__schema_leaf(s, member, NULL, keyword->asks);
+        op = schema__leaf(s, member, NULL, keyword->asks);
     s->negated = !s->negated;
     if (op != NULL)
         op->value = value;
@@ -156,16 +156,16 @@ static void take_count(TAKES)
     (void)schema;
     if (!is_type(s, keyword, value, JSON_NUMBER, "it is no whole number from 0 on"))
         return;
-    op = policy__schema_op(s, body, keyword->asks);
+    op = schema__op(s, body, keyword->asks);
     op->value = value;
     if (json_number_scaled(value->raw, 0, &op->count) != CODE_OK)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, "it is no whole number from 0 on");
+        schema__fail(s, CODE_INVALID, keyword->word, "it is no whole number from 0 on");
 }
 
 /* Found anywhere in the text. Takes: word: the keyword. */
 static void set_pattern(struct schemer *s, const char *word, struct span pattern, struct op *op)
 {
-    struct kept_regex *kept = policy__schema_alloc(s, 1, sizeof *kept);
+    struct kept_regex *kept = schema__alloc(s, 1, sizeof *kept);
     struct why why = {""};
     struct buf text;
     size_t offset;
@@ -174,12 +174,12 @@ static void set_pattern(struct schemer *s, const char *word, struct span pattern
     if (kept == NULL)
         return;
     buf_init(&text, POLICY_SCHEMA_MAX_BYTES);
-    code = policy__ecma_pattern(pattern, &text, &why);
+    code = schema__ecma_pattern(pattern, &text, &why);
     if (code == CODE_OK)
         code = regex_compile(buf_peek(&text), &kept->regex, &offset, &why);
     buf_fini(&text);
     if (code != CODE_OK) {
-        policy__schema_fail(s, code, word, why.text);
+        schema__fail(s, code, word, why.text);
         return;
     }
     kept->next = s->schema->regexes;
@@ -192,7 +192,7 @@ static void take_pattern(TAKES)
 {
     (void)schema;
     if (is_type(s, keyword, value, JSON_STRING, "it is no text"))
-        set_pattern(s, keyword->word, value->text, policy__schema_op(s, body, keyword->asks));
+        set_pattern(s, keyword->word, value->text, schema__op(s, body, keyword->asks));
 }
 
 /* ---- of arrays ---- */
@@ -201,7 +201,7 @@ static void take_unique(TAKES)
 {
     (void)schema;
     if (value->type == JSON_TRUE)
-        policy__schema_op(s, body, keyword->asks)->text = SPAN_LIT("true");
+        schema__op(s, body, keyword->asks)->text = SPAN_LIT("true");
     else
         (void)is_type(s, keyword, value, JSON_FALSE, "it is neither true nor false");
 }
@@ -213,7 +213,7 @@ static struct path to_elements(struct schemer *s, uint32_t from)
 
     if (from > 0)
         snprintf(text, sizeof text, "$[%u:]", from);
-    return policy__schema_to(
+    return schema__to(
         s, (struct path_selector){.kind = SELECTOR_SLICE, .has_begin = true, .index = from, .step = 1}, text);
 }
 
@@ -221,12 +221,12 @@ static struct path to_elements(struct schemer *s, uint32_t from)
 static struct condition *take_below(struct schemer *s, const char *word, struct span name, const struct json_node *node,
                                     struct path path, struct schema_body *body)
 {
-    struct condition *part = policy__schema_part(s, body);
+    struct condition *part = schema__part(s, body);
 
     if (part == NULL)
         return NULL;
-    policy__schema_at(s, word, name, node, &path, part);
-    if (!policy__schema_asks_nothing(part))
+    schema__at(s, word, name, node, &path, part);
+    if (!schema__asks_nothing(part))
         return part;
     body->part_count--;
     return NULL;
@@ -244,7 +244,7 @@ static void take_tuple(TAKES)
     for (const struct json_node *one = value->child; one != NULL; one = one->next, at++) {
         snprintf(text, sizeof text, "$[%u]", at);
         (void)take_below(s, keyword->word, span_part(span_text(text), 2, strlen(text) - 3), one,
-                         policy__schema_to(s, (struct path_selector){.kind = SELECTOR_INDEX, .index = at}, text), body);
+                         schema__to(s, (struct path_selector){.kind = SELECTOR_INDEX, .index = at}, text), body);
     }
 }
 
@@ -253,8 +253,8 @@ static void take_items(TAKES)
     const struct json_node *prefix = json_member(schema, SPAN_LIT("prefixItems"));
 
     if (value->type == JSON_ARRAY && s->dialect == DRAFT_2020)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, "a list of schemas is `prefixItems` in 2020-12; write that, or say "
-                            "by `$schema` which dialect it is");
+        schema__fail(s, CODE_INVALID, keyword->word, "a list of schemas is `prefixItems` in 2020-12; write that, or say "
+                     "by `$schema` which dialect it is");
     else if (value->type == JSON_ARRAY)
         take_tuple(s, keyword, schema, value, body);
     else
@@ -278,10 +278,10 @@ static void take_contains(TAKES)
 
     if (least != NULL && json_number_compare(least->raw, SPAN_LIT("0")) == 0)
         return;
-    part = policy__schema_part(s, body);
+    part = schema__part(s, body);
     if (part == NULL)
         return;
-    policy__schema_at(s, keyword->word, SPAN_NONE, value, &path, part);
+    schema__at(s, keyword->word, SPAN_NONE, value, &path, part);
     part->every = false;
     part->absent = TRUTH_FALSE;
 }
@@ -294,8 +294,8 @@ static void check_contains(TAKES)
     (void)body;
     if (keyword->word[1] == 'a' || value->type != JSON_NUMBER || json_number_scaled(value->raw, 0, &count) != CODE_OK ||
         count > 1)
-        policy__schema_fail(s, CODE_INVALID, keyword->word, "how many elements fit is not counted; only a minContains of 0 "
-                            "or 1 is taken");
+        schema__fail(s, CODE_INVALID, keyword->word, "how many elements fit is not counted; only a minContains of 0 "
+                     "or 1 is taken");
 }
 
 /* ---- of objects ---- */
@@ -312,12 +312,12 @@ static struct path to_member(struct schemer *s, struct span name)
     else
         snprintf(text, sizeof text, "$%s%.*s%s", is_bare ? "." : "['", SPAN_ARG(utf8_cut(name, 100)),
                  is_bare ? "" : "']");
-    return policy__schema_to(s, (struct path_selector){.kind = SELECTOR_NAME, .name = name}, text);
+    return schema__to(s, (struct path_selector){.kind = SELECTOR_NAME, .name = name}, text);
 }
 
 static struct path to_members(struct schemer *s, const char *text)
 {
-    return policy__schema_to(s, (struct path_selector){.kind = SELECTOR_WILD}, text);
+    return schema__to(s, (struct path_selector){.kind = SELECTOR_WILD}, text);
 }
 
 static void take_properties(TAKES)
@@ -332,7 +332,7 @@ static void take_properties(TAKES)
 static void ask_exists(struct schemer *s, struct condition *leaf, const struct json_node *name, bool exists)
 {
     struct path path = to_member(s, name->text);
-    struct op *op = policy__schema_leaf(s, leaf, &path, "exists");
+    struct op *op = schema__leaf(s, leaf, &path, "exists");
 
     if (op == NULL)
         return;
@@ -357,7 +357,7 @@ static void take_required(TAKES)
     if (!is_names(s, keyword, value))
         return;
     for (const struct json_node *one = value->child; one != NULL; one = one->next) {
-        struct condition *part = policy__schema_part(s, body);
+        struct condition *part = schema__part(s, body);
 
         if (part != NULL)
             ask_exists(s, part, one, true);
@@ -373,9 +373,9 @@ static int by_bytes(const void *a, const void *b)
 static const struct member_names *make_names(struct schemer *s, const char *word, const struct json_node *listed,
                                              const struct json_node *patterns, bool others)
 {
-    struct member_names *names = policy__schema_alloc(s, 1, sizeof *names);
-    struct span *list = policy__schema_alloc(s, listed != NULL ? listed->count + 1 : 1, sizeof *list);
-    struct op *ops = policy__schema_alloc(s, patterns != NULL ? patterns->count + 1 : 1, sizeof *ops);
+    struct member_names *names = schema__alloc(s, 1, sizeof *names);
+    struct span *list = schema__alloc(s, listed != NULL ? listed->count + 1 : 1, sizeof *list);
+    struct op *ops = schema__alloc(s, patterns != NULL ? patterns->count + 1 : 1, sizeof *ops);
 
     if (names == NULL || list == NULL || ops == NULL)
         return NULL;
@@ -385,7 +385,7 @@ static const struct member_names *make_names(struct schemer *s, const char *word
     for (const struct json_node *one = patterns != NULL ? patterns->child : NULL; one != NULL; one = one->next) {
         struct op *op = &ops[names->pattern_count++];
 
-        policy__schema_init_op(s, op, "matches");
+        schema__init_op(s, op, "matches");
         set_pattern(s, word, one->key, op);
     }
     qsort(list, names->count, sizeof *list, by_bytes);
@@ -435,17 +435,17 @@ static void take_dependent(TAKES)
         return;
     for (const struct json_node *one = value->child; one != NULL; one = one->next) {
         struct json_node name = {.type = JSON_STRING, .text = one->key};
-        struct condition *part = policy__schema_part(s, body), *all;
-        struct condition *members = part != NULL ? policy__schema_group(s, part, CONDITION_ANY, 2) : NULL;
+        struct condition *part = schema__part(s, body), *all;
+        struct condition *members = part != NULL ? schema__group(s, part, CONDITION_ANY, 2) : NULL;
 
         if (members == NULL)
             return;
         ask_exists(s, &members[0], &name, false);
         if (one->type != JSON_ARRAY) {
-            policy__schema_at(s, keyword->word, one->key, one, NULL, &members[1]);
+            schema__at(s, keyword->word, one->key, one, NULL, &members[1]);
             continue;
         }
-        all = is_names(s, keyword, one) ? policy__schema_group(s, &members[1], CONDITION_ALL, one->count) : NULL;
+        all = is_names(s, keyword, one) ? schema__group(s, &members[1], CONDITION_ALL, one->count) : NULL;
         for (const struct json_node *needed = one->child; all != NULL && needed != NULL; needed = needed->next)
             ask_exists(s, all++, needed, true);
     }
@@ -504,7 +504,7 @@ static const struct schema_keyword keywords[] = {
     {"$recursiveRef", OF_ANY, NULL, NULL, "what it names depends on the way there; write $ref", ALWAYS},
 };
 
-const struct schema_keyword *policy__schema_keyword(struct span word)
+const struct schema_keyword *schema__keyword(struct span word)
 {
     static const struct schema_keyword note = NOTE("x-");
 

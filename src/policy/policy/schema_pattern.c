@@ -286,7 +286,7 @@ static enum code add_one(struct translating *t)
     return buf_add_byte(t->out, c);
 }
 
-enum code policy__ecma_pattern(struct span pattern, struct buf *out, struct why *why)
+enum code schema__ecma_pattern(struct span pattern, struct buf *out, struct why *why)
 {
     struct translating t = {.pattern = pattern, .out = out, .why = why};
     enum code code = CODE_OK;

@@ -10,23 +10,9 @@
 #define POLICY_SCHEMA_PRIV_H
 
 #include "base/buf.h"
-#include "policy/schema.h"
+#include "policy/operators.h"
+#include "policy/schema_compile.h"
 #include "policy/walk.h"
-
-#include <stdatomic.h>
-
-struct kept_regex {
-    struct kept_regex *next;
-    struct regex *regex;
-};
-
-struct policy_schema {
-    _Atomic uint32_t refs;
-    struct arena arena;
-    struct buf text; /* canonical; the nodes of operands point into it */
-    struct kept_regex *regexes;
-    struct condition condition;
-};
 
 enum schema_dialect { DRAFT_06, DRAFT_07, DRAFT_2019, DRAFT_2020 };
 
@@ -72,33 +58,33 @@ struct schema_keyword {
 };
 
 /* schema_keyword.c. Returns: NULL: no schema has it. */
-const struct schema_keyword *policy__schema_keyword(struct span word);
+const struct schema_keyword *schema__keyword(struct span word);
 
 /* schema.c */
-void policy__schema_fail(struct schemer *s, enum code code, const char *word, const char *what);
-void *policy__schema_alloc(struct schemer *s, size_t count, size_t bytes) MUST_USE; /* zeroed; NULL: it failed */
-struct condition *policy__schema_part(struct schemer *s, struct schema_body *body) MUST_USE;
+void schema__fail(struct schemer *s, enum code code, const char *word, const char *what);
+void *schema__alloc(struct schemer *s, size_t count, size_t bytes) MUST_USE; /* zeroed; NULL: it failed */
+struct condition *schema__part(struct schemer *s, struct schema_body *body) MUST_USE;
 /* Operators by the language's words. */
-void policy__schema_init_op(const struct schemer *s, struct op *op, const char *word);
-struct op *policy__schema_op(struct schemer *s, struct schema_body *body, const char *word);
+void schema__init_op(const struct schemer *s, struct op *op, const char *word);
+struct op *schema__op(struct schemer *s, struct schema_body *body, const char *word);
 
 /* A leaf of one operator about `$`, or about a path of one step. Takes: path: NULL: `$`. */
-struct op *policy__schema_leaf(struct schemer *s, struct condition *leaf, const struct path *path, const char *word);
+struct op *schema__leaf(struct schemer *s, struct condition *leaf, const struct path *path, const char *word);
 /* Joins `count` conditions. Returns: where they go; NULL: it failed. */
-struct condition *policy__schema_group(struct schemer *s, struct condition *group, enum condition_kind kind, uint32_t count);
+struct condition *schema__group(struct schemer *s, struct condition *group, enum condition_kind kind, uint32_t count);
 
 /* Compiles the schema that stands below a keyword. Takes: name: of its member there, or at == NULL; path: what of the value it
  * is about; NULL: all of it. */
-void policy__schema_at(struct schemer *s, const char *word, struct span name, const struct json_node *node,
-                       const struct path *path, struct condition *out);
-void policy__schema_label(struct schemer *s, struct condition *condition); /* anew */
-bool policy__schema_asks_nothing(const struct condition *condition);
+void schema__at(struct schemer *s, const char *word, struct span name, const struct json_node *node,
+                const struct path *path, struct condition *out);
+void schema__label(struct schemer *s, struct condition *condition); /* anew */
+bool schema__asks_nothing(const struct condition *condition);
 
 /* Paths of one step. */
-struct path policy__schema_to(struct schemer *s, struct path_selector selector, const char *text);
+struct path schema__to(struct schemer *s, struct path_selector selector, const char *text);
 
 /* Appends the pattern so that PCRE2 takes it for what ECMA-262 does. Returns: CODE_OK; CODE_INVALID: it cannot be written so;
  * the buffer's codes. */
-enum code policy__ecma_pattern(struct span pattern, struct buf *out, struct why *why) MUST_USE;
+enum code schema__ecma_pattern(struct span pattern, struct buf *out, struct why *why) MUST_USE;
 
 #endif

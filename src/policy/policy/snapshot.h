@@ -58,7 +58,7 @@ struct kept_buf { /* a buffer that parsed operands point into */
 
 #define PATTERN_BUCKETS 256
 
-struct index; /* index.c: finds rules by one exact name */
+struct index; /* index.h: finds rules by one exact name */
 
 struct policy {
     _Atomic uint32_t refs;
@@ -93,17 +93,15 @@ struct policy {
     const struct index *index;
 };
 
-enum code policy__index_build(struct policy *policy) MUST_USE;
+/* Without a rule; NULL: not enough memory. The serial is the next one. */
+struct policy *policy_new(uint64_t version);
+
 const struct rule *policy_rule_by_id(const struct policy *policy, struct span id);
 const struct rule *policy_answer_by_id(const struct policy *policy, struct span id); /* of rules for answers */
 
-/* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
-void policy__hash_file(struct digest *digest, struct span name, struct span text);
-
-struct yaml_node;
-
-/* compile_part.c: a file's `patterns`, `lists`, `labels` or `detectors`, where all files of the set may name them; or NULL. */
-const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key);
-bool policy__shares(const struct yaml_node *root); /* any of them */
+/* Of a recorded call, the value below which what the leaf asks for lies, and the path from there on.
+ * Returns: false: it was not recorded. */
+bool policy_claim_recorded(const struct condition *leaf, const struct json_node *recorded, struct path *rest,
+                           const struct json_node **root);
 
 #endif

@@ -3,7 +3,7 @@
 #include "policy/store_set.h"
 
 #include "base/num.h"
-#include "policy/snapshot.h"
+#include "policy/compile_priv.h"
 
 #include <stdlib.h>
 
@@ -91,7 +91,7 @@ void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES])
 
     digest_init(&digest);
     for (size_t i = 0; i < set->count; i++)
-        policy__hash_file(&digest, set->members[i].name, set->members[i].text);
+        compile__hash_file(&digest, set->members[i].name, set->members[i].text);
     digest_final(&digest, bytes);
     num_hex(bytes, sizeof bytes, hex);
 }

@@ -32,6 +32,4 @@ static inline enum truth truth_not(enum truth a)
     return (enum truth)(-(int)a);
 }
 
-const char *policy_truth_text(enum truth truth);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates of URIs against names: of a template what stands before its first expression and behind its last counts, and
  * any text may be between. So more URIs are assumed than the template has, which hides nothing that could be permitted. */
+#include "policy/judge_priv.h"
 #include "policy/match.h"
 
 #include "base/glob.h"
@@ -63,12 +64,12 @@ static bool is_among(const struct names *names, struct span uri_template, bool c
     return !names->given;
 }
 
-bool policy__names_meet(const struct names *names, struct span uri_template)
+bool eval__names_meet(const struct names *names, struct span uri_template)
 {
     return is_among(names, uri_template, false);
 }
 
-bool policy__names_cover(const struct names *names, struct span uri_template)
+bool eval__names_cover(const struct names *names, struct span uri_template)
 {
     return is_among(names, uri_template, true);
 }

@@ -143,7 +143,7 @@ void variable_quote(struct span text, struct buf *out)
     }
 }
 
-bool policy__said(struct rule_walk *walk, struct span text, enum variable_place place, struct span *said)
+bool variable_said(struct rule_walk *walk, struct span text, enum variable_place place, struct span *said)
 {
     enum code code = variable_say(walk->question, text, place, walk->arena, said);
     char why[256];
@@ -154,5 +154,5 @@ bool policy__said(struct rule_walk *walk, struct span text, enum variable_place 
                  SPAN_ARG(span_part(text, 0, 120)));
         walk->trace->fact(walk->trace, span_text(why));
     }
-    return code == CODE_OK && policy__charge(walk, said->len / 16);
+    return code == CODE_OK && walk_charge(walk, said->len / 16);
 }

@@ -38,6 +38,6 @@ void variable_quote(struct span text, struct buf *out);
 struct rule_walk;
 
 /* The same in a walk. Returns: false: undecided; who listens hears why. */
-bool policy__said(struct rule_walk *walk, struct span text, enum variable_place place, struct span *said);
+bool variable_said(struct rule_walk *walk, struct span text, enum variable_place place, struct span *said);
 
 #endif

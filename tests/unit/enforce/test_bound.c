@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "mcp/message.h"
+#include "policy/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

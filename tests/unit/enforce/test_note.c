@@ -4,6 +4,7 @@
 #include "fakes/cm.h"
 #include "enforce/gate.h"
 #include "os/clock.h"
+#include "policy/language.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "os/clock.h"
+#include "policy/language.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

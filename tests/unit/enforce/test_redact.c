@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "policy/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

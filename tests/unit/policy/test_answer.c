@@ -3,6 +3,7 @@
 #include "unit/policy/judge.h"
 
 #include "policy/answer.h"
+#include "policy/judgement.h"
 
 #define RULES(rules) "policy: p\nrules: [{id: a, effect: permit, match: {methods: ['*']}}]\nanswers:\n" rules
 #define R(when) RULES("  - {id: r, effect: redact, slow_regex: allow, when: [" when "]}\n")

@@ -3,6 +3,7 @@
 #include "unit/policy/judge.h"
 
 #include "crypto/digest.h"
+#include "policy/judgement.h"
 
 static const char mail_policy[] =
     "policy: mail\n"

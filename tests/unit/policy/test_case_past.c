@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of policies that say their past, and calls of resources and prompts. Number: 2.1 */
 #include "policy/compile_priv.h"
+#include "policy/date.h"
+#include "policy/judgement.h"
 #include "unit/policy/judge.h"
 
 #include <string.h>
@@ -96,12 +98,12 @@ static void test_time_is_read_to_the_microsecond(void **state)
     int64_t time_us = 0;
 
     (void)state;
-    assert_true(policy__date_time(SPAN_LIT("1970-01-01T00:00:00Z"), &time_us));
+    assert_true(date_time_read(SPAN_LIT("1970-01-01T00:00:00Z"), &time_us));
     assert_int_equal(time_us, 0);
-    assert_true(policy__date_time(SPAN_LIT("2026-11-20T18:00:00.123456789+01:30"), &time_us));
+    assert_true(date_time_read(SPAN_LIT("2026-11-20T18:00:00.123456789+01:30"), &time_us));
     assert_int_equal(time_us, INT64_C(1795192200123456));
-    assert_false(policy__date_time(SPAN_LIT("2026-11-20"), &time_us));
-    assert_false(policy__date_time(SPAN_LIT(""), &time_us));
+    assert_false(date_time_read(SPAN_LIT("2026-11-20"), &time_us));
+    assert_false(date_time_read(SPAN_LIT(""), &time_us));
 }
 
 static const struct {

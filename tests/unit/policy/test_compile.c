@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 #include "os/file.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "unit/policy/judge.h"
 
 /* What is wrong, where, and a part of what is said. */

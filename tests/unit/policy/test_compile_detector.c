@@ -134,7 +134,7 @@ static void test_files_are_named(void **state)
         assert_int_equal(yaml_read(buf_peek(&text), found.gl_pathv[i], &tree, &faults), CODE_OK);
         map = yaml_member(yaml_root(tree), "detectors");
         for (const struct yaml_node *one = map->child; one != NULL; one = one->next, names++) {
-            const char *file = policy__detector_file(one->key);
+            const char *file = compiler_detector_file(one->key);
 
             if (file == NULL || strcmp(file, strrchr(found.gl_pathv[i], '/') + 1) != 0)
                 fail_msg("compile_detector.c says that %.*s is in %s", SPAN_ARG(one->key), file != NULL ? file : "no file");

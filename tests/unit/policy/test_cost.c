@@ -2,6 +2,7 @@
 #include "unit/policy/judge.h"
 
 #include "policy/candidates_priv.h"
+#include "policy/judgement.h"
 #include "policy/walk.h"
 
 /* 1.21: a call that uses up its budget is denied, too_costly,

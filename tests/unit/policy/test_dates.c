@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 7.4: dates in `during`, by the clocks of a zone, and rules that end (`until`): a permit opens no longer, a forbid closes no
  * longer; where the time of the call is not known a permit does not apply and a forbid does. */
+#include "policy/judgement.h"
 #include "policy/zone.h"
 #include "unit/policy/judge.h"
 

@@ -3,6 +3,7 @@
 #include "author/explain.h"
 #include "json/doc.h"
 #include "policy/entity_tbl.h"
+#include "policy/judgement.h"
 #include "unit/policy/rows.h"
 
 #define P "decode: [percent]"

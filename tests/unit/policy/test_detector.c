@@ -29,7 +29,7 @@ static void add(struct kit *kit, unsigned i, const char *name, const char *patte
     struct why why;
     size_t offset;
 
-    assert_true(detector__literal(span_text(literal), &kit->literals[i]));
+    assert_true(detector_literal_read(span_text(literal), &kit->literals[i]));
     assert_int_equal(regex_compile(span_text(pattern), &kit->regexes[i], &offset, &why), CODE_OK);
     kit->detectors[i] = (struct detector){.name = span_text(name), .regex = kit->regexes[i], .literals = &kit->literals[i],
                                           .literal_count = 1, .before = before};
@@ -118,15 +118,15 @@ static void test_literals(void **state)
     struct detector_literal literal;
 
     (void)state;
-    assert_false(detector__literal(SPAN_LIT("a"), &literal));
-    assert_false(detector__literal(SPAN_LIT("\\b\\d"), &literal));
-    assert_false(detector__literal(SPAN_LIT("a\\x"), &literal));
-    assert_true(detector__literal(SPAN_LIT("ab\\"), &literal));
-    assert_false(detector__literal(SPAN_LIT("0123456789012345678901234"), &literal));
-    assert_true(detector__literal(SPAN_LIT("\\b\\\\\\w"), &literal));
+    assert_false(detector_literal_read(SPAN_LIT("a"), &literal));
+    assert_false(detector_literal_read(SPAN_LIT("\\b\\d"), &literal));
+    assert_false(detector_literal_read(SPAN_LIT("a\\x"), &literal));
+    assert_true(detector_literal_read(SPAN_LIT("ab\\"), &literal));
+    assert_false(detector_literal_read(SPAN_LIT("0123456789012345678901234"), &literal));
+    assert_true(detector_literal_read(SPAN_LIT("\\b\\\\\\w"), &literal));
     assert_int_equal(literal.len, 2);
     assert_true(literal.begins_word && literal.is_class[1] && !literal.is_class[0]);
-    assert_true(detector__literal(SPAN_LIT("the:_x"), &literal));
+    assert_true(detector_literal_read(SPAN_LIT("the:_x"), &literal));
     assert_int_equal(literal.pair, 3); /* what is rare is looked for */
 }
 

@@ -2,6 +2,8 @@
 /* The policies that are handed out: each compiles without fault or warning and passes its own tests, alone and with all the others. */
 #include "author/warn.h"
 #include "os/file.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/policy.h"
 
 #include <glob.h>

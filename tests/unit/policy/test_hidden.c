@@ -2,6 +2,8 @@
 /* Hidden values (2.5): whatever a policy asks of a call, its verdict is one of those that two guesses at its hidden parts leave
  * open; and where nothing hidden was asked for, nothing was guessed. Random policies over random calls. */
 #include "base/mem.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/policy.h"
 
 #include <setjmp.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/glob.h"
 #include "policy/candidates_priv.h"
+#include "policy/index.h"
+#include "policy/judgement.h"
 #include "policy/walk.h"
 #include "unit/policy/judge.h"
 
@@ -83,7 +85,7 @@ static void check_against_all(struct court *court, const struct question *questi
     uint32_t at = 0;
 
     arena_reset(&court->scratch->arena);
-    assert_int_equal(policy__candidates(court->policy, question, NULL, court->scratch, &found), CODE_OK);
+    assert_int_equal(eval__candidates(court->policy, question, NULL, court->scratch, &found), CODE_OK);
     for (uint32_t i = 0; i < court->policy->rule_count; i++) {
         struct regex_budget budget;
         enum dimension undecided;
@@ -168,7 +170,7 @@ static void test_cost_does_not_grow(void **state)
 
         court_open(&court, text);
         assert_int_equal(policy_rule_count(court.policy), 10001);
-        assert_int_equal(policy__index_each(court.policy, &question, count_rules, &looked_at), CODE_OK);
+        assert_int_equal(policy_index_each(court.policy, &question, count_rules, &looked_at), CODE_OK);
         assert_true(looked_at <= 2);
         assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_PERMIT);
         court_close(&court);

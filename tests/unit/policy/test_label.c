@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 9.4: labels, in `match` and of the calls before. */
 #include "crypto/digest.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/stray.h"
 #include "unit/policy/judge.h"
 

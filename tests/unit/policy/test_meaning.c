@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/judge.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 
 static void says(struct court *court, const char *arguments, enum verdict_kind kind, const char *rule)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.11: every operator on every awkward value, and where there is none. A row says T, F or U for each value, in a closing place
  * and in an opening one. */
-#include "policy/operator.h"
+#include "policy/operator_priv.h"
 #include "unit/policy/judge.h"
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -222,7 +222,7 @@ static void test_structs(void **state)
         const char *word;
         const struct operator *operator;
     } all[] = {
-#define X(word) {#word, &policy__op_##word},
+#define X(word) {#word, &operator__##word},
         OPERATOR_TABLE(X)
 #undef X
     };
@@ -242,7 +242,7 @@ static void test_structs(void **state)
         assert_true(operator->of_value != NULL || (operator->types & ~TYPES_SCALAR) == 0);
         /* Every type of value is tried of itself, which is all that `is` and `exists` ask. */
         if (operator->sample == NULL)
-            assert_true(operator == &policy__op_is || operator == &policy__op_exists);
+            assert_true(operator == &operator__is || operator == &operator__exists);
         if (operator->upper != NULL)
             assert_true(operator->upper->types == operator->types && operator->upper->compile == operator->compile);
         assert_false(operator->is_decided && operator->of_text != NULL);

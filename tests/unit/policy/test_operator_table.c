@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators that read what a text means: URLs, addresses, forms. */
 #include "unit/policy/rows.h"
+#include "policy/judgement.h"
 
 #define SHOP "url: {schemes: [https], hosts: [example.com, '*.example.com']}"
 #define ANY_HTTP "url: {schemes: [http, HTTPS]}"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 10.1, 10.2: how many readings a path's steps and a URI have, and what names of resources say of these. */
+#include "policy/judgement.h"
 #include "policy/reading.h"
 #include "unit/policy/judge.h"
 

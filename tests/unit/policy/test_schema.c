@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 9.3: JSON Schema as conditions, and `arguments: by_schema`. The official suite is in test_schema_suite.c. */
 #include "unit/policy/judge.h"
+#include "policy/judgement.h"
 #include "policy/schema_priv.h"
 
 #define TREE                                                                                                    \
@@ -223,7 +224,7 @@ static void check_pattern(const char *pattern, const char *text, enum regex_resu
 
     buf_init(&out, 1 << 16);
     regex_budget_init(&budget);
-    if (policy__ecma_pattern(span_text(pattern), &out, &why) != CODE_OK ||
+    if (schema__ecma_pattern(span_text(pattern), &out, &why) != CODE_OK ||
         regex_compile(buf_peek(&out), &regex, &offset, &why) != CODE_OK)
         fail_msg("%s: %s", pattern, why.text);
     if (regex_match(regex, span_text(text), false, &budget) != expected)
@@ -276,7 +277,7 @@ static void test_patterns(void **state)
         size_t offset;
 
         buf_init(&out, 1 << 16);
-        if (policy__ecma_pattern(span_text(refused[i]), &out, &why) == CODE_OK &&
+        if (schema__ecma_pattern(span_text(refused[i]), &out, &why) == CODE_OK &&
             regex_compile(buf_peek(&out), &regex, &offset, &why) == CODE_OK)
             fail_msg("%s is taken as %.*s", refused[i], SPAN_ARG(buf_peek(&out)));
         buf_fini(&out);

@@ -4,7 +4,9 @@
 #include "fakes/cm.h"
 #include "json/json.h"
 #include "os/file.h"
+#include "policy/judgement.h"
 #include "policy/schema.h"
+#include "policy/schema_compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 7.4: patterns and lists that one file of a version shares with the others. */
 #include "diff/diff.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "policy/rule.h"
 #include "policy/snapshot.h"
 #include "unit/policy/judge.h"

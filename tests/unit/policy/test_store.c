@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/store_change.h"
+#include "policy/judgement.h"
+#include "policy/language.h"
 #include "unit/policy/judge.h"
 
 #define A1 "policy: a\nrules: [{id: a.1, effect: permit}]\n"

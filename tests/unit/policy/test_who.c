@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 8.4: groups, scopes and claims of who asks, and principals that are SPIFFE ids. */
 #include "author/explain.h"
+#include "policy/judgement.h"
 #include "policy/match.h"
 #include "unit/policy/judge.h"
 

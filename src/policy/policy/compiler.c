@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/compile_priv.h"
+#include "policy/compiler.h"
+#include "policy/variable.h"
 
 #include "base/hash.h"
 
@@ -8,7 +9,7 @@
 #define OPERAND_MAX_BYTES ((size_t)16 << 20)
 #define WRITTEN_MAX_BYTES ((size_t)1 << 20)
 
-void *policy__alloc(struct compiler *c, size_t count, size_t bytes)
+void *compiler_alloc(struct compiler *c, size_t count, size_t bytes)
 {
     size_t product;
     void *at = __builtin_mul_overflow(count, bytes, &product) ? NULL : arena_zalloc(&c->policy->arena, product);
@@ -17,7 +18,7 @@ void *policy__alloc(struct compiler *c, size_t count, size_t bytes)
     return at;
 }
 
-struct span policy__copy(struct compiler *c, struct span text)
+struct span compiler_copy(struct compiler *c, struct span text)
 {
     char *at = arena_dup(&c->policy->arena, text.at, text.len);
 
@@ -53,36 +54,36 @@ static bool is_type(struct compiler *c, const struct yaml_node *node, enum yaml_
     return false;
 }
 
-bool policy__is_string(struct compiler *c, const struct yaml_node *node)
+bool compiler_is_string(struct compiler *c, const struct yaml_node *node)
 {
     return is_type(c, node, YAML_STRING, "a string, in single quotes where it looks like something else");
 }
 
-bool policy__is_list(struct compiler *c, const struct yaml_node *node)
+bool compiler_is_list(struct compiler *c, const struct yaml_node *node)
 {
     return is_type(c, node, YAML_LIST, "a list, as in [a, b]");
 }
 
-bool policy__is_map(struct compiler *c, const struct yaml_node *node)
+bool compiler_is_map(struct compiler *c, const struct yaml_node *node)
 {
     return is_type(c, node, YAML_MAP, "a map, as in {key: value}");
 }
 
-bool policy__is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what)
+bool compiler_is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what)
 {
-    if (!policy__is_map(c, node))
+    if (!compiler_is_map(c, node))
         return false;
     yaml_check_keys(c->tree, node, known, what, c->faults);
     return true;
 }
 
-int policy__word(struct compiler *c, const struct yaml_node *node, const char *const *words)
+int compiler_word(struct compiler *c, const struct yaml_node *node, const char *const *words)
 {
     char all[256] = "";
     const char *nearest;
     size_t len = 0;
 
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return -1;
     for (int i = 0; words[i] != NULL; i++)
         if (span_is(node->text, words[i]))
@@ -101,9 +102,9 @@ int policy__word(struct compiler *c, const struct yaml_node *node, const char *c
     return -1;
 }
 
-const struct json_node *policy__value(struct compiler *c, const struct yaml_node *node)
+const struct json_node *compiler_value(struct compiler *c, const struct yaml_node *node)
 {
-    struct kept_buf *kept = policy__alloc(c, 1, sizeof *kept);
+    struct kept_buf *kept = compiler_alloc(c, 1, sizeof *kept);
     const struct json_node *value = NULL;
     struct json_fault fault = {.text = "it cannot be written as JSON"};
     struct buf text;
@@ -125,7 +126,7 @@ const struct json_node *policy__value(struct compiler *c, const struct yaml_node
     return code == CODE_OK ? value : NULL;
 }
 
-struct span policy__written(struct compiler *c, const struct yaml_node *node)
+struct span compiler_written(struct compiler *c, const struct yaml_node *node)
 {
     struct span written = SPAN_NONE;
     struct buf text;
@@ -134,7 +135,7 @@ struct span policy__written(struct compiler *c, const struct yaml_node *node)
     buf_init(&text, WRITTEN_MAX_BYTES);
     code = yaml_to_json(node, &text);
     if (code == CODE_OK)
-        written = policy__copy(c, buf_peek(&text));
+        written = compiler_copy(c, buf_peek(&text));
     c->no_memory |= code == CODE_NOMEM;
     buf_fini(&text);
     return written;
@@ -150,10 +151,10 @@ static struct pattern *pattern_of(struct compiler *c, struct span text)
     for (pattern = *bucket; pattern != NULL; pattern = pattern->next)
         if (span_equals(pattern->text, text))
             return pattern;
-    pattern = policy__alloc(c, 1, sizeof *pattern);
+    pattern = compiler_alloc(c, 1, sizeof *pattern);
     if (pattern == NULL)
         return NULL;
-    pattern->text = policy__copy(c, text);
+    pattern->text = compiler_copy(c, text);
     code = regex_compile(pattern->text, &pattern->regex, &pattern->offset, &why);
     c->no_memory |= code == CODE_NOMEM;
     snprintf(pattern->why, sizeof pattern->why, "%.255s", why.text);
@@ -173,7 +174,7 @@ static void pump(struct compiler *c, const struct yaml_node *node, struct patter
               "with `slow_regex: allow` on the rule", pattern->pumped[whole].example);
 }
 
-const struct regex *policy__pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole)
+const struct regex *compiler_pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole)
 {
     struct pattern *pattern = pattern_of(c, text);
 
@@ -186,14 +187,14 @@ const struct regex *policy__pattern(struct compiler *c, const struct yaml_node *
     return pattern->regex;
 }
 
-void policy__path(struct compiler *c, const struct yaml_node *node, struct path *path)
+void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path)
 {
     struct why why = {""};
     size_t offset = 0;
     enum code code;
 
     *path = (struct path){.count = 0};
-    if (!policy__is_string(c, node))
+    if (!compiler_is_string(c, node))
         return;
     code = path_compile(node->text, &c->policy->arena, path, &offset, &why);
     c->no_memory |= code == CODE_NOMEM;
@@ -201,7 +202,7 @@ void policy__path(struct compiler *c, const struct yaml_node *node, struct path 
         FAULT(c, node, "the path `%.*s` at its byte %zu: %s", SPAN_ARG(node->text), offset + 1, why.text);
 }
 
-const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key)
+const struct yaml_node *compiler_shared(const struct yaml_node *root, const char *key)
 {
     const struct yaml_node *shared = yaml_member(root, "shared"), *map = yaml_member(root, key);
     bool shares = shared != NULL && shared->type == YAML_BOOL && shared->truth;
@@ -209,10 +210,10 @@ const struct yaml_node *policy__shared(const struct yaml_node *root, const char 
     return shares && map != NULL && map->type == YAML_MAP ? map : NULL;
 }
 
-bool policy__shares(const struct yaml_node *root)
+bool compiler_shares(const struct yaml_node *root)
 {
-    return policy__shared(root, "patterns") != NULL || policy__shared(root, "lists") != NULL ||
-           policy__shared(root, "labels") != NULL || policy__shared(root, "detectors") != NULL;
+    return compiler_shared(root, "patterns") != NULL || compiler_shared(root, "lists") != NULL ||
+           compiler_shared(root, "labels") != NULL || compiler_shared(root, "detectors") != NULL;
 }
 
 static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
@@ -224,12 +225,12 @@ static const struct yaml_node *member_of(const struct yaml_node *map, struct spa
     return member;
 }
 
-const struct yaml_node *policy__definition(const struct compiler *c, const struct part *part, struct span name)
+const struct yaml_node *compiler_definition(const struct compiler *c, const struct part *part, struct span name)
 {
     const struct yaml_node *found = member_of(part->map, name);
 
     for (uint32_t i = 0; i < c->shared_count && found == NULL; i++)
-        found = member_of(policy__shared(c->shared[i].root, part->key), name);
+        found = member_of(compiler_shared(c->shared[i].root, part->key), name);
     return found;
 }
 
@@ -250,10 +251,10 @@ static void fault_unnamed(struct compiler *c, const struct yaml_node *node, cons
     size_t count = add_names(part->map, names, 0);
 
     for (uint32_t i = 0; i < c->shared_count; i++)
-        count = add_names(policy__shared(c->shared[i].root, part->key), names, count);
+        count = add_names(compiler_shared(c->shared[i].root, part->key), names, count);
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);
-    shipped = part == &c->detectors ? policy__detector_file(node->text) : NULL;
+    shipped = part == &c->detectors ? compiler_detector_file(node->text) : NULL;
     if (shipped != NULL)
         FAULT(c, node, "this set has no detector `%.*s`; policies/detectors/%s has it: load that file, too, or keep it in the "
               "set", SPAN_ARG(node->text), shipped);
@@ -264,20 +265,20 @@ static void fault_unnamed(struct compiler *c, const struct yaml_node *node, cons
               "under `%s:`, or keep the file that shares it in the set", part->word, SPAN_ARG(node->text), part->key);
 }
 
-const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part)
+const struct yaml_node *compiler_named(struct compiler *c, const struct yaml_node *map, struct part *part)
 {
     const struct yaml_node *node = yaml_member(map, part->word);
 
     if (node == NULL || map->count != 1)
         FAULT(c, map, "a map here names a %s; write {%s: name}", part->word, part->word);
-    if (node == NULL || map->count != 1 || !policy__is_string(c, node))
+    if (node == NULL || map->count != 1 || !compiler_is_string(c, node))
         return NULL;
-    return policy__named_text(c, node, part);
+    return compiler_named_text(c, node, part);
 }
 
-const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml_node *name, struct part *part)
+const struct yaml_node *compiler_named_text(struct compiler *c, const struct yaml_node *name, struct part *part)
 {
-    const struct yaml_node *found = policy__definition(c, part, name->text);
+    const struct yaml_node *found = compiler_definition(c, part, name->text);
     size_t at = 0;
 
     if (found == NULL)
@@ -287,16 +288,46 @@ const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml
     return found;
 }
 
-void *policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, uint32_t *count)
+void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t bytes, compiler_take_fn take, uint32_t *count)
 {
     bool is_list = node->type == YAML_LIST;
-    char *parts = policy__alloc(c, is_list ? node->count : 1, bytes);
+    char *parts = compiler_alloc(c, is_list ? node->count : 1, bytes);
 
     if (is_list && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one");
     for (const struct yaml_node *one = is_list ? node->child : node; parts != NULL && one != NULL;
          one = is_list ? one->next : NULL)
-        if (policy__is_string(c, one))
+        if (compiler_is_string(c, one))
             take(c, one, parts + bytes * (*count)++);
     return parts;
+}
+
+/* {word}, as long as that is no variable. `${...}` is another doubt (author/warn*.c), `{{...}}` means braces. */
+static void warn_braces(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
+    struct span text = node->text, word;
+
+    for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
+        const char *nearest;
+
+        for (end = at + 1; end < text.len && ((text.at[end] >= 'a' && text.at[end] <= 'z') || text.at[end] == '_'); end++)
+            ;
+        word = span_part(text, at, end + 1 - at);
+        if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
+            (at > 0 && strchr("${", text.at[at - 1]) != NULL))
+            continue;
+        nearest = why_nearest(word.at + 1, word.len - 2, names);
+        WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
+             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
+    }
+}
+
+bool compiler_varies(struct compiler *c, const struct yaml_node *text)
+{
+    if (text->type != YAML_STRING)
+        return false;
+    if (c->warnings != NULL)
+        warn_braces(c, text);
+    return variable_in(text->text);
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/question.h"
+
+#include "json/json.h"
+
+bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value)
+{
+    for (uint32_t i = 0; i < hidden->count; i++)
+        if (hidden->nodes[i] == value)
+            return true;
+    return false;
+}
+
+bool question_hides(const struct question_hidden *hidden, const struct json_node *value)
+{
+    const char *begin = value->raw.at, *end = begin + value->raw.len;
+
+    for (uint32_t i = 0; i < hidden->count; i++) {
+        const struct span *raw = &hidden->nodes[i]->raw;
+
+        if (hidden->nodes[i] == value || (raw->at < end && begin < raw->at + raw->len))
+            return true;
+    }
+    return false;
+}
+
+struct span question_value(const struct question *question, enum policy_by by)
+{
+    static const size_t places[POLICY_BY_COUNT] = {
+        [POLICY_BY_TENANT] = offsetof(struct question, tenant), [POLICY_BY_PRINCIPAL] = offsetof(struct question, principal),
+        [POLICY_BY_UPSTREAM] = offsetof(struct question, upstream), [POLICY_BY_TOOL] = offsetof(struct question, tool),
+        [POLICY_BY_SESSION] = offsetof(struct question, session), [POLICY_BY_CLIENT] = offsetof(struct question, client),
+        [POLICY_BY_CORRELATION] = offsetof(struct question, correlation),
+    };
+
+    return *(const struct span *)(const void *)((const char *)question + places[by]);
+}
