@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "policy/answer.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
          true},
     };
     static const char *const texts[][2] = {
-        {"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/policy/eval.c"}, {"letters", NULL}};
+        {"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/judgement/eval.c"}, {"letters", NULL}};
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     glob_t found;
 

@@ -6,8 +6,8 @@
  * and how long the set took to compile. */
 #include "base/mem.h"
 #include "os/clock.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 #include <stdio.h>

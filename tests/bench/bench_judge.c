@@ -7,8 +7,8 @@
  * Prints one JSON object: the verdicts, the median nanoseconds of an evaluation, and of reading the JSON and evaluating. */
 #include "base/mem.h"
 #include "os/clock.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 #include <malloc.h>

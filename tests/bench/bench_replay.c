@@ -9,7 +9,7 @@
 #include "past/replay.h"
 #include "os/clock.h"
 #include "os/thread.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * Compiles the files as one version and asks all detectors that they share. A text comes on stdin as `BYTES\n` and that many
  * bytes, and is answered by a line: ` NAME AT LEN` for each finding, or `?` where it is undecided or no UTF-8. */
 #include "os/file.h"
-#include "policy/detector.h"
-#include "policy/language.h"
+#include "texts/detector.h"
+#include "language/language.h"
 #include "policy/policy.h"
 #include "policy/snapshot.h"
 #include "unicode/unicode.h"

@@ -3,8 +3,8 @@
  * condition no longer finds anything, and a flag of the same condition applies exactly where it does. */
 #include "base/bug.h"
 #include "policy/answer.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * nothing, a policy is the same as itself, and every flip's example is a call. */
 #include "base/bug.h"
 #include "diff/diff.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -3,8 +3,8 @@
  * them compiles, its tests pass and it permits each of them. */
 #include "base/bug.h"
 #include "past/learn.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -4,8 +4,8 @@
 #include "author/explain.h"
 #include "author/warn.h"
 #include "base/bug.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -2,8 +2,8 @@
 /* Any JSON as arguments, under a policy with every operator: a permit, a forbid and a require_approval that ask the same
  * must agree as the language says they do. */
 #include "base/bug.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* The first line is a JSON Schema, the rest a value: a schema is taken or refused with a sentence that is fit for a terminal, and
  * what a value is by it is told within the budget, twice the same, and guessed where a part of it is lost. */
 #include "base/bug.h"
-#include "policy/judgement.h"
-#include "policy/schema_priv.h"
+#include "judgement/judgement.h"
+#include "schema/schema_priv.h"
 #include "unicode/unicode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

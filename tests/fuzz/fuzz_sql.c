@@ -3,7 +3,7 @@
  * and what stands behind it in the same text is read too. */
 #include "base/bug.h"
 #include "base/buf.h"
-#include "policy/sql_read.h"
+#include "texts/sql_read.h"
 #include "sql/sql.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

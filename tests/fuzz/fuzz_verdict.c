@@ -6,8 +6,8 @@
 #include "author/explain.h"
 #include "base/bug.h"
 #include "base/num.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 #include <stdio.h>

@@ -24,8 +24,8 @@
  *   that test is `torn`. A verdict too_costly differs from none, since time may bring it about. */
 #include "base/bug.h"
 #include "base/mem.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "state/state.h" /* and approvals */
 #include "author/explain_priv.h"
 

@@ -12,7 +12,7 @@
 #include "db/db.h"
 #include "http/selftest.h"
 #include "json/json.h"
-#include "policy/sql_read.h"
+#include "texts/sql_read.h"
 #include "regex/regex.h"
 #include "unicode/unicode.h"
 #include "base/utf8.h"

@@ -4,7 +4,7 @@
 #define SIM_ANSWERS_CHECK_H
 
 #include "sim/sim_check.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

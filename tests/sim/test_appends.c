@@ -5,7 +5,7 @@
 #include "sim/append_check.h"
 
 #include "state/approvals.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #define RPC(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params "}}"
 #define CALL RPC("3", "tools/call", "\"name\":\"search\",\"arguments\":{\"q\":[1,2]}")

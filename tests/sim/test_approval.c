@@ -3,7 +3,7 @@
 #include "sim/sim_check.h"
 
 #include "state/approvals.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

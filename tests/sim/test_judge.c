@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A large call that is out on the judge, while the worker goes on with others. judge__round stands for the thread. */
 #include "sim/sim_check.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The n-th allocation of a call fails, for every n: the call ends with an answer or a closed connection, every permit with
  * its outcome, nothing leaks, and nothing goes up that is not on disk. */
 #include "sim/sim_check.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

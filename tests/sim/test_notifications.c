@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notifications of servers: many at once, judged or not, and a policy that changes among them. */
 #include "sim/sim_check.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

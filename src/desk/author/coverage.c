@@ -2,7 +2,7 @@
 #include "author/coverage.h"
 
 #include "author/explain_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #ifndef AUTHOR_COVERAGE_H
 #define AUTHOR_COVERAGE_H
 
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 struct coverage;
 

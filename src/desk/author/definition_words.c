@@ -2,7 +2,7 @@
 #include "author/definition_words.h"
 
 #include "base/mem.h"
-#include "policy/detector.h"
+#include "texts/detector.h"
 #include "unicode/lookalike.h"
 #include "unicode/unicode.h"
 

@@ -3,7 +3,7 @@
 #include "author/explain_priv.h"
 
 #include "base/utf8.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <inttypes.h>
 

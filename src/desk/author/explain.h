@@ -10,7 +10,7 @@
 
 #include "json/doc.h"
 #include "policy/answer.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 /* In words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
 enum code explain_text(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,

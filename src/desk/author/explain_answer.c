@@ -2,7 +2,7 @@
 /* What becomes of an answer, and where rules for answers found something. Nothing that the answer holds is told: it may be a
  * secret. */
 #include "author/explain_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 void telling__left_out(struct telling *telling, const struct policy *policy, const struct question *question)
 {

@@ -3,9 +3,9 @@
 
 #include "author/warn.h"
 #include "base/num.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
-#include "policy/store_set.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
+#include "language/store_set.h"
 #include "unicode/unicode.h"
 
 #include <stdio.h>

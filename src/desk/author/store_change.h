@@ -4,14 +4,14 @@
  * Threads: that of the connection.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: as policy/store.h. */
+ * Errors: as language/store.h. */
 #ifndef AUTHOR_STORE_CHANGE_H
 #define AUTHOR_STORE_CHANGE_H
 
-#include "policy/judgement.h"
-#include "policy/language.h"
-#include "policy/store.h"
-#include "policy/stray.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
+#include "language/store.h"
+#include "language/stray.h"
 
 const char *policy_store_fate_text(enum policy_store_fate fate); /* "kept" ... */
 

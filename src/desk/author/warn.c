@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/warn_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define PAIRS_MAX 1000000 /* of rules that are compared */
 

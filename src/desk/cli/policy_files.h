@@ -10,8 +10,8 @@
 
 #include "args/command.h"
 #include "json/doc.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 struct policy_files {
     struct policy_file *files;

@@ -3,7 +3,7 @@
 
 #include "base/bug.h"
 #include "base/take_in.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 extern const char app__text_detectors[];
 

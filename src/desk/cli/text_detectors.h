@@ -10,7 +10,7 @@
 #define CLI_TEXT_DETECTORS_H
 
 #include "base/mem.h"
-#include "policy/detector.h"
+#include "texts/detector.h"
 #include "policy/policy.h"
 
 struct text_detectors {

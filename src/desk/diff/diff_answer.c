@@ -3,7 +3,7 @@
 #include "diff/diff_priv.h"
 #include "base/hash.h"
 #include "policy/case.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define BASE "{\"content\":[{\"type\":\"text\",\"text\":\"probe\"}],\"isError\":false}"
 #define ASKED_MAX 12 /* calls that are answered for one rule, each with other names */

@@ -2,7 +2,7 @@
 /* Calls to try on both sides of a change: around every bound that a rule names, with and without each argument, by every name
  * and by one that is not listed. One thing is changed at a time. */
 #include "diff/diff_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "policy/variable.h"
 #include "policy/walk.h"
 

@@ -2,7 +2,7 @@
 /* What authors wrote, as nodes: whether two say the same, and one in words. */
 #include "diff/diff_priv.h"
 #include "author/words.h"
-#include "policy/compiler.h"
+#include "words/compiler.h"
 
 #define MEMBERS_SHOWN 12
 

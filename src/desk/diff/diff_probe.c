@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "os/clock.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "policy/walk.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions compared: which became which, and whether that lets more through. */
 #include "diff/diff_priv.h"
-#include "policy/operators.h"
+#include "words/operators.h"
 
 static bool is_bound(struct span key, bool *upper)
 {

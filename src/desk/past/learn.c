@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "past/learn_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define LEARN_MAX_BYTES ((size_t)1 << 30)
 #define SAMPLE_DEPTH_MAX 12

@@ -2,8 +2,8 @@
 #include "past/learn.h"
 
 #include "audit/trail.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 #define STRETCH 4096 /* numbers between two words about progress */
 

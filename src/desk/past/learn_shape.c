@@ -2,7 +2,7 @@
 #include "past/learn_priv.h"
 
 #include "base/utf8.h"
-#include "policy/reading.h"
+#include "texts/reading.h"
 #include "unicode/unicode.h"
 
 struct shape *learn__new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name)

@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "enforce/gate.h"
 #include "mcp/method.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <inttypes.h>
 

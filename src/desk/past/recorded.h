@@ -19,7 +19,7 @@
 #include "db/db.h"
 #include "state/definition_set.h"
 #include "enforce/recorded_range.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 enum recorded_kind {
     RECORDED_UNJUDGED = 0, /* permitted without asking a policy: `pass` */

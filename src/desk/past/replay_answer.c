@@ -4,7 +4,7 @@
 #include "past/replay_priv.h"
 
 #include "enforce/remember.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIONS, A_RULES };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "past/replay_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 /* ---- the past, as the record has it ---- */
 

@@ -7,8 +7,8 @@
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/warn.h"
-#include "policy/language.h"
-#include "policy/store_set.h"
+#include "language/language.h"
+#include "language/store_set.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
-#include "policy/language.h"
+#include "language/language.h"
 #include "store/store.h"
 
 #include "diff/diff.h"

@@ -16,7 +16,7 @@
 #include "base/num.h"
 #include "os/clock.h"
 #include "policy/case.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "store/store.h"
 #include "store/store_tools.h"
 #include "conf/conf.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "author/coverage.h"
 #include "os/file.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "policy/schema.h"
-#include "policy/schema_compile.h"
+#include "schema/schema_compile.h"
 
 #include <ctype.h>
 #include <limits.h>

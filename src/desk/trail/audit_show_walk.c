@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/cmd_audit_show_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "trail/explain_call.h"
 
 #include "store/store.h"

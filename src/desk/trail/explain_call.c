@@ -4,8 +4,8 @@
 #include "cli/trail_place.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "store/store.h"
 #include "store/store_definitions.h"
 

@@ -10,7 +10,7 @@
 
 #include "args/command.h"
 #include "base/mem.h"
-#include "policy/stray.h"
+#include "language/stray.h"
 #include "proxy/conf.h"
 
 struct route_names {

@@ -2,7 +2,7 @@
 #include "enforce/answer.h"
 
 #include "enforce/gate_priv.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define TREE_BYTES ((size_t)64 << 20) /* of an answer's values; what takes more is withheld */
 

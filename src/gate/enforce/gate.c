@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "crypto/secret.h"
 #include "os/clock.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define ROUNDS_MAX 4 /* evaluations of one call that each lost the race for an approval */
 

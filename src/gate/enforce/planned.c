@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/num.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 /* The plan that was read last stays, since an agent's calls mostly come one behind the other: reading costs tens of digests. */
 static enum code read_plan(struct gate *gate, const struct gate_message *message, struct why *why)

@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "state/hints.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@
 #include "state/definition_set.h"
 #include "state/plan_uses.h"
 #include "state/tally.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 
 #define GATE_STATE_BYTES ((size_t)64 << 20) /* of limits and sequences, and as much of plans */
 

@@ -7,7 +7,7 @@
 #include "store/store_definitions.h"
 #include "store/store_tools.h"
 #include "os/file.h"
-#include "policy/store.h"
+#include "language/store.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -13,7 +13,7 @@
 
 #include "db/db.h"
 #include "identity/identity.h"
-#include "policy/store.h"
+#include "language/store.h"
 
 extern const char store_keys_schema[];
 

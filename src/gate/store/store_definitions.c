@@ -3,7 +3,7 @@
 
 #include "store/store.h"
 #include "base/num.h"
-#include "policy/schema_compile.h"
+#include "schema/schema_compile.h"
 
 #define DAY_US (INT64_C(86400) * 1000000)
 #define AT_ONCE 64 /* notes: with a tool that has 8,192 definitions each takes some milliseconds of the main thread */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PostgreSQL's own parser, of version 15, 16 or 17. libpg_query lives here; what its trees mean is said in policy/sql_read.h.
+/* PostgreSQL's own parser, of version 15, 16 or 17. libpg_query lives here; what its trees mean is said in texts/sql_read.h.
  *
  * Threads: any, with a stack of 8 MiB (os/thread.h). What the library keeps is kept by thread.
  * Owns: nothing.

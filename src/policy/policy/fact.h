@@ -8,10 +8,10 @@
 #ifndef POLICY_FACT_H
 #define POLICY_FACT_H
 
-#include "policy/address.h"
+#include "texts/address.h"
 #include "policy/match.h"
 #include "policy/verdict.h"
-#include "policy/zone.h"
+#include "texts/zone.h"
 
 /* Tools that some `session` watches, or rules, or a label; one for each set of names. */
 struct watch {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/index.h"
-#include "policy/reading.h"
+#include "texts/reading.h"
 
 #include "base/glob.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/match.h"
-#include "policy/reading.h"
+#include "texts/reading.h"
 #include "policy/walk.h"
 
 #include "base/glob.h"

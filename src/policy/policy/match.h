@@ -9,7 +9,7 @@
 #define POLICY_MATCH_H
 
 #include "policy/question.h"
-#include "policy/truth.h"
+#include "texts/truth.h"
 #include "regex/regex.h"
 
 /* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: who asks has any

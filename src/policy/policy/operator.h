@@ -10,7 +10,7 @@
 #define POLICY_OPERATOR_H
 
 #include "json/json.h"
-#include "policy/truth.h"
+#include "texts/truth.h"
 #include "regex/regex.h"
 
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #define POLICY_SNAPSHOT_H
 
 #include "policy/case.h"
-#include "policy/detector.h"
+#include "texts/detector.h"
 #include "policy/rule.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/variable.h"
 
-#include "policy/reading.h"
+#include "texts/reading.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
 #include "unicode/unicode.h"

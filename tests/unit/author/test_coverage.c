@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/coverage.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "unit/policy/judge.h"
 
 struct told {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/explain.h"
 #include "json/doc.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "unit/policy/judge.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.3: what is legal but hardly meant: each kind fires, and its near miss does not. */
 #include "fakes/methods.h"
-#include "policy/language.h"
+#include "language/language.h"
 #include "unit/policy/judge.h"
 
 /* The rules stand from line 4 on, one a line; all may begin a session; the last line's test decides `r`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.4: what a change does, in words and in calls that flip. */
 #include "diff/diff.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "unit/policy/judge.h"
 
 #define HEAD "policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y]}\nrules:\n"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "mcp/message.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

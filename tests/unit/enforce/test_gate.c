@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "os/clock.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

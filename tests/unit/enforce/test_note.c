@@ -4,7 +4,7 @@
 #include "fakes/cm.h"
 #include "enforce/gate.h"
 #include "os/clock.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <stdio.h>
 

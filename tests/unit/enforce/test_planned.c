@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "os/clock.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "db/db.h"
 #include "os/clock.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

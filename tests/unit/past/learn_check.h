@@ -11,7 +11,7 @@
 #include "past/learn.h"
 
 #include "fakes/audit_file.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

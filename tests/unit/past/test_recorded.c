@@ -3,8 +3,8 @@
 #include "past/recorded.h"
 
 #include "fakes/audit_file.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

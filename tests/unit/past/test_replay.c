@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A policy over recorded calls (2.5): flips, what cannot be told, the order, several threads. */
 #include "unit/past/replay_house.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 static void test_an_empty_record(void **state)
 {

@@ -3,7 +3,7 @@
 #include "unit/past/replay_house.h"
 
 #include "base/num.h"
-#include "policy/schema_compile.h"
+#include "schema/schema_compile.h"
 
 static uint64_t put_answer(struct house *house, uint64_t version, const struct audit_result *result)
 {

@@ -5,8 +5,8 @@
 
 #include "author/warn.h"
 #include "base/mem.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 #include "policy/policy.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/glob.h"
-#include "policy/candidates_priv.h"
+#include "judgement/candidates_priv.h"
 #include "policy/index.h"
-#include "policy/judgement.h"
+#include "judgement/judgement.h"
 #include "policy/walk.h"
 #include "unit/policy/judge.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 9.4: labels, in `match` and of the calls before. */
 #include "crypto/digest.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
-#include "policy/stray.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
+#include "language/stray.h"
 #include "unit/policy/judge.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 7.4: variables of the call in values: escaped for the operator that reads them, undecided where what they stand for cannot
  * stand there, and braces that are none. */
-#include "policy/language.h"
+#include "language/language.h"
 #include "policy/variable.h"
 #include "unit/policy/judge.h"
 

@@ -3,8 +3,8 @@
 #include "state/state.h"
 
 #include "base/mem.h"
-#include "policy/judgement.h"
-#include "policy/language.h"
+#include "judgement/judgement.h"
+#include "language/language.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What policies ask of the past, through the same judgement as a gate's: limits, sequences. Number: 2.1 */
 #include "state/state.h"
-#include "policy/language.h"
+#include "language/language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

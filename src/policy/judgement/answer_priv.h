@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is found in an answer, and what is left of it once that is cut out.
+ *
+ * Threads: one judgement's.
+ * Owns: nothing; all of it lives in the scratch's arena.
+ * Lifetime: one judgement.
+ * Errors: want of memory marks the walk. */
+#ifndef JUDGEMENT_ANSWER_PRIV_H
+#define JUDGEMENT_ANSWER_PRIV_H
+
+#include "policy/answer.h"
+#include "policy/rule.h"
+#include "policy/walk.h"
+
+/* A part of a string, or all of it. */
+struct cut {
+    const struct path_inside *within; /* the text in which the string lies; NULL: it is one of the answer's own */
+    const struct json_node *string;   /* NULL: it is no string, but a number, a name or in a decoded reading */
+    size_t at, len;
+    struct span name; /* of the detector, else the rule's id */
+    const struct condition *leaf; /* which found it in the string; NULL: it is there like elsewhere, or as a whole */
+    bool everywhere;  /* what found it has looked at all strings */
+    bool whole;       /* it was not found in the string, but is it */
+};
+
+/* A string in which something was found, and by what: once all is cut, it must not be there any more. */
+struct cut_check {
+    const struct condition *leaf;
+    const struct path_inside *within;
+    const struct json_node *string;
+};
+
+struct cuts {
+    struct arena *arena;
+    const struct rule *rule;
+    struct cut *cut;
+    uint32_t count, size;
+    struct cut_check *check;
+    uint32_t check_count, check_size;
+    bool undecided;  /* there may be more */
+    bool not_in_text; /* something found is in no string that could be written anew */
+};
+
+/* Collects what makes the rule's conditions true, which it is. */
+void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts);
+
+/* condition.c tells of each value that makes a leaf true, or may. */
+void eval__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+               const struct path_inside *within, enum truth truth);
+/* The same of a text that stands in no string which could be cut. */
+void eval__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth);
+void eval__cut_undecided(struct cuts *cuts);
+bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
+
+/* Also cuts what was found where the same stands elsewhere in the answer. Takes: cuts: sorted; they no longer are. */
+void eval__cut_likewise(struct rule_walk *walk, struct cuts *cuts);
+
+/* Sorts by place and leaves one of several that are the same. */
+void eval__sort_cuts(struct cuts *cuts);
+
+/* Whether the answer can be written without what the rule found. Takes: cuts: sorted. */
+bool eval__can_cut(struct rule_walk *walk, struct cuts *cuts);
+
+/* The strings of the answer as they become. Takes: cuts: sorted, those of all rules. */
+void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict);
+
+/* As policy_answer_write, of any edits. */
+enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out) MUST_USE;
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rules and redactions a call concerns: found once for each kind of call, then remembered.
+ *
+ * Threads: a scratch belongs to one thread; the index is immutable.
+ * Owns: a scratch owns what it remembers.
+ * Lifetime: candidates: until the scratch is used again.
+ * Errors: CODE_NOMEM. */
+#ifndef JUDGEMENT_CANDIDATES_PRIV_H
+#define JUDGEMENT_CANDIDATES_PRIV_H
+
+#include "policy/snapshot.h"
+
+/* Rules or redactions whose `match` is not false, ascending. */
+struct rule_candidate {
+    uint32_t at;
+    enum truth match;
+    enum dimension undecided;
+};
+
+struct candidates {
+    const struct rule_candidate *rules, *redactions; /* rules: of policy.rules, or of policy.answers */
+    uint32_t rule_count, redaction_count;
+    bool spent, monitor_spent; /* the names of `match` used up their budget: of enforced rules, of monitored ones */
+    bool guessed;              /* what a record has cut of groups or scopes was asked for */
+};
+
+struct cache_entry;
+
+struct policy_scratch {
+    struct arena arena;    /* of one verdict */
+    struct arena readings; /* of one value */
+    struct cache_entry **cache;
+    size_t cache_bytes;
+};
+
+/* Remembers what it found by names: the result is a function of the snapshot, and of the names, groups and scopes in the
+ * question.
+ * Takes: answer: NULL, or rules for answers are looked for, and no redactions; of it only whose it is counts. */
+enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                           struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
+
+/* redact.c: what the verdict says of redactions, of a call that the candidates were found for. */
+enum code eval__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                       struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judgement/answer_priv.h"
+#include "judgement/decode_priv.h"
+#include "judgement/judge_priv.h"
+#include "judgement/judgement.h"
+#include "policy/snapshot.h"
+#include "policy/trace.h"
+
+#include <stdlib.h>
+
+#define DEPTH_MAX 512 /* of a schema's conditions, which follow the value: what lies deeper is undecided */
+
+static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided);
+
+/* ---- leaves: one path, its values, one quantifier ---- */
+
+struct leaf_walk {
+    struct path_walk path;
+    struct rule_walk *walk;
+    const struct condition *leaf;
+    enum truth truth;
+    bool has_value;
+};
+
+enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
+{
+    const struct json_node *around = walk->here;
+    struct span undecided;
+    enum truth truth;
+
+    walk->here = value;
+    truth = condition_truth(walk, condition, &undecided);
+    walk->here = around;
+    return truth;
+}
+
+static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+                              const struct span *parts, size_t count)
+{
+    enum truth all = TRUTH_TRUE;
+
+    if (leaf->kind == CONDITION_EACH)
+        return eval__truth_here(walk, leaf->members, value);
+    if (leaf->decoders != 0 && value->type == JSON_STRING)
+        return eval__decoded(walk, leaf, value, parts, count);
+    for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
+        enum truth truth = policy_op(walk, &leaf->ops[i], value);
+
+        if (walk->trace != NULL)
+            walk->trace->op(walk->trace, &leaf->ops[i], truth);
+        all = truth_and(all, truth);
+    }
+    return all;
+}
+
+bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value)
+{
+    struct regex_budget budget;
+    struct arena arena;
+    struct rule_walk walk = {.question = question, .budget = &budget, .visits_left = VISITS_MAX,
+                        .visits_told = VISITS_MAX, .arena = &arena};
+    bool fulfils;
+
+    regex_budget_init(&budget);
+    arena_init(&arena, (size_t)64 << 20);
+    fulfils = value_truth(&walk, leaf, value, NULL, 0) == TRUTH_TRUE;
+    arena_fini(&arena);
+    return fulfils;
+}
+
+/* Meaning 6: every selected value, or any. Kleene's words decide early: false of `every`, true of `any`. */
+static void fold(struct leaf_walk *leaf, enum truth truth)
+{
+    bool every = leaf->leaf->every;
+
+    leaf->truth = !leaf->has_value ? truth : every ? truth_and(leaf->truth, truth) : truth_or(leaf->truth, truth);
+    leaf->has_value = true;
+    if (leaf->truth == (every ? TRUTH_FALSE : TRUTH_TRUE) && leaf->walk->cuts == NULL)
+        leaf->path.stop = true;
+}
+
+static bool is_blind(const struct leaf_walk *leaf, const struct json_node *value)
+{
+    return leaf->path.hidden != NULL && policy_leaf_is_blind(leaf->path.hidden, leaf->leaf, value);
+}
+
+static struct json_node string_of(struct span text)
+{
+    return (struct json_node){.type = JSON_STRING, .text = text, .raw = text};
+}
+
+static bool visit(struct path_walk *path, const struct json_node *value)
+{
+    struct leaf_walk *leaf = path->context;
+    const struct member_names *names = leaf->leaf->names;
+    enum truth truth, takes = names != NULL ? eval__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
+
+    struct json_node name;
+
+    if (leaf->leaf->asks_keys) {
+        if (value->key.at == NULL) /* an element of an array */
+            return false;
+        name = string_of(value->key);
+        value = &name;
+    }
+    if (takes == TRUTH_FALSE || policy_leaf_skips(leaf->leaf, value))
+        return false;
+    arena_reset(leaf->walk->arena);
+    if (is_blind(leaf, value))
+        truth = walk_guess(leaf->walk, leaf->leaf->opening);
+    else
+        truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
+    if (takes == TRUTH_UNDECIDED)
+        truth = truth_or(truth, TRUTH_UNDECIDED);
+    if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF)
+        leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
+    if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
+        eval__cut(leaf->walk, leaf->leaf, value, path->within, truth);
+    fold(leaf, truth);
+    return true;
+}
+
+/* ---- several values joined ---- */
+
+#define JOINED_MAX 65536
+
+struct joined_part {
+    const char *place, *inside; /* inside: of a text that holds JSON; else NULL */
+    struct span text;
+    bool can_cut;
+};
+
+struct joining {
+    struct leaf_walk walk; /* first, so that look() finds it */
+    struct joined_part *parts; /* in the walk's arena, which nobody empties meanwhile */
+    size_t count, size;
+    bool blind, no_memory;
+};
+
+static bool collect(struct path_walk *path, const struct json_node *value)
+{
+    struct joining *joining = path->context;
+    bool keys = joining->walk.leaf->asks_keys, string = value->type == JSON_STRING && !keys;
+    size_t size = joining->size > 0 ? joining->size * 2 : 16;
+    struct joined_part *parts;
+
+    joining->blind |= !keys && is_blind(&joining->walk, value);
+    if (keys ? value->key.at == NULL : !string && value->type != JSON_NUMBER)
+        return true;
+    if (joining->count == joining->size) {
+        parts = arena_alloc(joining->walk.walk->arena, size * sizeof *parts);
+        joining->no_memory |= parts == NULL;
+        path->stop |= parts == NULL;
+        if (parts == NULL)
+            return true;
+        if (joining->count > 0)
+            memcpy(parts, joining->parts, joining->count * sizeof *parts);
+        joining->parts = parts;
+        joining->size = size;
+    }
+    joining->parts[joining->count++] =
+        (struct joined_part){.place = path->within != NULL ? path->within->string->raw.at : value->raw.at,
+                             .inside = path->within != NULL ? value->raw.at : NULL,
+                             .text = keys ? value->key : string ? value->text : value->raw,
+                             .can_cut = string};
+    path->stop |= joining->count == JOINED_MAX;
+    return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct joined_part *left = a, *right = b;
+    const char *one = left->place == right->place ? left->inside : left->place;
+    const char *other = left->place == right->place ? right->inside : right->place;
+
+    return one < other ? -1 : one > other;
+}
+
+/* In the order in which they were sent, each once; of a text that holds JSON, what was selected of that. */
+static void put_in_order(struct joining *joining)
+{
+    struct joined_part *parts = joining->parts;
+    size_t kept = 0;
+
+    qsort(parts, joining->count, sizeof *parts, by_place);
+    for (size_t i = 0; i < joining->count; i++) {
+        bool again = kept > 0 && by_place(&parts[kept - 1], &parts[i]) == 0;
+
+        if (again || (kept > 0 && parts[kept - 1].place == parts[i].place && parts[kept - 1].inside == NULL))
+            kept--;
+        parts[kept++] = parts[i];
+    }
+    joining->count = kept;
+}
+
+static void blank(void *context, struct span name, size_t offset, size_t length)
+{
+    (void)name;
+    memset((char *)context + offset, '\n', length);
+}
+
+/* *texts: one for each part. Where parts are to be cut out of an answer, what can be cut is no longer there.
+ * Returns: the whole; at == NULL without memory. */
+static struct span join(const struct joining *joining, struct span *texts)
+{
+    struct rule_walk *walk = joining->walk.walk;
+    const struct condition *leaf = joining->walk.leaf;
+    size_t len = 0;
+    char *whole;
+
+    for (size_t i = 0; i < joining->count; i++)
+        len += joining->parts[i].text.len;
+    whole = arena_alloc(walk->arena, len + 1);
+    for (size_t i = 0, at = 0; whole != NULL && i < joining->count; at += texts[i++].len) {
+        const struct joined_part *part = &joining->parts[i];
+
+        texts[i] = span_of(whole + at, part->text.len);
+        if (part->text.len > 0)
+            memcpy(whole + at, part->text.at, part->text.len);
+        for (uint32_t k = 0; k < leaf->op_count && walk->cuts != NULL && part->can_cut; k++)
+            if (leaf->ops[k].operator->find != NULL)
+                (void)leaf->ops[k].operator->find(walk, &leaf->ops[k], part->text, blank, whole + at);
+    }
+    return span_of(whole, len);
+}
+
+/* What a reader of all the values has before him, however they were cut. Folded as one value more where there are several. */
+static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const struct json_node *root)
+{
+    struct joining joining = {.walk = *leaf};
+    enum truth truth = TRUTH_UNDECIDED;
+    struct span *texts;
+    struct json_node node;
+
+    arena_reset(walk->arena);
+    joining.walk.path.visit = collect;
+    joining.walk.path.context = &joining;
+    path_run(&joining.walk.path, root);
+    leaf->path.spent |= joining.walk.path.spent;
+    if (joining.count > 1 && joining.count < JOINED_MAX && !joining.no_memory)
+        put_in_order(&joining);
+    if (leaf->path.spent || (joining.count < 2 && !joining.blind))
+        return;
+    texts = joining.no_memory ? NULL : arena_alloc(walk->arena, joining.count * sizeof *texts);
+    node = string_of(texts != NULL ? join(&joining, texts) : SPAN_NONE);
+    node.key = SPAN_LIT("joined"); /* trace_is_joined */
+    walk->no_memory |= node.text.at == NULL;
+    if (joining.blind)
+        truth = walk_guess(walk, leaf->leaf->opening);
+    else if (node.text.at != NULL && joining.count < JOINED_MAX && walk_charge(walk, node.text.len / 16))
+        truth = value_truth(walk, leaf->leaf, &node, texts, joining.count);
+    if (walk->trace != NULL)
+        walk->trace->value(walk->trace, leaf->leaf, &node, truth);
+    if (walk->cuts != NULL && truth != TRUTH_FALSE)
+        eval__cut_nowhere(walk, leaf->leaf, node.text, truth);
+    fold(leaf, truth);
+}
+
+static bool look(struct path_walk *path)
+{
+    struct leaf_walk *leaf = path->context;
+
+    return walk_look(leaf->walk, path);
+}
+
+static const struct json_node *root_of(const struct rule_walk *walk, enum condition_root from)
+{
+    const struct question *question = walk->question;
+
+    if (walk->here != NULL)
+        return walk->here;
+    switch (from) {
+    case FROM_META:
+        return question->meta;
+    case FROM_PARAM: /* of other methods, `$` is all of params */
+        return question_has_arguments(question) ? question->params : question->root;
+    case FROM_CLAIM:
+        return question->claims;
+    case FROM_VALUE:
+        return walk->answer->root;
+    case FROM_ARG:
+    case FROM_COUNT:
+        break;
+    }
+    return question->root;
+}
+
+/* What the record of a call may have lost whole. Takes: path, root: set anew where a claim was recorded alone. */
+static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, struct path *path,
+                    const struct json_node **root)
+{
+    const struct question_hidden *hidden = walk->question->hidden;
+
+    if (walk->answer != NULL && walk->answer->of_unknown && leaf->from != FROM_VALUE && leaf->from != FROM_CLAIM)
+        return true;
+    if (hidden == NULL || leaf->from == FROM_ARG || leaf->from == FROM_VALUE)
+        return false;
+    if (leaf->from != FROM_CLAIM)
+        return hidden->meta;
+    return hidden->claims && !policy_claim_recorded(leaf, *root, path, root);
+}
+
+static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
+{
+    struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
+    const struct json_node *root = root_of(walk, condition->from);
+    struct path path = condition->path;
+
+    leaf.path = (struct path_walk){
+        .path = &path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
+        .look_at = walk->visits_left > VISITS_EACH ? walk->visits_left - VISITS_EACH : 0, .hidden = walk->question->hidden};
+    if (condition->from == FROM_VALUE) {
+        leaf.path.inside = walk->inside;
+        leaf.path.inside_count = walk->inside_count;
+    }
+    if (is_lost(walk, condition, &path, &root))
+        return walk_guess(walk, condition->opening);
+    if (!walk->budget->spent) { /* else the call is denied, whatever was still to be seen */
+        path_run(&leaf.path, root);
+        if (condition->joined && !leaf.path.stop)
+            ask_joined(walk, &leaf, root);
+    }
+    if (!walk_spend(walk) || leaf.path.spent) {
+        walk->spent = true;
+        return TRUTH_UNDECIDED;
+    }
+    if (leaf.path.met_hidden)
+        return walk_guess(walk, condition->opening);
+    if (condition->counts_lacks && leaf.path.element_lacks) {
+        if (walk->trace != NULL)
+            walk->trace->absent(walk->trace, condition, true);
+        fold(&leaf, condition->absent);
+    } else if (!leaf.has_value) {
+        if (walk->trace != NULL)
+            walk->trace->absent(walk->trace, condition, false);
+        fold(&leaf, condition->absent);
+    }
+    return leaf.truth;
+}
+
+/* ---- all, any, not ---- */
+
+/* Meaning 3. The first undecided member is named only where the group stays undecided. */
+static enum truth group_truth(struct rule_walk *walk, const struct condition *group, struct span *undecided)
+{
+    bool all = group->kind == CONDITION_ALL;
+    enum truth truth = all ? TRUTH_TRUE : TRUTH_FALSE;
+    struct span first = SPAN_NONE;
+
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct span inner = SPAN_NONE;
+        enum truth member = condition_truth(walk, &group->members[i], &inner);
+
+        if (member == TRUTH_UNDECIDED && first.at == NULL)
+            first = inner;
+        truth = all ? truth_and(truth, member) : truth_or(truth, member);
+        if (truth == (all ? TRUTH_FALSE : TRUTH_TRUE))
+            break;
+    }
+    if (truth == TRUTH_UNDECIDED)
+        *undecided = first;
+    return truth;
+}
+
+/* Exactly one. Of what is hidden neither guess about the members is one about this. */
+static enum truth one_truth(struct rule_walk *walk, const struct condition *group)
+{
+    uint32_t holding = 0, undecided = 0;
+    bool guessed = walk->guessed;
+    struct span inner;
+    enum truth truth;
+
+    walk->guessed = false;
+    for (uint32_t i = 0; i < group->count && holding < 2; i++) {
+        truth = condition_truth(walk, &group->members[i], &inner);
+        holding += truth == TRUTH_TRUE;
+        undecided += truth == TRUTH_UNDECIDED;
+    }
+    truth = holding < 2 && undecided > 0 ? TRUTH_UNDECIDED : truth_of(holding == 1);
+    if (walk->guessed)
+        truth = walk_guess(walk, group->opening);
+    walk->guessed |= guessed;
+    return truth;
+}
+
+static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided)
+{
+    enum truth truth = TRUTH_UNDECIDED;
+
+    *undecided = condition->label;
+    if (walk->here != NULL && (walk->depth == DEPTH_MAX || !walk_charge(walk, 1)))
+        return TRUTH_UNDECIDED;
+    walk->depth++;
+    if (walk->trace != NULL)
+        walk->trace->enter(walk->trace, condition);
+    switch (condition->kind) {
+    case CONDITION_LEAF:
+    case CONDITION_EACH: truth = leaf_truth(walk, condition); break;
+    case CONDITION_FACT: truth = eval__fact(walk, condition->fact); break;
+    case CONDITION_ONE: truth = one_truth(walk, condition); break;
+    case CONDITION_ALL:
+    case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;
+    case CONDITION_NOT: truth = truth_not(condition_truth(walk, condition->members, undecided)); break;
+    }
+    if (walk->trace != NULL)
+        walk->trace->leave(walk->trace, condition, truth);
+    walk->depth--;
+    return truth;
+}
+
+/* ---- what makes a rule for answers true, all of it ---- */
+
+/* Takes: condition: true. What stands under `not` is true by what is not there. */
+static void find_cuts(struct rule_walk *walk, const struct condition *condition)
+{
+    struct cuts *cuts = walk->cuts;
+    struct span undecided;
+
+    if (condition->kind == CONDITION_LEAF && condition->from == FROM_VALUE && !condition->opening)
+        (void)leaf_truth(walk, condition);
+    for (uint32_t i = 0; i < condition->count && condition->kind != CONDITION_NOT; i++) {
+        enum truth truth = TRUTH_TRUE;
+
+        walk->cuts = NULL;
+        if (condition->kind == CONDITION_ANY)
+            truth = condition_truth(walk, &condition->members[i], &undecided);
+        walk->cuts = cuts;
+        if (truth == TRUTH_TRUE)
+            find_cuts(walk, &condition->members[i]);
+        else if (truth == TRUTH_UNDECIDED)
+            eval__cut_undecided(cuts);
+    }
+}
+
+void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts)
+{
+    struct trace *trace = walk->trace;
+
+    walk->trace = NULL; /* it has heard all of it */
+    walk->cuts = cuts;
+    if (rule->when != NULL)
+        find_cuts(walk, rule->when);
+    walk->cuts = NULL;
+    walk->trace = trace;
+}
+
+bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text)
+{
+    struct json_node string = {.type = JSON_STRING, .text = text, .raw = text};
+
+    arena_reset(walk->arena);
+    return value_truth(walk, leaf, &string, NULL, 0) != TRUTH_FALSE;
+}
+
+enum truth policy_rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
+{
+    enum truth truth = rule_lasts(rule, walk->question), args;
+    struct span inner = SPAN_NONE;
+
+    if (truth == TRUTH_UNDECIDED)
+        *undecided = rule->until_label;
+    if (rule->when != NULL && truth != TRUTH_FALSE) {
+        enum truth when = group_truth(walk, rule->when, &inner);
+
+        if (when == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
+            *undecided = inner;
+        truth = truth_and(truth, when);
+    }
+    if (rule->effect != EFFECT_PERMIT || truth == TRUTH_FALSE)
+        return truth;
+    args = eval__arguments(walk, rule, &inner);
+    if (args == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
+        *undecided = inner;
+    return truth_and(truth, args);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a string may be taken for: `decode`.
+ *
+ * Threads: any.
+ * Owns: nothing; readings live in the walk's arena.
+ * Lifetime: one value.
+ * Errors: too many readings, or too large ones, are undecided. */
+#ifndef JUDGEMENT_DECODE_PRIV_H
+#define JUDGEMENT_DECODE_PRIV_H
+
+#include "policy/walk.h"
+
+/* All operators of a leaf with decoders, on all readings of a string.
+ * Takes: parts: of which it was joined, each is also read by itself; count 0: it was not. */
+enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
+                         const struct span *parts, size_t count);
+
+#endif

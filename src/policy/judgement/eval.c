@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judgement/candidates_priv.h"
+#include "policy/index.h"
+#include "judgement/judge_priv.h"
+#include "judgement/judgement.h"
+#include "policy/walk.h"
+#include "policy/trace.h"
+
+/* A rule whose match and conditions are not false. */
+struct applying {
+    const struct rule *rule; /* NULL: does not apply */
+    struct span undecided;   /* label, or the empty span */
+    enum policy_known granted; /* require_approval, or over: what a person said */
+    bool over;                 /* a permit over a limit that asks */
+    bool barred;               /* require_approval: the call has arguments that nobody may approve */
+    struct verdict_spent *spent; /* of a permit with limits */
+    const struct rule *limited; /* a permit that only its limits keep from applying; or NULL */
+    int64_t wait_us;            /* until they have room */
+};
+
+/* What an applying rule comes to, what beats all others first (Meaning 1, 11 and 12). */
+enum weight { WEIGHT_FORBIDS = 0, WEIGHT_REFUSED, WEIGHT_HOLDS, WEIGHT_GRANTED, WEIGHT_PERMITS, WEIGHT_OVER, WEIGHT_NONE };
+
+struct judging {
+    const struct policy *policy;
+    struct policy_scratch *scratch;
+    struct candidates candidates;
+    struct applying *applying; /* one for each candidate */
+    struct trace *trace;
+    struct verdict *verdict;
+    bool spent, monitor_spent, no_memory, guessed;
+    bool unplanned; /* some permit lacks nothing but a step of a plan */
+};
+
+static enum weight weight_of(const struct applying *applying)
+{
+    if (applying->rule == NULL)
+        return WEIGHT_NONE;
+    switch (applying->rule->effect) {
+    case EFFECT_FORBID: return WEIGHT_FORBIDS;
+    case EFFECT_PERMIT: return applying->over ? WEIGHT_OVER : WEIGHT_PERMITS;
+    case EFFECT_REQUIRE_APPROVAL: break;
+    }
+    if (applying->barred)
+        return WEIGHT_FORBIDS;
+    switch (applying->granted) {
+    case POLICY_YES: return WEIGHT_GRANTED;
+    case POLICY_NO: return WEIGHT_REFUSED;
+    case POLICY_UNKNOWN: break;
+    }
+    return WEIGHT_HOLDS;
+}
+
+/* As what it decides: over a limit a person's word counts as under a require_approval. */
+static enum weight deciding_weight(const struct applying *applying)
+{
+    static const enum weight said[] = {
+        [POLICY_UNKNOWN] = WEIGHT_HOLDS, [POLICY_NO] = WEIGHT_REFUSED, [POLICY_YES] = WEIGHT_GRANTED};
+    enum weight weight = weight_of(applying);
+
+    return weight == WEIGHT_OVER ? said[applying->granted] : weight;
+}
+
+static enum verdict_kind kind_of(const struct applying *applying)
+{
+    switch (deciding_weight(applying)) {
+    case WEIGHT_HOLDS: return VERDICT_HOLD;
+    case WEIGHT_GRANTED:
+    case WEIGHT_PERMITS: return VERDICT_PERMIT;
+    case WEIGHT_FORBIDS:
+    case WEIGHT_REFUSED:
+    case WEIGHT_OVER:
+    case WEIGHT_NONE: break;
+    }
+    return VERDICT_DENY;
+}
+
+static enum reason reason_of(const struct applying *applying)
+{
+    switch (deciding_weight(applying)) {
+    case WEIGHT_REFUSED: return REASON_APPROVAL_REFUSED;
+    case WEIGHT_HOLDS: return REASON_APPROVAL_REQUIRED;
+    case WEIGHT_GRANTED:
+    case WEIGHT_PERMITS: return REASON_PERMITTED;
+    case WEIGHT_FORBIDS:
+    case WEIGHT_OVER:
+    case WEIGHT_NONE: break;
+    }
+    return REASON_FORBIDDEN;
+}
+
+/* Names are rarely undecided, so their label is made only when it is needed. */
+static struct span match_label(struct judging *judging, const struct rule *rule, enum dimension dimension)
+{
+    const char *word = policy_dimension_text[dimension];
+    size_t len = rule->id.len + 8 + strlen(word);
+    char *at = arena_alloc(&judging->scratch->arena, len);
+
+    if (at == NULL) {
+        judging->no_memory = true;
+        return rule->id;
+    }
+    memcpy(at, rule->id.at, rule->id.len);
+    memcpy(at + rule->id.len, ": match.", 8);
+    memcpy(at + rule->id.len + 8, word, strlen(word));
+    return span_of(at, len);
+}
+
+/* Asks whether a person has approved the call under this rule. The verdict has room for a few such rules; of the others
+ * nothing is known. */
+static enum policy_known ask_granted(struct judging *judging, const struct question *question, const struct rule *rule)
+{
+    const struct policy_past *past = question->state.past;
+    struct verdict *verdict = judging->verdict;
+    struct verdict_approval approval = {
+        .rule = rule->id, .rule_reason = rule->reason, .rule_hash = span_of(rule->hash, sizeof rule->hash),
+        .needed = rule->approvals,
+    };
+    enum policy_known granted = POLICY_UNKNOWN;
+
+    if (verdict->approval_count == VERDICT_APPROVALS_MAX)
+        return POLICY_UNKNOWN;
+    if (past != NULL && past->is_granted != NULL)
+        granted = past->is_granted(question->state.context, question, rule->id, approval.rule_hash);
+    approval.is_granted = granted == POLICY_YES;
+    if (granted != POLICY_NO)
+        verdict->approvals[verdict->approval_count++] = approval;
+    return granted;
+}
+
+static bool has_room(const struct question *question, const struct policy_limit *limit, uint64_t amount, int64_t *wait_us)
+{
+    const struct policy_state *state = &question->state;
+
+    *wait_us = limit->per_us;
+    if (amount > limit->most)
+        return false;
+    return state->past == NULL || state->past->has_room == NULL ||
+           state->past->has_room(state->context, question, limit, amount, wait_us) == POLICY_YES;
+}
+
+/* Meaning 12: over a limit a permit does not apply, or asks a person where all those limits say so. Returns: what the limits
+ * make of the permit. */
+static enum truth limits_truth(struct judging *judging, struct rule_walk *walk, const struct rule *rule,
+                               struct applying *applying)
+{
+    struct verdict_spent *spent = arena_zalloc(&judging->scratch->arena, sizeof *spent);
+    enum truth known, truth = TRUTH_TRUE;
+    bool asks = true, over = false;
+
+    applying->spent = spent;
+    if (spent == NULL) {
+        judging->no_memory = true;
+        return TRUTH_FALSE;
+    }
+    spent->limit = rule->limit;
+    for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next) {
+        uint64_t *amount = &spent->amount[limit->at];
+        int64_t wait_us = 0;
+        bool fits;
+
+        known = eval__amount(walk, judging->verdict, limit, amount);
+        truth = truth_and(truth, known);
+        fits = known == TRUTH_TRUE && has_room(walk->question, limit, *amount, &wait_us);
+        if (judging->trace != NULL)
+            judging->trace->limit(judging->trace, limit, known, *amount, fits);
+        if (known != TRUTH_TRUE || fits)
+            continue;
+        over = true;
+        asks &= limit->asks;
+        applying->wait_us = wait_us > applying->wait_us ? wait_us : applying->wait_us;
+    }
+    if (truth != TRUTH_TRUE || !over)
+        return truth;
+    applying->over = asks;
+    applying->limited = rule;
+    applying->wait_us += applying->wait_us <= 0;
+    return truth_of(asks);
+}
+
+/* Whether the permit would apply to the same call, were it a step of a plan. */
+static bool lacks_plan(struct rule_walk *walk, const struct rule *rule, enum truth match)
+{
+    struct question planned = *walk->question;
+    struct rule_walk again = *walk;
+    struct span undecided;
+    bool lacks;
+
+    planned.plan.step = 1;
+    again.question = &planned;
+    again.trace = NULL;
+    lacks = truth_and(match, policy_rule_conditions(&again, rule, &undecided)) == TRUTH_TRUE;
+    again.question = walk->question;
+    again.trace = walk->trace;
+    *walk = again; /* what it cost */
+    return lacks;
+}
+
+/* Meaning 3: an undecided rule applies if it closes. */
+static void judge_rule(struct judging *judging, struct rule_walk *walk, const struct rule_candidate *candidate,
+                       struct applying *applying)
+{
+    const struct rule *rule = &judging->policy->rules[candidate->at];
+    struct span undecided = SPAN_NONE, barring;
+    enum truth truth;
+    bool applies;
+
+    if (judging->trace != NULL)
+        judging->trace->rule(judging->trace, rule, candidate->match, candidate->undecided);
+    walk->unplanned = false;
+    truth = truth_and(candidate->match, policy_rule_conditions(walk, rule, &undecided));
+    if (walk->unplanned && truth != TRUTH_TRUE && rule->effect == EFFECT_PERMIT && !rule->monitor)
+        judging->unplanned |= lacks_plan(walk, rule, candidate->match);
+    *applying = (struct applying){.limited = NULL};
+    if (truth == TRUTH_TRUE && rule->limit != NULL)
+        truth = limits_truth(judging, walk, rule, applying);
+    applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
+    applying->barred =
+        applies && rule->effect == EFFECT_REQUIRE_APPROVAL && eval__arguments(walk, rule, &barring) != TRUTH_TRUE;
+    if (judging->trace != NULL)
+        judging->trace->applies(judging->trace, rule, truth, applies);
+    applying->rule = applies ? rule : NULL;
+    if (applies && rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor && !applying->barred) {
+        applying->granted = ask_granted(judging, walk->question, rule);
+        if (judging->trace != NULL)
+            judging->trace->granted(judging->trace, applying->granted);
+    }
+    if (applies && truth == TRUTH_UNDECIDED)
+        applying->undecided =
+            candidate->match == TRUTH_UNDECIDED ? match_label(judging, rule, candidate->undecided) : undecided;
+}
+
+/* Every candidate is judged, whatever was found before: all applying rules are recorded, and work does not depend on
+ * their order. Monitored rules come after the others; their work has a budget of its own. */
+static void judge_rules(struct judging *judging, const struct question *question, struct regex_budget *budget, bool monitor)
+{
+    struct rule_walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX,
+                        .visits_told = VISITS_MAX, .trace = judging->trace,
+                        .arena = &judging->scratch->readings};
+
+    for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
+        const struct rule_candidate *candidate = &judging->candidates.rules[i];
+
+        if (judging->policy->rules[candidate->at].monitor == monitor)
+            judge_rule(judging, &walk, candidate, &judging->applying[i]);
+    }
+    judging->no_memory |= walk.no_memory;
+    if (monitor) {
+        judging->monitor_spent |= walk.spent || budget->spent;
+        return;
+    }
+    judging->spent |= walk.spent || budget->spent;
+    judging->guessed |= walk.guessed;
+}
+
+static void note_rule(struct verdict *verdict, const struct rule *rule, bool limited, bool barred)
+{
+    if (verdict->rule_count < VERDICT_RULES_MAX)
+        verdict->rules[verdict->rule_count] = (struct verdict_rule){
+            .id = rule->id, .effect = rule->effect, .monitor = rule->monitor, .limited = limited, .asks = rule->asks,
+            .barred = barred};
+    verdict->rule_count++;
+}
+
+static void decide(struct verdict *verdict, const struct applying *applying)
+{
+    const struct rule *rule = applying->rule;
+
+    verdict->kind = kind_of(applying);
+    verdict->reason = reason_of(applying);
+    verdict->rule = rule->id;
+    verdict->rule_reason = rule->reason;
+    verdict->say = rule->say;
+    verdict->undecided = applying->undecided;
+    if (applying->spent != NULL && verdict->kind == VERDICT_PERMIT) {
+        verdict->spent = *applying->spent;
+        verdict->spent.beyond = applying->over;
+    }
+}
+
+/* The shortest wait is the one that counts: after it some permit applies again. */
+static void note_limited(struct verdict *verdict, const struct applying *applying)
+{
+    note_rule(verdict, applying->limited, true, false);
+    if (!applying->limited->monitor && !applying->over && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
+        verdict->wait_us = applying->wait_us;
+}
+
+/* Candidates come by effect and then id, so that of equal weight the first that applies decides (Meaning 2). A person is asked
+ * about a limit only where nothing else decides. */
+static void combine(struct judging *judging, const struct question *question, struct verdict *verdict)
+{
+    struct applying *first = NULL;
+    const struct applying *first_monitored = NULL;
+
+    for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
+        struct applying *applying = &judging->applying[i];
+
+        if (applying->limited != NULL)
+            note_limited(verdict, applying);
+        if (applying->rule == NULL)
+            continue;
+        if (!applying->over)
+            note_rule(verdict, applying->rule, false, applying->barred);
+        verdict->has_monitor |= applying->rule->monitor;
+        if (first_monitored == NULL || weight_of(applying) < weight_of(first_monitored))
+            first_monitored = applying;
+        if (!applying->rule->monitor && (first == NULL || weight_of(applying) < weight_of(first)))
+            first = applying;
+    }
+    if (first != NULL && first->over)
+        first->granted = ask_granted(judging, question, first->rule);
+    if (first_monitored != NULL) {
+        verdict->monitor_kind = kind_of(first_monitored);
+        verdict->monitor_rule = first_monitored->rule->id;
+        if (first_monitored->rule->monitor && first_monitored->spent != NULL && !first_monitored->over)
+            verdict->monitor_spent = *first_monitored->spent;
+    }
+    if (first != NULL)
+        decide(verdict, first);
+}
+
+static void deny(struct verdict *verdict, enum reason reason)
+{
+    verdict->kind = verdict->monitor_kind = VERDICT_DENY;
+    verdict->reason = reason;
+    verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
+    verdict->approval_count = 0;
+    verdict->spent.limit = verdict->monitor_spent.limit = NULL;
+}
+
+/* Says why nothing permits: a limit, a plan, a method that no rule names, or no rule. A call of a tool is never told that its
+ * method is unknown. */
+static void name_default(const struct judging *judging, const struct question *question, struct verdict *verdict)
+{
+    struct regex_budget budget;
+
+    verdict->reason = verdict->wait_us > 0 ? REASON_RATE_LIMITED : REASON_NO_RULE;
+    if (verdict->reason == REASON_NO_RULE && judging->unplanned)
+        verdict->reason = question->plan.why != REASON_UNSET ? question->plan.why : REASON_PLAN_REQUIRED;
+    if (span_is(question->method, "tools/call") || verdict->reason != REASON_NO_RULE)
+        return;
+    regex_budget_init(&budget);
+    if (!policy_names_method(judging->policy, question, &budget))
+        verdict->reason = REASON_METHOD_UNKNOWN;
+}
+
+static bool has_monitored(const struct judging *judging)
+{
+    for (uint32_t i = 0; i < judging->candidates.rule_count; i++)
+        if (judging->policy->rules[judging->candidates.rules[i].at].monitor)
+            return true;
+    return false;
+}
+
+static enum code judge(struct judging *judging, const struct question *question, struct regex_budget *budget,
+                       struct verdict *verdict)
+{
+    struct regex_budget monitor_budget = *budget;
+    enum code code = eval__candidates(judging->policy, question, NULL, judging->scratch, &judging->candidates);
+
+    if (code != CODE_OK)
+        return code;
+    judging->applying = arena_zalloc(&judging->scratch->arena, judging->candidates.rule_count * sizeof *judging->applying);
+    if (judging->applying == NULL)
+        return CODE_NOMEM;
+    code = eval__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
+    if (code != CODE_OK)
+        return code;
+    judging->guessed = judging->candidates.guessed;
+    judging->spent = judging->candidates.spent;
+    judging->monitor_spent = judging->candidates.monitor_spent;
+    judge_rules(judging, question, budget, false);
+    monitor_budget.cpu_until_us = budget->cpu_until_us; /* both share the time that is left: the worker waits for both */
+    if (budget->cpu_until_us != 0)
+        monitor_budget.look_at = 0; /* looks at the clock before any stretch begins */
+    if (has_monitored(judging))
+        judge_rules(judging, question, &monitor_budget, true);
+    verdict->work = budget->work + monitor_budget.work;
+    verdict->guessed = judging->guessed;
+    if (judging->no_memory)
+        return CODE_NOMEM;
+    combine(judging, question, verdict);
+    if (verdict->rule.at == NULL)
+        name_default(judging, question, verdict);
+    if (judging->monitor_spent) {
+        verdict->has_monitor = true;
+        verdict->monitor_kind = VERDICT_DENY;
+        verdict->monitor_rule = SPAN_NONE;
+    }
+    if (judging->spent)
+        deny(verdict, REASON_TOO_COSTLY);
+    return CODE_OK;
+}
+
+/* Whether the question asks for the description of one tool that no list would show. It is denied like a tool that is not
+ * there. */
+static bool hides(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct question call = *question;
+
+    if (question->shown.len == 0)
+        return false;
+    call.method = SPAN_LIT("tools/call");
+    call.tool = question->shown;
+    call.root = NULL;
+    return !policy_could_permit(policy, &call, scratch);
+}
+
+void policy_judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
+                   struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict)
+{
+    struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
+    bool is_hidden = hides(policy, question, scratch);
+
+    memset(verdict, 0, offsetof(struct verdict, rules));
+    arena_reset(&scratch->arena);
+    if (policy == NULL) {
+        deny(verdict, REASON_NO_POLICY);
+        verdict->redact_all = true;
+        return;
+    }
+    verdict->policy_version = policy->version;
+    verdict->policy_hash = policy_hash(policy);
+    if (judge(&judging, question, budget, verdict) != CODE_OK) {
+        deny(verdict, REASON_MEMORY);
+        verdict->redact_all = true;
+        verdict->redact_count = verdict->redact_param_count = 0;
+    } else if (is_hidden && verdict->kind != VERDICT_DENY) {
+        deny(verdict, REASON_NO_RULE);
+        if (trace != NULL)
+            trace->hidden(trace);
+    }
+}
+
+void policy_eval(const struct policy *policy, const struct question *question, bool timed,
+                 struct policy_scratch *scratch, struct verdict *verdict)
+{
+    struct regex_budget budget;
+
+    if (timed)
+        regex_budget_init_timed(&budget);
+    else
+        regex_budget_init(&budget);
+    policy_judge(policy, question, &budget, scratch, NULL, verdict);
+}
+
+/* Of a template's URIs, whether the rule could apply to some (a forbid: applies to all). */
+static bool concerns(const struct rule *rule, const struct rule_candidate *candidate, const struct question *question)
+{
+    const struct names *resources = &rule->match.by[DIM_RESOURCE];
+    bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource &&
+                   (candidate->undecided == DIM_RESOURCE || candidate->undecided == DIM_LABEL);
+
+    if (rule->effect == EFFECT_FORBID) /* of a label's resources nobody says that they are all */
+        return !question->any_resource ||
+               (!(is_open && rule->match.by[DIM_LABEL].given) && eval__names_cover(resources, question->resource));
+    if (rule->effect == EFFECT_PERMIT && candidate->match != TRUTH_TRUE && !is_open)
+        return false;
+    return !question->any_resource || eval__names_meet(resources, question->resource);
+}
+
+/* What a require_approval holds counts as permitted: a person may yet say so. */
+bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct candidates candidates;
+    bool could = false;
+
+    if (policy == NULL)
+        return false;
+    arena_reset(&scratch->arena);
+    if (eval__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent)
+        return false;
+    for (uint32_t i = 0; i < candidates.rule_count; i++) {
+        const struct rule *rule = &policy->rules[candidates.rules[i].at];
+
+        if (rule->monitor || (rule->effect == EFFECT_FORBID && rule->when != NULL) || (rule->effect != EFFECT_FORBID && could))
+            continue;
+        if (rule_lasts(rule, question) < (rule->effect == EFFECT_FORBID ? TRUTH_TRUE : TRUTH_UNDECIDED))
+            continue;
+        if (!concerns(rule, &candidates.rules[i], question))
+            continue;
+        if (rule->effect == EFFECT_FORBID)
+            return false;
+        could = true;
+    }
+    return could;
+}
+
+/* Of a permit that would decide, one that some token may have. */
+static struct span lacking_scope(const struct policy *policy, const struct question *question, const struct verdict *verdict)
+{
+    const struct rule *rule = verdict->kind == VERDICT_PERMIT ? policy_rule_by_id(policy, verdict->rule) : NULL;
+    const struct names *scopes = rule != NULL && rule->effect == EFFECT_PERMIT ? &rule->match.by[DIM_SCOPE] : NULL;
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    if (scopes == NULL || policy_names_match(scopes, DIM_SCOPE, true, question, &budget) == TRUTH_TRUE)
+        return SPAN_NONE;
+    for (uint32_t i = 0; i < scopes->count; i++)
+        if (scopes->name[i].kind == NAME_LITERAL)
+            return scopes->name[i].text;
+    return SPAN_NONE;
+}
+
+struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct question without = *question, with = *question;
+    struct verdict verdict;
+
+    if (policy == NULL || !policy->asks_held)
+        return SPAN_NONE;
+    without.any_scope = true;
+    policy_eval(policy, &without, true, scratch, &verdict);
+    with.more_scope = lacking_scope(policy, question, &verdict);
+    if (with.more_scope.at == NULL)
+        return SPAN_NONE;
+    policy_eval(policy, &with, true, scratch, &verdict); /* a forbid, or who holds calls, may ask for that very scope */
+    return verdict.kind == VERDICT_PERMIT ? with.more_scope : SPAN_NONE;
+}
+
+bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct candidates candidates;
+
+    arena_reset(&scratch->arena);
+    if (eval__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent ||
+        candidates.monitor_spent)
+        return false;
+    for (uint32_t i = 0; i < candidates.rule_count; i++) {
+        const struct rule *rule = &policy->rules[candidates.rules[i].at];
+
+        if (rule->effect != EFFECT_PERMIT || candidates.rules[i].match != TRUTH_TRUE || rule->when != NULL ||
+            rule->restricts_args || rule->by_schema || rule->limit != NULL || rule->monitor || rule->until_us != 0)
+            return false;
+    }
+    return candidates.rule_count > 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a judgement ask of each other: conditions, facts, arguments, amounts.
+ *
+ * Threads: a walk's.
+ * Owns: nothing.
+ * Lifetime: one judgement.
+ * Errors: as walk.h. */
+#ifndef JUDGEMENT_JUDGE_PRIV_H
+#define JUDGEMENT_JUDGE_PRIV_H
+
+#include "judgement/judgement.h"
+#include "policy/rule.h"
+#include "policy/walk.h"
+
+/* Whether the call has no argument but those that the rule lists, and all fit the schema of the tool's accepted definition,
+ * where the rule asks for it. *undecided: as policy_rule_conditions. */
+enum truth eval__arguments(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
+
+/* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value;
+ * UNDECIDED: it cannot be counted exactly. */
+enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
+                        uint64_t *amount);
+
+/* What the condition of a schema says of the value, which is its `$`; whether names select a member. */
+enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value);
+enum truth eval__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key);
+
+/* fact.c: what is asked beyond arguments. */
+enum truth eval__fact(struct rule_walk *walk, const struct fact *fact);
+
+/* uris.c: of a template's URIs, whether some could be among the names, or whether all are. Names that are not given hold for
+ * every URI; of a regex anything may be assumed. */
+bool eval__names_meet(const struct names *names, struct span uri_template);
+bool eval__names_cover(const struct names *names, struct span uri_template);
+
+#endif

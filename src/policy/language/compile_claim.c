@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which claims of an access token the rules ask for (policy/claim.c). */
+#include "language/compile_priv.h"
+
+#define KEY_MAX_BYTES (SIZE_MAX / 2)
+
+/* The names that every value which the path selects lies below. */
+static uint32_t named_steps(const struct path *path)
+{
+    uint32_t steps = 0;
+
+    while (steps < path->count && path_name_at(path, steps).at != NULL)
+        steps++;
+    return steps;
+}
+
+/* Controls have escapes of their own there; here they go on as they are: a key is written as JSON when it is recorded. */
+static void add_step(struct buf *out, struct span name)
+{
+    buf_add_text(out, "['");
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.at[i] == '\'' || name.at[i] == '\\')
+            buf_add_byte(out, '\\');
+        buf_add_byte(out, name.at[i]);
+    }
+    buf_add_text(out, "']");
+}
+
+/* A key ends with its last name's bracket, so that all that begins with it lies below it. */
+static void take_out_below(struct policy *policy, struct span above)
+{
+    const struct claim_ask **at = &policy->claims;
+
+    while (*at != NULL)
+        if (span_starts_with((*at)->key, above))
+            *at = (*at)->next;
+        else
+            at = (const struct claim_ask **)(uintptr_t)&(*at)->next;
+}
+
+void compile__claim(struct compiler *c, struct condition *leaf)
+{
+    uint32_t steps = named_steps(&leaf->path);
+    struct claim_ask *ask = compiler_alloc(c, 1, sizeof *ask), *kept = compiler_alloc(c, 1, sizeof *kept);
+    size_t *ends = compiler_alloc(c, steps + 1, sizeof *ends);
+    struct buf key;
+
+    if (ask == NULL || kept == NULL || ends == NULL)
+        return;
+    buf_init(&key, KEY_MAX_BYTES);
+    buf_add_byte(&key, '$');
+    ends[0] = 1;
+    for (uint32_t i = 0; i < steps; i++) {
+        add_step(&key, path_name_at(&leaf->path, i));
+        ends[i + 1] = buf_len(&key);
+    }
+    if (buf_code(&key) == CODE_OK)
+        *ask = (struct claim_ask){.key = compiler_copy(c, buf_peek(&key)), .path = &leaf->path, .ends = ends, .steps = steps};
+    else
+        c->no_memory = true;
+    buf_fini(&key);
+    if (c->no_memory)
+        return;
+    leaf->claim = ask;
+    for (const struct claim_ask *other = c->policy->claims; other != NULL; other = other->next)
+        if (span_starts_with(ask->key, other->key))
+            return;
+    take_out_below(c->policy, ask->key);
+    *kept = *ask;
+    kept->next = c->policy->claims;
+    c->policy->claims = kept;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "language/compile_priv.h"
+
+#include <stdio.h>
+
+#define DEPTH_MAX 16 /* of not, any and all in each other: evaluation recurses */
+#define WHERE_MAX 192
+
+/* Where a condition stands. */
+struct condition_place {
+    bool negated; /* under an odd number of `not` */
+    unsigned depth;
+    const char *where; /* "when[0].any[1]" */
+};
+
+static const char *const known[] = {
+    "arg", "meta", "param", "claim", "value", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+#define X(word) #word,
+    OPERATOR_TABLE(X)
+#undef X
+    "keys", "decode", "joined", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
+
+static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                              struct condition *condition);
+
+/* Meaning 5: a permit's conditions open, the others' close, each `not` swaps. */
+static bool is_opening(const struct compiler *c, const struct condition_place *place)
+{
+    return (c->effect == EFFECT_PERMIT) != place->negated;
+}
+
+static void set_label(struct compiler *c, const struct yaml_node *node, const struct condition_place *place, const char *more,
+                      struct condition *condition)
+{
+    char text[512];
+    int len = snprintf(text, sizeof text, "%.*s: %s%s", SPAN_ARG(c->rule_id), place->where, more);
+
+    condition->line = node->line;
+    condition->number = c->policy->condition_count++;
+    if (len < 0 || (size_t)len >= sizeof text)
+        len = (int)sizeof text - 1;
+    condition->label = compiler_copy(c, span_of(text, (size_t)len));
+}
+
+/* ---- leaves ---- */
+
+/* What the members beside the operators say, for all operators of one condition. */
+struct manner {
+    const struct yaml_node *quantify, *anchor, *absent;
+    bool every_written, whole_written;
+    bool lets_apply; /* an absent value lets the rule apply */
+};
+
+static void read_absence(struct compiler *c, const struct yaml_node *node, struct manner *manner)
+{
+    const struct yaml_node *optional = yaml_member(node, "optional"), *absent = yaml_member(node, "absent");
+    bool permit = c->effect == EFFECT_PERMIT;
+
+    manner->absent = absent;
+    if ((optional != NULL || absent != NULL) && yaml_member(node, "exists") != NULL)
+        FAULT(c, node, "`exists` alone decides absence; leave `%s` out", optional ? "optional" : "absent");
+    if (optional != NULL && !permit)
+        FAULT_KEY(c, optional,
+                  "`optional` is for permits; write `absent: applies` to have the rule apply where the argument is "
+                  "absent");
+    else if (optional != NULL && optional->type != YAML_BOOL)
+        FAULT(c, optional, "`optional` is true or false%s", yaml_bool_words(optional));
+    else if (optional != NULL)
+        manner->lets_apply = optional->truth;
+    if (absent != NULL && permit)
+        FAULT_KEY(c, absent,
+                  "`absent` is for forbid and require_approval; write `optional: true` to let the permit apply where "
+                  "the argument is absent");
+    else if (absent != NULL)
+        manner->lets_apply = compile__absent_applies(c, absent);
+}
+
+static void read_manner(struct compiler *c, const struct yaml_node *node, struct manner *manner)
+{
+    static const char *const quantifiers[] = {"every", "any", NULL}, *const anchors[] = {"whole", "anywhere", NULL};
+
+    *manner = (struct manner){.quantify = yaml_member(node, "quantify"), .anchor = yaml_member(node, "anchor")};
+    if (manner->quantify != NULL)
+        manner->every_written = compiler_word(c, manner->quantify, quantifiers) == 0;
+    if (manner->anchor != NULL) {
+        manner->whole_written = compiler_word(c, manner->anchor, anchors) == 0;
+        if (yaml_member(node, "matches") == NULL && yaml_member(node, "not_matches") == NULL)
+            FAULT_KEY(c, manner->anchor, "`anchor` belongs to `matches` and `not_matches`; other operators are always whole");
+    }
+    read_absence(c, node, manner);
+}
+
+static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
+{
+    unsigned decoders = 0;
+
+    if (list == NULL || !compiler_is_list(c, list))
+        return 0;
+    if (list->count == 0)
+        FAULT(c, list, "an empty `decode` decodes nothing; leave it out");
+    for (const struct yaml_node *word = list->child; word != NULL; word = word->next) {
+        int decoder = compiler_word(c, word, policy_decoder_text);
+
+        if (decoder >= 0 && (decoders >> decoder & 1) != 0)
+            FAULT(c, word, "`%.*s` stands here twice; name it once, nested readings are found all the same",
+                  SPAN_ARG(word->text));
+        decoders |= decoder >= 0 ? 1u << decoder : 0;
+    }
+    return decoders;
+}
+
+/* Where the leaf's path is written; NULL: nowhere. */
+static const struct yaml_node *root_node(const struct yaml_node *node, enum condition_root *from)
+{
+    const struct yaml_node *found = NULL;
+
+    for (*from = FROM_ARG; *from < FROM_COUNT && found == NULL; ++*from)
+        found = yaml_member(node, policy_root_text[*from]);
+    --*from;
+    return found;
+}
+
+static bool read_bool(struct compiler *c, const struct yaml_node *node, const char *word)
+{
+    if (node != NULL && node->type != YAML_BOOL)
+        FAULT(c, node, "`%s` is true or false%s", word, yaml_bool_words(node));
+    return node != NULL && node->truth;
+}
+
+/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, `keys`, `joined` and `decode`. */
+static void read_subject(struct compiler *c, const struct yaml_node *node, struct condition *subject)
+{
+    const struct yaml_node *path = root_node(node, &subject->from), *joined = yaml_member(node, "joined");
+
+    subject->decoders = read_decoders(c, yaml_member(node, "decode"));
+    for (enum condition_root other = subject->from + 1; other < FROM_COUNT; other++)
+        if (yaml_member(node, policy_root_text[other]) != NULL)
+            FAULT_KEY(c, yaml_member(node, policy_root_text[other]),
+                      "a condition asks about one of `arg`, `meta`, `param` and `claim`; write two conditions");
+    if (subject->from == FROM_VALUE && !c->of_answers)
+        FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
+    compiler_path(c, path, &subject->path);
+    subject->asks_keys = read_bool(c, yaml_member(node, "keys"), "keys");
+    if (subject->path.text.at == NULL)
+        return;
+    if (subject->asks_keys && path_select_members(&subject->path, &c->policy->arena) != CODE_OK)
+        c->no_memory = true;
+    subject->joined = read_bool(c, joined, "joined");
+    if (subject->joined && path_is_single(&subject->path))
+        FAULT_KEY(c, joined, "`%.*s` selects one value, and there is nothing to be joined with it; write '$..*' or leave "
+                  "`joined` out", SPAN_ARG(subject->path.text));
+}
+
+/* Meaning 7: what the leaf says of an absent value, all its operators together. */
+static enum truth absent_truth(const struct condition *leaf, const struct manner *manner, bool negated)
+{
+    enum truth others = manner->lets_apply != negated ? TRUTH_TRUE : TRUTH_FALSE;
+    enum truth all = TRUTH_TRUE;
+
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        const struct op *op = &leaf->ops[i];
+
+        all = truth_and(all, op->operator->decides_absence ? truth_of(!op->truth) : others);
+    }
+    return all;
+}
+
+static void label_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                       struct condition *leaf)
+{
+    bool is_arg = leaf->from == FROM_ARG;
+    char more[320];
+    int len = snprintf(more, sizeof more, " %s%s%s%.200s", is_arg ? "" : policy_root_text[leaf->from], is_arg ? "" : " ",
+                       leaf->asks_keys ? "keys of " : "", leaf->path.text.at);
+
+    for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
+        len += snprintf(more + len, sizeof more - (size_t)len, " %s", leaf->ops[i].operator->word);
+    set_label(c, node, place, more, leaf);
+}
+
+/* Takes: name.at == NULL: perhaps any member, or _meta itself. */
+static void add_meta(struct compiler *c, struct meta_asks *asks, struct span name)
+{
+    struct meta_key *key = name.at != NULL ? compiler_alloc(c, 1, sizeof *key) : NULL;
+
+    if (key == NULL) {
+        asks->all = true;
+        return;
+    }
+    *key = (struct meta_key){name, asks->keys};
+    asks->keys = key;
+}
+
+/* Notes what the leaf may see of _meta, in calls with arguments and in others. */
+static void note_meta(struct compiler *c, const struct condition *leaf)
+{
+    struct meta_asks *asks = c->policy->meta_asks;
+    struct span first = path_name_at(&leaf->path, 0), name = first;
+
+    if (c->of_answers || leaf->from == FROM_VALUE) /* no approval is bound to it */
+        return;
+    if (leaf->from != FROM_META) {
+        if (first.at != NULL && !span_is(first, "_meta"))
+            return;
+        name = first.at != NULL ? path_name_at(&leaf->path, 1) : SPAN_NONE;
+    }
+    if (leaf->from != FROM_ARG)
+        add_meta(c, &asks[true], name);
+    if (!c->needs_arguments)
+        add_meta(c, &asks[false], name);
+}
+
+/* Takes: leaf: its subject and operators are there. */
+static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                        const struct manner *manner,
+                        struct condition *leaf)
+{
+    bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
+
+    leaf->opening = is_opening(c, place);
+    leaf->every = manner->quantify ? manner->every_written : leaf->opening;
+    leaf->absent = absent_truth(leaf, manner, place->negated);
+    leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
+    for (uint32_t i = 0; i < leaf->op_count && leaf->joined; i++)
+        if (!op_reads_decoded(&leaf->ops[i]))
+            FAULT_KEY(c, yaml_member(node, "joined"), "`joined` makes one text of several, and `%s` asks nothing of a text; "
+                      "write a condition of its own", leaf->ops[i].operator->word);
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
+    for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
+        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && leaf->ops[i].operator->find != NULL;
+    if (leaf->from == FROM_VALUE && c->of_answers)
+        c->rule->reads_value = true;
+    else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
+        compile__warn_absence(c, node, leaf);
+    if (leaf->from == FROM_CLAIM)
+        compile__claim(c, leaf);
+    else
+        note_meta(c, leaf);
+    compile__warn_decode(c, node, leaf);
+    compile__warn_closing(c, node, leaf);
+    compile__warn_claim(c, node, leaf);
+    label_leaf(c, node, place, leaf);
+}
+
+static void compile_op(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                       const struct manner *manner,
+                       const struct operator *operator, struct op *op)
+{
+    op->operator = operator;
+    op->types = operator->types;
+    op->opening = is_opening(c, place);
+    op->whole = manner->anchor ? manner->whole_written : op->opening;
+    operator->compile(c, node, op);
+}
+
+/* The operators of one condition but not_matches. */
+static void compile_ops(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                        const struct manner *manner,
+                        struct condition *leaf)
+{
+    struct op *ops = compiler_alloc(c, node->count, sizeof *ops);
+
+    leaf->ops = ops;
+    for (const struct yaml_node *member = node->child; ops != NULL && member != NULL; member = member->next) {
+        const struct operator *operator = policy_operator(member->key);
+
+        if (operator != NULL)
+            compile_op(c, member, place, manner, operator, &ops[leaf->op_count++]);
+    }
+    finish_leaf(c, node, place, manner, leaf);
+}
+
+/* Meaning 5: `not_matches` is exactly `not: {matches}`, so it becomes that, with a leaf of its own. */
+static void compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                                const struct manner *manner, const struct condition *subject, struct condition *condition)
+{
+    struct condition_place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
+    struct condition *leaf = compiler_alloc(c, 1, sizeof *leaf);
+    struct op *op = compiler_alloc(c, 1, sizeof *op);
+
+    if (leaf == NULL || op == NULL)
+        return;
+    *leaf = *subject;
+    leaf->ops = op;
+    leaf->op_count = 1;
+    compile_op(c, yaml_member(node, "not_matches"), &inner, manner, policy_operator(SPAN_LIT("matches")), op);
+    condition->kind = CONDITION_NOT;
+    condition->count = 1;
+    condition->members = leaf;
+    finish_leaf(c, node, &inner, manner, leaf);
+    set_label(c, node, place, " not", condition);
+}
+
+static void compile_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                         struct condition *condition)
+{
+    bool has_not = yaml_member(node, "not_matches") != NULL, has_others = false;
+    struct condition subject = {.kind = CONDITION_LEAF}, *both;
+    struct manner manner;
+
+    read_subject(c, node, &subject);
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        has_others |= policy_operator(member->key) != NULL;
+    if (!has_not && !has_others)
+        FAULT(c, node, "this condition asks nothing; add an operator, as in {arg: limit, max: 100}");
+    if (subject.path.text.at == NULL || (!has_not && !has_others))
+        return;
+    read_manner(c, node, &manner);
+    if (!has_not) {
+        *condition = subject;
+        compile_ops(c, node, place, &manner, condition);
+        return;
+    }
+    if (!has_others) {
+        compile_not_matches(c, node, place, &manner, &subject, condition);
+        return;
+    }
+    both = compiler_alloc(c, 2, sizeof *both);
+    if (both == NULL)
+        return;
+    *condition = (struct condition){.kind = CONDITION_ALL, .count = 2, .members = both};
+    set_label(c, node, place, "", condition);
+    compile_not_matches(c, node, place, &manner, &subject, &both[1]);
+    both[0] = subject;
+    compile_ops(c, node, place, &manner, &both[0]);
+}
+
+/* ---- not, any, all ---- */
+
+static void compile_members(struct compiler *c, const struct yaml_node *list, const struct condition_place *place,
+                            const char *word,
+                            struct condition *condition)
+{
+    struct condition *members = compiler_alloc(c, list->count, sizeof *members);
+    char where[WHERE_MAX];
+    struct condition_place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
+    uint32_t at = 0;
+
+    condition->members = members;
+    condition->count = members != NULL ? list->count : 0;
+    for (const struct yaml_node *member = list->child; members != NULL && member != NULL; member = member->next, at++) {
+        snprintf(where, sizeof where, "%s%s%s[%u]", place->where, *place->where && *word ? "." : "", word, at);
+        compile_condition(c, member, &inner, &members[at]);
+    }
+}
+
+static void compile_not(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                        struct condition *condition)
+{
+    struct condition *inner = compiler_alloc(c, 1, sizeof *inner);
+    char where[WHERE_MAX];
+    struct condition_place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
+
+    condition->kind = CONDITION_NOT;
+    condition->count = inner != NULL;
+    condition->members = inner;
+    snprintf(where, sizeof where, "%s.not", place->where);
+    if (inner != NULL)
+        compile_condition(c, node, &below, inner);
+}
+
+static void compile_fact(struct compiler *c, const struct yaml_node *node, enum fact_kind kind,
+                         const struct condition_place *place,
+                         struct condition *condition)
+{
+    char more[32];
+
+    condition->kind = CONDITION_FACT;
+    condition->fact = compile__fact(c, node, place->negated);
+    condition->opening = is_opening(c, place);
+    snprintf(more, sizeof more, " %s", policy_fact_text[kind]);
+    set_label(c, node, place, more, condition);
+}
+
+static void compile_group(struct compiler *c, const struct yaml_node *list, const struct condition_place *place,
+                          struct condition *condition)
+{
+    bool any = span_is(list->key, "any");
+
+    condition->kind = any ? CONDITION_ANY : CONDITION_ALL;
+    if (!compiler_is_list(c, list))
+        return;
+    if (list->count == 0)
+        FAULT(c, list, "an empty `%.*s` says nothing; leave it out", SPAN_ARG(list->key));
+    compile_members(c, list, place, any ? "any" : "all", condition);
+}
+
+static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                              struct condition *condition)
+{
+    static const char *const words[] = {"not", "any", "all", NULL};
+    const struct yaml_node *word = NULL;
+    enum condition_root from;
+    enum fact_kind kind;
+
+    if (!compiler_is_map_of(c, node, known, "a condition"))
+        return;
+    if (compile__fact_node(node, &kind) != NULL) {
+        compile_fact(c, node, kind, place, condition);
+        return;
+    }
+    for (const char *const *w = words; *w != NULL && word == NULL; w++)
+        word = yaml_member(node, *w);
+    if (word == NULL && root_node(node, &from) != NULL)
+        compile_leaf(c, node, place, condition);
+    else if (word == NULL)
+        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
+              "`client`, `annotations` or `plan`, of answers `value`, `size` or `media`; write {%s, OPERATOR: VALUE}",
+              c->of_answers ? "value: PATH" : "arg: NAME");
+    else if (node->count != 1)
+        FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
+    else if (place->depth >= DEPTH_MAX)
+        FAULT(c, node, "conditions nested more than %d deep; write several rules", DEPTH_MAX);
+    else {
+        set_label(c, node, place, "", condition);
+        (span_is(word->key, "not") ? compile_not : compile_group)(c, word, place, condition);
+    }
+}
+
+const struct condition *compile__when(struct compiler *c, const struct yaml_node *list)
+{
+    struct condition *all;
+    struct condition_place place = {.where = "when"};
+
+    if (!compiler_is_list(c, list))
+        return NULL;
+    if (list->count == 0)
+        FAULT(c, list, "an empty `when` says nothing; leave it out");
+    all = compiler_alloc(c, 1, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    all->kind = CONDITION_ALL;
+    set_label(c, list, &place, "", all);
+    compile_members(c, list, &place, "", all);
+    return all;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an approval is bound to besides the call: the rule as its author wrote it, without what it says to people. */
+#include "language/compile_priv.h"
+
+#include "crypto/digest.h"
+
+void compile__hash_text(struct digest *digest, struct span text)
+{
+    unsigned char len[8];
+
+    for (int byte = 0; byte < 8; byte++)
+        len[byte] = (unsigned char)((uint64_t)text.len >> (56 - 8 * byte));
+    digest_add(digest, len, sizeof len);
+    digest_add(digest, text.at, text.len);
+}
+
+/* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text names which stands under this key; NULL for all
+ * others. */
+static const struct yaml_node *named_by(const struct compiler *c, struct span key, const struct yaml_node *node)
+{
+    const struct part *part = span_is(key, "pattern")                         ? &c->patterns
+                              : span_is(key, "list")                          ? &c->lists
+                              : span_is(key, "label") || span_is(key, "labels") ? &c->labels
+                              : span_is(key, "detect")                        ? &c->detectors
+                                                                              : NULL;
+
+    return part != NULL && node->type == YAML_STRING ? compiler_definition(c, part, node->text) : NULL;
+}
+
+/* What a rule only says to people decides nothing. */
+static bool is_said(const struct yaml_node *member, bool is_rule)
+{
+    return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
+}
+
+/* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */
+static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
+                     bool is_named, bool is_rule)
+{
+    const struct yaml_node *named = is_named ? NULL : named_by(c, key, node);
+    uint32_t count = (uint32_t)node->count;
+    unsigned char shape[5] = {(unsigned char)(node->type | (node->truth ? 0x80 : 0))};
+
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        count -= is_said(member, is_rule);
+    for (int byte = 0; byte < 4; byte++)
+        shape[1 + byte] = (unsigned char)(count >> (24 - 8 * byte));
+    digest_add(digest, shape, sizeof shape);
+    compile__hash_text(digest, node->key);
+    compile__hash_text(digest, node->text);
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        if (!is_said(member, is_rule))
+            add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named, false);
+    if (named != NULL)
+        add_node(c, digest, SPAN_NONE, named, true, false);
+}
+
+void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_node(c, &digest, SPAN_NONE, node, false, true);
+    digest_final(&digest, hash);
+}

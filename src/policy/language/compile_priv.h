@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler: YAML trees become the parts of a snapshot.
+ *
+ * Threads: one compilation belongs to one thread.
+ * Owns: the trees of the files while it runs; what it makes belongs to the snapshot.
+ * Lifetime: one policy_compile.
+ * Errors: a fault is the author's, and one run finds up to 20. `no_memory` sticks: what is made from then on may be incomplete,
+ * and the run ends with CODE_NOMEM. */
+#ifndef LANGUAGE_COMPILE_PRIV_H
+#define LANGUAGE_COMPILE_PRIV_H
+
+#include "words/compiler.h"
+#include "language/language.h"
+#include "words/operators.h"
+#include "policy/walk.h"
+
+struct named_rule { /* by a condition or a test */
+    struct named_rule *next;
+    struct span id;
+    const struct policy_source *source;
+    int line, column;
+};
+
+/* compile_file.c: of the file at hand */
+void compile__name(struct compiler *c);
+void compile__count_parts(const struct yaml_tree *tree, struct policy *policy); /* rules, redactions, tests */
+void compile__file(struct compiler *c);
+
+/* compile_match.c. Takes: node NULL: no match was written. */
+void compile__match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);
+void compile__labels(struct compiler *c); /* of the file at hand; of all files before any rule */
+const struct label *compile__label(struct compiler *c, const struct yaml_node *text); /* that it names; else with a fault */
+
+/* compile_condition.c. Returns: NULL: there is no list. */
+const struct condition *compile__when(struct compiler *c, const struct yaml_node *list);
+
+/* compile_claim.c: of a leaf with its path, which stays where it is */
+void compile__claim(struct compiler *c, struct condition *leaf);
+
+/* compile_fact.c: conditions beyond arguments. Returns: the member whose key names one, or NULL. */
+const struct yaml_node *compile__fact_node(const struct yaml_node *condition, enum fact_kind *kind);
+/* Takes: condition: the map that holds the member; negated: it stands under an odd number of `not`. */
+const struct fact *compile__fact(struct compiler *c, const struct yaml_node *condition, bool negated);
+void compile__hints(struct compiler *c, const struct yaml_node *map, enum policy_known hints[POLICY_HINT_COUNT]);
+void compile__misplaced_fact(struct compiler *c, const struct yaml_node *map); /* a fault where it stands beside `when` */
+/* `absent:` of a closing rule: whether an absent value lets it apply. */
+bool compile__absent_applies(struct compiler *c, const struct yaml_node *absent);
+
+/* compile_during.c */
+void compile__during(struct compiler *c, const struct yaml_node *node, struct fact *fact);
+/* Takes: node NULL: the rule has no end. */
+void compile__until(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+
+/* compile_past.c: what asks for earlier calls. Takes: node: the value of `session:`, `limit:`. */
+void compile__session(struct compiler *c, const struct yaml_node *node, struct fact *fact);
+const struct policy_limit *compile__limit(struct compiler *c, const struct yaml_node *node); /* the first, or NULL */
+bool compile__millionths(const struct yaml_node *node, uint64_t *amount); /* false: it is no such number */
+
+/* That there is such a rule, which a passing call may meet, is looked at with all rules there. */
+void compile__name_rule(struct compiler *c, const struct yaml_node *node, struct span id);
+void compile__check_named(struct compiler *c);
+
+/* compile_rule.c */
+void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+/* One of `answers:`. */
+void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);
+
+/* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
+enum code compile__call_text(struct span text, struct buf *out) MUST_USE;
+
+/* compile_hash.c: a text behind its length in eight bytes, big end first. */
+void compile__hash_text(struct digest *digest, struct span text);
+/* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
+void compile__hash_file(struct digest *digest, struct span name, struct span text);
+/* The rule as it was written, the patterns and lists that it names included. */
+void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
+
+/* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */
+void compile__case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase);
+void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase);
+void compile__check_cases(struct compiler *c); /* that the rules exist that they name; with all rules there */
+
+/* compile_warn.c: what is legal but hardly meant. */
+void compile__warn_file(struct compiler *c);
+void compile__warn_rule(struct compiler *c, const struct yaml_node *node);
+void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
+void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension);
+void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
+void compile__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
+void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "language/compile_priv.h"
+#include "policy/variable.h"
+
+#include "unicode/unicode.h"
+
+#include <ctype.h>
+
+/* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
+
+static void warn_unused(struct compiler *c, const struct part *part)
+{
+    size_t at = 0;
+
+    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++)
+        if (!part->used[at])
+            faults_add(c->warnings, c->source->path_text, member->key_line, member->key_column,
+                       "the %s `%.*s` is used by no rule; use it or leave it out", part->word, SPAN_ARG(member->key));
+}
+
+/* Where in the text `${name}` stands, which another program would put something in place of; empty: nowhere. */
+static struct span shell_variable(struct span text)
+{
+    for (size_t at = 0; at + 3 < text.len; at++) {
+        size_t end = at + 2;
+
+        if (text.at[at] != '$' || text.at[at + 1] != '{')
+            continue;
+        while (end < text.len && (isalnum((unsigned char)text.at[end]) || memchr("_.:-", text.at[end], 4) != NULL))
+            end++;
+        if (end > at + 2 && end < text.len && text.at[end] == '}')
+            return span_part(text, at, end + 1 - at);
+    }
+    return SPAN_NONE;
+}
+
+/* In a regex braces and `$` mean something. */
+static bool is_regex(struct span key)
+{
+    return span_is(key, "matches") || span_is(key, "not_matches") || span_is(key, "regex");
+}
+
+static bool is_variable_name(struct span word)
+{
+    for (const struct span *known = policy_variables; known->len > 0; known++)
+        if (span_equals(span_part(*known, 1, known->len - 2), word))
+            return true;
+    return false;
+}
+
+static void warn_variables(struct compiler *c, const struct yaml_node *node)
+{
+    struct span found = node->type == YAML_STRING && !is_regex(node->key) ? shell_variable(node->text) : SPAN_NONE;
+
+    if (found.len > 0)
+        WARN(c, node, "`%.*s` looks like a variable and stands for itself: nothing is put in its place; write the value out",
+             SPAN_ARG(span_part(found, 0, 60)));
+    if (node->type == YAML_MAP && node->count == 1 && node->child->type == YAML_NULL && is_variable_name(node->child->key))
+        WARN(c, node, "{%.*s} without quotes is a map in YAML, and no variable; quote it: '{%.*s}'", SPAN_ARG(node->child->key),
+             SPAN_ARG(node->child->key));
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        warn_variables(c, member);
+}
+
+void compile__warn_file(struct compiler *c)
+{
+    if (c->warnings == NULL || c->shares)
+        return;
+    warn_unused(c, &c->patterns);
+    warn_unused(c, &c->lists);
+    warn_unused(c, &c->labels);
+    warn_unused(c, &c->detectors);
+    if (c->lists.map != NULL)
+        warn_variables(c, c->lists.map);
+}
+
+void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *match = yaml_member(node, "match"), *when = yaml_member(node, "when");
+
+    if (c->warnings == NULL)
+        return;
+    if (c->effect == EFFECT_PERMIT && (match == NULL || (match->type == YAML_MAP && match->count == 0)))
+        WARN(c, node, "a permit without a `match` is for every tool of every server and for everybody%s; name upstreams, "
+             "tools or callers", when != NULL ? " whose call meets its `when`" : "");
+    if (match != NULL)
+        warn_variables(c, match);
+    if (when != NULL)
+        warn_variables(c, when);
+}
+
+/* `..` looks everywhere; that it finds nothing is no absent argument. */
+void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
+        WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
+             "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
+}
+
+/* Readings are of strings, for operators that look at strings. */
+void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    bool concerns = leaf->decoders == 0;
+
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        concerns |= op_reads_decoded(&leaf->ops[i]);
+    if (c->warnings != NULL && !concerns)
+        WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
+}
+
+/* What no token has: RFC 6749 parts scopes by blanks, and the gate takes no name that nobody could read. */
+static bool is_never_held(struct span name, enum dimension dimension)
+{
+    uint32_t point;
+    size_t len;
+
+    for (size_t at = 0; at < name.len; at += len) {
+        len = unicode_next(span_part(name, at, SIZE_MAX), &point);
+        if (len == 0 || unicode_cells(point) < 0 || (dimension == DIM_SCOPE && (point <= ' ' || point > '~' || point == '"')))
+            return true;
+    }
+    return false;
+}
+
+/* Behind `spiffe://` stands a trust domain, and `*` goes on over its end. */
+static bool leaves_trust_domain(struct span name)
+{
+    static const struct span scheme = SPAN_LIT("spiffe://");
+    struct span domain = span_part(name, scheme.len, SIZE_MAX);
+
+    domain = span_part(domain, 0, span_find(domain, '/'));
+    return span_starts_with(name, scheme) && memchr(domain.at, '*', domain.len) != NULL && domain.len > 1;
+}
+
+void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension)
+{
+    if (c->warnings != NULL && dimension >= DIM_HELD && is_never_held(node->text, dimension))
+        WARN(c, node, dimension == DIM_SCOPE ? "no token has this scope: a scope is visible ASCII without blanks and quotes; "
+             "write each scope on its own" : "nobody is in this group: the gate takes no name with characters that cannot be "
+             "seen; write it as the provider does");
+    if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
+        WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that principals of other domains are "
+             "meant, too; write the domain out, as in spiffe://example.org/*");
+    if (c->warnings != NULL && variable_in(node->text))
+        WARN(c, node, "`match` has no variables, so that this name holds braces; ask in `when`, as in "
+             "{arg: uri, glob: 'x://{tenant}/*'}");
+}
+
+/* Only tokens have claims: what holds without one holds for everybody who comes with a key or a certificate. */
+void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
+        WARN(c, node, "`%.*s` is absent for who comes without a token, too, and this permit takes that for good; add another "
+             "condition, or `groups` or `scopes`, if only tokens are meant", SPAN_ARG(leaf->path.text));
+}
+
+void compile__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        const struct op *op = &leaf->ops[i];
+        bool may_doubt = c->warnings != NULL && !c->no_memory && !leaf->opening && op->operator->closing_doubt != NULL;
+        const char *doubt = may_doubt ? op->operator->closing_doubt(op) : NULL;
+
+        if (doubt != NULL)
+            WARN(c, node, "%s", doubt);
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The language: text becomes a policy (policies/LANGUAGE.md).
+ *
+ * Threads: compile on any one thread.
+ * Owns: a policy owns copies of the texts.
+ * Lifetime: as policy.h.
+ * Errors: struct faults (up to 20 with places) and warnings. */
+#ifndef LANGUAGE_LANGUAGE_H
+#define LANGUAGE_LANGUAGE_H
+
+#include "policy/policy.h"
+
+struct policy_file {
+    struct span path; /* as given; names the place in messages; stored */
+    struct span text; /* YAML */
+};
+
+/* Compiles a complete set of files.
+ * Takes: version (0 for one not stored yet); faults and warnings collect; warnings may be NULL.
+ * Returns: CODE_OK with *policy holding one reference; CODE_INVALID with faults; CODE_NOMEM. */
+enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
+                         struct faults *faults, struct faults *warnings) MUST_USE;
+/* The `policy:` name of one file's text, for load and remove. */
+enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
+
+/* Whether a file's patterns, lists or detectors are for all files of its version. */
+bool policy_shares(struct span text);
+
+/* One call alone, written like `call:` of a test. Returns: CODE_OK with *holder, a policy without rules that holds the call as
+ * its only test; CODE_INVALID with faults; CODE_NOMEM. */
+enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults) MUST_USE;
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of policy files in memory, as the store has them and as a change lays them out.
+ *
+ * Threads: that of the connection.
+ * Owns: nothing.
+ * Lifetime: one call.
+ * Errors: enum code with a sentence. */
+#ifndef LANGUAGE_STORE_SET_H
+#define LANGUAGE_STORE_SET_H
+
+#include "crypto/digest.h"
+#include "language/store.h"
+
+/* "doing failed: " and the connection's own sentence. Returns: code. */
+enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing);
+
+struct policy_member {
+    struct span name, path, text;
+    enum policy_store_fate fate;
+};
+
+struct policy_set {
+    struct arena arena;
+    struct policy_member *members;
+    size_t count, size;
+};
+
+void policy_set_init(struct policy_set *set);
+void policy_set_fini(struct policy_set *set);
+
+/* Texts are copied. Returns: CODE_OK or CODE_NOMEM. */
+enum code policy_set_copy(struct policy_set *set, struct span text, struct span *copy) MUST_USE;
+enum code policy_set_add(struct policy_set *set, struct span name, struct span path, struct span text,
+                          enum policy_store_fate fate) MUST_USE;
+
+struct policy_member *policy_set_find(struct policy_set *set, struct span name); /* NULL: not there */
+void policy_set_sort(struct policy_set *set);                             /* by name, as versions are stored */
+
+/* All but the removed ones. Errors: as of policy_compile. */
+enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
+                              struct faults *warnings) MUST_USE;
+
+/* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. Errors: as of
+ * policy_store_files. */
+enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
+                          struct why *why) MUST_USE;
+
+/* What a version of these files has as its hash. */
+void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES]);
+
+#endif

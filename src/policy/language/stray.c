@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "language/stray.h"
+
+#include "base/glob.h"
+#include "base/utf8.h"
+#include "policy/snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NEAR_MAX 256    /* names among which the one that was meant is looked for, or that are told */
+#define TOOLS_TOLD 4    /* of one rule */
+#define NAME_SHOWN 80
+
+struct straying {
+    const struct policy *policy;
+    const struct policy_route *routes;
+    size_t count;
+    policy_stray_fn told;
+    void *context;
+    /* where it is looked */
+    const struct policy_source *source;
+    const struct rule *rule;   /* NULL: a redaction, or */
+    const struct label *label;
+    int line, column;
+};
+
+/* ---- upstreams ---- */
+
+static struct span plain_head(struct span glob)
+{
+    size_t len = 0;
+
+    while (len < glob.len && memchr("*?\\", glob.at[len], 3) == NULL)
+        len++;
+    return span_part(glob, 0, len);
+}
+
+static bool meets_route(const struct match_name *name, const struct policy_route *route)
+{
+    struct span known = span_text(route->name);
+    struct regex_budget budget;
+
+    switch (name->kind) {
+    case NAME_LITERAL: return glob_matches(known, name->text);
+    case NAME_GLOB: return glob_meets(name->text, known);
+    case NAME_REGEX:
+        regex_budget_init(&budget);
+        if (!glob_is_literal(known)) /* of a slug, all that is certain is how the name begins */
+            return regex_may_begin(name->regex, plain_head(known), name->whole, &budget) != REGEX_NO_MATCH;
+        return policy_name_matches(name, false, known, &budget) != TRUTH_FALSE;
+    case NAME_PROTOCOL:
+    case NAME_LABEL: break;
+    }
+    return true;
+}
+
+static bool is_route(const struct straying *s, const struct match_name *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (meets_route(name, &s->routes[i]))
+            return true;
+    return false;
+}
+
+static bool is_monitored(const struct straying *s)
+{
+    return s->rule != NULL && s->rule->monitor;
+}
+
+static void tell(const struct straying *s, bool is_lost, const char *text)
+{
+    struct policy_stray stray = {.policy = s->source->name, .path = s->source->path, .path_text = s->source->path_text,
+                                 .line = s->line, .column = s->column, .is_lost = is_lost && !is_monitored(s)};
+
+    (void)snprintf(stray.text, sizeof stray.text, "%s", text);
+    s->told(s->context, &stray);
+}
+
+/* "; did you mean `shop`?", or what there is. */
+static void say_instead(const char *const *known, const char *what, struct span name, char *out, size_t size)
+{
+    const char *nearest = why_nearest(name.at, name.len, known);
+    char list[200];
+
+    why_list(known, "and", list, sizeof list);
+    if (nearest != NULL)
+        (void)snprintf(out, size, "; did you mean `%s`?", nearest);
+    else
+        (void)snprintf(out, size, "; %s %s", what, list);
+}
+
+static void say_whose(const struct straying *s, char *out, size_t size)
+{
+    if (s->rule != NULL)
+        (void)snprintf(out, size, "the %s `%.*s`", effect_text(s->rule->effect), SPAN_ARG(utf8_cut(s->rule->id, NAME_SHOWN)));
+    else if (s->label != NULL)
+        (void)snprintf(out, size, "the label `%.*s`", SPAN_ARG(utf8_cut(s->label->name, NAME_SHOWN)));
+    else
+        (void)snprintf(out, size, "a redaction");
+}
+
+static void tell_upstream(const struct straying *s, const struct match_name *name, bool is_lost)
+{
+    static const char *const kinds[] = {[NAME_LITERAL] = "the upstream", [NAME_GLOB] = "upstreams by the glob",
+                                        [NAME_REGEX] = "upstreams by the regex", [NAME_PROTOCOL] = "the upstream",
+                                        [NAME_LABEL] = "the upstream"};
+    const char *known[NEAR_MAX + 1] = {NULL};
+    char whose[120], instead[260], text[480];
+
+    for (size_t i = 0; i < s->count && i < NEAR_MAX; i++)
+        known[i] = s->routes[i].name;
+    say_whose(s, whose, sizeof whose);
+    say_instead(known, s->count == 1 ? "there is" : "there are", name->text, instead, sizeof instead);
+    (void)snprintf(text, sizeof text, "%s names %s `%.*s`, which no route has, and does nothing there%s", whose,
+                   kinds[name->kind], SPAN_ARG(utf8_cut(name->text, NAME_SHOWN)), instead);
+    tell(s, is_lost, text);
+}
+
+static void look_at_upstreams(const struct straying *s, const struct names *names, bool is_lost)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (!is_route(s, &names->name[i]))
+            tell_upstream(s, &names->name[i], is_lost);
+}
+
+/* What a sequence asks for may open a permit, too: under `not`. */
+static void look_at_sequences(const struct straying *s, const struct condition *condition)
+{
+    for (uint32_t i = 0; condition->kind == CONDITION_FACT && i < condition->fact->watch_count; i++)
+        look_at_upstreams(s, &condition->fact->watches[i]->upstreams, true);
+    for (uint32_t i = 0; condition->kind != CONDITION_LEAF && i < condition->count; i++)
+        look_at_sequences(s, &condition->members[i]);
+}
+
+/* ---- tools ---- */
+
+static bool concerns(const struct names *upstreams, const struct policy_route *route)
+{
+    bool found = !upstreams->given;
+
+    for (uint32_t i = 0; i < upstreams->count && !found; i++)
+        found = meets_route(&upstreams->name[i], route);
+    return found;
+}
+
+static bool lists(const struct policy_route *route, const struct match_name *name)
+{
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    for (size_t i = 0; route->tools[i] != NULL; i++)
+        if (policy_name_matches(name, false, span_text(route->tools[i]), &budget) != TRUTH_FALSE)
+            return true;
+    return false;
+}
+
+/* All tools of the routes that the rule is about. Returns: false where of one of them they are not known. */
+static bool take_tools(const struct straying *s, const struct names *upstreams, const char **known)
+{
+    size_t count = 0;
+    bool is_known = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (!concerns(upstreams, &s->routes[i]))
+            continue;
+        if (s->routes[i].tools == NULL)
+            return false;
+        is_known = true;
+        for (size_t t = 0; s->routes[i].tools[t] != NULL && count < NEAR_MAX; t++)
+            known[count++] = s->routes[i].tools[t];
+    }
+    return is_known;
+}
+
+static void look_at_tools(const struct straying *s, const struct match *match)
+{
+    const struct names *tools = &match->by[DIM_TOOL], *upstreams = &match->by[DIM_UPSTREAM];
+    const char *known[NEAR_MAX + 1] = {NULL};
+    char whose[120], instead[260], text[480];
+
+    if (tools->count == 0 || !take_tools(s, upstreams, known))
+        return;
+    say_whose(s, whose, sizeof whose);
+    for (uint32_t i = 0, told = 0; i < tools->count && told < TOOLS_TOLD; i++) {
+        bool is_listed = false;
+
+        for (size_t r = 0; r < s->count && !is_listed; r++)
+            is_listed = concerns(upstreams, &s->routes[r]) && lists(&s->routes[r], &tools->name[i]);
+        if (is_listed)
+            continue;
+        told++;
+        say_instead(known, "listed were", tools->name[i].text, instead, sizeof instead);
+        (void)snprintf(text, sizeof text, "%s names the tool `%.*s`, which no server of its upstreams has listed lately%s",
+                       whose, SPAN_ARG(utf8_cut(tools->name[i].text, NAME_SHOWN)), instead);
+        tell(s, false, text); /* a server may list other tools to somebody else */
+    }
+}
+
+/* ---- all of them ---- */
+
+void policy_strays(const struct policy *policy, const struct policy_route *routes, size_t count, policy_stray_fn told,
+                   void *context)
+{
+    struct straying s = {.policy = policy, .routes = routes, .count = count, .told = told, .context = context};
+
+    for (uint32_t i = 0; count > 0 && i < policy->rule_count; i++) {
+        s.rule = &policy->rules[i];
+        s.source = s.rule->source;
+        s.line = s.rule->line;
+        s.column = s.rule->column;
+        look_at_upstreams(&s, &s.rule->match.by[DIM_UPSTREAM], s.rule->effect != EFFECT_PERMIT);
+        if (s.rule->when != NULL)
+            look_at_sequences(&s, s.rule->when);
+        look_at_tools(&s, &s.rule->match);
+    }
+    s.rule = NULL;
+    for (s.label = policy->labels; count > 0 && s.label != NULL; s.label = s.label->next) {
+        s.source = s.label->source;
+        s.line = s.label->line;
+        s.column = s.label->column;
+        for (uint32_t i = 0; i < s.label->count; i++) {
+            look_at_upstreams(&s, &s.label->any[i].by[DIM_UPSTREAM], true);
+            look_at_tools(&s, &s.label->any[i]);
+        }
+    }
+    for (uint32_t i = 0; count > 0 && i < policy->redaction_count; i++) {
+        s.source = policy->redactions[i].source;
+        s.line = policy->redactions[i].line;
+        s.column = policy->redactions[i].column;
+        look_at_upstreams(&s, &policy->redactions[i].match.by[DIM_UPSTREAM], true);
+        look_at_tools(&s, &policy->redactions[i].match);
+    }
+}
+
+bool policy_route_exists(const struct policy_route *routes, size_t count, struct span upstream)
+{
+    const struct match_name name = {.kind = NAME_LITERAL, .text = upstream};
+
+    for (size_t i = 0; i < count; i++)
+        if (meets_route(&name, &routes[i]))
+            return true;
+    return false;
+}

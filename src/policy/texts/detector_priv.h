@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What compiling and finding share: the table of a set's literals.
+ *
+ * Threads: as detector.h.
+ * Owns: nothing.
+ * Lifetime: the arena's.
+ * Errors: none. */
+#ifndef TEXTS_DETECTOR_PRIV_H
+#define TEXTS_DETECTOR_PRIV_H
+
+#include "base/mem.h"
+#include "texts/detector.h"
+
+/* Bytes that stand in some pair, so many kinds of them; more share a kind, which costs a comparison. */
+#define DETECTOR_KINDS 64u
+
+struct detector_entry { /* a pair of bytes of one literal */
+    const struct detector_literal *literal;
+    uint16_t detector; /* of the set */
+    uint16_t next;     /* of the same pair: its place and one; 0: none */
+};
+
+struct detector_set {
+    const struct detector *const *detectors;
+    uint32_t count;
+    const struct detector_entry *entries;
+    unsigned char kind_of[256];                     /* 0: in no pair */
+    uint16_t first[DETECTOR_KINDS * DETECTOR_KINDS]; /* of the entries, by kinds of two bytes: its place and one */
+};
+
+#endif

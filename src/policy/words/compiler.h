@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compilation as it goes on, and how it reads what stands in a file: what operators need of the compiler, and all of the
+ * language.
+ *
+ * Threads: one compilation belongs to one thread.
+ * Owns: the trees of the files while it runs; what it makes belongs to the snapshot.
+ * Lifetime: one policy_compile.
+ * Errors: a fault is the author's, and one run finds up to 20. `no_memory` sticks: what is made from then on may be incomplete,
+ * and the run ends with CODE_NOMEM. */
+#ifndef WORDS_COMPILER_H
+#define WORDS_COMPILER_H
+
+#include "policy/snapshot.h"
+#include "yaml/yaml.h"
+
+/* What a file defines for its rules under `patterns:`, `lists:`, `labels:` or `detectors:`. */
+struct part {
+    const char *word, *key;      /* "pattern", "patterns"; "list", "lists"; "label", "labels" */
+    const struct yaml_node *map; /* or NULL */
+    bool *used;                  /* by their place in the map */
+};
+
+struct named_rule; /* that must exist */
+
+struct shared_file {
+    const struct yaml_node *root;
+    const char *path;
+};
+
+struct compiler {
+    struct policy *policy;
+    struct faults *faults;
+    struct faults *warnings; /* NULL: none wanted */
+    bool pumps;              /* hostile inputs for each regex: files that are not stored yet */
+    bool no_memory;
+    /* the file at hand */
+    struct policy_source *source;
+    struct yaml_tree *tree;
+    struct part patterns, lists, labels, detectors;
+    bool shares; /* what it defines is for all files */
+    /* the files of the set that share what they define */
+    const struct shared_file *shared;
+    uint32_t shared_count;
+    /* the rule at hand */
+    struct span rule_id;
+    enum effect effect;
+    bool slow_allowed;
+    bool of_answers;         /* it stands under `answers:` */
+    struct rule *rule;
+    bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
+    /* the whole set so far */
+    uint32_t rule_count, answer_count, case_count, redaction_count;
+    struct named_rule *named_rules;
+};
+
+#define FAULT(c, node, ...) \
+    faults_add((c)->faults, (c)->source->path_text, (node)->line, (node)->column, __VA_ARGS__)
+#define FAULT_KEY(c, node, ...) \
+    faults_add((c)->faults, (c)->source->path_text, (node)->key_line, (node)->key_column, __VA_ARGS__)
+#define WARN(c, node, ...) /* where warnings are wanted */ \
+    faults_add((c)->warnings, (c)->source->path_text, (node)->line, (node)->column, __VA_ARGS__)
+
+/* Small parts. What cannot be made for want of memory is NULL or empty, and no_memory is set. */
+void *compiler_alloc(struct compiler *c, size_t count, size_t bytes) MUST_USE; /* zeroed, in the snapshot's arena */
+struct span compiler_copy(struct compiler *c, struct span text) MUST_USE;
+/* A string, a list or a map; otherwise a fault. Absent (NULL) is false without one. */
+bool compiler_is_string(struct compiler *c, const struct yaml_node *node);
+bool compiler_is_list(struct compiler *c, const struct yaml_node *node);
+bool compiler_is_map(struct compiler *c, const struct yaml_node *node);
+/* A map; and a fault for each key that `known` does not hold. Takes: what: for the fault, as in "a rule". */
+bool compiler_is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what);
+/* One of `words`, by its index; -1 with a fault. */
+int compiler_word(struct compiler *c, const struct yaml_node *node, const char *const *words);
+const struct json_node *compiler_value(struct compiler *c, const struct yaml_node *node); /* NULL: with a fault */
+/* As JSON, for words about it; empty where it is none. */
+struct span compiler_written(struct compiler *c, const struct yaml_node *node);
+const struct regex *compiler_pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole);
+void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path); /* without text: with a fault */
+/* Calls `take` with the node if it is a string, or with each string of the list that it is; others are faults.
+ * Returns: as many structs of `bytes` bytes as *count says. */
+typedef void (*compiler_take_fn)(struct compiler *c, const struct yaml_node *text, void *part);
+void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t bytes, compiler_take_fn take, uint32_t *count);
+/* The definition of this name, in the file at hand or in one that shares it; NULL: there is none. */
+const struct yaml_node *compiler_definition(const struct compiler *c, const struct part *part, struct span name);
+/* The definition that {pattern: NAME} or {list: NAME} names, which is marked as used; NULL with a fault. */
+const struct yaml_node *compiler_named(struct compiler *c, const struct yaml_node *map, struct part *part);
+const struct yaml_node *compiler_named_text(struct compiler *c, const struct yaml_node *name, struct part *part);
+
+/* A file's `patterns`, `lists`, `labels` or `detectors`, where all files of the set may name them; or NULL. */
+const struct yaml_node *compiler_shared(const struct yaml_node *root, const char *key);
+bool compiler_shares(const struct yaml_node *root); /* any of them */
+
+/* compile_detector.c: those of the file at hand. */
+void compiler_detectors(struct compiler *c);
+/* The set that `detect: NAMES` names; NULL: with a fault. */
+const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node);
+const char *compiler_detector_file(struct span name); /* of policies/detectors, that has the one of this name; NULL: none */
+
+/* Ranges of addresses, one or a list. */
+const struct address_range *compiler_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count);
+
+/* Whether variables stand in it, if it is a string; a doubt about what looks like one. */
+bool compiler_varies(struct compiler *c, const struct yaml_node *text);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format: forms that a text has or has not; none is ever undecided. */
+#include "texts/date.h"
+#include "words/operator_priv.h"
+
+#include "base/num.h"
+
+#define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
+#define LABEL_MAX 63  /* RFC 1035, 2.3.4 */
+#define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+static bool is_uuid(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+
+        if (hyphen ? text.at[i] != '-' : num_hex_digit(text.at[i]) < 0)
+            return false;
+    }
+    return text.len == 36;
+}
+
+/* Labels of letters, digits and inner hyphens. */
+static bool is_domain(struct span text)
+{
+    do {
+        struct span label = span_cut(text, '.', &text);
+
+        if (label.len == 0 || label.len > LABEL_MAX || label.at[0] == '-' || label.at[label.len - 1] == '-')
+            return false;
+        for (size_t i = 0; i < label.len; i++)
+            if (!is_letter_or_digit(label.at[i]) && label.at[i] != '-')
+                return false;
+    } while (text.at != NULL && text.len > 0);
+    return true;
+}
+
+/* RFC 5322, dot-atom-text. */
+static bool is_dot_atom(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        bool dot = text.at[i] == '.';
+
+        if (dot && (i == 0 || i + 1 == text.len || text.at[i - 1] == '.'))
+            return false;
+        if (!dot && !is_letter_or_digit(text.at[i]) && (text.at[i] == '\0' || !strchr("!#$%&'*+-/=?^_`{|}~", text.at[i])))
+            return false;
+    }
+    return text.len > 0;
+}
+
+static bool is_email(struct span text)
+{
+    struct span domain, local = span_cut(text, '@', &domain);
+
+    return text.len <= EMAIL_MAX && local.len <= LOCAL_MAX && is_dot_atom(local) && is_domain(domain) &&
+           text.at[text.len - 1] != '.';
+}
+
+static bool is_address(struct span text, unsigned family)
+{
+    struct address address;
+
+    return address_read(text, &address) && address.family == family;
+}
+
+static bool is_ipv4(struct span text)
+{
+    return is_address(text, 4);
+}
+
+static bool is_ipv6(struct span text)
+{
+    return is_address(text, 6);
+}
+
+/* ---- the operator ---- */
+
+static const char *const words[] = {"uuid", "email", "date", "date-time", "ipv4", "ipv6", NULL};
+
+static const struct form {
+    bool (*has)(struct span text);
+    const char *sample;
+} forms[] = {
+    {is_uuid, "\"7d444840-9dc0-11d1-b245-5ffdce74fad2\""}, {is_email, "\"ada@example.com\""}, {date_is, "\"2026-11-20\""},
+    {date_time_is, "\"2026-11-20T12:00:00Z\""}, {is_ipv4, "\"192.0.2.7\""}, {is_ipv6, "\"2001:db8::7\""},
+};
+
+static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    int word = compiler_word(c, node, words);
+
+    op->written = compiler_written(c, node);
+    if (word >= 0)
+        op->terms = &forms[word];
+}
+
+static enum truth format(struct rule_walk *walk, const struct op *op, struct span text)
+{
+    const struct form *form = op->terms;
+
+    (void)walk;
+    return truth_of(form->has(text));
+}
+
+static void sample(const struct op *op, struct samples *samples)
+{
+    (void)op;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        samples->json(samples, span_text(forms[i].sample));
+}
+
+const struct operator operator__format = {
+    .word = "format", .types = TYPES_SCALAR, .compile = compile, .of_text = format, .cost = op_text_cost, .sample = sample,
+};

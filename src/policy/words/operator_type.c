@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a value is, and whether there is one: is, exists. */
+#include "words/operator_priv.h"
+
+/* ---- is ---- */
+
+static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
+
+static void add_type(struct op *op, int word)
+{
+    static const unsigned types[] = {
+        TYPE_BIT(JSON_NUMBER), TYPE_BIT(JSON_NULL), TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_FALSE), TYPE_BIT(JSON_NUMBER),
+        TYPE_BIT(JSON_STRING), TYPE_BIT(JSON_ARRAY), TYPE_BIT(JSON_OBJECT),
+    };
+    bool is_number = types[word] == TYPE_BIT(JSON_NUMBER);
+
+    op->whole = is_number && (op->types & types[word]) == 0 ? word == 0 : op->whole && word != 3;
+    op->types |= types[word];
+}
+
+bool operator_type_add(struct op *op, struct span word)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (span_is(word, words[i])) {
+            add_type(op, i);
+            return true;
+        }
+    return false;
+}
+
+static void compile_is(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    const struct yaml_node *one = node->type == YAML_LIST ? node->child : node;
+
+    op->types = 0;
+    if (node->type == YAML_LIST && node->count == 0)
+        FAULT(c, node, "nothing is in an empty list; name at least one type");
+    if (node->type == YAML_LIST)
+        op->written = compiler_written(c, node);
+    for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL) {
+        /* Without quotes the word is YAML's own null; nobody can mean anything else. */
+        bool is_null = one->type == YAML_NULL && span_is(one->text, "null");
+        int word = is_null ? 1 : compiler_word(c, one, words);
+
+        if (word < 0)
+            continue;
+        add_type(op, word);
+        op->text = span_text(words[word]);
+    }
+}
+
+/* A number may have to be one without fractional value. */
+static enum truth is(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    (void)walk;
+    return truth_of((op->types & TYPE_BIT(value->type)) != 0 &&
+                    (!op->whole || value->type != JSON_NUMBER || json_number_is_integer(value->raw)));
+}
+
+const struct operator operator__is = {
+    .word = "is", .types = TYPES_ALL, .compile = compile_is, .of_value = is, .is_decided = true,
+};
+
+/* ---- exists ---- */
+
+static void compile_exists(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    op->truth = node->truth;
+    op->text = node->truth ? SPAN_LIT("true") : SPAN_LIT("false");
+    if (node->type != YAML_BOOL)
+        FAULT(c, node, "`exists` is true or false%s", yaml_bool_words(node));
+}
+
+/* It is asked of a value, so there is one. */
+static enum truth exists(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    (void)walk;
+    (void)value;
+    return truth_of(op->truth);
+}
+
+const struct operator operator__exists = {
+    .word = "exists", .types = TYPES_ALL, .compile = compile_exists, .of_value = exists, .decides_absence = true,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 7.2: names of upstreams and tools, held against routes and what servers listed. */
+#include "language/stray.h"
+#include "unit/policy/judge.h"
+
+struct told {
+    char text[4096];
+    unsigned lost, count;
+};
+
+static void note(void *context, const struct policy_stray *stray)
+{
+    struct told *told = context;
+    size_t len = strlen(told->text);
+
+    assert_true(stray->line > 1 && stray->column > 0);
+    assert_string_equal(stray->path_text, "p.yaml");
+    snprintf(told->text + len, sizeof told->text - len, "%s%s\n", stray->is_lost ? "LOST " : "", stray->text);
+    told->lost += stray->is_lost;
+    told->count++;
+}
+
+static void look(const char *text, const struct policy_route *routes, size_t count, struct told *told)
+{
+    static struct faults faults;
+    struct policy *policy;
+
+    *told = (struct told){.count = 0};
+    if (compile_text(text, &policy, &faults, NULL) != CODE_OK) {
+        print_faults(&faults);
+        fail_msg("refused:\n%s", text);
+    }
+    policy_strays(policy, routes, count, note, told);
+    policy_unref(&policy);
+}
+
+#define RULE(effect, match) "policy: p\nrules:\n  - {id: r, effect: " effect ", match: {" match "}}\n"
+
+static void test_upstreams(void **state)
+{
+    static const struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-a*"}, {.name = "mail"}};
+    static const struct {
+        const char *text, *said; /* NULL: nothing */
+        bool is_lost;
+    } rows[] = {
+        {RULE("forbid", "upstreams: [shop, dojo-a, dojo-abc, 's*', '*', 'dojo-*', '*a*', {regex: sho}, {regex: anything}]"), NULL, false},
+        {RULE("forbid", "upstreams: [shpo]"), "the forbid `r` names the upstream `shpo`, which no route has, and does nothing there; "
+         "did you mean `shop`?", true},
+        {RULE("require_approval", "upstreams: [shop, zzz]"), "there are `shop`, `dojo-a*` and `mail`", true},
+        {RULE("permit", "upstreams: [Shop]"), "the permit `r` names the upstream `Shop`", false},
+        {RULE("forbid", "upstreams: ['mail-*']"), "names upstreams by the glob `mail-*`, which no route has", true},
+        {RULE("forbid", "upstreams: [dojo-b]"), "the upstream `dojo-b`", true},
+        {RULE("forbid", "upstreams: [dojo]"), "the upstream `dojo`", true},
+        {RULE("forbid", "upstreams: ['{slug}']"), "the upstream `{slug}`", true},
+        {"policy: p\nmode: monitor\nrules:\n  - {id: r, effect: forbid, match: {upstreams: [x]}}\n", "the upstream `x`", false},
+        {"policy: p\nredact:\n  - {match: {upstreams: [x]}, args: [password]}\n", "a redaction names the upstream `x`", true},
+        {"policy: p\nrules:\n  - {id: r, effect: permit, when: [{not: {session: {called: [a], upstreams: [shpo], within: 1min}}}]}\n",
+         "the permit `r` names the upstream `shpo`", true},
+    };
+    struct told told;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        look(rows[i].text, routes, 3, &told);
+        if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL ||
+                                                        (told.lost > 0) != rows[i].is_lost)
+            fail_msg("%s\nsaid:\n%s", rows[i].text, told.text);
+        look(rows[i].text, NULL, 0, &told); /* nothing is known */
+        assert_int_equal(told.count, 0);
+    }
+    look(RULE("forbid", "upstreams: [{regex: '^zzz$'}, {regex: 'dojo', anchor: whole}, {regex: 'dojo-b.*', anchor: whole}, "
+              "{regex: '^dojob'}]"), routes, 3, &told); /* slugs begin otherwise; `dojo` is the beginning of some */
+    assert_int_equal(told.lost, 3);
+    look(RULE("forbid", "upstreams: [{regex: 'dojo-ab', anchor: whole}, {regex: '^dojo-a[b-z]$'}, {regex: zzz}, {regex: 'zzz$'}]"),
+         routes, 3, &told);
+    assert_int_equal(told.lost, 0);
+    look(RULE("forbid", "upstreams: [{regex: zzz}]"), routes, 1, &told); /* of names alone a regex is asked */
+    assert_true(told.lost == 1 && strstr(told.text, "; there is `shop`") != NULL);
+    assert_true(policy_route_exists(routes, 3, SPAN_LIT("dojo-abc")) && !policy_route_exists(routes, 3, SPAN_LIT("dojo")));
+}
+
+static void test_tools(void **state)
+{
+    static const char *const of_shop[] = {"search_products", "get_product", NULL}, *const of_mail[] = {"send_mail", NULL};
+    static const struct policy_route routes[] = {
+        {.name = "shop", .tools = of_shop}, {.name = "mail", .tools = of_mail}, {.name = "new"}};
+    static const struct {
+        const char *text, *said;
+    } rows[] = {
+        {RULE("forbid", "upstreams: [shop], tools: [search_products, 'get_*', {regex: product}]"), NULL},
+        {RULE("forbid", "upstreams: [shop], tools: [search_product]"), "the forbid `r` names the tool `search_product`, which no server "
+         "of its upstreams has listed lately; did you mean `search_products`?"},
+        {RULE("permit", "upstreams: [mail], tools: [search_products]"), "listed were `send_mail`"},
+        {RULE("permit", "upstreams: [shop, mail], tools: [send_mail, get_product, 'x*']"), "the tool `x*`"},
+        {RULE("forbid", "upstreams: [shop, new], tools: [nope]"), NULL}, /* what `new` has is not known */
+        {RULE("forbid", "tools: [nope]"), NULL},
+    };
+    struct told told;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        look(rows[i].text, routes, 3, &told);
+        if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL || told.lost > 0)
+            fail_msg("%s\nsaid:\n%s", rows[i].text, told.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_upstreams), cmocka_unit_test(test_tools)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
