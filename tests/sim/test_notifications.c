@@ -9,7 +9,7 @@
 #define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
 #define PROGRESS "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1}}"
 
-static bool passes(struct gate *gate, const struct gate_message *message, struct span method, struct gate_passing *passing)
+static bool passes(struct gate *gate, const struct call *message, struct span method, struct gate_passing *passing)
 {
     const struct gate_came came = {.method = method};
 
@@ -125,8 +125,7 @@ static void a_thousand_at_once(void)
 /* What needs no judgement is asked once, and anew with each version. */
 static void passing_follows_the_policy(void)
 {
-    struct gate_message message = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
-                                   .from_server = true};
+    struct call message = {.asked.tenant = SPAN_LIT("acme"), .asked.principal = SPAN_LIT("bot"), .asked.upstream = SPAN_LIT("shop")};
     const struct span progress = SPAN_LIT("notifications/progress"), log = SPAN_LIT("notifications/message");
     struct gate *gate = sim->lane.gate;
     struct gate_passing passing = {0};

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "enforce/gate.h"
+#include "enforce/call.h"
 #include "mcp/method.h"
 #include "judgement/judgement.h"
 
@@ -135,7 +135,7 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
                          (holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false") ||
                           holds(recorded->rules, OVER_APPROVED));
-    gate_aim(question, recorded->target);
+    call_aim(question, recorded->target);
     return code;
 }
 

@@ -6,23 +6,22 @@
 
 #define TREE_BYTES ((size_t)64 << 20) /* of an answer's values; what takes more is withheld */
 
-static const struct policy *policy_of(struct gate *gate, const struct gate_decision *decision)
+/* Takes: is_own: what came answers the call, and so is judged by the snapshot that permitted it. */
+static const struct policy *policy_of(struct gate *gate, const struct call *call, bool is_own)
 {
-    if (decision != NULL)
-        return decision->policy;
+    if (is_own && call->policy != NULL)
+        return call->policy;
     gate__follow(gate);
     return gate->policy;
 }
 
-bool gate_weighs(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
-                 const struct gate_came *came)
+bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came)
 {
-    const struct policy *policy = policy_of(gate, decision);
+    const struct policy *policy = policy_of(gate, call, is_own);
     const struct policy_answer answer = {.method = came->method, .of_unknown = came->of_unknown};
-    struct question question = gate__question_of(message);
 
     gate->serial++;
-    return policy != NULL && policy_has_answer_rules_for(policy, &question, &answer, gate->scratch);
+    return policy != NULL && policy_has_answer_rules_for(policy, &call->asked, &answer, gate->scratch);
 }
 
 bool gate_keep_text(struct arena *arena, struct span *text)
@@ -76,7 +75,7 @@ static enum code write_message(const struct answer_verdict *verdict, const struc
 }
 
 /* Whoever asks for a rule for answers finds it from before anything of the answer goes on. */
-static void note(struct gate *gate, const struct gate_message *message, const struct policy *policy,
+static void note(struct gate *gate, const struct call *call, const struct policy *policy,
                  const struct answer_verdict *verdict)
 {
     struct verdict_rule rules[VERDICT_RULES_MAX];
@@ -85,16 +84,16 @@ static void note(struct gate *gate, const struct gate_message *message, const st
     for (uint32_t i = 0; i < verdict->rule_count && i < ANSWER_RULES_MAX; i++)
         rules[i] = (struct verdict_rule){.id = verdict->rules[i].id};
     if (met.count > 0)
-        gate__note(gate, message, policy, &met, true);
+        gate__note(gate, call, policy, &met, true);
 }
 
-void gate_weigh(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
-                const struct gate_came *came, struct arena *arena, struct buf *out, struct gate_weighed *weighed)
+void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came, struct arena *arena,
+                struct buf *out, struct gate_weighed *weighed)
 {
-    const struct policy *policy = policy_of(gate, decision);
+    const struct policy *policy = policy_of(gate, call, is_own);
     struct policy_answer answer = {.method = came->method, .of_unknown = came->of_unknown};
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = gate__moment_of(gate, message);
+    struct question question = call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
     struct answer_verdict verdict;
     struct json_fault fault;
     struct arena nodes;
@@ -109,7 +108,7 @@ void gate_weigh(struct gate *gate, const struct gate_message *message, const str
         code = json_read(came->subject, &json_reply_rules, &document, &nodes, &answer.root, &fault);
     if (code == CODE_OK) {
         policy_judge_answer(policy, &question, &answer, true, gate->scratch, &verdict);
-        note(gate, message, policy, &verdict);
+        note(gate, call, policy, &verdict);
         code = keep(&verdict, arena, weighed) ? CODE_OK : CODE_NOMEM;
     }
     if (code == CODE_OK && verdict.effect == ANSWER_REDACT)

@@ -30,14 +30,13 @@ struct gate_weighed {
     const struct answer_rule *rules; /* all that apply; monitored ones, too */
 };
 
-/* Whether a rule could have an effect on it; body and subject are not looked at. Takes: message: of the call; decision: that
- * permitted it; NULL: the snapshot in force is meant. */
-bool gate_weighs(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
-                 const struct gate_came *came);
+/* Whether a rule could have an effect on it; body and subject are not looked at. Takes: call: in whose stream it came; is_own:
+ * which it answers, so that the snapshot that permitted it judges; else the one in force does. */
+bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came);
 
 /* Judges. REDACT: the message as it may go on is appended to `out`. */
-void gate_weigh(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
-                const struct gate_came *came, struct arena *arena, struct buf *out, struct gate_weighed *weighed);
+void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came, struct arena *arena,
+                struct buf *out, struct gate_weighed *weighed);
 
 /* The text as a copy in the arena. Returns: false: no memory. */
 bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;

@@ -255,12 +255,12 @@ static void make_consistent(struct verdict *verdict)
         verdict->redact_all = true;
 }
 
-struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message)
+struct gate_moment gate__moment_of(const struct gate *gate, const struct call *call)
 {
     return (struct gate_moment){
         /* Nobody can make a server ask again: its messages are held for good. */
-        .state = gate->shared->state, .approvals = message->from_server ? NULL : gate->shared->approvals,
-        .now_us = message->read_us + gate->shared->clock_us, .home = message->home,
+        .state = gate->shared->state, .approvals = call->within != NULL ? NULL : gate->shared->approvals,
+        .now_us = call->read_us + gate->shared->clock_us, .home = call_home(call),
     };
 }
 
@@ -275,107 +275,106 @@ static void settle_unjudged(enum reason refused, struct verdict *verdict)
 
 /* Every use of the scratch spoils what an earlier evaluation left in it. Where another call took the approval between the
  * question and the taking, it is judged again: the one that came too late is held. */
-static void evaluate(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+static void evaluate(struct gate *gate, struct call *call, struct gate_moment *moment)
 {
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = gate__moment_of(gate, message);
-    enum reason refused = gate__plan(gate, message, &moment, decision);
     bool settled = false;
 
-    gate__find_definition(gate, message, decision);
-    moment.definition = gate__accepted(gate, message, decision);
-    if (refused != REASON_UNSET) {
-        settle_unjudged(refused, &decision->verdict);
-        return;
-    }
-    if (gate->policy != NULL && !message->from_server &&
-        gate__bound_text(&gate->text, gate->policy, &question) != CODE_OK) {
-        decision->verdict.reason = REASON_MEMORY;
-        make_consistent(&decision->verdict);
+    if (gate->policy != NULL && call->within == NULL &&
+        gate__bound_text(&gate->text, gate->policy, &call->asked) != CODE_OK) {
+        call->verdict.reason = REASON_MEMORY;
+        make_consistent(&call->verdict);
         return;
     }
     for (unsigned round = 0; round < ROUNDS_MAX && !settled; round++) {
-        gate_token_give_back(&decision->token);
+        gate_token_give_back(&call->token);
         gate->serial++;
-        gate_state_judge(&moment, gate->policy, &question, true, gate->scratch, &decision->verdict, &decision->token);
-        make_consistent(&decision->verdict);
-        settled = message->from_server || gate__mind_approvals(gate, &question, message->home, decision);
+        gate_state_judge(moment, gate->policy, &call->asked, true, gate->scratch, &call->verdict, &call->token);
+        make_consistent(&call->verdict);
+        settled = call->within != NULL || gate__mind_approvals(gate, call);
     }
     if (!settled) {
-        decision->verdict.kind = VERDICT_HOLD;
-        decision->verdict.reason = REASON_APPROVAL_REQUIRED;
+        call->verdict.kind = VERDICT_HOLD;
+        call->verdict.reason = REASON_APPROVAL_REQUIRED;
     }
-    decision->plan.step = moment.step;
+    call->plan.step = moment->step;
+}
+
+/* What evaluation was told of the past and of the call's own texts is nobody's any more when it is over. */
+static void ask_policy(struct gate *gate, struct call *call)
+{
+    struct question *asked = &call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
+    enum reason refused = gate__plan(gate, call, &moment);
+
+    gate__find_definition(gate, call);
+    moment.definition = gate__accepted(gate, call);
+    if (refused != REASON_UNSET)
+        settle_unjudged(refused, &call->verdict);
+    else
+        evaluate(gate, call, &moment);
+    asked->state = (struct policy_state){.past = NULL};
+    asked->plan = (struct question_plan){.step = 0};
+    asked->bound = SPAN_NONE;
+    asked->bound_has_root = false;
+    gate__mind_definition(gate, call);
 }
 
 /* Refusals cost whoever provokes them nothing, so they are counted when there are many. */
-static bool folds(struct gate *gate, const struct gate_message *message, const struct verdict *verdict)
+static bool folds(struct gate *gate, const struct call *call, const struct verdict *verdict)
 {
     /* By the tenant that a credential is of, since callers choose among those that it may act for. */
-    const struct fold_call call = {.reason = verdict->reason, .tenant = message->home, .principal = message->principal,
-                                   .tool = message->tool, .rule = verdict->rule};
+    const struct fold_call one = {.reason = verdict->reason, .tenant = call_home(call), .principal = call->asked.principal,
+                                  .tool = call->asked.tool, .rule = verdict->rule};
     struct fold *fold = gate->shared->fold;
     int64_t now_us = clock_monotonic_us();
 
     if (verdict->kind != VERDICT_DENY)
         return false;
-    if (message->principal.at == NULL)
-        return message->refused != REASON_UNSET && fold_takes(fold, call.reason, message->client, now_us, message->time_us);
-    return fold_takes_call(fold, &call, call.reason == REASON_REQUEST_RATE ? FOLD_ROWS_A_SECOND : FOLD_DENIALS_A_SECOND,
-                           now_us, message->time_us);
+    if (call->asked.principal.at == NULL)
+        return call->refused != REASON_UNSET && fold_takes(fold, one.reason, call->asked.client, now_us, call->asked.time_us);
+    return fold_takes_call(fold, &one, one.reason == REASON_REQUEST_RATE ? FOLD_ROWS_A_SECOND : FOLD_DENIALS_A_SECOND,
+                           now_us, call->asked.time_us);
 }
 
-void gate_decision_init(struct gate_decision *decision)
-{
-    /* All but the long lists, which their counts guard. */
-    memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
-    decision->token.state = NULL;
-    decision->plan.is_known = decision->has_definition = false;
-    memset(&decision->verdict, 0, offsetof(struct verdict, rules));
-}
-
-void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+void gate_judge(struct gate *gate, struct call *call)
 {
     int64_t began_us = clock_monotonic_us();
 
-    gate_decision_init(decision);
     gate__follow(gate);
-    decision->policy = gate->policy;
-    decision->held = gate->held;
+    call->policy = gate->policy;
+    call->held = gate->held;
     if (gate->held != NULL)
         atomic_fetch_add_explicit(&gate->held->users, 1, memory_order_relaxed);
-    if (message->refused != REASON_UNSET) {
-        settle_unjudged(message->refused, &decision->verdict);
+    if (call->refused != REASON_UNSET) {
+        settle_unjudged(call->refused, &call->verdict);
     } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {
-        settle_unjudged(REASON_STARTING, &decision->verdict);
+        settle_unjudged(REASON_STARTING, &call->verdict);
     } else {
-        evaluate(gate, message, decision);
-        gate__mind_definition(gate, message, decision);
+        ask_policy(gate, call);
     }
-    decision->by = gate;
-    decision->serial = gate->serial;
-    if (gate->policy != NULL && decision->verdict.policy_version == 0) {
-        decision->verdict.policy_version = policy_version(gate->policy);
-        decision->verdict.policy_hash = policy_hash(gate->policy);
+    call->by = gate;
+    call->serial = gate->serial;
+    if (gate->policy != NULL && call->verdict.policy_version == 0) {
+        call->verdict.policy_version = policy_version(gate->policy);
+        call->verdict.policy_hash = policy_hash(gate->policy);
     }
-    decision->judge_us = clock_monotonic_us() - began_us;
+    call->judge_us = clock_monotonic_us() - began_us;
 }
 
 /* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and
  * redactions are found whatever the clock says, so that a busy machine changes nothing of them. */
-static __attribute__((noinline)) void redact_again(struct gate *gate, const struct gate_message *message,
-                                                   struct gate_decision *decision)
+static __attribute__((noinline)) void redact_again(struct gate *gate, struct call *call)
 {
-    struct verdict *verdict = &decision->verdict;
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = gate__moment_of(gate, message);
+    struct verdict *verdict = &call->verdict;
+    struct question question = call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
     struct verdict again;
 
-    moment.definition = gate__accepted(gate, message, decision);
+    moment.definition = gate__accepted(gate, call);
     question.state = gate_moment_view(&moment);
-    question.plan.step = decision->plan.is_known ? decision->plan.step : 0;
+    question.plan.step = call->plan.is_known ? call->plan.step : 0;
     gate->serial++;
-    policy_eval(decision->policy, &question, true, gate->scratch, &again);
+    policy_eval(call->policy, &question, true, gate->scratch, &again);
     make_consistent(&again);
     verdict->redact = again.redact;
     verdict->redact_count = again.redact_count;
@@ -385,23 +384,23 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     verdict->redact_all = verdict->redact_all || again.redact_all;
     /* Its text may have been the scratch's; under what happened since, another rule may be the one that decides. */
     verdict->undecided = span_equals(again.rule, verdict->rule) ? again.undecided : SPAN_NONE;
-    decision->by = gate;
-    decision->serial = gate->serial;
+    call->by = gate;
+    call->serial = gate->serial;
 }
 
 /* Whether something of it lay in the scratch of the evaluation, which is another's now. */
-static bool is_spoilt(const struct gate *gate, const struct gate_decision *decision)
+static bool is_spoilt(const struct gate *gate, const struct call *call)
 {
-    const struct verdict *verdict = &decision->verdict;
+    const struct verdict *verdict = &call->verdict;
 
-    return (decision->by != gate || decision->serial != gate->serial) &&
+    return (call->by != gate || call->serial != gate->serial) &&
            (verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0);
 }
 
-void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+void gate__renew(struct gate *gate, struct call *call)
 {
-    if (message->refused == REASON_UNSET && is_spoilt(gate, decision))
-        redact_again(gate, message, decision);
+    if (call->refused == REASON_UNSET && is_spoilt(gate, call))
+        redact_again(gate, call);
 }
 
 static enum audit_verdict recorded_verdict(enum verdict_kind kind)
@@ -417,89 +416,93 @@ static enum audit_verdict recorded_verdict(enum verdict_kind kind)
     return AUDIT_DENY;
 }
 
-static void fill_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+static void fill_record(struct gate *gate, struct call *call,
                         int status, struct audit_decision *record)
 {
-    const struct verdict *verdict = &decision->verdict;
+    const struct verdict *verdict = &call->verdict;
     bool permits = verdict->kind == VERDICT_PERMIT, redacted;
+    bool is_shown = call->asked.principal.at != NULL && call->who != NULL, is_token = is_shown && call->who->token != NULL;
     struct span arguments;
 
-    gate__renew(gate, message, decision);
-    arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, verdict, &redacted);
+    gate__renew(gate, call);
+    arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, call->asked.root, verdict, &redacted);
     *record = (struct audit_decision){
-        .time_us = message->time_us,
-        .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,
-        .client = message->client, .session = message->session, .issuer = message->issuer, .token_key = message->token_key,
-        .api_key = message->api_key,
-        .correlation = message->correlation, .correlation_replaced = message->correlation_replaced,
-        .trace = message->trace, .upstream = message->upstream, .dialect = message->dialect,
-        .protocol_version = message->protocol_version,
-        .direction = message->from_server ? SPAN_LIT("server") : SPAN_LIT("agent"),
-        .method = message->method, .tool = message->target, .rpc_id = message->rpc_id,
-        .body = message->body,
-        .target = message->path.at == NULL && message->query.len > 0 ? SPAN_LIT("") : message->path,
+        .time_us = call->asked.time_us,
+        .tenant = call->asked.tenant, .principal = call->asked.principal,
+        .authentication = is_shown ? call->who->authentication : SPAN_NONE,
+        .client = call->asked.client, .session = call->asked.session, .issuer = is_token ? call->who->token->issuer : SPAN_NONE,
+        .token_key = is_token ? call->who->token->key_id : SPAN_NONE, .api_key = call->who != NULL ? call->who->key_id : 0,
+        .correlation = call->asked.correlation, .correlation_replaced = call->correlation_replaced,
+        .trace = call->trace, .upstream = call->asked.upstream, .dialect = call->dialect,
+        .protocol_version = call->protocol_version,
+        .direction = call->within != NULL ? SPAN_LIT("server") : SPAN_LIT("agent"),
+        .method = call->asked.method, .tool = call->target, .rpc_id = call->message.id,
+        .body = call->body,
+        .target = call->asked.path.at == NULL && call->asked.query.len > 0 ? SPAN_LIT("") : call->asked.path,
         .verdict = recorded_verdict(verdict->kind), .reason = verdict->reason, .rule = verdict->rule,
         .rule_reason = verdict->rule_reason, .undecided = verdict->undecided,
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
-        .judge_us = decision->judge_us, .status = permits ? 0 : status,
-        .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
-        .expects_outcome = permits && message->expects_outcome, .arguments = arguments,
+        .judge_us = call->judge_us, .status = permits ? 0 : status,
+        .latency_us = permits ? 0 : clock_monotonic_us() - call->began_us,
+        .expects_outcome = permits && call->expects_outcome, .arguments = arguments,
     };
-    record->definition = gate__definition_text(&gate->text, decision);
-    gate__plan_texts(&gate->text, &decision->plan, record);
-    record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict, &redacted);
-    record->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, verdict, &redacted);
+    record->definition = gate__definition_text(&gate->text, call);
+    gate__plan_texts(&gate->text, &call->plan, record);
+    record->params = gate__params_text(&gate->text, gate->shared->redact_key, call->asked.params, verdict, &redacted);
+    record->query = gate__query_text(&gate->text, gate->shared->redact_key, call->asked.query, verdict, &redacted);
     record->arguments_redacted = redacted;
-    record->groups = gate__held_text(&gate->text.groups, message->groups, message->group_count);
-    record->scopes = gate__held_text(&gate->text.scopes, message->scopes, message->scope_count);
-    record->claims = gate__claims_text(&gate->text, decision->policy, message->claims);
-    record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
+    record->groups = gate__held_text(&gate->text.groups, call->asked.groups, call->asked.group_count);
+    record->scopes = gate__held_text(&gate->text.scopes, call->asked.scopes, call->asked.scope_count);
+    record->claims = gate__claims_text(&gate->text, call->policy, call->asked.claims);
+    record->rules = gate__rules_text(&gate->text, verdict, &call->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }
 
-enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
+enum code gate_record(struct gate *gate, struct call *call, int status)
 {
     struct audit_decision record;
     enum code code;
 
-    decision->folded = folds(gate, message, &decision->verdict);
-    if (decision->folded)
+    call->folded = folds(gate, call, &call->verdict);
+    if (call->folded)
         return CODE_OK;
-    code = gate__tell_plan(gate, message, decision);
+    code = gate__tell_plan(gate, call);
     if (code != CODE_OK)
         return code;
-    fill_record(gate, message, decision, status, &record);
-    return audit_put_decision(gate->ring, &record, &decision->ticket);
+    fill_record(gate, call, status, &record);
+    return audit_put_decision(gate->ring, &record, &call->ticket);
 }
 
-void gate_settle(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, uint64_t seq)
+void gate_settle(struct gate *gate, struct call *call)
 {
+    bool is_durable = call->seq != 0;
+
     /* Before a byte of the call goes up, so before anybody can know what it says. */
-    if (seq != 0 && decision->verdict.kind == VERDICT_PERMIT) {
-        struct policy_met met = gate_met(&decision->verdict);
+    if (is_durable && call_is_permit(call)) {
+        struct policy_met met = gate_met(&call->verdict);
 
-        gate__note(gate, message, decision->policy, &met, false);
+        gate__note(gate, call, call->policy, &met, false);
     }
-    if (seq != 0)
-        gate_token_spend(&decision->token);
+    if (is_durable)
+        gate_token_spend(&call->token);
     else
-        gate_token_give_back(&decision->token);
-    gate__settle_approvals(gate, message, decision, seq);
+        gate_token_give_back(&call->token);
+    gate__settle_approvals(gate, call);
 }
 
-void gate_revoke(struct gate_decision *decision, enum reason reason)
+void gate_revoke(struct call *call, enum reason reason)
 {
-    BUG_ON(decision->ticket != 0);
-    gate_token_give_back(&decision->token);
-    gate__drop_approvals(decision);
-    decision->approvals.count = 0;
-    decision->verdict.kind = VERDICT_DENY;
-    decision->verdict.reason = reason;
+    BUG_ON(call->ticket != 0);
+    gate_token_give_back(&call->token);
+    gate__drop_approvals(call);
+    call->approvals.count = 0;
+    call->verdict.kind = VERDICT_DENY;
+    call->verdict.reason = reason;
 }
 
-bool gate_join(struct gate_decision *decision, struct gate_decision *other, struct gate_token *token)
+bool gate_join(struct call *call, struct call *other, struct gate_token *token)
 {
-    struct approval_marks *to = &decision->approvals, *from = &other->approvals;
+    struct approval_marks *to = &call->approvals, *from = &other->approvals;
 
     if (from->of != NULL && to->of != NULL && to->count + from->count > VERDICT_APPROVALS_MAX)
         return false;
@@ -510,13 +513,13 @@ bool gate_join(struct gate_decision *decision, struct gate_decision *other, stru
     from->of = NULL;
     *token = other->token;
     other->token.state = NULL;
-    gate_decision_fini(other);
+    gate_let_go(other);
     return true;
 }
 
-void gate_pass(struct gate_decision *decision)
+void gate_pass(struct call *call)
 {
-    gate_token_spend(&decision->token);
+    gate_token_spend(&call->token);
 }
 
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq)
@@ -529,45 +532,43 @@ void gate_outcome(struct gate *gate, const struct audit_result *result)
     audit_put_result(gate->ring, result);
 }
 
-void gate_decision_fini(struct gate_decision *decision)
+void gate_let_go(struct call *call)
 {
-    if (decision->ticket != 0) /* recorded, and its fate unknown: it counts, as it would after a restart */
-        gate_token_spend(&decision->token);
-    gate_token_give_back(&decision->token);
-    gate__drop_approvals(decision);
-    let_go(&decision->held);
-    decision->policy = NULL;
+    if (call->ticket != 0) /* recorded, and its fate unknown: it counts, as it would after a restart */
+        gate_token_spend(&call->token);
+    gate_token_give_back(&call->token);
+    gate__drop_approvals(call);
+    let_go(&call->held);
+    call_unjudge(call);
 }
 
-struct span gate_lacking_scope(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+struct span gate_lacking_scope(struct gate *gate, const struct call *call)
 {
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = gate__moment_of(gate, message);
+    struct question question = call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
 
-    moment.definition = gate__accepted(gate, message, decision);
+    moment.definition = gate__accepted(gate, call);
     question.state = gate_moment_view(&moment);
     gate->serial++;
-    return policy_lacking_scope(decision->policy, &question, gate->scratch);
+    return policy_lacking_scope(call->policy, &question, gate->scratch);
 }
 
-bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,
-                  bool is_template)
+bool gate_may_see(struct gate *gate, const struct call *call, struct span method, struct span target, bool is_template)
 {
-    struct question question = gate__question_of(message);
+    struct question question = call->asked;
 
     question.method = method;
     question.tool = question.prompt = question.resource = SPAN_NONE;
-    gate_aim(&question, target);
+    call_aim(&question, target);
     question.any_resource = is_template;
-    question.any_scope = message->may_step_up;
+    question.any_scope = call->may_step_up;
     question.root = NULL;
     gate__follow(gate);
     gate->serial++;
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
-bool gate_passes(struct gate *gate, const struct gate_message *message, const struct gate_came *came,
-                 struct gate_passing *passing)
+bool gate_passes(struct gate *gate, const struct call *call, const struct gate_came *came, struct gate_passing *passing)
 {
     struct span method = came->method;
     struct question question;
@@ -577,12 +578,12 @@ bool gate_passes(struct gate *gate, const struct gate_message *message, const st
         return false;
     if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))
         return passing->passes;
-    question = gate__question_of(message);
+    question = call->asked;
     question.method = method;
     question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
     question.root = question.meta = question.params = NULL;
     gate->serial++;
-    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, message, NULL, came);
+    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, call, false, came);
     passing->generation = gate->generation;
     passing->method_len = (uint8_t)method.len;
     memcpy(passing->method, method.at, method.len);

@@ -66,11 +66,11 @@ struct record_text {
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
-/* A gate's hold on a policy, for itself and for every decision that it judged, so that workers do not take a line of the policy
+/* A gate's hold on a policy, for itself and for every call that it judged, so that workers do not take a line of the policy
  * from each other for every call. */
 struct gate_snapshot {
     struct policy *policy;
-    atomic_uint_fast64_t users; /* a decision of the judge's gate ends on the worker */
+    atomic_uint_fast64_t users; /* a call of the judge's gate ends on the worker */
 };
 
 #define PLANS_SEEN 256
@@ -126,51 +126,45 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
                              const struct verdict *verdict, bool *redacted);
 
 /* JSON array of the paths of what is replaced in all of these, as '$.password', 'query'; at == NULL: nothing is. */
-struct span gate__redacted_text(struct record_text *text, const struct gate_message *message, const struct verdict *verdict);
+struct span gate__redacted_text(struct record_text *text, const struct call *call);
 
 /* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
  * policy asks for. Sets `bound`, and bound_has_root where `$` is all of params. */
 enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question) MUST_USE;
 
-struct question gate__question_of(const struct gate_message *message);
-
 /* Takes the current snapshots; without a change this is one load. */
 void gate__follow(struct gate *gate);
 bool gate__is_current(const struct gate *gate); /* nothing was published since it followed */
 
-/* The past as it is when the message is judged. */
-struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message);
+/* The past as it is when the call is judged. */
+struct gate_moment gate__moment_of(const struct gate *gate, const struct call *call);
 
 /* The call goes on, or its answer met rules: for conditions that ask what was before. Takes: judged: the policy that judged. */
-void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
-                const struct policy_met *met, bool is_answer);
+void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
+                bool is_answer);
 
 /* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
-void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+void gate__renew(struct gate *gate, struct call *call);
 
 /* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
  * the call is to be judged again. */
-bool gate__mind_approvals(struct gate *gate, const struct question *question, struct span home,
-                          struct gate_decision *decision);
-void gate__settle_approvals(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
-                            uint64_t seq);
-void gate__drop_approvals(struct gate_decision *decision);
+bool gate__mind_approvals(struct gate *gate, struct call *call);
+void gate__settle_approvals(struct gate *gate, struct call *call);
+void gate__drop_approvals(struct call *call);
 
-/* planned.c: the plan that the message shows, for the moment. Returns: UNSET, or why the message is refused for it. */
-enum reason gate__plan(struct gate *gate, const struct gate_message *message, struct gate_moment *moment,
-                       struct gate_decision *decision);
-void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record);
+/* planned.c: the plan that the call shows, for the moment. Returns: UNSET, or why the call is refused for it. */
+enum reason gate__plan(struct gate *gate, struct call *call, struct gate_moment *moment);
+void gate__plan_texts(struct record_text *text, const struct call_plan *plan, struct audit_decision *record);
 /* The plan's text, with the first record that names it. CODE_BUSY, CODE_DOWN: as the record. */
-enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision) MUST_USE;
+enum code gate__tell_plan(struct gate *gate, const struct call *call) MUST_USE;
 
 /* pinned.c: which definition of its tool the call means. */
-void gate__find_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+void gate__find_definition(const struct gate *gate, struct call *call);
 /* What people have accepted of it; NULL: they have not. It lives until the gate follows. */
-const struct definition *gate__accepted(const struct gate *gate, const struct gate_message *message,
-                                        const struct gate_decision *decision);
+const struct definition *gate__accepted(const struct gate *gate, const struct call *call);
 /* Denies the call where its route holds what nobody accepted. What a policy denies anyway is denied by it. */
-void gate__mind_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
-struct span gate__definition_text(struct record_text *text, const struct gate_decision *decision);
+void gate__mind_definition(const struct gate *gate, struct call *call);
+struct span gate__definition_text(struct record_text *text, const struct call *call);
 
 void gate__questions_init(struct gate_shared *shared);
 void gate__questions_fini(struct gate_shared *shared);

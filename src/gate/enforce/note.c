@@ -41,16 +41,16 @@ static struct policy *coming_policy(struct gate_shared *shared)
 
 /* A version that came meanwhile, or is about to, may watch other tools than the one that judged. The one about to come is
  * looked for first, since what is no longer there has come. */
-void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
-                const struct policy_met *met, bool is_answer)
+void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
+                bool is_answer)
 {
     struct policy *coming = coming_policy(gate->shared);
     bool is_behind = !gate__is_current(gate);
     /* Not followed: that takes memory, and may fail. */
     struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
     const struct policy *versions[] = {judged, latest != judged ? latest : NULL, coming};
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = gate__moment_of(gate, message);
+    struct question question = call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
 
     if (is_answer) { /* the call itself was noted when it went up */
         question.tool = question.resource = question.prompt = SPAN_NONE;

@@ -7,37 +7,37 @@
 #include "judgement/judgement.h"
 
 /* The plan that was read last stays, since an agent's calls mostly come one behind the other: reading costs tens of digests. */
-static enum code read_plan(struct gate *gate, const struct gate_message *message, struct why *why)
+static enum code read_plan(struct gate *gate, const struct call *call, struct why *why)
 {
     struct plan_reader *plans = &gate->plans;
     unsigned char digest[DIGEST_BYTES];
     enum code code;
 
-    digest_of(message->plan, digest);
+    digest_of(call->shown_plan, digest);
     if (plans->is_read && memcmp(plans->shown, digest, DIGEST_BYTES) == 0)
         return CODE_OK;
     arena_reset(&plans->arena);
     buf_clear(&plans->text);
-    code = plan_read(message->plan, &plans->text, &plans->arena, &plans->plan, why);
+    code = plan_read(call->shown_plan, &plans->text, &plans->arena, &plans->plan, why);
     plans->is_read = code == CODE_OK;
     memcpy(plans->shown, digest, DIGEST_BYTES);
     return code;
 }
 
 /* A signature costs a hundred times what a digest does, and an agent shows its plan with each call. */
-static enum code verify(struct plan_reader *plans, const struct gate_message *message, struct why *why)
+static enum code verify(struct plan_reader *plans, const struct call *call, struct why *why)
 {
-    const struct plan_key *key = plan_key_of(&plans->plan, message->plan_keys);
+    const struct plan_key *key = plan_key_of(&plans->plan, call->plan_keys);
     unsigned char digest[DIGEST_BYTES], *seen;
     enum code code;
 
     if (key == NULL)
         return why_set(why, CODE_NOT_FOUND, "the route has no key `%.*s`", SPAN_ARG(plans->plan.key));
-    digest_of_two(span_of(key->key, sizeof key->key), message->plan, digest);
+    digest_of_two(span_of(key->key, sizeof key->key), call->shown_plan, digest);
     seen = plans->seen[digest[0]];
     if (memcmp(seen, digest, DIGEST_BYTES) == 0)
         return CODE_OK;
-    code = plan_verify(&plans->plan, message->plan_keys);
+    code = plan_verify(&plans->plan, call->plan_keys);
     if (code == CODE_OK)
         memcpy(seen, digest, DIGEST_BYTES);
     return code == CODE_OK ? code : why_set(why, code, "the signature is not that of key `%.*s`", SPAN_ARG(key->id));
@@ -53,37 +53,36 @@ static bool is_its_time(const struct plan *plan, const struct gate_moment *momen
     return first_us >= plan->not_before_us - PLAN_LEEWAY_US && last_us < plan->expires_us;
 }
 
-enum reason gate__plan(struct gate *gate, const struct gate_message *message, struct gate_moment *moment,
-                       struct gate_decision *decision)
+enum reason gate__plan(struct gate *gate, struct call *call, struct gate_moment *moment)
 {
     const struct plan *plan = &gate->plans.plan;
     struct why why = {""};
     enum code code;
 
-    if (message->plan_keys == NULL || message->plan.at == NULL || message->from_server)
+    if (call->plan_keys == NULL || call->shown_plan.at == NULL || call->within != NULL)
         return REASON_UNSET;
-    code = read_plan(gate, message, &why);
+    code = read_plan(gate, call, &why);
     if (code == CODE_OK)
-        code = verify(&gate->plans, message, &why);
+        code = verify(&gate->plans, call, &why);
     if (code != CODE_OK && code != CODE_NOMEM)
-        log_debug("gate", "%.*s: a plan is refused: %s", SPAN_ARG(message->client), why.text);
+        log_debug("gate", "%.*s: a plan is refused: %s", SPAN_ARG(call->asked.client), why.text);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : REASON_PLAN_INVALID;
-    decision->plan.is_known = true;
-    decision->plan.step = 0;
-    memcpy(decision->plan.digest, plan->digest, DIGEST_BYTES);
-    if (!span_equals(plan->principal, message->principal) || !span_equals(plan->tenant, message->tenant))
+    call->plan.is_known = true;
+    call->plan.step = 0;
+    memcpy(call->plan.digest, plan->digest, DIGEST_BYTES);
+    if (!span_equals(plan->principal, call->asked.principal) || !span_equals(plan->tenant, call->asked.tenant))
         return REASON_PLAN_FOREIGN;
-    if (!is_its_time(plan, moment, message->time_us))
+    if (!is_its_time(plan, moment, call->asked.time_us))
         return REASON_PLAN_ENDED;
     moment->plan = plan;
-    if (span_is(message->method, "tools/call") &&
-        plan_find(plan, message->upstream, message->tool, message->root, &moment->fit) != CODE_OK)
+    if (span_is(call->asked.method, "tools/call") &&
+        plan_find(plan, call->asked.upstream, call->asked.tool, call->asked.root, &moment->fit) != CODE_OK)
         return REASON_MEMORY;
     return REASON_UNSET;
 }
 
-void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record)
+void gate__plan_texts(struct record_text *text, const struct call_plan *plan, struct audit_decision *record)
 {
     if (!plan->is_known)
         return;
@@ -116,14 +115,14 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
 
 /* Whether the policy would leave out something of such a call, whoever shows the plan now: it is asked of him to whom the plan
  * was given, with whatever groups, scopes and path he may come. Also where nobody can say. Spoils the scratch. */
-static bool is_redacted(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+static bool is_redacted(struct gate *gate, const struct call *call,
                         const struct plan_step *step)
 {
     static const struct question_hidden unknown = {.held = {true, true}, .where = true};
     const struct plan *plan = &gate->plans.plan;
     struct question question = {
         .tenant = plan->tenant, .principal = plan->principal, .upstream = step->upstream, .tool = step->tool,
-        .method = SPAN_LIT("tools/call"), .time_us = message->time_us, .hidden = &unknown,
+        .method = SPAN_LIT("tools/call"), .time_us = call->asked.time_us, .hidden = &unknown,
     };
     struct verdict verdict = {.redact_all = true};
     struct json_fault fault;
@@ -134,7 +133,7 @@ static bool is_redacted(struct gate *gate, const struct gate_message *message, c
     if (write_values(step, &text) == CODE_OK && json_read(buf_peek(&text), &json_file_rules, &canonical, &gate->plans.arena,
                                                           &question.root, &fault) == CODE_OK) {
         gate->serial++;
-        policy_eval(decision->policy, &question, true, gate->scratch, &verdict);
+        policy_eval(call->policy, &question, true, gate->scratch, &verdict);
     }
     buf_fini(&text);
     buf_fini(&canonical);
@@ -168,7 +167,7 @@ static enum code write_digests(const struct plan *plan, const struct plan_step *
 }
 
 /* Steps stand in the text in their order. *is_whole: it is what was signed. */
-static void write_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+static void write_plan(struct gate *gate, const struct call *call,
                        struct buf *out, bool *is_whole)
 {
     const struct plan *plan = &gate->plans.plan;
@@ -179,7 +178,7 @@ static void write_plan(struct gate *gate, const struct gate_message *message, co
         const struct json_node *arguments = plan->step[i].arguments;
 
         if (arguments->type != JSON_OBJECT || arguments->count == 0 ||
-            !is_redacted(gate, message, decision, &plan->step[i]))
+            !is_redacted(gate, call, &plan->step[i]))
             continue;
         *is_whole = false;
         buf_add(out, at, (size_t)(arguments->raw.at - at));
@@ -190,7 +189,7 @@ static void write_plan(struct gate *gate, const struct gate_message *message, co
 }
 
 /* {"digest":...,"plan":{...},"signature":...}: the canonical form of `plan` is what was signed, unless it is redacted. */
-static enum code put_event(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+static enum code put_event(struct gate *gate, const struct call *call)
 {
     const struct plan *plan = &gate->plans.plan;
     char hex[2 * DIGEST_BYTES];
@@ -201,30 +200,30 @@ static enum code put_event(struct gate *gate, const struct gate_message *message
     num_hex(plan->digest, DIGEST_BYTES, hex);
     buf_init(&detail, AUDIT_JSON_BYTES);
     buf_addf(&detail, "{\"digest\":\"%.*s\",\"plan\":", (int)sizeof hex, hex);
-    write_plan(gate, message, decision, &detail, &is_whole);
+    write_plan(gate, call, &detail, &is_whole);
     buf_add_text(&detail, ",\"signature\":\"");
     base64url_encode(span_of(plan->signature, SIGN_BYTES), &detail);
     code = buf_add_text(&detail, is_whole ? "\"}" : "\",\"redacted\":true}");
     if (code == CODE_OK)
         code = audit_put_event(gate->ring, &(struct audit_event){
-            .time_us = message->time_us, .kind = SPAN_LIT("plan"), .tenant = plan->tenant, .actor = plan->issuer,
+            .time_us = call->asked.time_us, .kind = SPAN_LIT("plan"), .tenant = plan->tenant, .actor = plan->issuer,
             .detail = buf_peek(&detail)});
     buf_fini(&detail);
     return code;
 }
 
-enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+enum code gate__tell_plan(struct gate *gate, const struct call *call)
 {
     struct plan_uses *uses = gate_state_plans(gate->shared->state);
     struct why why;
     enum code code;
 
-    if (!decision->plan.is_known || plan_uses_is_told(uses, decision->plan.digest))
+    if (!call->plan.is_known || plan_uses_is_told(uses, call->plan.digest))
         return CODE_OK;
-    code = read_plan(gate, message, &why);
+    code = read_plan(gate, call, &why);
     if (code == CODE_OK)
-        code = put_event(gate, message, decision);
+        code = put_event(gate, call);
     if (code == CODE_OK)
-        plan_uses_told(uses, &gate->plans.plan, message->read_us + gate->shared->clock_us);
+        plan_uses_told(uses, &gate->plans.plan, call->read_us + gate->shared->clock_us);
     return code;
 }

@@ -381,21 +381,22 @@ static void name_values(struct naming *naming, const struct json_node *node)
     }
 }
 
-struct span gate__redacted_text(struct record_text *text, const struct gate_message *message, const struct verdict *verdict)
+struct span gate__redacted_text(struct record_text *text, const struct call *call)
 {
+    const struct verdict *verdict = &call->verdict;
     struct naming naming = {.left = verdict->redact, .count = verdict->redact_count, .out = &text->named};
     bool all = verdict->redact_all || verdict->redact_count > REDACTED_MAX;
 
     buf_clear(&text->named);
     buf_init(&naming.path, NAMED_TEXT_BYTES / 4);
     buf_add_byte(&naming.path, '$');
-    if (message->root != NULL && all)
+    if (call->asked.root != NULL && all)
         add_name(&text->named, SPAN_LIT("$"));
-    else if (message->root != NULL && buf_code(&naming.path) == CODE_OK)
-        name_values(&naming, message->root);
-    if (message->query.len > 0 && (verdict->redact_all || verdict->redact_query))
+    else if (call->asked.root != NULL && buf_code(&naming.path) == CODE_OK)
+        name_values(&naming, call->asked.root);
+    if (call->asked.query.len > 0 && (verdict->redact_all || verdict->redact_query))
         add_name(&text->named, SPAN_LIT("query"));
-    if (message->params != NULL && (verdict->redact_all || verdict->redact_param_count > 0))
+    if (call->asked.params != NULL && (verdict->redact_all || verdict->redact_param_count > 0))
         add_name(&text->named, SPAN_LIT("params"));
     buf_fini(&naming.path);
     if (buf_code(&text->named) == CODE_OK && buf_is_empty(&text->named))
@@ -446,10 +447,10 @@ static const struct json_node *tree_of(struct span result, struct arena *arena, 
                    json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
 }
 
-enum code gate_answer(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
-                      struct span result, size_t max_bytes, struct buf *out, uint64_t *answer_bytes)
+enum code gate_answer(struct gate *gate, const struct call *call, struct span result, size_t max_bytes, struct buf *out,
+                      uint64_t *answer_bytes)
 {
-    struct question question = gate__question_of(message);
+    struct question question = call->asked;
     const struct json_node whole = {.raw = result}, *root = NULL;
     struct verdict found;
     struct arena arena;
@@ -460,9 +461,9 @@ enum code gate_answer(struct gate *gate, const struct gate_message *message, con
     buf_init(&canonical, ANSWER_TREE_BYTES);
     question.root = NULL;
     gate->serial++; /* the scratch is used */
-    policy_redact_answer(decision->policy, &question, NULL, gate->scratch, &found);
-    if (found.redact_all && decision->policy != NULL && (root = tree_of(result, &arena, &canonical)) != NULL)
-        policy_redact_answer(decision->policy, &question, root, gate->scratch, &found);
+    policy_redact_answer(call->policy, &question, NULL, gate->scratch, &found);
+    if (found.redact_all && call->policy != NULL && (root = tree_of(result, &arena, &canonical)) != NULL)
+        policy_redact_answer(call->policy, &question, root, gate->scratch, &found);
     result = gate__arguments_text(&gate->text, gate->shared->redact_key, root != NULL ? root : &whole, &found, &redacted);
     *answer_bytes = result.len;
     buf_add_span(out, utf8_cut(result, max_bytes));

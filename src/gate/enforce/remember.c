@@ -126,7 +126,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         num_hex(session.at, session.len, hex);
         question.session = span_of(hex, sizeof hex);
     }
-    gate_aim(&question, db_text(row, C_TOOL));
+    call_aim(&question, db_text(row, C_TOOL));
     /* A clock that was set back since makes no calls of the future. */
     counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
     if (question.tenant.at == NULL) { /* of an answer whose call nobody knows here */

@@ -25,11 +25,6 @@ struct gate_came answered__came(const struct exchange *exchange, const struct mc
     };
 }
 
-const struct gate_decision *answered__under(const struct call *call, bool is_own)
-{
-    return is_own && call->decision.policy != NULL ? &call->decision : NULL;
-}
-
 /* ---- noting ---- */
 
 static bool add_found(struct arena *arena, struct answered *all, const struct answer_found *found)

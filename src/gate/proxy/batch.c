@@ -56,11 +56,11 @@ static void check_members(const struct exchange *exchange)
         struct call *member = &batch->members[i];
 
         if (exchange->dialect->begins_session(&member->message))
-            member->asked.refused = REASON_BATCH_MEMBER;
+            member->refused = REASON_BATCH_MEMBER;
         for (size_t j = 0; j < i && !span_is_empty(member->message.id); j++)
             if (batch->members[j].message.kind != MCP_RESPONSE && member->message.kind != MCP_RESPONSE &&
                 span_equals(batch->members[j].message.id, member->message.id))
-                member->asked.refused = batch->members[j].asked.refused = REASON_BATCH_MEMBER;
+                member->refused = batch->members[j].refused = REASON_BATCH_MEMBER;
     }
 }
 
@@ -103,10 +103,9 @@ enum reason batch__read(struct pair *pair)
     for (const struct json_node *node = array->child; node != NULL; node = node->next) {
         struct call *member = &batch->members[i++];
 
-        call__init(member);
-        member->asked = exchange->call->asked;
+        call_begin(member, exchange->own);
         exchange->call = member;
-        exchange->call->asked.refused = exchange__read(pair, node->raw);
+        exchange->call->refused = exchange__read(pair, node->raw);
         kind = exchange->call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
         exchange->call = exchange->own;
     }
@@ -121,13 +120,13 @@ enum reason batch__read(struct pair *pair)
 /* Who may have been called before whom nobody knows, since the server may take them in any order. */
 static bool asks_for_order(const struct batch *batch)
 {
-    const struct policy *policy = batch->members[0].decision.policy;
+    const struct policy *policy = batch->members[0].policy;
     bool is_ordered = policy != NULL && policy_watches(policy);
     size_t calls = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
         calls += !span_is_empty(batch->members[i].message.target);
-        is_ordered |= gate_is_ordered(&batch->members[i].decision);
+        is_ordered |= call_is_ordered(&batch->members[i]);
     }
     return calls > 1 && is_ordered;
 }
@@ -140,13 +139,14 @@ void batch__decide(struct exchange *exchange, struct gate *gate)
     for (size_t i = 0; i < batch->count; i++) {
         struct call *member = &batch->members[i];
 
-        member->asked.expects_outcome = true;
+        member->expects_outcome = true;
         member->asked.time_us = exchange->call->asked.time_us;
-        member->asked.read_us = exchange->call->asked.read_us;
-        if (exchange->call->asked.refused != REASON_UNSET)
-            member->asked.refused = exchange->call->asked.refused;
-        gate_judge(gate, &member->asked, &member->decision);
-        if (member->decision.verdict.kind != VERDICT_PERMIT)
+        call_ask(member);
+        member->read_us = exchange->call->read_us;
+        if (exchange->call->refused != REASON_UNSET)
+            member->refused = exchange->call->refused;
+        gate_judge(gate, member);
+        if (member->verdict.kind != VERDICT_PERMIT)
             others = REASON_BATCH_DENIED;
     }
     if (others == REASON_UNSET && asks_for_order(batch))
@@ -154,10 +154,10 @@ void batch__decide(struct exchange *exchange, struct gate *gate)
     for (size_t i = 0; i < batch->count; i++) {
         struct call *member = &batch->members[i];
 
-        if (others != REASON_UNSET && member->decision.verdict.kind == VERDICT_PERMIT)
-            gate_revoke(&member->decision, others);
+        if (others != REASON_UNSET && member->verdict.kind == VERDICT_PERMIT)
+            gate_revoke(member, others);
         member->is_permitted = others == REASON_UNSET;
-        member->refusal = others == REASON_UNSET ? REASON_UNSET : member->decision.verdict.reason;
+        member->refusal = others == REASON_UNSET ? REASON_UNSET : member->verdict.reason;
     }
     exchange->call->is_permitted = others == REASON_UNSET;
     exchange->call->refusal = others;
@@ -171,12 +171,12 @@ static void see_fates(struct pair *pair)
         struct call *member = &batch->members[batch->known];
         enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
 
-        if (!member->decision.folded)
-            fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
+        if (!member->folded)
+            fate = gate_fate(pair->lane->gate, member->ticket, &member->seq);
         if (fate == AUDIT_WAITING)
             return;
         member->owes_outcome = member->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
-        gate_settle(pair->lane->gate, &member->asked, &member->decision, member->seq);
+        gate_settle(pair->lane->gate, member);
     }
 }
 
@@ -191,7 +191,7 @@ static enum code record(struct pair *pair)
     while (batch->recorded < batch->count && code == CODE_OK) {
         struct call *member = &batch->members[batch->recorded];
 
-        code = gate_record(judge__gate(pair), &member->asked, &member->decision, status);
+        code = gate_record(judge__gate(pair), member, status);
         if (code != CODE_OK)
             break;
         member->owes_outcome = member->is_permitted;
@@ -232,7 +232,7 @@ bool batch__settled(struct pair *pair)
 
     see_fates(pair);
     for (size_t i = 0; i < batch->count; i++)
-        is_durable = is_durable && (batch->members[i].seq != 0 || batch->members[i].decision.folded);
+        is_durable = is_durable && (batch->members[i].seq != 0 || batch->members[i].folded);
     exchange->call->seq = batch->members[0].seq;
     return is_durable;
 }
@@ -242,8 +242,8 @@ uint64_t batch__last_ticket(const struct exchange *exchange)
     size_t i = exchange->batch->count;
 
     while (i-- > 0)
-        if (!exchange->batch->members[i].decision.folded)
-            return exchange->batch->members[i].decision.ticket;
+        if (!exchange->batch->members[i].folded)
+            return exchange->batch->members[i].ticket;
     return 0;
 }
 
@@ -338,7 +338,7 @@ bool batch__owes_answer(const struct exchange *exchange)
 void batch__unsettle(struct exchange *exchange)
 {
     for (size_t i = 0; exchange->batch != NULL && i < exchange->batch->count; i++)
-        exchange->batch->members[i].ended = REASON_UNSET;
+        exchange->batch->members[i].outcome.reason = REASON_UNSET;
 }
 
 static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_bytes, bool *is_array)
@@ -376,8 +376,8 @@ static enum code add_missing(struct pair *pair, struct buf *list)
         if (member->message.kind != MCP_REQUEST || member->is_answered)
             continue;
         member->is_answered = true;
-        member->outcome = OUTCOME_UPSTREAM_FAILURE;
-        member->ended = REASON_UPSTREAM_CLOSED;
+        member->outcome.outcome = OUTCOME_UPSTREAM_FAILURE;
+        member->outcome.reason = REASON_UPSTREAM_CLOSED;
         buf_clear(&exchange->event);
         code = exchange->dialect->reply_error(member->message.id, REASON_UPSTREAM_CLOSED, member->seq, &exchange->event);
         if (code == CODE_OK)
@@ -536,8 +536,8 @@ void batch__finish(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    enum audit_outcome outcome = exchange->call->outcome;
-    enum reason ended = exchange->call->ended;
+    enum audit_outcome outcome = exchange->call->outcome.outcome;
+    enum reason ended = exchange->call->outcome.reason;
 
     for (size_t i = 0; i < batch->count; i++) {
         struct call *member = &batch->members[i];
@@ -545,10 +545,9 @@ void batch__finish(struct pair *pair)
         exchange->call = member;
         exchange__settle(pair, outcome, ended);
         exchange__end_call(pair);
-        gate_decision_fini(&exchange->call->decision);
+        gate_let_go(exchange->call);
         exchange->call = exchange->own;
-        buf_fini(&member->canonical);
-        buf_fini(&member->answer);
+        call_fini(member);
         exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */
         exchange->server_withheld = 0;
     }

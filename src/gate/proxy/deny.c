@@ -46,7 +46,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
 /* Whole seconds, rounded up: who waits so long finds room. */
 static uint64_t retry_after_s(const struct exchange *exchange, enum reason reason)
 {
-    int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->call->decision.verdict.wait_us
+    int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->call->verdict.wait_us
                       : reason == REASON_REQUEST_RATE ? exchange->wait_us : 1;
 
     return wait_us > 0 ? ((uint64_t)wait_us + 999999) / 1000000 : 1;
@@ -129,10 +129,10 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
     return (struct mcp_denial){
         .reason = reason,
         .say = reason == REASON_CREDENTIAL_MISSING           ? discovery__say(exchange)
-               : reason == call->decision.verdict.reason ? call->decision.verdict.say
+               : reason == call->verdict.reason ? call->verdict.say
                                                              : SPAN_NONE,
         .decision = call->seq,
-        .asked = call->decision.asked,
+        .asked = call->held_as,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .by_status = discovery__steps_up(exchange, reason),

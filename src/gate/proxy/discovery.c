@@ -162,28 +162,28 @@ static void add_scope(struct span scope, struct buf *list)
 void discovery__look_for_scope(struct exchange *exchange, struct gate *gate)
 {
     const struct call *call = exchange->call;
-    const struct verdict *verdict = &call->decision.verdict;
+    const struct verdict *verdict = &call->verdict;
     struct span scope;
 
     if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
         !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
         legacy__tells(exchange))
         return;
-    scope = gate_lacking_scope(gate, &call->asked, &call->decision);
+    scope = gate_lacking_scope(gate, call);
     if (discovery__is_scope(scope))
         exchange->lacking = span_of(arena_dup(&exchange->arena, scope.at, scope.len), scope.len);
 }
 
 bool discovery__steps_up(const struct exchange *exchange, enum reason reason)
 {
-    return exchange->lacking.at != NULL && reason == exchange->call->decision.verdict.reason;
+    return exchange->lacking.at != NULL && reason == exchange->call->verdict.reason;
 }
 
 /* What is missing is told first; then what is there, since some clients ask for what they read here and nothing else. */
 static void write_wanted(const struct exchange *exchange, bool steps_up, struct buf *out)
 {
     const struct proxy_resource *resource = &exchange->route->resource;
-    const struct gate_message *asked = &exchange->call->asked;
+    const struct question *asked = &exchange->call->asked;
     struct buf list;
 
     buf_init(&list, 2 * SCOPES_MAX_BYTES);

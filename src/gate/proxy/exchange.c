@@ -30,10 +30,8 @@ void exchange__init(struct exchange *exchange)
 
 void exchange__rest(struct exchange *exchange)
 {
-    if (exchange->own != NULL) {
-        buf_fini(&exchange->own->canonical);
-        buf_fini(&exchange->own->answer);
-    }
+    if (exchange->own != NULL)
+        call_fini(exchange->own);
     exchange->own = exchange->call = NULL;
     arena_fini(&exchange->arena);
     arena_fini(&exchange->event_arena);
@@ -49,15 +47,6 @@ void exchange__fini(struct exchange *exchange)
     exchange__rest(exchange);
 }
 
-/* Everything but the decision's long lists, kilobytes that few calls use. */
-void call__init(struct call *call)
-{
-    memset(call, 0, offsetof(struct call, canonical));
-    buf_init(&call->canonical, SIZE_MAX / 2);
-    buf_init(&call->answer, SIZE_MAX / 2);
-    gate_decision_init(&call->decision);
-}
-
 bool exchange__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -69,11 +58,11 @@ bool exchange__begin(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
         return false;
     }
-    call__init(exchange->own);
+    call_begin(exchange->own, NULL);
     exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
     exchange->call->asked.time_us = clock_wall_us();
-    exchange->call->asked.began_us = pair__now_us(pair);
+    exchange->call->began_us = pair__now_us(pair);
     pair->back_address = 0;
     pair->untaken_us = pair->untaken_since_us = 0;
     pair->taken_from = pair->front.written_bytes;
@@ -99,7 +88,7 @@ void exchange__refuse(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange->call->asked.refused = reason;
+    exchange->call->refused = reason;
     if (exchange->route == NULL)
         exchange->dialect = route__dialect(pair);
     pair__set_state(pair, STATE_JUDGE);
@@ -115,7 +104,6 @@ static enum reason find_question(struct pair *pair)
     size_t len;
     char *kept;
 
-    call->asked.method = DIALECT_RESPONSE;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return REASON_ANSWER_UNASKED;
     kept = arena_dup(&exchange->arena, method, len);
@@ -123,20 +111,6 @@ static enum reason find_question(struct pair *pair)
         return REASON_MEMORY;
     call->asked.answers = span_of(kept, len);
     return REASON_UNSET;
-}
-
-void exchange__ask(struct exchange *exchange)
-{
-    const struct mcp_message *message = &exchange->call->message;
-    struct gate_message *asked = &exchange->call->asked;
-
-    asked->method = message->method;
-    asked->tool = message->tool;
-    asked->target = message->target;
-    asked->rpc_id = message->id;
-    asked->root = mcp_message_subject(message);
-    asked->meta = message->meta;
-    asked->params = message->others;
 }
 
 /* What goes to a declared path is not read, and not recorded: it holds credentials of others. */
@@ -155,14 +129,14 @@ static bool may_ask(void *context, struct span method)
 {
     struct pair *pair = context;
 
-    return gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, SPAN_NONE, false);
+    return gate_may_see(pair->lane->gate, pair->exchange.call, method, SPAN_NONE, false);
 }
 
 static struct span schema_of(void *context, struct span tool)
 {
     struct pair *pair = context;
 
-    return gate_schema_text(pair->lane->gate, &pair->exchange.call->asked, tool);
+    return gate_schema_text(pair->lane->gate, pair->exchange.call, tool);
 }
 
 enum reason exchange__read(struct pair *pair, struct span body)
@@ -199,9 +173,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
     if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane__may_log(pair->lane))
         log_warn("proxy", "route %.*s: a call is refused for its tool's name: %s", SPAN_ARG(exchange->route->name),
                  message->detail);
-    exchange__ask(exchange);
     route__correlate_body(exchange);
-    exchange->call->asked.body = buf_peek(&exchange->call->canonical);
+    exchange->call->body = buf_peek(&exchange->call->canonical);
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
     return reason;
@@ -217,7 +190,7 @@ void exchange__read_message(struct pair *pair, struct span body)
     if (reason == REASON_BATCH && batch__may_come(exchange))
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
-    exchange->call->asked.refused = reason;
+    exchange->call->refused = reason;
     pair__set_state(pair, STATE_JUDGE);
 }
 
@@ -228,13 +201,11 @@ static bool record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    struct gate_decision *decision = &call->decision;
     enum code code;
 
-    call->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
-    call->refusal = call->is_permitted ? REASON_UNSET : decision->verdict.reason;
-    code = gate_record(judge__gate(pair), &call->asked, decision,
-                       call->is_permitted ? 0 : deny__status(pair, decision->verdict.reason));
+    call->is_permitted = call_is_permit(call);
+    call->refusal = call->is_permitted ? REASON_UNSET : call->verdict.reason;
+    code = gate_record(judge__gate(pair), call, call->is_permitted ? 0 : deny__status(pair, call->verdict.reason));
     if (code != CODE_OK) {
         call->is_permitted = false;
         if (code != CODE_BUSY)
@@ -243,7 +214,7 @@ static bool record(struct pair *pair)
     }
     call->owes_outcome = call->is_permitted;
     exchange->recorded_us = pair__now_us(pair);
-    if (decision->ticket != 0) {
+    if (call->ticket != 0) {
         pair__set_state(pair, STATE_AUDIT);
         return true;
     }
@@ -252,42 +223,48 @@ static bool record(struct pair *pair)
     return true;
 }
 
+static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
+{
+    call_begin(item, call);
+    item->message.id = call->message.id;
+    item->body = call->body;
+    item->read_us = call->read_us;
+    item->expects_outcome = call->expects_outcome;
+    item->asked.method = asked->method;
+    call_aim(&item->asked, asked->target);
+    item->asked.tool = call->asked.tool;
+    item->asked.root = asked->params;
+    item->target = asked->target;
+    gate_judge(gate, item);
+}
+
 /* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
  * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
  * they take belong to the record of all. */
 static void judge_items(struct exchange *exchange, struct gate *gate)
 {
-    struct call *call = exchange->call;
+    struct call *call = exchange->call, item;
     const struct mcp_message *message = &call->message;
     struct gate_token *tokens = NULL;
     uint32_t i;
 
     if (message->item_count > 0)
         tokens = arena_zalloc(&exchange->arena, message->item_count * sizeof *tokens);
-    for (i = 0; i < message->item_count && call->decision.verdict.kind == VERDICT_PERMIT; i++) {
-        struct gate_message asked = call->asked;
-        struct gate_decision decision;
-
-        asked.method = message->items[i].method;
-        asked.target = message->items[i].target;
-        asked.root = message->items[i].params;
-        gate_judge(gate, &asked, &decision);
-        if (decision.verdict.kind == VERDICT_PERMIT && tokens != NULL &&
-            gate_join(&call->decision, &decision, &tokens[i]))
+    for (i = 0; i < message->item_count && call_is_permit(call); i++) {
+        judge_item(gate, call, &message->items[i], &item);
+        if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
             continue;
         /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
-        if (decision.verdict.kind == VERDICT_PERMIT || decision.verdict.reason == REASON_METHOD_UNKNOWN) {
-            asked.refused = tokens == NULL                            ? REASON_MEMORY
-                            : decision.verdict.kind == VERDICT_PERMIT ? REASON_TOO_COSTLY : REASON_NO_RULE;
-            gate_decision_fini(&decision);
-            gate_judge(gate, &asked, &decision);
+        if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
+            item.refused = tokens == NULL         ? REASON_MEMORY
+                           : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
+            gate_let_go(&item);
+            gate_judge(gate, &item);
         }
-        gate_decision_fini(&call->decision);
-        call->decision = decision;
-        call->asked = asked;
+        call_stand_for(call, &item);
     }
     while (tokens != NULL && i-- > 0) {
-        if (call->decision.verdict.kind == VERDICT_PERMIT)
+        if (call_is_permit(call))
             gate_token_spend(&tokens[i]);
         else
             gate_token_give_back(&tokens[i]);
@@ -301,13 +278,15 @@ static void decide(struct pair *pair, struct gate *gate)
     struct call *call = exchange->call;
 
     call->asked.time_us = clock_wall_us();
-    call->asked.read_us = clock_monotonic_us();
+    call->read_us = clock_monotonic_us();
     if (exchange->batch != NULL) {
         batch__decide(exchange, gate);
         return;
     }
-    call->asked.expects_outcome = true;
-    gate_judge(gate, &call->asked, &call->decision);
+    if (exchange->pass == NULL)
+        call_ask(call);
+    call->expects_outcome = true;
+    gate_judge(gate, call);
     judge_items(exchange, gate);
     discovery__look_for_scope(exchange, gate);
 }
@@ -316,7 +295,7 @@ bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     /* What was refused already costs nothing to judge. */
-    size_t bytes = exchange->call->asked.refused == REASON_UNSET ? buf_len(&exchange->call->canonical) : 0;
+    size_t bytes = exchange->call->refused == REASON_UNSET ? buf_len(&exchange->call->canonical) : 0;
 
     if (exchange->progress < CALL_JUDGED && !judge__has_done(pair, bytes, decide))
         return false;
@@ -341,7 +320,7 @@ static bool recorded(struct pair *pair)
 
     exchange->progress = CALL_DURABLE;
     if (exchange->batch == NULL)
-        gate_settle(pair->lane->gate, &call->asked, &call->decision, call->seq);
+        gate_settle(pair->lane->gate, call);
     exchange->durable_us = pair__now_us(pair);
     if (!call->is_permitted) {
         deny__answer(pair, call->refusal);
@@ -360,43 +339,33 @@ static void put_outcome(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
+    struct audit_result *result = &call->outcome;
     struct buf texts[2];
-    struct audit_result result = {
-        .decision = call->seq,
-        .ticket = call->decision.ticket,
-        .time_us = clock_wall_us(),
-        .outcome = call->outcome,
-        .reason = call->ended,
-        .status = exchange->status,
-        .has_error_code = call->has_error_code,
-        .error_code = call->error_code,
-        .response_bytes = call->response_bytes,
-        .server_requests = exchange->server_requests,
-        .server_notifications = exchange->server_notifications,
-        .server_denied = exchange->server_denied,
-        .server_withheld = exchange->server_withheld,
-        .latency_us = pair__now_us(pair) - call->asked.began_us,
-        .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
-    };
 
     /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
-    if (call->seq == 0 && gate_fate(pair->lane->gate, call->decision.ticket, &result.decision) == AUDIT_FAILED)
+    result->decision = call->seq;
+    if (call->seq == 0 && gate_fate(pair->lane->gate, call->ticket, &result->decision) == AUDIT_FAILED)
         return;
-    if (result.decision != 0)
-        result.ticket = 0;
-    if (call->keeps_answer) {
-        result.answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
-        result.answer_bytes = call->answer_bytes;
-    }
+    result->ticket = result->decision != 0 ? 0 : call->ticket;
+    result->time_us = clock_wall_us();
+    result->status = exchange->status;
+    result->server_requests = exchange->server_requests;
+    result->server_notifications = exchange->server_notifications;
+    result->server_denied = exchange->server_denied;
+    result->server_withheld = exchange->server_withheld;
+    result->latency_us = pair__now_us(pair) - call->began_us;
+    result->upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1;
+    if (call->keeps_answer)
+        result->answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
     for (size_t i = 0; i < 2; i++)
         buf_init(&texts[i], SIZE_MAX / 2);
     if (call->answered != NULL)
-        answered__tell(call->answered, &result, texts);
-    if (call->response_bytes > 0) {
-        digest_final(&call->digest, result.response_digest);
-        result.has_digest = true;
+        answered__tell(call->answered, result, texts);
+    if (result->response_bytes > 0) {
+        digest_final(&call->digest, result->response_digest);
+        result->has_digest = true;
     }
-    gate_outcome(pair->lane->gate, &result);
+    gate_outcome(pair->lane->gate, result);
     for (size_t i = 0; i < 2; i++)
         buf_fini(&texts[i]);
 }
@@ -412,7 +381,7 @@ static enum audit_fate fate_of(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    uint64_t last = batch != NULL ? batch__last_ticket(exchange) : exchange->call->decision.ticket;
+    uint64_t last = batch != NULL ? batch__last_ticket(exchange) : exchange->call->ticket;
     enum audit_fate fate = last != 0 ? lane__fate(pair, last, &exchange->call->seq) : AUDIT_DURABLE;
 
     if (batch == NULL || fate == AUDIT_WAITING) /* tickets settle in their order: with the last one all have */
@@ -436,7 +405,7 @@ bool exchange__audit(struct pair *pair)
     case AUDIT_FAILED:
         call->owes_outcome = false; /* of what has no row none is due */
         if (exchange->batch == NULL)
-            gate_settle(pair->lane->gate, &call->asked, &call->decision, 0);
+            gate_settle(pair->lane->gate, call);
         break;
     case AUDIT_WAITING:
         if (!pair->timed_out) {
@@ -462,10 +431,10 @@ void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason
 {
     struct call *call = pair->exchange.call;
 
-    if (call->ended != REASON_UNSET)
+    if (call->outcome.reason != REASON_UNSET)
         return;
-    call->outcome = outcome;
-    call->ended = reason;
+    call->outcome.outcome = outcome;
+    call->outcome.reason = reason;
 }
 
 void exchange__delivered(struct pair *pair, struct span bytes)
@@ -473,16 +442,16 @@ void exchange__delivered(struct pair *pair, struct span bytes)
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
-    if (call->response_bytes == 0)
+    if (call->outcome.response_bytes == 0)
         digest_init(&call->digest);
-    call->response_bytes += bytes.len;
+    call->outcome.response_bytes += bytes.len;
     digest_add(&call->digest, bytes.at, bytes.len);
 }
 
 static void report(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct verdict *verdict = &exchange->call->decision.verdict;
+    const struct verdict *verdict = &exchange->call->verdict;
     struct proxy_call call = {
         .worker = pair->lane->worker.index,
         .upstream = exchange->label,
@@ -490,10 +459,10 @@ static void report(struct pair *pair)
         .method = exchange->call->asked.method,
         .tool = exchange->call->asked.tool,
         .verdict = verdict->kind == VERDICT_PERMIT && !exchange->call->is_permitted ? VERDICT_DENY : verdict->kind,
-        .names_tool = exchange->call->decision.policy != NULL &&
-                      policy_names_tool(exchange->call->decision.policy, exchange->call->asked.tool),
+        .names_tool = exchange->call->policy != NULL &&
+                      policy_names_tool(exchange->call->policy, exchange->call->asked.tool),
         .reason = exchange->call->is_permitted ? REASON_PERMITTED : exchange->call->refusal,
-        .judge_us = exchange->call->decision.judge_us,
+        .judge_us = exchange->call->judge_us,
         .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
@@ -507,10 +476,10 @@ void exchange__end_call(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
-    if (reason_blame(call->ended) == BLAME_NOBODY && call->was_mended)
-        call->ended = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
-    else if (reason_blame(call->ended) == BLAME_NOBODY && exchange->was_stripped)
-        call->ended = REASON_STRIPPED;
+    if (reason_blame(call->outcome.reason) == BLAME_NOBODY && call->was_mended)
+        call->outcome.reason = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
+    else if (reason_blame(call->outcome.reason) == BLAME_NOBODY && exchange->was_stripped)
+        call->outcome.reason = REASON_STRIPPED;
     pay_outcome(pair);
     report(pair);
     question__put_back(pair);
@@ -540,7 +509,7 @@ void exchange__finish(struct pair *pair)
         gauge_add(&pair->lane->gauges.streams, -1);
     gauge_add(&pair->lane->gauges.in_flight, -1);
     outgoing__forget(exchange);
-    gate_decision_fini(&exchange->call->decision);
+    gate_let_go(exchange->call);
     sse_parser_fini(&pair->events);
     if (pair->back.rest.len > 0)
         pair__drop_back(pair); /* it was answered before it had read all, which goes now */

@@ -53,32 +53,6 @@ struct answered {
     struct digest before;
 };
 
-/* What is asked, what was judged of it and what became of it: in the arena of its exchange, which comes with the head and
- * goes with the outcome. Invariants: owes_outcome: a permit that expects an outcome was recorded and has none yet. */
-struct call {
-    bool is_permitted;
-    bool owes_outcome;
-    bool is_answered;        /* the response to the request went down */
-    bool was_mended;         /* some message, as the route's `lenient` allows */
-    bool has_error_code;
-    bool keeps_answer;       /* the result's beginning is in `answer` */
-    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
-    enum reason ended;
-    enum audit_outcome outcome;
-    uint64_t seq;
-    int64_t error_code;
-    uint64_t response_bytes;
-    uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
-    struct answered *answered; /* in the exchange's arena; NULL: no rule for answers had an effect */
-    struct mcp_message message;
-    struct gate_message asked;
-    struct buf canonical;    /* what is judged, recorded and sent */
-    struct buf answer;       /* the result's beginning, for the audit */
-    /* what has a beginning of its own; at its end long lists that few calls use */
-    struct digest digest;    /* of response_bytes */
-    struct gate_decision decision;
-};
-
 /* One request, from its head to its outcome. Invariants: so long it has a call; route != NULL from the head on, but for
  * refusals before it; nothing went up unless the call is DURABLE. */
 struct exchange {
@@ -148,9 +122,7 @@ void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
 bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory, and the pair ends */
-void call__init(struct call *call);                      /* nothing asked, judged or held */
 COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
-void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
 void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */

@@ -193,7 +193,7 @@ static enum reason check_session(struct pair *pair)
 static enum reason check_version(struct exchange *exchange, const struct http_head *head)
 {
     exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
-    exchange->call->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
+    exchange->call->protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
     if (head->method != HTTP_METHOD_POST && mcp_revision_is_modern(exchange->version))
         return REASON_HTTP_METHOD; /* those revisions have neither streams of their own nor sessions */
     if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
@@ -264,7 +264,7 @@ static enum reason settle_place(struct pair *pair)
     route__correlate(pair, head);
     if (reason != REASON_UNSET)
         return reason;
-    call->asked.dialect = span_text(exchange->dialect->name);
+    call->dialect = span_text(exchange->dialect->name);
     accept = http_accept_of(head);
     exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
                                                        : http_accept_wants_sse(accept);
@@ -318,16 +318,13 @@ static enum reason open_message(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    enum reason reason;
 
     if (exchange->pass != NULL) {
         call->asked.method = SPAN_LIT("pass");
-        call->asked.target = http_head_path(&pair->asks.head);
+        call->target = http_head_path(&pair->asks.head);
         return REASON_UNSET;
     }
-    reason = exchange->dialect->open(exchange->method, call->asked.path, &call->message);
-    exchange__ask(exchange);
-    return reason;
+    return exchange->dialect->open(exchange->method, call->asked.path, &call->message);
 }
 
 /* The end of HEAD, and of WHO. */
@@ -344,7 +341,7 @@ static void go_on(struct pair *pair, enum reason reason)
         return;
     }
     if (head->method != HTTP_METHOD_POST) {
-        exchange->call->asked.refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
+        exchange->call->refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
         pair__set_state(pair, STATE_JUDGE);
         return;
     }

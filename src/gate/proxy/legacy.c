@@ -214,12 +214,12 @@ static enum reason take_answer(struct pair *pair, const struct sse_event *event,
         return reason;
     if (reply.kind != MCP_RESPONSE || !span_equals(reply.id, part->id))
         return REASON_UPSTREAM_UNASKED;
-    call = arena_zalloc(&exchange->event_arena, sizeof *call);
+    call = arena_alloc(&exchange->event_arena, sizeof *call);
     name = arena_dup(&exchange->event_arena, method.at, method.len);
     if (call == NULL || name == NULL)
         return REASON_MEMORY;
+    call_begin(call, exchange->own);
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = span_of(name, method.len), .id = reply.id};
-    call->asked = exchange->own->asked;
     exchange->call = call;
     (void)question__take(pair, event, &reply, true);
     exchange->call = exchange->own;

@@ -52,7 +52,7 @@ void question__put_back(struct pair *pair)
 
 static bool is_permitted(const struct server_question *question)
 {
-    return question->decision.verdict.kind == VERDICT_PERMIT;
+    return call_is_permit(&question->call);
 }
 
 /* What was opened for an agent that never sees it is closed again. */
@@ -71,36 +71,36 @@ static void close_question(struct pair *pair, const struct server_question *ques
 /* ---- making, ending ---- */
 
 /* What is judged next: a request within the message, or the message itself. */
-static void aim(struct pair *pair, struct server_question *question)
+static void aim(struct pair *pair, struct server_question *question, struct call *within)
 {
     const struct mcp_reply *reply = &question->reply;
-    struct gate_message *message = &question->message;
+    struct call *call = &question->call;
+    struct question *asked = &call->asked;
 
-    *message = question->call->asked;
-    message->from_server = true;
-    message->time_us = clock_wall_us();
-    message->began_us = message->read_us = pair__now_us(pair);
-    message->answers = message->tool = message->target = message->query = SPAN_NONE;
-    message->rpc_id = reply->id;
-    message->params = NULL;
-    message->expects_outcome = false;
+    call_begin(call, within);
+    call->within = within;
+    call->message.id = reply->id;
+    call->began_us = call->read_us = pair__now_us(pair);
+    asked->time_us = clock_wall_us();
+    asked->answers = asked->tool = asked->prompt = asked->resource = asked->shown = asked->query = SPAN_NONE;
+    asked->params = NULL;
     if (question->ask != NULL) {
-        message->method = json_member(question->ask, SPAN_LIT("method"))->text;
-        message->root = json_member(question->ask, SPAN_LIT("params"));
-        message->meta = json_member(message->root, SPAN_LIT("_meta"));
-        message->body = question->ask->raw;
+        asked->method = json_member(question->ask, SPAN_LIT("method"))->text;
+        asked->root = json_member(question->ask, SPAN_LIT("params"));
+        asked->meta = json_member(asked->root, SPAN_LIT("_meta"));
+        call->body = question->ask->raw;
     } else {
-        message->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
-        message->root = reply->params;
-        message->meta = reply->meta;
-        message->body = reply->body;
+        asked->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
+        asked->root = reply->params;
+        asked->meta = reply->meta;
+        call->body = reply->body;
     }
-    message->refused = question->weighed.effect == ANSWER_WITHHOLD           ? REASON_ANSWER_WITHHELD
-                       : reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
-                       : mcp_method_may_come(message->method, true)         ? REASON_UNSET : REASON_METHOD_UNKNOWN;
+    call->refused = question->weighed.effect == ANSWER_WITHHOLD           ? REASON_ANSWER_WITHHELD
+                    : reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
+                    : mcp_method_may_come(asked->method, true)           ? REASON_UNSET : REASON_METHOD_UNKNOWN;
 }
 
-/* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
+/* Few connections ever see a question of the server: its call, some 4 KB, is theirs only while there is one. */
 static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply,
                                             bool is_own, bool is_weighed)
 {
@@ -116,7 +116,7 @@ static struct server_question *question_new(struct pair *pair, const struct sse_
         return NULL;
     }
     question->is_own = is_own;
-    question->call = exchange->call;
+    question->call.within = exchange->call;
     question->came = answered__came(exchange, reply, is_own);
     question->weighed.effect = is_weighed ? ANSWER_WITHHOLD : ANSWER_NONE; /* until it is judged */
     question->reply = *reply;
@@ -133,7 +133,7 @@ static void end(struct pair *pair)
 
     question__set_state(question, QUESTION_OVER);
     pair__stop_waiting(pair);
-    gate_decision_fini(&question->decision);
+    gate_let_go(&question->call);
     buf_fini(&question->changed);
     mem_free(question);
     pair->exchange.question = NULL;
@@ -170,7 +170,7 @@ static void refuse_answer(struct pair *pair, const struct server_question *quest
     struct exchange *exchange = &pair->exchange;
     bool is_withheld = reason == REASON_ANSWER_WITHHELD;
     struct mcp_reply reply = {.kind = MCP_RESPONSE, .id = question->reply.id, .error_code = reason_rpc_code(reason),
-                              .is_error = !is_withheld || span_is_empty(question->call->asked.tool)};
+                              .is_error = !is_withheld || span_is_empty(question->call.within->asked.tool)};
 
     exchange__settle(pair, OUTCOME_REFUSED, reason);
     buf_clear(&exchange->body);
@@ -219,9 +219,9 @@ static bool go_round(struct pair *pair)
     struct server_question *question = pair->exchange.question;
 
     pair__stop_waiting(pair);
-    gate_decision_fini(&question->decision);
+    gate_let_go(&question->call);
     question__set_state(question, QUESTION_READ);
-    aim(pair, question);
+    aim(pair, question, question->call.within);
     return true;
 }
 
@@ -240,7 +240,7 @@ static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
     if (goes_on)
         deliver(pair, question);
     else
-        refuse(pair, question, reason == REASON_UNSET ? question->decision.verdict.reason : reason, seq);
+        refuse(pair, question, reason == REASON_UNSET ? question->call.verdict.reason : reason, seq);
     end(pair);
     return true;
 }
@@ -251,7 +251,7 @@ static bool record(struct pair *pair)
     enum code code;
 
     pair__stop_waiting(pair);
-    code = gate_record(pair->lane->gate, &question->message, &question->decision, 0);
+    code = gate_record(pair->lane->gate, &question->call, 0);
     if (code == CODE_BUSY) {
         lane__wait_for_room(pair);
         return false;
@@ -259,14 +259,14 @@ static bool record(struct pair *pair)
     if (code != CODE_OK)
         return resolve(pair, REASON_AUDIT_DOWN, 0);
     question__set_state(question, QUESTION_RECORDED);
-    return question->decision.ticket != 0 || resolve(pair, REASON_UNSET, 0);
+    return question->call.ticket != 0 || resolve(pair, REASON_UNSET, 0);
 }
 
 static bool await_fate(struct pair *pair)
 {
     uint64_t seq = 0;
 
-    switch (lane__fate(pair, pair->exchange.question->decision.ticket, &seq)) {
+    switch (lane__fate(pair, pair->exchange.question->call.ticket, &seq)) {
     case AUDIT_DURABLE:
         return resolve(pair, REASON_UNSET, seq);
     case AUDIT_FAILED:
@@ -285,19 +285,19 @@ static bool judge(struct pair *pair)
     struct question_key key = question__key(exchange, question->reply.id);
     struct gate *gate = pair->lane->gate;
 
-    gate_judge(gate, &question->message, &question->decision);
-    if (question->message.refused == REASON_ANSWER_WITHHELD && !span_is_empty(question->weighed.rule))
-        question->decision.verdict.rule = question->weighed.rule;
+    gate_judge(gate, &question->call);
+    if (question->call.refused == REASON_ANSWER_WITHHELD && !span_is_empty(question->weighed.rule))
+        question->call.verdict.rule = question->weighed.rule;
     if (is_permitted(question) && question->reply.kind == MCP_REQUEST && question->ask == NULL &&
-        question_open(gate, &key, question->reply.method, question->message.began_us) != CODE_OK) {
-        gate_decision_fini(&question->decision);
-        question->message.refused = REASON_QUESTION_LIMIT;
-        gate_judge(gate, &question->message, &question->decision);
+        question_open(gate, &key, question->reply.method, question->call.began_us) != CODE_OK) {
+        gate_let_go(&question->call);
+        question->call.refused = REASON_QUESTION_LIMIT;
+        gate_judge(gate, &question->call);
     }
     question__set_state(question, QUESTION_JUDGED);
     if (!is_permitted(question) || question->ask != NULL || question->reply.kind != MCP_NOTIFICATION)
         return true;
-    gate_pass(&question->decision);
+    gate_pass(&question->call);
     return resolve(pair, REASON_UNSET, 0);
 }
 
@@ -309,7 +309,7 @@ static bool judge_message(struct pair *pair)
 
     question->ask = question->reply.asks != NULL && !is_withheld ? question->reply.asks->child : NULL;
     question__set_state(question, QUESTION_READ);
-    aim(pair, question);
+    aim(pair, question, question->call.within);
     return judge(pair);
 }
 
@@ -319,8 +319,8 @@ static void weigh(struct pair *pair, struct gate *gate)
 {
     struct server_question *question = pair->exchange.question;
 
-    gate_weigh(gate, &question->call->asked, answered__under(question->call, question->is_own), &question->came,
-               &pair->exchange.event_arena, &question->changed, &question->weighed);
+    gate_weigh(gate, question->call.within, question->is_own, &question->came, &pair->exchange.event_arena,
+               &question->changed, &question->weighed);
 }
 
 /* What goes on is what is judged, recorded and kept from now on. */
@@ -413,7 +413,7 @@ bool question__step(struct pair *pair)
 {
     bool has_moved;
 
-    pair->exchange.call = pair->exchange.question->call;
+    pair->exchange.call = pair->exchange.question->call.within;
     has_moved = step(pair);
     pair->exchange.call = pair->exchange.own;
     return has_moved;
@@ -430,7 +430,7 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
         exchange->server_notifications++;
         return stream__emit(pair, event, reply->body);
     }
-    is_weighed = gate_weighs(pair->lane->gate, &exchange->call->asked, answered__under(exchange->call, is_own), &came);
+    is_weighed = gate_weighs(pair->lane->gate, exchange->call, is_own, &came);
     if (!is_weighed && is_own && reply->asks == NULL)
         return reply__answer(pair, event, reply);
     exchange->question = question_new(pair, event, reply, is_own, is_weighed);

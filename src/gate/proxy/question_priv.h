@@ -34,14 +34,12 @@ bool question__may_follow(enum question_state from, enum question_state to);
  * place. Invariants: it stands in the table of open questions where it is a request, permitted, and not OVER. */
 struct server_question {
     enum question_state state;
-    bool is_own;            /* the answer to `call`, which ends it */
-    struct call *call;      /* in whose stream it came; that is looked at meanwhile */
+    bool is_own;            /* the answer to the call that it came within, which ends with it */
     struct gate_came came;
     struct gate_weighed weighed;
     struct buf changed;     /* the message as it may go on, where parts are left out */
     const struct json_node *ask; /* which of reply.asks is judged; NULL: the message itself */
-    struct gate_message message;
-    struct gate_decision decision;
+    struct call call;       /* what it asks; `within` is the one that is looked at meanwhile */
     struct sse_event event; /* id and retry; its id is a copy in event_arena */
     struct mcp_reply reply;
 };

@@ -194,7 +194,7 @@ static bool may_see(void *context, struct span method, struct span target, bool 
 {
     struct pair *pair = context;
 
-    return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, target, is_template);
+    return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, pair->exchange.call, method, target, is_template);
 }
 
 static bool learn(void *context, const struct mcp_tool *tool)
@@ -207,7 +207,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
     };
     struct pair *pair = context;
     const struct exchange *exchange = &pair->exchange;
-    const struct gate_message *asked = &exchange->call->asked;
+    const struct question *asked = &exchange->call->asked;
     const struct gate_tool told = {
         .name = tool->name, .said = said, .share = exchange->label, .definition = tool->definition,
         .is_minted = !span_equals(exchange->label, asked->upstream), /* a slug that is not listed by name */
@@ -215,7 +215,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
                   json_member(asked->root, SPAN_LIT("cursor")) == NULL,
     };
 
-    return has_time_for_lists(pair) && gate_learn(pair->lane->gate, asked, &told);
+    return has_time_for_lists(pair) && gate_learn(pair->lane->gate, exchange->call, &told);
 }
 
 static bool passes(void *context, struct span method)
@@ -227,7 +227,7 @@ static bool passes(void *context, struct span method)
     const struct gate_came came = answered__came(exchange, &notification, false);
 
     return mcp_method_may_come(method, true) &&
-           gate_passes(pair->lane->gate, &exchange->call->asked, &came, &exchange->passing);
+           gate_passes(pair->lane->gate, exchange->call, &came, &exchange->passing);
 }
 
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
@@ -279,8 +279,8 @@ static void keep_answer(struct pair *pair, struct span result)
         return;
     call->keeps_answer = true;
     buf_clear(&call->answer);
-    if (gate_answer(pair->lane->gate, &call->asked, &call->decision, result, exchange->route->answer_bytes,
-                    &call->answer, &call->answer_bytes) != CODE_OK)
+    if (gate_answer(pair->lane->gate, call, result, exchange->route->answer_bytes,
+                    &call->answer, &call->outcome.answer_bytes) != CODE_OK)
         buf_clear(&call->answer);
 }
 
@@ -290,8 +290,8 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     enum audit_outcome outcome = reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT;
 
     keep_answer(pair, reply->result);
-    exchange->call->has_error_code = reply->is_error;
-    exchange->call->error_code = reply->error_code;
+    exchange->call->outcome.has_error_code = reply->is_error;
+    exchange->call->outcome.error_code = reply->error_code;
     if (reply->is_error)
         outcome = OUTCOME_PROTOCOL_ERROR;
     exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);

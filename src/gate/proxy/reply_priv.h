@@ -53,7 +53,6 @@ bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, fo
 
 /* ---- answered.c: rules for answers ---- */
 struct gate_came answered__came(const struct exchange *exchange, const struct mcp_reply *reply, bool is_own);
-const struct gate_decision *answered__under(const struct call *call, bool is_own); /* whose snapshot; NULL: the one in force */
 /* What they said is kept for the outcome. Takes: body: as it came. Returns: UNSET, or why it may not go on. */
 enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed, struct span body, bool is_own);
 void answered__tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */

@@ -92,7 +92,7 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
-    bool is_withheld = exchange->call->ended == REASON_ANSWER_WITHHELD; /* and what its head says beside it */
+    bool is_withheld = exchange->call->outcome.reason == REASON_ANSWER_WITHHELD; /* and what its head says beside it */
     int status = is_withheld ? deny__status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
 
     reply__settle(pair, reply, false);
@@ -123,18 +123,17 @@ static struct span weigh_error(struct pair *pair, struct span body, struct span 
     const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .result = subject};
     bool is_own = exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL; /* else of several, or of none */
     struct gate_came came = answered__came(exchange, &reply, is_own);
-    const struct gate_decision *judged = answered__under(exchange->call, is_own);
     struct gate_weighed weighed;
     bool is_text = exchange->body_kind == BODY_TEXT;
 
-    if (span_is_empty(body) || !gate_weighs(pair->lane->gate, &exchange->call->asked, judged, &came))
+    if (span_is_empty(body) || !gate_weighs(pair->lane->gate, exchange->call, is_own, &came))
         return body;
     buf_clear(&exchange->body);
     if (is_text) {
         json_write_string(&exchange->event, body);
         came.body = came.subject = buf_peek(&exchange->event);
     }
-    gate_weigh(pair->lane->gate, &exchange->call->asked, judged, &came, &exchange->event_arena, &exchange->body, &weighed);
+    gate_weigh(pair->lane->gate, exchange->call, is_own, &came, &exchange->event_arena, &exchange->body, &weighed);
     if (buf_code(&exchange->event) != CODE_OK)
         weighed.effect = ANSWER_WITHHOLD;
     if (weighed.effect == ANSWER_REDACT && is_text)

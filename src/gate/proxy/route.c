@@ -209,7 +209,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     call->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
-    call->asked.definitions = route->definitions;
+    call->definitions = route->definitions;
     if (route->subtree && pass == NULL)
         call->asked.path = place->rest;
     exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)
@@ -375,39 +375,39 @@ struct span route__correlation_name(const struct exchange *exchange)
 void route__correlate(struct pair *pair, const struct http_head *head)
 {
     struct exchange *exchange = &pair->exchange;
-    struct gate_message *asked = &exchange->call->asked;
+    struct call *call = exchange->call;
     struct span sent = head ? head__value(head, route__correlation_name(exchange)) : SPAN_NONE;
     char *made;
 
     if (head != NULL)
-        asked->trace = trace_of(http_head_known(head, HTTP_NAME_TRACEPARENT));
+        call->trace = trace_of(http_head_known(head, HTTP_NAME_TRACEPARENT));
     if (sent.at != NULL && is_visible(sent)) {
-        asked->correlation = sent;
+        call->asked.correlation = sent;
         return;
     }
     if (sent.at != NULL)
-        asked->correlation_replaced = escaped(exchange, sent);
-    if (asked->trace.at != NULL) {
-        asked->correlation = asked->trace;
+        call->correlation_replaced = escaped(exchange, sent);
+    if (call->trace.at != NULL) {
+        call->asked.correlation = call->trace;
         return;
     }
     made = arena_alloc(&exchange->arena, 32);
     if (made == NULL)
         return; /* the next allocation refuses the call */
     lane__random_hex(pair->lane, made);
-    asked->correlation = span_of(made, 32);
+    call->asked.correlation = span_of(made, 32);
     exchange->correlation_made = true;
 }
 
 void route__correlate_body(struct exchange *exchange)
 {
     const struct json_node *parent = json_member(exchange->call->message.meta, SPAN_LIT("traceparent"));
-    struct gate_message *asked = &exchange->call->asked;
+    struct call *call = exchange->call;
     struct span trace = parent != NULL ? trace_of(parent->text) : SPAN_NONE;
 
-    if (trace.at == NULL || asked->trace.at != NULL)
+    if (trace.at == NULL || call->trace.at != NULL)
         return;
-    asked->trace = trace;
+    call->trace = trace;
     if (exchange->correlation_made && exchange->batch == NULL) /* the messages of a batch share one, whatever each says */
-        asked->correlation = trace;
+        call->asked.correlation = trace;
 }

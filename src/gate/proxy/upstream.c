@@ -381,7 +381,7 @@ static void write_caller(const struct exchange *exchange, struct buf *out)
 static void write_judged(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct gate_message *asked = &exchange->call->asked;
+    const struct question *asked = &exchange->call->asked;
     const struct proxy_route *route = exchange->route;
 
     if (!span_is_empty(asked->correlation))

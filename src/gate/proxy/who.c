@@ -98,7 +98,7 @@ static enum reason keep_names(struct exchange *exchange)
 {
     struct identity *identity = &exchange->identity;
     const struct identity_token *token = identity->token;
-    struct gate_message *asked = &exchange->call->asked;
+    struct question *asked = &exchange->call->asked;
     bool is_home = identity->home.at == identity->tenant.at;
 
     if (token == NULL) {
@@ -113,10 +113,8 @@ static enum reason keep_names(struct exchange *exchange)
     asked->group_count = (uint32_t)token->group_count;
     asked->scopes = token->scopes;
     asked->scope_count = (uint32_t)token->scope_count;
-    asked->may_step_up = exchange->route->step_up;
+    exchange->call->may_step_up = exchange->route->step_up;
     asked->claims = token->claims;
-    asked->issuer = token->issuer;
-    asked->token_key = token->key_id;
     return REASON_UNSET;
 }
 
@@ -137,7 +135,7 @@ enum reason who__identify(struct pair *pair)
 
     if (exchange->identity.ticket != 0)
         return REASON_UNSET;
-    call->asked.api_key = exchange->identity.key_id;
+    call->who = &exchange->identity;
     tell_fault(pair);
     if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
         reason = REASON_MEMORY;
@@ -153,13 +151,11 @@ enum reason who__identify(struct pair *pair)
         return reason;
     exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
     if (!span_is_empty(route->plan_header)) {
-        call->asked.plan_keys = &route->plan_keys;
-        call->asked.plan = head__value(&pair->asks.head, route->plan_header);
+        call->plan_keys = &route->plan_keys;
+        call->shown_plan = head__value(&pair->asks.head, route->plan_header);
     }
-    call->asked.home = exchange->identity.home;
     call->asked.principal = exchange->identity.principal;
     call->asked.tenant = exchange->identity.tenant;
-    call->asked.authentication = exchange->identity.authentication;
     return REASON_UNSET;
 }
 

@@ -278,32 +278,32 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->wait_us = 1000000;
 }
 
-void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
+void gate_state_judge(struct gate_moment *moment, const struct policy *policy, struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
 {
-    struct question asked = *question;
     struct gate_token monitored;
     enum code code = CODE_OK;
 
-    asked.state = gate_moment_view(moment);
+    question->state = gate_moment_view(moment);
     token->state = NULL;
     token->count = token->step = 0;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         if (moment->plan != NULL)
-            asked.plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &asked.plan.why);
+            question->plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &question->plan.why);
         moment->is_full = false;
-        policy_eval(policy, &asked, timed, scratch, verdict);
+        policy_eval(policy, question, timed, scratch, verdict);
         if (verdict->reason == REASON_RATE_LIMITED && moment->is_full)
             verdict->reason = REASON_STATE_SHARE;
         code = CODE_OK;
         if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
             code = take(moment, question, &verdict->spent, false, token);
         if (verdict->kind == VERDICT_PERMIT && moment->plan != NULL && code == CODE_OK)
-            code = take_step(moment, asked.plan.step, token);
+            code = take_step(moment, question->plan.step, token);
         if (code == CODE_OK)
             break;
     }
-    moment->step = token->state != NULL && token->step != 0 ? token->step : asked.plan.step; /* or what another left of it */
+    /* Or what another left of it. */
+    moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
     /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */

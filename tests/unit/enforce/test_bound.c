@@ -68,10 +68,9 @@ static void recognise(struct bench *bench, const char *method, const char *param
     struct verdict verdict = {.kind = VERDICT_HOLD, .approval_count = 1,
                               .approvals = {{SPAN_LIT("r"), SPAN_LIT("because"), SPAN_LIT("hash"), false}}};
     const struct mcp_read_rules rules = {.params = NULL};
-    struct gate_message message = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop")};
+    struct call call = {.asked = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop")}};
+    struct question *question = &call.asked;
     struct approval_marks marks;
-    struct mcp_message read;
-    struct question question;
     struct json_fault fault;
     char body[512];
 
@@ -79,17 +78,11 @@ static void recognise(struct bench *bench, const char *method, const char *param
              params ? params : "");
     arena_reset(&bench->arena);
     buf_clear(&bench->canonical);
-    if (mcp_read(span_text(body), &rules, &bench->canonical, &bench->arena, &read, &fault) != REASON_PERMITTED)
+    if (mcp_read(span_text(body), &rules, &bench->canonical, &bench->arena, &call.message, &fault) != REASON_PERMITTED)
         fail_msg("not read: %s", body);
-    message.method = read.method;
-    message.tool = read.tool;
-    message.target = read.target;
-    message.root = mcp_message_subject(&read);
-    message.meta = read.meta;
-    message.params = read.others;
-    question = gate__question_of(&message);
-    assert_int_equal(gate__bound_text(&bench->text, bench->policy, &question), CODE_OK);
-    assert_int_equal(approvals_note(bench->approvals, &question, question.tenant, &verdict, &marks), REASON_UNSET);
+    call_ask(&call);
+    assert_int_equal(gate__bound_text(&bench->text, bench->policy, question), CODE_OK);
+    assert_int_equal(approvals_note(bench->approvals, question, question->tenant, &verdict, &marks), REASON_UNSET);
     memcpy(digest, marks.mark[0].digest, DIGEST_BYTES);
 }
 

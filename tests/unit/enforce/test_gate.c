@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one enforcement path against a real policy and a real audit database. */
-#include "enforce/gate.h"
+#include "unit/enforce/call_help.h"
 
 #include "audit/writer.h"
 #include "base/mem.h"
@@ -110,21 +110,21 @@ static int close_house(void **state)
     return rmdir(house->folder);
 }
 
-static struct gate_message call_of(struct house *house, const char *tool, const char *arguments)
+static struct call call_of(struct house *house, const char *tool, const char *arguments)
 {
-    struct gate_message message = {
-        .time_us = clock_wall_us(), .read_us = clock_monotonic_us(),
-        .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .authentication = SPAN_LIT("api_key"),
-        .client = SPAN_LIT("192.0.2.1"), .correlation = SPAN_LIT("c-1"), .upstream = SPAN_LIT("shop"),
-        .dialect = SPAN_LIT("mcp"), .method = SPAN_LIT("tools/call"), .rpc_id = SPAN_LIT("1"),
+    struct call message = {
+        .asked.time_us = clock_wall_us(), .read_us = clock_monotonic_us(),
+        .asked.tenant = SPAN_LIT("acme"), .asked.principal = SPAN_LIT("bot"), .who = &by_key,
+        .asked.client = SPAN_LIT("192.0.2.1"), .asked.correlation = SPAN_LIT("c-1"), .asked.upstream = SPAN_LIT("shop"),
+        .dialect = SPAN_LIT("mcp"), .asked.method = SPAN_LIT("tools/call"), .message.id = SPAN_LIT("1"),
         .expects_outcome = true,
     };
     struct json_fault fault;
 
-    message.tool = message.target = span_text(tool);
+    message.asked.tool = message.target = span_text(tool);
     buf_clear(&house->canonical);
     arena_reset(&house->arena);
-    assert_int_equal(json_read(span_text(arguments), &json_request_rules, &house->canonical, &house->arena, &message.root,
+    assert_int_equal(json_read(span_text(arguments), &json_request_rules, &house->canonical, &house->arena, &message.asked.root,
                                &fault), CODE_OK);
     message.body = buf_peek(&house->canonical);
     return message;
@@ -143,7 +143,7 @@ static uint64_t wait_for(struct house *house, uint64_t ticket)
     return 0;
 }
 
-static void finish(struct house *house, const struct gate_decision *decision, uint64_t seq)
+static void finish(struct house *house, const struct call *decision, uint64_t seq)
 {
     struct audit_result result = {
         .decision = seq, .time_us = clock_wall_us(), .outcome = OUTCOME_RESULT,
@@ -155,17 +155,15 @@ static void finish(struct house *house, const struct gate_decision *decision, ui
 }
 
 /* Judges, records, waits, answers: what every transport does. Returns: the row's number. */
-static uint64_t run_call(struct house *house, const struct gate_message *message, struct gate_decision *decision)
+static uint64_t run_call(struct house *house, const struct call *message, struct call *decision)
 {
-    uint64_t seq;
-
-    gate_judge(house->gate, message, decision);
-    assert_int_equal(gate_record(house->gate, message, decision, 200), CODE_OK);
+    judge(house->gate, message, decision);
+    assert_int_equal(gate_record(house->gate, decision, 200), CODE_OK);
     assert_int_not_equal(decision->ticket, 0);
-    seq = wait_for(house, decision->ticket);
-    gate_settle(house->gate, message, decision, seq);
-    finish(house, decision, seq);
-    return seq;
+    decision->seq = wait_for(house, decision->ticket);
+    gate_settle(house->gate, decision);
+    finish(house, decision, decision->seq);
+    return decision->seq;
 }
 
 /* One text value out of the audit, as an auditor's tool would read it. */
@@ -190,14 +188,14 @@ static void expect_row(struct house *house, const char *sql, const char *expecte
 static void without_a_policy_everything_is_denied(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "search", "{\"query\":\"lamp\"}");
-    struct gate_decision decision;
+    struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
+    struct call decision;
 
     run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_DENY);
     assert_int_equal(decision.verdict.reason, REASON_NO_POLICY);
     assert_null(decision.policy);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     expect_row(house, "SELECT verdict || ' ' || reason || ' ' || (arguments LIKE '%hmac-sha256:%') FROM call",
                "deny no_policy 1");
 }
@@ -206,26 +204,26 @@ static void without_a_policy_everything_is_denied(void **state)
 static void a_rule_permits_and_a_rule_forbids(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "search", "{ \"query\" : \"lamp\" }");
-    struct gate_decision decision;
+    struct call message = call_of(house, "search", "{ \"query\" : \"lamp\" }");
+    struct call decision;
     uint64_t first, second;
 
     gate_publish_policy(house->shared, compile(store_policy, 3));
     first = run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
     assert_int_equal(policy_version(decision.policy), 3);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     assert_null(decision.policy);
     message = call_of(house, "search", "{\"query\":\"x; DROP TABLE users\"}");
     second = run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.reason, REASON_FORBIDDEN);
     assert_true(span_is(decision.verdict.say, "Read-only queries work."));
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     assert_true(second > first);
     message = call_of(house, "unheard_of", "{}");
     run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.reason, REASON_NO_RULE);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     close_audit(house);
     expect_row(house, "SELECT group_concat(verdict || ':' || coalesce(rule, '-') || ':' || policy_version, ' ') FROM "
                "(SELECT * FROM call ORDER BY seq)", "permit:store.search:3 deny:guard.sql:3 deny:-:3");
@@ -239,19 +237,19 @@ static void a_rule_permits_and_a_rule_forbids(void **state)
 static void redactions_survive_other_judgements(void **state)
 {
     struct house *house = *state;
-    struct gate_message login = call_of(house, "login", "{\"user\":\"u\",\"password\":\"hunter2\"}");
-    struct gate_message search = login;
-    struct gate_decision decision, other;
+    struct call login = call_of(house, "login", "{\"user\":\"u\",\"password\":\"hunter2\"}");
+    struct call search = login;
+    struct call decision, other;
 
     gate_publish_policy(house->shared, compile(store_policy, 1));
-    search.tool = search.target = SPAN_LIT("search");
-    gate_judge(house->gate, &login, &decision);
-    gate_judge(house->gate, &search, &other);
+    search.asked.tool = search.target = SPAN_LIT("search");
+    judge(house->gate, &login, &decision);
+    judge(house->gate, &search, &other);
     assert_true(gate_may_see(house->gate, &search, SPAN_LIT("tools/call"), SPAN_LIT("login"), false));
-    assert_int_equal(gate_record(house->gate, &login, &decision, 200), CODE_OK);
+    assert_int_equal(gate_record(house->gate, &decision, 200), CODE_OK);
     finish(house, &decision, wait_for(house, decision.ticket));
-    gate_decision_fini(&decision);
-    gate_decision_fini(&other);
+    gate_let_go(&decision);
+    gate_let_go(&other);
     expect_row(house, "SELECT json_extract(arguments, '$.user') FROM call", "u");
     expect_row(house, "SELECT substr(json_extract(arguments, '$.password.\"dev.callgate/redacted\"'), 1, 12) FROM call",
                "hmac-sha256:");
@@ -268,26 +266,26 @@ static const char held_policy[] =
     "redact:\n"
     "  - {match: {tools: [mail]}, args: [password]}\n";
 
-static void expect_call(struct house *house, const struct gate_message *message, enum verdict_kind kind, enum reason reason)
+static void expect_call(struct house *house, const struct call *message, enum verdict_kind kind, enum reason reason)
 {
-    struct gate_decision decision;
+    struct call decision;
 
     run_call(house, message, &decision);
     assert_int_equal(decision.verdict.kind, kind);
     assert_int_equal(decision.verdict.reason, reason);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
 }
 
 /* 2.2: held, asked about with what the audit may show, granted, used by one call, named in its row. */
 static void a_person_approves_one_call(void **state)
 {
     struct house *house = *state;
-    struct gate_message mail = call_of(house, "mail", "{\"to\":\"x\",\"password\":\"hunter2\"}");
+    struct call mail = call_of(house, "mail", "{\"to\":\"x\",\"password\":\"hunter2\"}");
     struct approvals *approvals = gate_approvals(house->shared);
-    struct approval_answer answer = {.number = 17, .tenant = mail.tenant, .principal = mail.principal, .is_granted = true};
+    struct approval_answer answer = {.number = 17, .tenant = mail.asked.tenant, .principal = mail.asked.principal, .is_granted = true};
     struct approval_ask *ask;
     struct approval_use use;
-    struct gate_decision decision;
+    struct call decision;
 
     gate_publish_policy(house->shared, compile(held_policy, 1));
     expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
@@ -298,18 +296,18 @@ static void a_person_approves_one_call(void **state)
     assert_true(span_is(ask->arguments, "{\"to\":\"x\",\"password\":\"hunter2\"}"));
     assert_true(span_is(ask->rule, "mail.all") && span_is(ask->rule_reason, "Somebody looks."));
     memcpy(answer.digest, ask->digest, DIGEST_BYTES);
-    answer.time_us = mail.time_us + 60000000;
+    answer.time_us = mail.asked.time_us + 60000000;
     approval_ask_free(&ask);
     assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
     /* Not recorded: given back, and handed in again. */
-    gate_judge(house->gate, &mail, &decision);
+    judge(house->gate, &mail, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
     assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
-    mail.from_server = true;
+    mail.within = &mail;
     expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
-    mail.from_server = false;
+    mail.within = NULL;
     expect_call(house, &mail, VERDICT_PERMIT, REASON_PERMITTED);
     expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
     assert_true(approvals_next_use(approvals, &use));
@@ -327,25 +325,25 @@ static void a_person_approves_one_call(void **state)
 static void an_unknown_fate_uses_it_up(void **state)
 {
     struct house *house = *state;
-    struct gate_message mail = call_of(house, "mail", "{}");
+    struct call mail = call_of(house, "mail", "{}");
     struct approvals *approvals = gate_approvals(house->shared);
     struct approval_answer answer = {
-        .number = 3, .tenant = mail.tenant, .principal = mail.principal, .is_granted = true,
-        .time_us = mail.time_us + 60000000,
+        .number = 3, .tenant = mail.asked.tenant, .principal = mail.asked.principal, .is_granted = true,
+        .time_us = mail.asked.time_us + 60000000,
     };
     struct approval_use use;
-    struct gate_decision decision;
+    struct call decision;
 
     gate_publish_policy(house->shared, compile(held_policy, 1));
-    gate_judge(house->gate, &mail, &decision);
+    judge(house->gate, &mail, &decision);
     assert_int_equal(decision.approvals.count, 1);
     memcpy(answer.digest, decision.approvals.mark[0].digest, DIGEST_BYTES);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
-    gate_judge(house->gate, &mail, &decision);
-    assert_int_equal(gate_record(house->gate, &mail, &decision, 200), CODE_OK);
+    judge(house->gate, &mail, &decision);
+    assert_int_equal(gate_record(house->gate, &decision, 200), CODE_OK);
     finish(house, &decision, wait_for(house, decision.ticket));
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     assert_true(approvals_next_use(approvals, &use));
     assert_int_equal(use.number, 3);
     assert_int_equal(use.decision, 0);
@@ -354,55 +352,56 @@ static void an_unknown_fate_uses_it_up(void **state)
     approvals_use_stored(approvals, 3);
     answer.number = 4;
     assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
-    gate_judge(house->gate, &mail, &decision);
+    judge(house->gate, &mail, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
-    gate_settle(house->gate, &mail, &decision, 0);
-    gate_decision_fini(&decision);
+    decision.seq = 0;
+    gate_settle(house->gate, &decision);
+    gate_let_go(&decision);
     assert_false(approvals_next_use(approvals, &use));
-    assert_true(approvals_tick(approvals, mail.time_us));
+    assert_true(approvals_tick(approvals, mail.asked.time_us));
 }
 
 /* What is refused before it was judged has a row, and nothing of it is written openly. */
 static void refusals_are_recorded_and_redacted(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "login", "{\"password\":\"hunter2\"}");
-    struct gate_decision decision;
+    struct call message = call_of(house, "login", "{\"password\":\"hunter2\"}");
+    struct call decision;
 
     gate_publish_policy(house->shared, compile(store_policy, 1));
     message.refused = REASON_HEADER_MISMATCH;
     run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_DENY);
     assert_int_equal(decision.verdict.reason, REASON_HEADER_MISMATCH);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     expect_row(house, "SELECT reason || (instr(arguments, 'hunter2') = 0) || policy_version FROM call", "header_mismatch11");
     message.refused = REASON_PERMITTED;
     run_call(house, &message, &decision);
     assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
 }
 
 /* 1.26, 4.20: whose credential was good has a row for each refusal, however many there are. */
 static void floods_before_identity_are_folded(void **state)
 {
     struct house *house = *state;
-    struct gate_message known = call_of(house, "search", "{}"), message;
-    struct gate_decision decision;
+    struct call known = call_of(house, "search", "{}"), message;
+    struct call decision;
     int rows = 0;
 
-    known.root = NULL;
+    known.asked.root = NULL;
     known.refused = REASON_CREDENTIAL_WRONG;
     message = known;
-    message.principal = message.tenant = SPAN_NONE;
+    message.asked.principal = message.asked.tenant = SPAN_NONE;
     for (int i = 0; i < 400; i++) {
-        gate_judge(house->gate, i % 2 == 0 ? &message : &known, &decision);
-        assert_int_equal(gate_record(house->gate, i % 2 == 0 ? &message : &known, &decision, 401), CODE_OK);
+        judge(house->gate, i % 2 == 0 ? &message : &known, &decision);
+        assert_int_equal(gate_record(house->gate, &decision, 401), CODE_OK);
         assert_true(decision.folded == (decision.ticket == 0) && (i % 2 == 0 || !decision.folded));
         if (!decision.folded) {
             wait_for(house, decision.ticket);
             rows++;
         }
-        gate_decision_fini(&decision);
+        gate_let_go(&decision);
     }
     assert_true(rows >= 210 && rows <= 240); /* ten a second, and a slow machine may need more than one */
     gate_tick(house->shared, audit_ring(house->audit, 1), clock_monotonic_us(), clock_wall_us(), true);
@@ -415,46 +414,47 @@ static void floods_before_identity_are_folded(void **state)
 static void calls_in_flight_keep_their_version(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "search", "{\"query\":\"lamp\"}");
-    struct gate_decision before, after;
+    struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
+    struct call before, after;
 
     gate_publish_policy(house->shared, compile(store_policy, 1));
-    gate_judge(house->gate, &message, &before);
+    judge(house->gate, &message, &before);
     gate_publish_policy(house->shared, compile("policy: store\nrules: []\n", 2));
-    gate_judge(house->gate, &message, &after);
+    judge(house->gate, &message, &after);
     assert_int_equal(before.verdict.kind, VERDICT_PERMIT);
     assert_int_equal(policy_version(before.policy), 1);
     assert_int_equal(after.verdict.kind, VERDICT_DENY);
     assert_int_equal(policy_version(after.policy), 2);
-    assert_int_equal(gate_record(house->gate, &message, &before, 0), CODE_OK);
+    assert_int_equal(gate_record(house->gate, &before, 0), CODE_OK);
     finish(house, &before, wait_for(house, before.ticket));
-    gate_decision_fini(&before);
-    gate_decision_fini(&after);
+    gate_let_go(&before);
+    gate_let_go(&after);
     gate_publish_policy(house->shared, NULL);
-    gate_judge(house->gate, &message, &after);
+    judge(house->gate, &message, &after);
     assert_int_equal(after.verdict.reason, REASON_NO_POLICY);
-    gate_decision_fini(&after);
+    gate_let_go(&after);
 }
 
 /* 2.1: a version that comes between a call's judgement and its way up already watches that call. */
 static void watch_in_flight(struct house *house, uint64_t failing)
 {
-    struct gate_message secret = call_of(house, "read_secret", "{}"), mail = secret;
-    struct gate_decision decision;
+    struct call secret = call_of(house, "read_secret", "{}"), mail = secret;
+    struct call decision;
     uint64_t seq;
 
-    mail.tool = mail.target = SPAN_LIT("send_mail");
+    mail.asked.tool = mail.target = SPAN_LIT("send_mail");
     gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: all, effect: permit}\n", 1));
-    gate_judge(house->gate, &secret, &decision);
+    judge(house->gate, &secret, &decision);
     gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: all, effect: permit}\n  - id: leak\n    effect: forbid\n"
                                                "    match: {tools: [send_mail]}\n"
                                                "    when: [{session: {called: [read_secret], within: 10min}}]\n", 2));
-    assert_int_equal(gate_record(house->gate, &secret, &decision, 200), CODE_OK);
+    assert_int_equal(gate_record(house->gate, &decision, 200), CODE_OK);
     seq = wait_for(house, decision.ticket);
     mem_fail_at(failing, 0);
-    gate_settle(house->gate, &secret, &decision, seq);
+    decision.seq = seq;
+    gate_settle(house->gate, &decision);
     mem_fail_at(0, 0);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
     expect_call(house, &mail, VERDICT_DENY, REASON_FORBIDDEN);
 }
 
@@ -472,31 +472,31 @@ static void a_new_version_watches_though_memory_is_short(void **state)
 static void a_version_that_cannot_be_held_permits_nothing(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "search", "{\"query\":\"lamp\"}");
-    struct gate_decision decision;
+    struct call message = call_of(house, "search", "{\"query\":\"lamp\"}");
+    struct call decision;
 
     gate_publish_policy(house->shared, compile(store_policy, 3));
     expect_call(house, &message, VERDICT_PERMIT, REASON_PERMITTED);
     gate_publish_policy(house->shared, compile(store_policy, 4));
     mem_fail_at(1, 1); /* nor does the one before it */
-    gate_judge(house->gate, &message, &decision);
+    judge(house->gate, &message, &decision);
     mem_fail_at(0, 0);
     assert_int_equal(decision.verdict.reason, REASON_NO_POLICY);
-    gate_decision_fini(&decision);
-    gate_judge(house->gate, &message, &decision); /* asked again, there is memory */
+    gate_let_go(&decision);
+    judge(house->gate, &message, &decision); /* asked again, there is memory */
     assert_int_equal(policy_version(decision.policy), 4);
-    gate_decision_fini(&decision);
+    gate_let_go(&decision);
 }
 
 /* 2.2: nobody can have a server ask again, so that nobody is asked about it. */
 static void a_servers_question_waits_for_nobody(void **state)
 {
     struct house *house = *state;
-    struct gate_message question = call_of(house, "", "{}");
+    struct call question = call_of(house, "", "{}");
 
-    question.method = SPAN_LIT("sampling/createMessage");
-    question.tool = question.target = SPAN_NONE;
-    question.from_server = true;
+    question.asked.method = SPAN_LIT("sampling/createMessage");
+    question.asked.tool = question.target = SPAN_NONE;
+    question.within = &question;
     gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: ask, effect: require_approval, "
                                                "match: {methods: [sampling/createMessage]}}\n", 1));
     expect_call(house, &question, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
@@ -507,10 +507,10 @@ static void a_servers_question_waits_for_nobody(void **state)
 static void lists_show_what_could_be_permitted(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "", "{}");
+    struct call message = call_of(house, "", "{}");
 
-    message.method = SPAN_LIT("tools/list");
-    message.tool = SPAN_NONE;
+    message.asked.method = SPAN_LIT("tools/list");
+    message.asked.tool = SPAN_NONE;
     assert_false(gate_may_see(house->gate, &message, SPAN_LIT("tools/call"), SPAN_LIT("search"), false));
     gate_publish_policy(house->shared, compile(store_policy, 1));
     assert_true(gate_may_see(house->gate, &message, SPAN_LIT("tools/call"), SPAN_LIT("search"), false));
@@ -524,21 +524,21 @@ static void lists_show_what_could_be_permitted(void **state)
 static void no_allocation_failure_opens(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = call_of(house, "login", "{\"query\":\"DROP TABLE\",\"password\":\"hunter2\"}");
+    struct call message = call_of(house, "login", "{\"query\":\"DROP TABLE\",\"password\":\"hunter2\"}");
 
     gate_publish_policy(house->shared, compile(store_policy, 1));
     for (uint64_t n = 1; n <= 40; n++) {
-        struct gate_decision decision;
+        struct call decision;
         enum code code;
 
         mem_fail_at(n, (int)(n % 2));
-        gate_judge(house->gate, &message, &decision);
-        code = gate_record(house->gate, &message, &decision, 200);
+        judge(house->gate, &message, &decision);
+        code = gate_record(house->gate, &decision, 200);
         mem_fail_at(0, 0);
         assert_int_equal(decision.verdict.kind, VERDICT_DENY);
         assert_int_equal(code, CODE_OK);
         wait_for(house, decision.ticket);
-        gate_decision_fini(&decision);
+        gate_let_go(&decision);
     }
     close_audit(house);
     expect_row(house, "SELECT count(*) FROM call WHERE verdict = 'deny' AND instr(arguments, 'hunter2') = 0", "40");
@@ -548,29 +548,29 @@ static void no_allocation_failure_opens(void **state)
 static void no_allocation_failure_shows_a_secret(void **state)
 {
     struct house *house = *state;
-    struct gate_message login = call_of(house, "login", "{\"password\":\"hunter2\"}"), search = login;
+    struct call login = call_of(house, "login", "{\"password\":\"hunter2\"}"), search = login;
 
     gate_publish_policy(house->shared, compile(store_policy, 1));
-    search.tool = search.target = SPAN_LIT("search");
+    search.asked.tool = search.target = SPAN_LIT("search");
     for (uint64_t n = 1; n <= 10; n++) {
-        struct gate_decision decision, other;
+        struct call decision, other;
         enum code code;
 
         gate_free(&house->gate); /* whose scratch is empty */
         assert_int_equal(gate_new(house->shared, audit_ring(house->audit, 0), &house->gate), CODE_OK);
-        gate_judge(house->gate, &login, &decision);
+        judge(house->gate, &login, &decision);
         assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
         gate_free(&house->gate);
         assert_int_equal(gate_new(house->shared, audit_ring(house->audit, 0), &house->gate), CODE_OK);
-        gate_judge(house->gate, &search, &other);
-        gate_decision_fini(&other);
+        judge(house->gate, &search, &other);
+        gate_let_go(&other);
         decision.serial = 0; /* of a scratch that is gone */
         mem_fail_at(n, 1);
-        code = gate_record(house->gate, &login, &decision, 200);
+        code = gate_record(house->gate, &decision, 200);
         mem_fail_at(0, 0);
         assert_int_equal(code, CODE_OK);
         finish(house, &decision, wait_for(house, decision.ticket));
-        gate_decision_fini(&decision);
+        gate_let_go(&decision);
     }
     close_audit(house);
     expect_row(house, "SELECT count(*) FROM call WHERE verdict = 'permit' AND instr(arguments, 'hunter2') = 0", "10");

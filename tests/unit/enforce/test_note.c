@@ -25,19 +25,19 @@ static struct policy *compile(const char *rule)
 
 static enum verdict_kind judged(struct gate *gate, const char *tool, bool goes_up)
 {
-    struct gate_message message = {
-        .time_us = clock_wall_us(), .read_us = clock_monotonic_us(), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"),
-        .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .target = span_text(tool),
-        .correlation = SPAN_LIT("c"),
+    struct call call = {
+        .asked = {.time_us = clock_wall_us(), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
+                  .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .correlation = SPAN_LIT("c")},
+        .read_us = clock_monotonic_us(), .target = span_text(tool),
     };
-    struct gate_decision decision;
     enum verdict_kind kind;
 
-    gate_judge(gate, &message, &decision);
-    kind = decision.verdict.kind;
+    gate_judge(gate, &call);
+    kind = call.verdict.kind;
+    call.seq = 1;
     if (goes_up)
-        gate_settle(gate, &message, &decision, 1);
-    gate_decision_fini(&decision);
+        gate_settle(gate, &call);
+    gate_let_go(&call);
     return kind;
 }
 

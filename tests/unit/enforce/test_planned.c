@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a judgement makes of the plan that a call shows: whose it is, when, once, and without memory. Number: 8.7 */
-#include "enforce/gate.h"
+#include "unit/enforce/call_help.h"
 
 #include "base/mem.h"
 #include "os/clock.h"
@@ -81,33 +81,33 @@ static struct span plan(struct house *house, int from, int until)
     return buf_peek(&house->shown);
 }
 
-static struct gate_message call_of(const struct house *house, const char *tool, struct span shown)
+static struct call call_of(const struct house *house, const char *tool, struct span shown)
 {
-    return (struct gate_message){
-        .time_us = house->now_us, .read_us = house->steady_us, .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"),
-        .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .target = span_text(tool),
-        .plan = shown, .plan_keys = &house->keys, .expects_outcome = true,
+    return (struct call){
+        .asked = {.time_us = house->now_us, .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
+                  .method = SPAN_LIT("tools/call"), .tool = span_text(tool)},
+        .read_us = house->steady_us, .target = span_text(tool), .shown_plan = shown, .plan_keys = &house->keys, .expects_outcome = true,
     };
 }
 
 /* Judges, and lets it go no further, so that nothing is used. */
-static void expect(struct house *house, const struct gate_message *message, enum reason reason)
+static void expect(struct house *house, const struct call *message, enum reason reason)
 {
-    struct gate_decision *decision = mem_zalloc(sizeof *decision);
+    struct call *decision = mem_zalloc(sizeof *decision);
 
     assert_non_null(decision);
-    gate_judge(house->gate, message, decision);
+    judge(house->gate, message, decision);
     assert_string_equal(reason_name(decision->verdict.reason), reason_name(reason));
     assert_int_equal(decision->verdict.kind == VERDICT_PERMIT, reason == REASON_PERMITTED);
     assert_int_equal(decision->token.state != NULL && decision->token.step == 1,
-                     reason == REASON_PERMITTED && decision->plan.is_known && span_is(message->tool, "buy"));
-    gate_decision_fini(decision);
+                     reason == REASON_PERMITTED && decision->plan.is_known && span_is(message->asked.tool, "buy"));
+    gate_let_go(decision);
     mem_free(decision);
 }
 
 static void test_whose_it_is(void **state)
 {
-    struct gate_message message;
+    struct call message;
     struct house house;
 
     (void)state;
@@ -115,13 +115,13 @@ static void test_whose_it_is(void **state)
     message = call_of(&house, "buy", plan(&house, -10, 600));
     for (int i = 0; i < 3; i++)
         expect(&house, &message, REASON_PERMITTED); /* each gave its step back */
-    message.principal = SPAN_LIT("Bot");
+    message.asked.principal = SPAN_LIT("Bot");
     expect(&house, &message, REASON_PLAN_FOREIGN);
-    message.principal = SPAN_LIT("bot");
-    message.tenant = SPAN_LIT("acme2");
+    message.asked.principal = SPAN_LIT("bot");
+    message.asked.tenant = SPAN_LIT("acme2");
     expect(&house, &message, REASON_PLAN_FOREIGN);
-    message.tenant = SPAN_LIT("acme");
-    message.upstream = SPAN_LIT("shop2");
+    message.asked.tenant = SPAN_LIT("acme");
+    message.asked.upstream = SPAN_LIT("shop2");
     expect(&house, &message, REASON_PLAN_STEP);
     message = call_of(&house, "look", SPAN_LIT("nonsense"));
     expect(&house, &message, REASON_PLAN_INVALID); /* though it needs none */
@@ -131,9 +131,9 @@ static void test_whose_it_is(void **state)
     message.plan_keys = NULL;
     expect(&house, &message, REASON_PLAN_REQUIRED);
     message = call_of(&house, "look", SPAN_LIT("nonsense"));
-    message.from_server = true;
-    message.method = SPAN_LIT("sampling/createMessage");
-    message.tool = message.target = SPAN_NONE;
+    message.within = &message;
+    message.asked.method = SPAN_LIT("sampling/createMessage");
+    message.asked.tool = message.target = SPAN_NONE;
     expect(&house, &message, REASON_NO_RULE); /* what a server asks is no step, and shows no plan */
     close_house(&house);
 }
@@ -141,7 +141,7 @@ static void test_whose_it_is(void **state)
 /* A verified plan is remembered with its key: another key under the same id is another answer. */
 static void test_a_key_that_changes(void **state)
 {
-    struct gate_message message;
+    struct call message;
     struct house house;
 
     (void)state;
@@ -175,9 +175,9 @@ static void test_clocks(void **state)
     open_house(&house);
     shown = plan(&house, -10, 600);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gate_message message = call_of(&house, "buy", shown);
+        struct call message = call_of(&house, "buy", shown);
 
-        message.time_us += cases[i].wall * SECOND;
+        message.asked.time_us += cases[i].wall * SECOND;
         message.read_us += cases[i].steady * SECOND;
         expect(&house, &message, cases[i].reason);
     }
@@ -187,25 +187,25 @@ static void test_clocks(void **state)
 /* Whichever allocation fails, a call is permitted only as the step that it is. */
 static void test_without_memory(void **state)
 {
-    struct gate_decision *decision = mem_zalloc(sizeof *decision);
+    struct call *decision = mem_zalloc(sizeof *decision);
     unsigned denied = 0;
     bool done = false;
 
     (void)state;
     for (uint64_t nth = 1; !done; nth++) {
-        struct gate_message message;
+        struct call message;
         struct house house;
 
         open_house(&house); /* nothing is remembered */
         message = call_of(&house, "buy", plan(&house, -10, 600));
         mem_fail_at(nth, 0);
-        gate_judge(house.gate, &message, decision);
+        judge(house.gate, &message, decision);
         done = mem_fail_count() < nth;
         mem_fail_at(0, 0);
         if (decision->verdict.kind == VERDICT_PERMIT)
             assert_true(decision->plan.is_known && decision->plan.step == 1 && decision->token.step == 1);
         denied += decision->verdict.kind != VERDICT_PERMIT;
-        gate_decision_fini(decision);
+        gate_let_go(decision);
         close_house(&house);
         assert_true(nth < 1000);
     }

@@ -177,8 +177,8 @@ static void params_and_queries_are_replaced(void **state)
 
 static void expect_named(struct bench *bench, struct span query, const char *expected)
 {
-    const struct gate_message message = {.root = bench->root, .params = bench->root, .query = query};
-    struct span named = gate__redacted_text(&bench->text, &message, &bench->verdict);
+    const struct call call = {.asked = {.root = bench->root, .params = bench->root, .query = query}, .verdict = bench->verdict};
+    struct span named = gate__redacted_text(&bench->text, &call);
 
     if (!span_is(named, expected))
         fail_msg("%.*s in place of %s", SPAN_ARG(named), expected);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a gate that starts counts again out of its audit. Number: 2.1 */
 #include "enforce/remember.h"
+#include "unit/enforce/call_help.h"
 
 #include "enforce/gate_priv.h"
 
@@ -118,41 +119,39 @@ static int close_house(void **state)
     return empty(house->folder);
 }
 
-static struct gate_message ask(const char *method, const char *target, const char *session, int64_t ago_us)
+static struct call ask(const char *method, const char *target, const char *session, int64_t ago_us)
 {
-    struct gate_message message = {
-        .time_us = clock_wall_us() - ago_us, .read_us = clock_monotonic_us() - ago_us,
-        .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .authentication = SPAN_LIT("api_key"),
-        .client = SPAN_LIT("192.0.2.1"), .correlation = SPAN_LIT("c-1"), .upstream = SPAN_LIT("shop"),
-        .dialect = SPAN_LIT("mcp"), .method = span_text(method), .rpc_id = SPAN_LIT("1"), .target = span_text(target),
-        .session = session ? span_text(session) : SPAN_NONE,
+    struct call message = {
+        .asked.time_us = clock_wall_us() - ago_us, .read_us = clock_monotonic_us() - ago_us,
+        .asked.tenant = SPAN_LIT("acme"), .asked.principal = SPAN_LIT("bot"), .who = &by_key,
+        .asked.client = SPAN_LIT("192.0.2.1"), .asked.correlation = SPAN_LIT("c-1"), .asked.upstream = SPAN_LIT("shop"),
+        .dialect = SPAN_LIT("mcp"), .asked.method = span_text(method), .message.id = SPAN_LIT("1"), .target = span_text(target),
+        .asked.session = session ? span_text(session) : SPAN_NONE,
     };
 
-    message.tool = span_is(message.method, "tools/call") ? message.target : SPAN_NONE;
+    call_aim(&message.asked, message.target);
     return message;
 }
 
 /* Judges, records, waits, as a transport does. */
-static enum reason make(struct house *house, const struct gate_message *message)
+static enum reason make(struct house *house, struct call *call)
 {
-    struct gate_decision decision;
     enum reason reason;
-    uint64_t seq = 0;
 
-    gate_judge(house->gate, message, &decision);
-    reason = decision.verdict.reason;
-    assert_int_equal(gate_record(house->gate, message, &decision, 200), CODE_OK);
-    for (int i = 0; i < 60000 && gate_fate(house->gate, decision.ticket, &seq) == AUDIT_WAITING; i++)
+    gate_judge(house->gate, call);
+    reason = call->verdict.reason;
+    assert_int_equal(gate_record(house->gate, call, 200), CODE_OK);
+    for (int i = 0; i < 60000 && gate_fate(house->gate, call->ticket, &call->seq) == AUDIT_WAITING; i++)
         usleep(1000);
-    assert_int_not_equal(seq, 0);
-    gate_settle(house->gate, message, &decision, seq);
-    gate_decision_fini(&decision);
+    assert_int_not_equal(call->seq, 0);
+    gate_settle(house->gate, call);
+    gate_let_go(call);
     return reason;
 }
 
 static void call(struct house *house, const char *tool, const char *session, int64_t ago_us, enum reason reason)
 {
-    struct gate_message message = ask("tools/call", tool, session, ago_us);
+    struct call message = ask("tools/call", tool, session, ago_us);
 
     assert_string_equal(reason_name(make(house, &message)), reason_name(reason));
 }
@@ -175,7 +174,7 @@ static uint64_t remember(struct house *house, bool again)
 static void test_a_restart_gives_no_tokens_away(void **state)
 {
     struct house *house = *state;
-    struct gate_message doc = ask("resources/read", "a:1", NULL, 0);
+    struct call doc = ask("resources/read", "a:1", NULL, 0);
 
     assert_int_equal(remember(house, false), 0);
     call(house, "read_secret", "s1", 61 * MINUTE, REASON_PERMITTED); /* by now out of the limit's window, not of the other */
@@ -198,13 +197,13 @@ static void test_a_restart_gives_no_tokens_away(void **state)
 static void test_a_session_is_known_again(void **state)
 {
     struct house *house = *state;
-    struct gate_message mail = ask("tools/call", "send_mail", "s1", 0);
+    struct call mail = ask("tools/call", "send_mail", "s1", 0);
 
     call(house, "read_secret", "s1", 0, REASON_PERMITTED);
     remember(house, true);
-    mail.correlation = SPAN_LIT("c-2");
+    mail.asked.correlation = SPAN_LIT("c-2");
     assert_int_equal(make(house, &mail), REASON_FORBIDDEN);
-    mail.session = SPAN_LIT("s2");
+    mail.asked.session = SPAN_LIT("s2");
     assert_int_equal(make(house, &mail), REASON_PERMITTED);
 }
 
@@ -241,19 +240,18 @@ static void test_a_new_watch_knows_the_calls_before(void **state)
 static void test_what_is_not_recorded_costs_nothing(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = ask("tools/call", "read_secret", "s1", 0), mail = ask("tools/call", "send_mail", "s1", 0);
-    struct gate_decision decision;
+    struct call message = ask("tools/call", "read_secret", "s1", 0), mail = ask("tools/call", "send_mail", "s1", 0);
 
     for (int i = 0; i < 10; i++) {
-        gate_judge(house->gate, &message, &decision);
-        assert_int_equal(decision.verdict.reason, REASON_PERMITTED);
-        gate_decision_fini(&decision); /* the agent went away before it was recorded */
+        gate_judge(house->gate, &message);
+        assert_int_equal(message.verdict.reason, REASON_PERMITTED);
+        gate_let_go(&message); /* the agent went away before it was recorded */
     }
     for (int i = 0; i < 10; i++) {
-        gate_judge(house->gate, &message, &decision);
-        assert_int_equal(gate_record(house->gate, &message, &decision, 200), CODE_OK);
-        gate_settle(house->gate, &message, &decision, 0); /* as if the commit had failed */
-        gate_decision_fini(&decision);
+        gate_judge(house->gate, &message);
+        assert_int_equal(gate_record(house->gate, &message, 200), CODE_OK);
+        gate_settle(house->gate, &message); /* as if the commit had failed */
+        gate_let_go(&message);
     }
     call(house, "send_mail", "s1", 0, REASON_PERMITTED); /* and nothing was read */
     for (int i = 0; i < 3; i++)
@@ -266,13 +264,12 @@ static void test_what_is_not_recorded_costs_nothing(void **state)
 static void test_what_is_left_in_the_air_counts(void **state)
 {
     struct house *house = *state;
-    struct gate_message message = ask("tools/call", "read_secret", "s1", 0);
-    struct gate_decision decision;
+    struct call message = ask("tools/call", "read_secret", "s1", 0);
 
     for (int i = 0; i < 3; i++) {
-        gate_judge(house->gate, &message, &decision);
-        assert_int_equal(gate_record(house->gate, &message, &decision, 200), CODE_OK);
-        gate_decision_fini(&decision);
+        gate_judge(house->gate, &message);
+        assert_int_equal(gate_record(house->gate, &message, 200), CODE_OK);
+        gate_let_go(&message);
     }
     call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
     remember(house, true);
@@ -283,14 +280,14 @@ static void test_what_is_left_in_the_air_counts(void **state)
 
 static void pay(struct house *house, const char *arguments, int64_t ago_us, enum reason reason)
 {
-    struct gate_message message = ask("tools/call", "pay", "s1", ago_us);
+    struct call message = ask("tools/call", "pay", "s1", ago_us);
     struct json_fault fault;
     struct arena arena;
     struct buf canonical;
 
     arena_init(&arena, (size_t)1 << 24);
     buf_init(&canonical, (size_t)1 << 24);
-    assert_int_equal(json_read(span_text(arguments), &json_request_rules, &canonical, &arena, &message.root, &fault), CODE_OK);
+    assert_int_equal(json_read(span_text(arguments), &json_request_rules, &canonical, &arena, &message.asked.root, &fault), CODE_OK);
     assert_string_equal(reason_name(make(house, &message)), reason_name(reason));
     buf_fini(&canonical);
     arena_fini(&arena);

@@ -286,7 +286,7 @@ static void test_step_up(void **state)
 
     (void)state;
     exchange->route = &own;
-    exchange->call->decision.verdict.reason = REASON_NO_RULE;
+    exchange->call->verdict.reason = REASON_NO_RULE;
     exchange->call->asked.scopes = has;
     exchange->call->asked.scope_count = 3;
     assert_false(discovery__steps_up(exchange, REASON_NO_RULE));
@@ -337,7 +337,7 @@ static void test_each_append(void **state)
     (void)state;
     own.resource.dpop = true;
     exchange->route = &own;
-    exchange->call->decision.verdict.reason = REASON_NO_RULE;
+    exchange->call->verdict.reason = REASON_NO_RULE;
     exchange->call->asked.scopes = has;
     exchange->call->asked.scope_count = 2;
     exchange->lacking = SPAN_LIT("tools:write");

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforce/call.h"
+
+#include "enforce/gate.h"
+#include "mcp/dialect.h"
+
+#include <string.h>
+
+/* All but the long lists, kilobytes that few calls use, and which their counts guard. */
+void call_unjudge(struct call *call)
+{
+    memset((char *)call + offsetof(struct call, policy), 0, offsetof(struct call, token) - offsetof(struct call, policy));
+    call->token.state = NULL;
+    call->approvals.of = NULL;
+    call->approvals.count = 0;
+    memset(&call->verdict, 0, offsetof(struct verdict, rules));
+}
+
+void call_begin(struct call *call, const struct call *head)
+{
+    size_t shared = head != NULL ? offsetof(struct call, within) : 0;
+
+    if (head != NULL)
+        memcpy((void *)call, head, shared);
+    memset((char *)call + shared, 0, offsetof(struct call, policy) - shared);
+    call_unjudge(call);
+    buf_init(&call->canonical, SIZE_MAX / 2);
+    buf_init(&call->answer, SIZE_MAX / 2);
+}
+
+void call_fini(struct call *call)
+{
+    buf_fini(&call->canonical);
+    buf_fini(&call->answer);
+}
+
+void call_aim(struct question *question, struct span target)
+{
+    if (span_is(question->method, "tools/call"))
+        question->tool = target;
+    else if (span_is(question->method, "tools/list"))
+        question->shown = target;
+    else if (span_is(question->method, "prompts/get"))
+        question->prompt = target;
+    else if (span_starts_with(question->method, SPAN_LIT("resources/")))
+        question->resource = target;
+}
+
+void call_ask(struct call *call)
+{
+    const struct mcp_message *message = &call->message;
+    struct question *asked = &call->asked;
+
+    asked->method = message->kind == MCP_RESPONSE ? DIALECT_RESPONSE : message->method;
+    asked->shown = asked->prompt = asked->resource = SPAN_NONE;
+    call_aim(asked, message->target);
+    asked->tool = message->tool;
+    asked->root = mcp_message_subject(message);
+    asked->meta = message->meta;
+    asked->params = message->others;
+    call->target = message->target;
+}
+
+void call_stand_for(struct call *call, struct call *item)
+{
+    size_t judged = offsetof(struct call, policy);
+
+    gate_let_go(call);
+    call->asked = item->asked;
+    call->target = item->target;
+    call->refused = item->refused;
+    memcpy((char *)call + judged, (char *)item + judged, sizeof *call - judged);
+}
