@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benches share: a backend and a reverse proxy of nginx, load of wrk, the policy that is judged under load."""
 
-import collections
 import os
 import pathlib
 import re
@@ -80,38 +79,6 @@ def most_connections():
     return limit // 4 - 128
 
 
-class Clocks:
-    """Between `with` and its end: the processors' seconds that each kind of thread of a process took (`of`; user and system), and the
-    share of all processors that nobody used (`idle`). In clock ticks of 10 ms, so for runs of seconds."""
-
-    TICK = os.sysconf("SC_CLK_TCK")
-
-    def __init__(self, process):
-        self.place = pathlib.Path(f"/proc/{process.pid}/task")
-        self.of, self.idle = collections.Counter(), 0.0
-
-    def threads(self):
-        seconds = collections.Counter()
-        for task in self.place.iterdir():
-            name, fields = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
-            seconds[re.sub(r"^audit-|[-\d]+$", "", name)] += sum(map(int, fields.split()[11:13])) / self.TICK
-        return seconds
-
-    @staticmethod
-    def machine():
-        fields = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-        return fields[3] + fields[4], sum(fields)
-
-    def __enter__(self):
-        self.begun, self.before = self.machine(), self.threads()
-        return self
-
-    def __exit__(self, *_):
-        ended, after = self.machine(), self.threads()
-        self.idle = (ended[0] - self.begun[0]) / max(ended[1] - self.begun[1], 1)
-        self.of = after - self.before
-
-
 def nginx(folder, name, text, **values):
     own = folder / name
     own.mkdir()
@@ -129,8 +96,8 @@ def load(port, connections, seconds, script, path="/mcp", scheme="http"):
         print(text, file=sys.stderr)
     scale = {"us": 1, "ms": 1000, "s": 1000000}
     latencies = {k: float(v) * scale[u] for k, v, u in re.findall(r"(50|99)%\s+([\d.]+)(us|ms|s)", text)}
-    return {"rate": float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1)), "p50_us": latencies.get("50"),
-            "p99_us": latencies.get("99"), "errors": "Non-2xx" in text or "Socket errors" in text}
+    return {"calls": int(re.search(r"(\d+) requests in", text).group(1)), "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1)),
+            "p50_us": latencies.get("50"), "p99_us": latencies.get("99"), "errors": "Non-2xx" in text or "Socket errors" in text}
 
 
 def many_rules(count):
