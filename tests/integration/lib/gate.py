@@ -138,7 +138,7 @@ class Gate:
     """A running gate. `conf` is merged over the defaults; `policies` maps file names to texts and is loaded first."""
 
     def __init__(self, routes, policies=None, conf=None, folder=None, serve_args=(), environment=None, start=True,
-                 wrapper=()):
+                 wrapper=(), program=CALLGATE):
         self.own_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="callgate-test-"))
         self.routes = routes
@@ -149,7 +149,7 @@ class Gate:
         self.serve_args = list(serve_args)
         self.wrapper = list(wrapper)  # a tracer before the program, say
         self.environment = dict(os.environ, **(environment or {}))
-        self.program = CALLGATE  # or a copy, where others than its owner may run it
+        self.program = str(program)  # or a copy, where others than its owner may run it
         self.process = None
         self.ports = []
         self.write_conf()
