@@ -20,8 +20,8 @@ SPELLINGS ?= 4000
 DIFFERENTIAL_INPUTS ?= 20000
 DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
 
-ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz mutants arm64),$(FLAVOUR))
-$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover, fuzz, mutants or arm64)
+ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz mutants way arm64),$(FLAVOUR))
+$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover, fuzz, mutants, way or arm64)
 endif
 
 CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
@@ -70,11 +70,14 @@ FLAGS_cover   := -O0 --coverage -DCALLGATE_UNCONFINED
 FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # Quick to compile, and the library is a shared one: a changed object costs one link, and no test program is linked again (tools/mutants).
 FLAGS_mutants := -O1 -fPIC
+# Each function says that it is entered (tests/way/hooks.c hears it); at an address that is the same in each process, and none taken into another.
+FLAGS_way     := -O0 -fno-pie -finstrument-functions -DCALLGATE_UNCONFINED
 FLAGS_arm64   := $(FLAGS_release)
 LINK_release  := $(HARDEN_LD)
 # Across files GCC believes that a buffer that has just been given room may have none, and says so; the other flavours' warnings stay.
 LINK_pgo      := $(HARDEN_LD) -O3 -flto=auto -Wno-stringop-overflow $(if $(TRAINS),-fprofile-generate=$(PROFILE))
 LINK_debug    := $(HARDEN_LD)
+LINK_way      := -no-pie
 LINK_arm64    := $(HARDEN_LD)
 LINK_asan     := -fsanitize=address,undefined
 LINK_tsan     := -fsanitize=thread
@@ -242,7 +245,8 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(FAKES_LIB) $(LIB)
 	$(Q)mkdir -p $(@D); $(LINK) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
 # Loaded into the program under test, which they are no part of.
-$(B)/tests/torture/preload_%.so: tests/torture/preload_%.c $(B)/flags
+HOOKS := $(B)/tests/way/hooks.so
+$(PRELOADS) $(HOOKS): $(B)/tests/%.so: tests/%.c $(B)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -shared $(WARNINGS) $< -o $@
 
@@ -275,7 +279,7 @@ RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
 .PHONY: unit sim fuzz-replay oracle differential fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
-.PHONY: floors linked headers lint promises drawings musl arm64
+.PHONY: floors linked headers lint promises drawings musl arm64 way hooks
 
 unit: all $(UNIT_BIN)
 	@$(RUN_TESTS) unit $(UNIT_BIN)
@@ -398,7 +402,7 @@ check:
 .PHONY: ci
 TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle integration interop differential \
           asan-units fuzz-smoke
-ci: TESTED += flavours bench-second
+ci: TESTED += flavours bench-second way
 test ci:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
@@ -411,7 +415,7 @@ bare:
 
 # What the other targets leave out: each flavour is built, and each bench runs for a second, so that none of them rots.
 .PHONY: flavours flavour-% bench-second
-FLAVOURS := debug tsan cover $(if $(shell command -v clang),fuzz)
+FLAVOURS := debug tsan cover way $(if $(shell command -v clang),fuzz)
 flavours: $(FLAVOURS:%=flavour-%)
 flavour-%:
 	@$(MAKE) --no-print-directory FLAVOUR=$* all
@@ -439,6 +443,13 @@ bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/wires
 	@tests/bench/policy
 	@tests/bench/audit
+
+# The way of one call through the gate.
+way:
+	@$(MAKE) --no-print-directory FLAVOUR=way all hooks
+	@CALLGATE="$(CURDIR)/build/way/callgate" tools/way
+
+hooks: $(HOOKS)
 
 # ---- install --------------------------------------------------------------------------------------------------------
 
@@ -498,8 +509,9 @@ help:
 #: make pgo          build/pgo/callgate: release, trained by a run of calls, for this machine's processor (MARCH= for others
 #:                   too); a few percent faster (install: FLAVOUR=pgo)
 #: make bench        side by side with nginx, bare stdio servers and other policy engines, as tables and JSON
-#: make ci           make test, flavours and bench-second
-#: make flavours     what the other targets leave out is built, too: debug, tsan, cover, and fuzz where clang is
+#: make way          the way of one call and of its answer through the gate: functions, files, rooms, and what is done more than once
+#: make ci           make test, flavours, bench-second and way
+#: make flavours     what the other targets leave out is built, too: debug, tsan, cover, way, and fuzz where clang is
 #: make bench-second the trained program, and each bench for a second, without a figure: whether they work
 #: make bare         README's two commands on four distributions as debootstrap makes them, as root and as a user (SUITES="trixie noble")
 #: make install      PREFIX=/usr/local DESTDIR=
