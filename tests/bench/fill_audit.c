@@ -95,7 +95,7 @@ static int index_sealed(const char *path)
     enum code code = trail_find(path, true, &trail, &why);
 
     for (size_t i = 0; i + 1 < trail.count && code == CODE_OK; i++)
-        code = indices__build(trail.files[i].path, NULL, &why);
+        code = indices_build(trail.files[i].path, NULL, &why);
     trail_fini(&trail);
     if (code != CODE_OK)
         (void)fprintf(stderr, "fill_audit: %s\n", why.text);

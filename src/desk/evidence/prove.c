@@ -3,6 +3,7 @@
 #include "evidence/prove_priv.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 
 enum code prove__fail(const struct prover *prover, enum code code)
 {
@@ -40,7 +41,7 @@ static enum code read_start(struct prover *prover)
                              NULL, 0, &stmt);
 
     if (code == CODE_OK && db_int(stmt, 0) != 0 &&
-        !merkle__load(&prover->start, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)))
+        !merkle_load(&prover->start, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)))
         code = why_set(prover->why, CODE_NOT_FOUND, "%s does not begin with the last checkpoint of the file before it",
                        prover->path);
     db_finalize(&stmt);
@@ -54,7 +55,7 @@ enum code prove__open(struct prover *prover, const char *path, uint64_t size, st
     *prover = (struct prover){.path = path, .why = why};
     why->text[0] = '\0';
     buf_init(&prover->note, NOTE_BYTES);
-    code = reader__open(path, &prover->db, why);
+    code = reader_open(path, &prover->db, why);
     if (code == CODE_NOT_FOUND || code == CODE_INVALID)
         code = CODE_IO; /* nothing can be proven out of it, which is no answer about a row */
     if (code == CODE_OK)
@@ -109,21 +110,21 @@ static enum code hash_range(const struct prover *prover, const struct merkle_ran
 
     if (code == CODE_NOT_FOUND)
         return why_set(prover->why, code, "%s: the proof needs rows of a file before this one; name that file", prover->path);
-    code = walk__leaves(&leaves, prover->db, (int64_t)(range->begin + tree.size) + 1, (int64_t)range->end);
+    code = walk_leaves(&leaves, prover->db, (int64_t)(range->begin + tree.size) + 1, (int64_t)range->end);
     if (code != CODE_OK)
         return code;
-    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK) {
+    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK) {
         unsigned char hash[DIGEST_BYTES];
 
         if ((uint64_t)leaf.seq != range->begin + tree.size + 1)
             break;
-        merkle__leaf(leaf.hash, hash);
-        merkle__add(&tree, hash);
+        merkle_leaf(leaf.hash, hash);
+        merkle_add(&tree, hash);
     }
-    walk__fini(&leaves);
+    walk_fini(&leaves);
     if (code == CODE_OK || (code == CODE_NOT_FOUND && tree.size != range->end - range->begin))
         return why_set(prover->why, CODE_INVALID, "%s: rows are missing; see `callgate audit verify`", prover->path);
-    merkle__root(&tree, root);
+    merkle_root(&tree, root);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -155,22 +156,22 @@ static enum code add_row(const struct prover *prover, uint64_t seq, struct buf *
     struct buf bytes;
     struct walk walk;
     struct walk_row row;
-    enum code code = reader__hash(prover->db, (int64_t)seq - 1, before);
+    enum code code = reader_hash(prover->db, (int64_t)seq - 1, before);
 
     if (code != CODE_OK)
         return code;
-    code = walk__init(&walk, prover->db, (int64_t)seq, (int64_t)seq);
+    code = walk_init(&walk, prover->db, (int64_t)seq, (int64_t)seq);
     if (code != CODE_OK)
         return code;
     buf_init(&bytes, SIZE_MAX / 4);
-    code = walk__next(&walk, &row);
+    code = walk_next(&walk, &row);
     buf_add(&bytes, before, DIGEST_BYTES);
     if (code == CODE_OK)
-        code = row__bytes(row.table, row.values, &bytes);
+        code = row_bytes(row.table, row.values, &bytes);
     if (code == CODE_OK)
         code = base64_encode(buf_peek(&bytes), out);
     buf_fini(&bytes);
-    walk__fini(&walk);
+    walk_fini(&walk);
     return code;
 }
 
@@ -187,7 +188,7 @@ static enum code write_row_proof(struct prover *prover, uint64_t seq, struct buf
     code = add_row(prover, seq, out);
     buf_addf(out, "\nindex %llu\n", (unsigned long long)seq - 1);
     if (code == CODE_OK)
-        code = add_ranges(prover, ranges, merkle__path(seq - 1, prover->read.size, ranges), out);
+        code = add_ranges(prover, ranges, merkle_path(seq - 1, prover->read.size, ranges), out);
     buf_add_byte(out, '\n');
     buf_add_span(out, buf_peek(&prover->note));
     return code == CODE_OK ? buf_code(out) : code;
@@ -218,7 +219,7 @@ static enum code write_consistency(struct prover *prover, struct span old, struc
         return why_set(prover->why, CODE_INVALID, "the first checkpoint covers %llu rows, the second only %llu; swap them",
                        (unsigned long long)note.size, (unsigned long long)prover->read.size);
     buf_add_text(out, PROOF_CONSISTENCY "\n");
-    code = add_ranges(prover, ranges, merkle__consistency(note.size, prover->read.size, ranges), out);
+    code = add_ranges(prover, ranges, merkle_consistency(note.size, prover->read.size, ranges), out);
     buf_add_byte(out, '\n');
     buf_add_span(out, old);
     buf_add_byte(out, '\n');

@@ -78,7 +78,7 @@ static bool read_note(struct proof *proof, const struct keyring *keys, struct no
         return refuse(proof, "the checkpoint in it is no signed note");
     if (keys == NULL)
         return true;
-    proof->report->is_signed = keyring__judge(keys, note, &by) == NOTE_SIGNED;
+    proof->report->is_signed = keyring_judge(keys, note, &by) == NOTE_SIGNED;
     return proof->report->is_signed || refuse(proof, "the checkpoint over %llu rows is not signed with the key",
                                               (unsigned long long)note->size);
 }
@@ -104,7 +104,7 @@ static bool read_row(struct proof *proof, struct span extra, uint64_t index, uns
                        row.at[0] == 'D' ? "decision" : row.at[0] == 'O' ? "outcome" : "event");
     }
     digest_of(buf_peek(&bytes), hash);
-    merkle__leaf(span_of(hash, sizeof hash), leaf);
+    merkle_leaf(span_of(hash, sizeof hash), leaf);
     buf_fini(&bytes);
     return right || refuse(proof, "what `extra` holds is no row with the number that `index` says");
 }
@@ -122,7 +122,7 @@ static bool check_row(struct proof *proof, const struct keyring *keys)
         return refuse(proof, "its lines `extra` and `index` are missing");
     if (!read_row(proof, extra, index, leaf) || !read_hashes(proof) || !read_note(proof, keys, &note))
         return false;
-    if (!merkle__is_in(leaf, index, note.size, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count, note.root))
+    if (!merkle_is_in(leaf, index, note.size, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count, note.root))
         return refuse(proof, "the row is not the one that the checkpoint over %llu rows covers", (unsigned long long)note.size);
     len = strlen(report->what);
     (void)snprintf(report->what + len, sizeof report->what - len, ", is in the checkpoint over %llu rows of %.*s",
@@ -140,8 +140,8 @@ static bool check_consistency(struct proof *proof, const struct keyring *keys)
         return false;
     if (!span_equals(old.origin, note.origin))
         return refuse(proof, "the two checkpoints are of different logs");
-    if (!merkle__goes_on(old.size, old.root, note.size, note.root, (const unsigned char (*)[DIGEST_BYTES])proof->hash,
-                         proof->count))
+    if (!merkle_goes_on(old.size, old.root, note.size, note.root, (const unsigned char (*)[DIGEST_BYTES])proof->hash,
+                        proof->count))
         return refuse(proof, "the checkpoint over %llu rows does not go on from that over %llu",
                       (unsigned long long)note.size, (unsigned long long)old.size);
     (void)snprintf(proof->report->what, sizeof proof->report->what,
@@ -190,11 +190,11 @@ static bool read_columns(struct arena *arena, const struct json_node *line, stru
 
     *row = (struct walk_row){.table = ROW_FILE};
     for (int i = ROW_DECISION; i < ROW_TABLES && table != NULL; i++)
-        if (span_is(table->text, row__shape((enum row_table)i)->name))
+        if (span_is(table->text, row_shape((enum row_table)i)->name))
             row->table = (enum row_table)i;
     if (row->table == ROW_FILE)
         return false;
-    shape = row__shape(row->table);
+    shape = row_shape(row->table);
     for (int i = 0; i < shape->count && right; i++)
         right = read_value(arena, json_member(line, span_text(shape->columns[i])), &row->values[i], &left);
     for (int i = 0; i < shape->outside && right; i++)
@@ -218,8 +218,8 @@ static bool read_line(struct span line, struct arena *arena, struct walk_row *ro
     before = right ? json_member(root, SPAN_LIT("before")) : NULL;
     right = before != NULL && num_unhex(before->text, previous, sizeof previous) == CODE_OK && read_columns(arena, root, row);
     if (right)
-        row__hash(row->table, row->values, previous, hash);
-    for (int i = 0; right && i < row__shape(row->table)->count; i++) /* what is kept must not stay in the buffer */
+        row_hash(row->table, row->values, previous, hash);
+    for (int i = 0; right && i < row_shape(row->table)->count; i++) /* what is kept must not stay in the buffer */
         right = row->values[i].kind != ROW_TEXT ||
                 (row->values[i].bytes.at = arena_dup(arena, row->values[i].bytes.at, row->values[i].bytes.len)) != NULL;
     for (int i = 0; right && i < ROW_OUTSIDE_MAX; i++)
@@ -269,11 +269,11 @@ static bool check_line(struct proof *proof, struct tenant_check *check, const st
     if (values.fault != NULL)
         return refuse(proof, "row %lld, %s: %s", seq, values.field, values.fault);
     check->erased += values.is_erased;
-    if (row->table == ROW_OUTCOME && permits__find(&check->verifier.permits, (uint64_t)digested.decision) == NULL &&
+    if (row->table == ROW_OUTCOME && permits_find(&check->verifier.permits, (uint64_t)digested.decision) == NULL &&
         (digested.decision <= 0 || digested.decision > (int64_t)check->begin))
         return refuse(proof, "row %lld: row %lld is no permit that waits for an outcome", seq, (long long)digested.decision);
     if (row->table == ROW_OUTCOME)
-        permits__remove(&check->verifier.permits, (uint64_t)digested.decision);
+        permits_remove(&check->verifier.permits, (uint64_t)digested.decision);
     memcpy(check->last.hash, hash, DIGEST_BYTES);
     check->last.seq = (uint64_t)row->seq;
     proof->report->rows++;
@@ -368,7 +368,7 @@ static bool check_lines(struct proof *proof, struct tenant_check *check)
             if (right && round == 1)
                 right = check_line(proof, check, &row, hash);
             if (right && round == 1 && row.table == ROW_DECISION && row.values[D_EXPECTS_OUTCOME].number == 1)
-                right = permits__add(&check->verifier.permits, (uint64_t)row.seq, NULL, no_salt) == CODE_OK;
+                right = permits_add(&check->verifier.permits, (uint64_t)row.seq, NULL, no_salt) == CODE_OK;
         }
     }
     arena_fini(&arena);
@@ -382,11 +382,11 @@ static bool check_tenant_rows(struct proof *proof, struct tenant_check *check, c
 
     check->verifier.report = &check->ignored;
     arena_init(&check->verifier.arena, LINE_ARENA_BYTES);
-    right = permits__init(&check->verifier.permits) == CODE_OK && check_lines(proof, check);
+    right = permits_init(&check->verifier.permits) == CODE_OK && check_lines(proof, check);
     if (right && (check->last.seq != last->seq || memcmp(check->last.hash, last->hash, DIGEST_BYTES) != 0))
         right = refuse(proof, "the last row is %llu, but the checkpoint binds row %llu: rows are missing at the end",
                        (unsigned long long)check->last.seq, (unsigned long long)last->seq);
-    permits__fini(&check->verifier.permits);
+    permits_fini(&check->verifier.permits);
     arena_fini(&check->verifier.arena);
     return right;
 }
@@ -421,10 +421,10 @@ static bool read_bound(struct proof *proof, const struct keyring *keys, struct s
     proof->count = 0;
     if (!read_hashes(proof) || !read_note(proof, keys, note))
         return false;
-    tenants__leaf(tenant, bound->seq, bound->hash, leaf);
+    tenants_leaf(tenant, bound->seq, bound->hash, leaf);
     if (bound->seq == 0 || bound->seq > note->size || !note->has_tenants ||
-        !merkle__is_in(leaf, index, note->tenants, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count,
-                       note->tenants_root))
+        !merkle_is_in(leaf, index, note->tenants, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count,
+                      note->tenants_root))
         return refuse(proof, "the tenant's last row is not the one that the checkpoint over %llu rows binds",
                       (unsigned long long)note->size);
     return true;

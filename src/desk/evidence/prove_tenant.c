@@ -17,7 +17,7 @@ static enum code set(struct tenants *tenants, struct span tenant, int64_t seq, s
 {
     if (tenant.at == NULL || hash.len != DIGEST_BYTES)
         return CODE_OK;
-    return tenants__set(tenants, tenant, (uint64_t)seq, (const unsigned char *)hash.at);
+    return tenants_set(tenants, tenant, (uint64_t)seq, (const unsigned char *)hash.at);
 }
 
 /* Every tenant's last row when the file began. */
@@ -36,28 +36,28 @@ static enum code read_rows(const struct prover *prover, struct tenants *tenants)
 {
     struct walk leaves;
     struct leaf leaf;
-    enum code code = walk__leaves(&leaves, prover->db, 1, (int64_t)prover->read.size);
+    enum code code = walk_leaves(&leaves, prover->db, 1, (int64_t)prover->read.size);
 
     if (code != CODE_OK)
         return code;
-    while (code == CODE_OK && (code = walk__next_leaf(&leaves, &leaf)) == CODE_OK)
+    while (code == CODE_OK && (code = walk_next_leaf(&leaves, &leaf)) == CODE_OK)
         code = set(tenants, leaf.tenant, leaf.seq, leaf.hash);
-    walk__fini(&leaves);
+    walk_fini(&leaves);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 static void add_path(const struct tenants *tenants, size_t index, struct buf *out)
 {
     struct merkle_range ranges[MERKLE_PROOF_MAX];
-    size_t count = merkle__path(index, tenants->listed, ranges);
+    size_t count = merkle_path(index, tenants->listed, ranges);
 
     for (size_t i = 0; i < count; i++) {
         struct merkle tree = {.size = 0};
         unsigned char root[DIGEST_BYTES];
 
         for (uint64_t leaf = ranges[i].begin; leaf < ranges[i].end; leaf++)
-            merkle__add(&tree, tenants->leaf[leaf]);
-        merkle__root(&tree, root);
+            merkle_add(&tree, tenants->leaf[leaf]);
+        merkle_root(&tree, root);
         prove__add_hash(out, root);
     }
 }
@@ -81,7 +81,7 @@ static enum code find_bound(const struct prover *prover, struct tenants *tenants
                             size_t *index)
 {
     unsigned char root[DIGEST_BYTES];
-    enum code code = tenants__root(tenants, root);
+    enum code code = tenants_root(tenants, root);
 
     if (code == CODE_OK && !note->has_tenants)
         return why_set(prover->why, CODE_NOT_FOUND, "%s: the checkpoint over %llu rows binds no heads of tenants", prover->path,
@@ -128,7 +128,7 @@ static enum code write_head(const struct prover *prover, struct span tenant, str
     struct tenants tenants;
     struct buf begin;
     size_t index;
-    enum code code = tenants__init(&tenants);
+    enum code code = tenants_init(&tenants);
 
     buf_init(&begin, NOTE_BYTES + 65536);
     if (code == CODE_OK)
@@ -147,7 +147,7 @@ static enum code write_head(const struct prover *prover, struct span tenant, str
         add_bound(&tenants, index, buf_peek(&prover->note), out);
         code = buf_add_span(out, buf_peek(&begin));
     }
-    tenants__fini(&tenants);
+    tenants_fini(&tenants);
     buf_fini(&begin);
     return code;
 }
@@ -191,7 +191,7 @@ static void add_member(struct buf *out, const char *name, const struct row_value
 
 static enum code add_line(struct buf *out, const struct walk_row *row, const unsigned char before[DIGEST_BYTES])
 {
-    const struct row_shape *shape = row__shape(row->table);
+    const struct row_shape *shape = row_shape(row->table);
 
     buf_addf(out, "{\"table\":\"%s\",\"before\":\"", shape->name);
     add_hex(out, span_of(before, DIGEST_BYTES));
@@ -215,13 +215,13 @@ static enum code write_rows(const struct prover *prover, struct span tenant, str
     unsigned char before[DIGEST_BYTES];
     struct walk walk;
     struct walk_row row;
-    enum code code = reader__hash(prover->db, (int64_t)prover->start.size, before);
+    enum code code = reader_hash(prover->db, (int64_t)prover->start.size, before);
 
     if (code == CODE_OK)
-        code = walk__init(&walk, prover->db, 1, (int64_t)prover->read.size);
+        code = walk_init(&walk, prover->db, 1, (int64_t)prover->read.size);
     if (code != CODE_OK)
         return code;
-    while (code == CODE_OK && (code = walk__next(&walk, &row)) == CODE_OK) {
+    while (code == CODE_OK && (code = walk_next(&walk, &row)) == CODE_OK) {
         buf_clear(line);
         if (is_of(&row, tenant)) {
             code = add_line(line, &row, before);
@@ -231,7 +231,7 @@ static enum code write_rows(const struct prover *prover, struct span tenant, str
         if (row.hash.bytes.len == DIGEST_BYTES)
             memcpy(before, row.hash.bytes.at, DIGEST_BYTES);
     }
-    walk__fini(&walk);
+    walk_fini(&walk);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 

@@ -12,7 +12,7 @@ static void tell(void *context, const char *field, struct span name, const char 
 
 enum code verify__schema(struct verifier *verifier)
 {
-    return audit__differences(verifier->db, tell, verifier);
+    return audit_differences(verifier->db, tell, verifier);
 }
 
 /* Each row in each index, each entry of an index a row, all where a search finds them, and no decision with two outcomes. */

@@ -17,7 +17,7 @@ static enum code check_file(struct verifier *verifier)
     unsigned char hash[DIGEST_BYTES];
     struct db_stmt *stmt;
     struct walk_row row;
-    enum code code = walk__file(verifier->db, &stmt, &row);
+    enum code code = walk_file(verifier->db, &stmt, &row);
 
     if (code == CODE_NOT_FOUND) {
         verify__fault(verifier, 0, "file", "seq", "the row that says what this file is is missing");
@@ -29,7 +29,7 @@ static enum code check_file(struct verifier *verifier)
     if (verifier->continues && row.values[F_PREVIOUS].bytes.len == DIGEST_BYTES)
         before = (const unsigned char *)row.values[F_PREVIOUS].bytes.at;
     memcpy(verifier->previous, before, DIGEST_BYTES);
-    row__hash(ROW_FILE, row.values, before, hash);
+    row_hash(ROW_FILE, row.values, before, hash);
     if (!verify__holds(&row.hash, hash) || row.seq < 0)
         verify__fault(verifier, 0, "file", "contents", "its contents or its hash are not what was written");
     verifier->begin = row.seq > 0 ? row.seq : 0;
@@ -113,9 +113,9 @@ static enum code read_permits(struct verifier *verifier)
             continue;
         }
         if (db_text(stmt, 1).at != NULL)
-            code = heads__find(&verifier->heads, db_text(stmt, 1), &head);
+            code = heads_find(&verifier->heads, db_text(stmt, 1), &head);
         if (code == CODE_OK)
-            code = permits__add(&verifier->permits, (uint64_t)decision, head, no_salt);
+            code = permits_add(&verifier->permits, (uint64_t)decision, head, no_salt);
     }
     return code;
 }
@@ -184,11 +184,11 @@ static enum code walk_slice(struct verifier *verifier, struct marks *marks, int6
 {
     struct walk walk;
     struct walk_row row;
-    enum code code = walk__init(&walk, verifier->db, *first, verifier->last);
+    enum code code = walk_init(&walk, verifier->db, *first, verifier->last);
 
     if (code != CODE_OK)
         return code;
-    for (int rows = 0; (code = walk__next(&walk, &row)) == CODE_OK; rows++) {
+    for (int rows = 0; (code = walk_next(&walk, &row)) == CODE_OK; rows++) {
         bool is_enough = rows >= SLICE_ROWS && row.seq != *first;
 
         *first = row.seq;
@@ -200,7 +200,7 @@ static enum code walk_slice(struct verifier *verifier, struct marks *marks, int6
         if (code != CODE_OK)
             break;
     }
-    walk__fini(&walk);
+    walk_fini(&walk);
     return code;
 }
 
@@ -339,7 +339,7 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
                          "'decision', 'outcome', 'event')", &tables);
     if (code == CODE_OK && tables != 4)
         code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
-    return code == CODE_OK ? audit__refuse_other(verifier->db, path, why) : code;
+    return code == CODE_OK ? audit_refuse_other(verifier->db, path, why) : code;
 }
 
 /* Each commit that empties values comes behind one that notes which erasure does. */
@@ -380,9 +380,9 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
     arena_init(&verifier.arena, (size_t)16 << 20);
     code = check_kind(&verifier, conf->path, why);
     if (code == CODE_OK)
-        code = heads__init(&verifier.heads);
+        code = heads_init(&verifier.heads);
     if (code == CODE_OK)
-        code = permits__init(&verifier.permits);
+        code = permits_init(&verifier.permits);
     if (code == CODE_OK)
         code = check_all(&verifier);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
@@ -394,8 +394,8 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
     if (code == CODE_OK)
         verify__leave(&verifier);
     verify__fini_tree(&verifier);
-    permits__fini(&verifier.permits);
-    heads__fini(&verifier.heads);
+    permits_fini(&verifier.permits);
+    heads_fini(&verifier.heads);
     arena_fini(&verifier.arena);
     db_close(&verifier.db);
     return code;

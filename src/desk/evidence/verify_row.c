@@ -92,14 +92,14 @@ void verify__digest(const struct walk_row *row, struct verify_row *out)
         if (out->event == VERIFY_EVENT_CHECKPOINT || out->event == VERIFY_EVENT_KEY)
             out->detail = row->values[E_DETAIL].bytes;
     }
-    merkle__leaf(span_of(out->hash, DIGEST_BYTES), out->leaf);
+    merkle_leaf(span_of(out->hash, DIGEST_BYTES), out->leaf);
 }
 
 /* ---- the chain --------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(enum row_table table)
 {
-    return row__shape(table)->name;
+    return row_shape(table)->name;
 }
 
 static void check_number(struct verifier *verifier, int64_t seq, enum row_table table)
@@ -151,12 +151,12 @@ static void check_hash(struct verifier *verifier, const struct walk_row *row)
     unsigned char hash[DIGEST_BYTES], other[DIGEST_BYTES];
     bool matches;
 
-    row__hash(row->table, row->values, verifier->hash, hash);
+    row_hash(row->table, row->values, verifier->hash, hash);
     matches = verify__holds(&row->hash, hash);
     if (verifier->suspects && matches) {
         resolve_suspect(verifier, SUSPECT_CONTENTS);
     } else if (verifier->suspects) {
-        row__hash(row->table, row->values, verifier->suspect_hash, other);
+        row_hash(row->table, row->values, verifier->suspect_hash, other);
         matches = verify__holds(&row->hash, other);
         resolve_suspect(verifier, matches ? SUSPECT_HASH : SUSPECT_EITHER);
     }
@@ -182,7 +182,7 @@ static enum code check_tenant(struct verifier *verifier, const struct verify_row
                           "it has no tenant and names a previous row");
         return CODE_OK;
     }
-    code = heads__find(&verifier->heads, row->tenant, head);
+    code = heads_find(&verifier->heads, row->tenant, head);
     if (code != CODE_OK)
         return code;
     if ((*head)->known)
@@ -229,7 +229,7 @@ static bool was_erased(const struct verifier *verifier, const struct walk_row *r
 
 static bool are_all_null(const struct walk_row *row)
 {
-    int outside = row__shape(row->table)->outside;
+    int outside = row_shape(row->table)->outside;
 
     for (int i = 0; i < outside; i++)
         if (row->outside[i].kind != ROW_NULL)
@@ -321,14 +321,14 @@ static enum code check_decision(struct verifier *verifier, const struct verify_r
         return CODE_OK;
     if (!row->is_permit)
         verify__fault(verifier, row->seq, "decision", "expects_outcome", "it is no permit and expects an outcome");
-    if (permits__find(&verifier->permits, (uint64_t)row->seq) != NULL || row->seq <= 0)
+    if (permits_find(&verifier->permits, (uint64_t)row->seq) != NULL || row->seq <= 0)
         return CODE_OK; /* a number used twice was told already */
-    return permits__add(&verifier->permits, (uint64_t)row->seq, head, no_salt);
+    return permits_add(&verifier->permits, (uint64_t)row->seq, head, no_salt);
 }
 
 static void check_outcome(struct verifier *verifier, const struct verify_row *row, const struct head *head)
 {
-    const struct permit *permit = row->decision > 0 ? permits__find(&verifier->permits, (uint64_t)row->decision) : NULL;
+    const struct permit *permit = row->decision > 0 ? permits_find(&verifier->permits, (uint64_t)row->decision) : NULL;
 
     verifier->report->outcomes++;
     if (permit == NULL) {
@@ -338,7 +338,7 @@ static void check_outcome(struct verifier *verifier, const struct verify_row *ro
     }
     if (permit->head != head)
         verify__fault(verifier, row->seq, "outcome", "tenant", "its permit %lld belongs to another", (long long)row->decision);
-    permits__remove(&verifier->permits, (uint64_t)row->decision);
+    permits_remove(&verifier->permits, (uint64_t)row->decision);
 }
 
 void verify__report_open(struct verifier *verifier, const char *when)
@@ -351,7 +351,7 @@ void verify__report_open(struct verifier *verifier, const char *when)
                           "the permit has no outcome, although the gate %s after it", when);
             permits->slots[i].closing = true;
         }
-    permits__drop_closed(permits);
+    permits_drop_closed(permits);
 }
 
 static enum code check_event(struct verifier *verifier, const struct verify_row *row)

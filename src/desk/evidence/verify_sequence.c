@@ -43,9 +43,9 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
             break;
         code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
         if (code == CODE_OK)
-            code = losses__read(&sequence->losses, db);
+            code = losses_read(&sequence->losses, db);
         if (code == CODE_OK)
-            code = successions__read(&sequence->successions, db);
+            code = successions_read(&sequence->successions, db);
         if (code == CODE_IO) /* a damaged page, which is told when the file's turn comes */
             code = CODE_OK;
         else if (code != CODE_OK)
@@ -79,8 +79,8 @@ enum code verify_sequence_renew(const struct trail *trail, struct verify_sequenc
 
 void verify_sequence_forget(struct verify_sequence *sequence)
 {
-    permits__fini(&sequence->permits);
-    heads__fini(&sequence->heads);
+    permits_fini(&sequence->permits);
+    heads_fini(&sequence->heads);
     sequence->has_before = sequence->has_mark = false;
 }
 
@@ -112,7 +112,7 @@ static void compare_permits(struct verifier *verifier, const struct verify_seque
 
         if (permit->seq == 0)
             continue;
-        here = permits__find(&verifier->permits, permit->seq);
+        here = permits_find(&verifier->permits, permit->seq);
         found += here != NULL;
         if (here == NULL || !same_tenant(here->head, permit->head))
             verify__fault(verifier, 0, "permit_start", "decision", "the permit %llu had no outcome when the file before was "
@@ -130,14 +130,14 @@ static enum code compare_heads(struct verifier *verifier, const struct verify_se
     enum code code = list != NULL ? CODE_OK : CODE_NOMEM;
 
     if (code == CODE_OK)
-        heads__list(&before->heads, list);
+        heads_list(&before->heads, list);
     for (size_t i = 0; i < before->heads.count && code == CODE_OK; i++) {
         struct head *here;
 
         if (!list[i]->known)
             continue;
         known++;
-        code = heads__find(&verifier->heads, span_of(list[i]->tenant, list[i]->len), &here);
+        code = heads_find(&verifier->heads, span_of(list[i]->tenant, list[i]->len), &here);
         if (code == CODE_OK &&
             (!here->known || here->seq != list[i]->seq || memcmp(here->hash, list[i]->hash, DIGEST_BYTES) != 0))
             verify__fault(verifier, 0, "tenant_start", "hash", "it does not begin where tenant '%.*s' stood when the file "

@@ -12,7 +12,7 @@
  * them. */
 static enum note_verdict judge(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
 {
-    enum note_verdict verdict = keyring__judge(&verifier->keys, note, by);
+    enum note_verdict verdict = keyring_judge(&verifier->keys, note, by);
 
     *by_given = verdict == NOTE_SIGNED && *by < verifier->given &&
                 (verifier->keys.ends[*by] == 0 || note->size <= verifier->keys.ends[*by]);
@@ -34,13 +34,13 @@ static enum code read_starts(struct verifier *verifier)
             verify__fault(verifier, 0, "tenant_start", "hash", "it names a row that does not stand before this file");
             continue;
         }
-        code = heads__find(&verifier->heads, db_text(stmt, 0), &head);
+        code = heads_find(&verifier->heads, db_text(stmt, 0), &head);
         if (code != CODE_OK)
             continue;
         head->known = true;
         head->seq = (uint64_t)db_int(stmt, 1);
         memcpy(head->hash, hash.at, DIGEST_BYTES);
-        code = tenants__set(&verifier->tenants, db_text(stmt, 0), head->seq, head->hash);
+        code = tenants_set(&verifier->tenants, db_text(stmt, 0), head->seq, head->hash);
         if (code == CODE_LIMIT)
             code = CODE_OK;
     }
@@ -59,7 +59,7 @@ static enum code read_first(struct verifier *verifier)
         (void)snprintf(verifier->origin, sizeof verifier->origin, "%.*s", SPAN_ARG(origin));
         verifier->has_tree = verifier->begin == 0 ||
                              (db_int(stmt, 0) == verifier->begin &&
-                              merkle__load(&verifier->tree, (uint64_t)verifier->begin, db_blob(stmt, 1)));
+                              merkle_load(&verifier->tree, (uint64_t)verifier->begin, db_blob(stmt, 1)));
         if (!verifier->has_tree)
             verify__fault(verifier, 0, "checkpoint", "size", "the file continues another, and does not begin with its "
                           "last checkpoint, which covers %lld rows", (long long)verifier->begin);
@@ -88,7 +88,7 @@ static bool is_sound(const struct verifier *verifier, const struct note *note)
 {
     size_t by = 0;
 
-    return note_is_named(note) && keyring__judge(&verifier->keys, note, &by) != NOTE_FORGED;
+    return note_is_named(note) && keyring_judge(&verifier->keys, note, &by) != NOTE_FORGED;
 }
 
 /* Those of other logs are left out, unless there are no others. */
@@ -140,8 +140,8 @@ static enum code follow_keys(struct verifier *verifier)
     if (verifier->conf->sequence != NULL)
         all = &verifier->conf->sequence->successions;
     else
-        code = successions__read(&own, verifier->db);
-    successions__follow(all, &verifier->keys);
+        code = successions_read(&own, verifier->db);
+    successions_follow(all, &verifier->keys);
     return code;
 }
 
@@ -156,13 +156,13 @@ enum code verify__begin_tree(struct verifier *verifier)
         code = follow_keys(verifier);
     verifier->given = verifier->keys.count;
     if (code == CODE_OK)
-        code = keyring__read(&verifier->keys, verifier->db);
+        code = keyring_read(&verifier->keys, verifier->db);
     if (code == CODE_OK && verifier->conf->sequence == NULL)
-        code = losses__read(&verifier->losses, verifier->db);
+        code = losses_read(&verifier->losses, verifier->db);
     else if (code == CODE_OK)
         verifier->losses = verifier->conf->sequence->losses;
     if (code == CODE_OK)
-        code = tenants__init(&verifier->tenants);
+        code = tenants_init(&verifier->tenants);
     verifier->has_tree = verifier->has_tenants = verifier->begin == 0;
     if (code == CODE_OK && verifier->has_checkpoints)
         code = read_first(verifier);
@@ -174,7 +174,7 @@ enum code verify__begin_tree(struct verifier *verifier)
 void verify__fini_tree(struct verifier *verifier)
 {
     mem_free(verifier->outside);
-    tenants__fini(&verifier->tenants);
+    tenants_fini(&verifier->tenants);
 }
 
 /* ---- one checkpoint by itself ------------------------------------------------------------------------------------ */
@@ -238,7 +238,7 @@ static enum code check_tenants(struct verifier *verifier, const struct verify_ma
 
     if (!mark->note.has_tenants || !verifier->has_tenants)
         return CODE_OK;
-    code = tenants__root(&verifier->tenants, root);
+    code = tenants_root(&verifier->tenants, root);
     if (code == CODE_OK && (mark->note.tenants != verifier->tenants.heads.count ||
                             memcmp(root, mark->note.tenants_root, DIGEST_BYTES) != 0))
         verify__fault(verifier, mark->size, "checkpoint", "tenants", "the last rows of the tenants are not those it names");
@@ -271,12 +271,12 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
         verify__fault(verifier, mark->size, "checkpoint", mark->field, "%s", mark->fault);
     if (mark->fault != NULL || !verifier->has_tree || mark->size < verifier->begin)
         return CODE_OK;
-    merkle__root(&verifier->tree, root);
+    merkle_root(&verifier->tree, root);
     if ((uint64_t)mark->size != verifier->tree.size || memcmp(root, mark->note.root, DIGEST_BYTES) != 0) {
         disagree(verifier, "checkpoint", verifier->agreed, mark->size);
         return CODE_OK;
     }
-    if (!span_equals(mark->peaks, span_of(peaks, merkle__save(&verifier->tree, peaks))))
+    if (!span_equals(mark->peaks, span_of(peaks, merkle_save(&verifier->tree, peaks))))
         verify__fault(verifier, mark->size, "checkpoint", "peaks", "they are not those of its tree");
     verifier->agreed = mark->size;
     verifier->agreed_by = mark->by;
@@ -311,7 +311,7 @@ static enum code check_succession(struct verifier *verifier, int64_t seq, struct
     struct db_stmt *stmt = NULL;
     struct note note;
     enum code code = CODE_NOT_FOUND;
-    bool is_good = succession__read(text, &succession) == CODE_OK && note_key_read(key, &named) == CODE_OK &&
+    bool is_good = succession_read(text, &succession) == CODE_OK && note_key_read(key, &named) == CODE_OK &&
                    memcmp(named.public, succession.after.public, SIGN_PUBLIC_BYTES) == 0 && succession.size < (uint64_t)seq &&
                    span_is(span_text(succession.origin), verifier->origin);
 
@@ -331,7 +331,7 @@ static bool is_given(const struct verifier *verifier, struct span text)
 {
     struct note_key key;
 
-    return note_key_read(text, &key) == CODE_OK && keyring__find(&verifier->keys, &key) < verifier->given;
+    return note_key_read(text, &key) == CODE_OK && keyring_find(&verifier->keys, &key) < verifier->given;
 }
 
 enum code verify__key_told(struct verifier *verifier, const struct verify_row *event)
@@ -384,7 +384,7 @@ static long long agreed_outside(const struct verifier *verifier, const struct ve
 /* Of rows that somebody went on without. */
 static bool is_lost(struct verifier *verifier, const struct verify_outside *outside, const struct note *note)
 {
-    const struct loss *loss = losses__find(&verifier->losses, note);
+    const struct loss *loss = losses_find(&verifier->losses, note);
 
     if (loss == NULL)
         return false;
@@ -422,7 +422,7 @@ static void check_outside(struct verifier *verifier, const struct verify_outside
                       (unsigned long long)outside->size);
         return;
     }
-    merkle__root(&verifier->tree, root);
+    merkle_root(&verifier->tree, root);
     if (outside->size != verifier->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0) {
         if (is_lost(verifier, outside, &note))
             return;
@@ -450,9 +450,9 @@ enum code verify__add_leaf(struct verifier *verifier, const struct verify_row *r
     if (row->seq > 0)
         check_outside_below(verifier, row->seq);
     if (verifier->has_tree)
-        merkle__add(&verifier->tree, row->leaf);
+        merkle_add(&verifier->tree, row->leaf);
     if (verifier->has_tenants && row->tenant.at != NULL && row->seq > 0)
-        code = tenants__set(&verifier->tenants, row->tenant, (uint64_t)row->seq, verifier->hash);
+        code = tenants_set(&verifier->tenants, row->tenant, (uint64_t)row->seq, verifier->hash);
     if (code == CODE_LIMIT) {
         verifier->has_tenants = false;
         code = CODE_OK;
@@ -503,7 +503,7 @@ static bool is_excused(const struct verifier *verifier, const struct verify_outs
     if (verifier->conf->sequence != NULL || report->heads_seq == (uint64_t)verifier->seq)
         return true;
     return verifier->agreed == verifier->seq && note_read(largest->note, &note) == CODE_OK &&
-           keyring__judge(&verifier->keys, &note, &by) == NOTE_SIGNED && by == verifier->agreed_by;
+           keyring_judge(&verifier->keys, &note, &by) == NOTE_SIGNED && by == verifier->agreed_by;
 }
 
 enum code verify__end_tree(struct verifier *verifier)

@@ -2,6 +2,7 @@
 #include "query/entries.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 #include "query/query_priv.h"
 
 #define APPROVALS_MAX 32 /* that one call can wait for */
@@ -58,11 +59,11 @@ static enum code each_file(const struct trail *trail, struct approvals_of *of,
 
         if (trail->files[i].last_seq < of->decision && i + 1 < trail->count)
             continue;
-        code = reader__open(trail->files[i].path, &db, why);
+        code = reader_open(trail->files[i].path, &db, why);
         if (code == CODE_OK)
             code = step(of, db);
         if (code != CODE_OK)
-            (void)reader__why(why, code, trail->files[i].path, db);
+            (void)reader_why(why, code, trail->files[i].path, db);
         db_close(&db);
     }
     return code;

@@ -2,6 +2,7 @@
 #include "query/entries.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 #include "audit/row.h"
 #include "query/query_priv.h"
 
@@ -129,7 +130,7 @@ static enum code give_carried(struct giving *giving, int64_t decision)
 
         if (decision <= reading->trail->files[i].before_seq || decision > reading->trail->files[i].last_seq)
             continue;
-        code = reader__open(reading->trail->files[i].path, &db, &why);
+        code = reader_open(reading->trail->files[i].path, &db, &why);
         if (code != CODE_OK)
             return code;
         code = query__select(db, reading->query, &shape, &sql, &before);
@@ -201,8 +202,8 @@ static enum code read_file(struct reading *reading)
 static enum code check_place(struct db *db, const struct trail_file *file, const struct entry_place *place, struct why *why)
 {
     unsigned char hash[DIGEST_BYTES];
-    enum code code = place->seq == file->before_seq ? reader__previous(db, place->seq, hash)
-                                                     : reader__hash(db, place->seq, hash);
+    enum code code = place->seq == file->before_seq ? reader_previous(db, place->seq, hash)
+                                                     : reader_hash(db, place->seq, hash);
 
     if (code == CODE_NOT_FOUND || (code == CODE_OK && memcmp(hash, place->hash, DIGEST_BYTES) != 0))
         return why_set(why, CODE_DENIED, "%s: row %" PRId64 " is not the one that the cursor stopped at: this is another "
@@ -221,7 +222,7 @@ static enum code move_place(struct db *db, struct entry_place *place)
     tip = tip - place->seq > TURN_ROWS ? place->seq + TURN_ROWS : tip;
     place->seq = tip;
     place->is_known = true;
-    return reader__hash(db, tip, place->hash);
+    return reader_hash(db, tip, place->hash);
 }
 
 /* Events are nobody's call. */
@@ -236,7 +237,7 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
                            struct entry_place *place, struct why *why)
 {
     struct entry_place next = *place;
-    enum code code = reader__open(file->path, &reading->db, why);
+    enum code code = reader_open(file->path, &reading->db, why);
 
     if (code != CODE_OK)
         return code;
@@ -252,7 +253,7 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
     if (code == CODE_OK)
         code = read_file(reading);
     if (code != CODE_OK && code != CODE_DENIED)
-        (void)reader__why(why, code, file->path, reading->db);
+        (void)reader_why(why, code, file->path, reading->db);
     for (int stream = 0; stream < STREAMS; stream++) {
         db_finalize(&reading->stmt[stream]);
         query__fini(&reading->sql[stream]);

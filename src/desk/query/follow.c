@@ -2,6 +2,7 @@
 #include "query/follow.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 #include "audit/row.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -42,7 +43,7 @@ static enum code enter(struct follow *follow, struct why *why)
             follow->device = there.st_dev;
             follow->inode = there.st_ino;
         }
-        code = reader__open(follow->path, &follow->db, why);
+        code = reader_open(follow->path, &follow->db, why);
     } while (code == CODE_OK && is_elsewhere(follow));
     follow->data_version = -1;
     return code;
@@ -146,7 +147,7 @@ enum code follow_last(struct follow *follow, const struct query *query, uint64_t
     if (code == CODE_OK)
         code = tell(follow->db, buf_peek(&ended), have > lines ? have - lines : 0, row, context);
     if (code != CODE_OK)
-        (void)reader__why(why, code, follow->path, follow->db);
+        (void)reader_why(why, code, follow->path, follow->db);
     db_rollback(follow->db);
     buf_fini(&ended);
     follow->at_seq = tip;
@@ -209,7 +210,7 @@ static enum code read_on(struct follow *follow, const struct query *query, query
     if (code == CODE_OK && tip > follow->at_seq)
         code = read_carried(follow, query, follow->at_seq, row, context, why);
     if (code != CODE_OK)
-        (void)reader__why(why, code, follow->path, follow->db);
+        (void)reader_why(why, code, follow->path, follow->db);
     db_rollback(follow->db);
     buf_fini(&ended);
     if (code == CODE_OK && tip > follow->at_seq)
@@ -228,7 +229,7 @@ static enum code read_between(struct follow *follow, const struct query *query, 
     for (size_t i = 0; i + 1 < trail.count && code == CODE_OK; i++) {
         if (trail.files[i].last_seq <= follow->at_seq)
             continue;
-        code = reader__open(trail.files[i].path, &follow->db, why);
+        code = reader_open(trail.files[i].path, &follow->db, why);
         if (code == CODE_OK)
             code = read_on(follow, query, row, context, why);
         if (follow->db != live)
@@ -258,7 +259,7 @@ static enum code change_file(struct follow *follow, const struct query *query, q
         return read_between(follow, query, row, context, why);
     if (before_seq < follow->at_seq) /* another trail */
         follow->at_seq = before_seq;
-    return code == CODE_OK ? code : reader__why(why, code, follow->path, follow->db);
+    return code == CODE_OK ? code : reader_why(why, code, follow->path, follow->db);
 }
 
 enum code follow_next(struct follow *follow, const struct query *query, query_row_fn row, void *context, struct why *why)
@@ -272,7 +273,7 @@ enum code follow_next(struct follow *follow, const struct query *query, query_ro
         return code;
     code = db_number(follow->db, "PRAGMA data_version", &version);
     if (code != CODE_OK)
-        return reader__why(why, code, follow->path, follow->db);
+        return reader_why(why, code, follow->path, follow->db);
     if (version == follow->data_version)
         return CODE_OK;
     follow->data_version = version;

@@ -3,7 +3,7 @@
 #include "query/merge.h"
 
 #include "audit/indices.h"
-#include "audit/reader.h"
+#include "audit/reader_open.h"
 #include "audit/row.h"
 #include "audit/schema.h"
 
@@ -43,7 +43,7 @@ static enum code is_wanted(struct merging *merging, enum row_table table, struct
 
 static enum code copy_rows(struct merging *merging, enum row_table table, struct db_stmt *get)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
     struct db_stmt *put = merging->put[table];
     bool wanted;
     enum code code;
@@ -52,9 +52,9 @@ static enum code copy_rows(struct merging *merging, enum row_table table, struct
         code = is_wanted(merging, table, get, &wanted);
         if (code == CODE_OK && wanted) {
             for (int i = 0; i < shape->count + 1 + shape->outside; i++) {
-                struct row_value value = row__read(get, i);
+                struct row_value value = row_read(get, i);
 
-                row__bind(put, i + 1, &value);
+                row_bind(put, i + 1, &value);
             }
             code = db_run(put);
             merging->merged->rows += table != ROW_FILE;
@@ -75,7 +75,7 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
     if (condition == NULL)
         return CODE_OK;
     buf_init(&sql, 8192);
-    row__add_select(&sql, table);
+    row_add_select(&sql, table);
     buf_add_text(&sql, condition);
     code = buf_add_byte(&sql, '\0');
     if (code == CODE_OK)
@@ -111,14 +111,14 @@ static enum code copy_file(struct merging *merging, const char *path, struct why
 {
     bool wanted = false;
     struct db *db = NULL;
-    enum code code = reader__open(path, &db, why);
+    enum code code = reader_open(path, &db, why);
 
     if (code == CODE_OK)
         code = is_of_the_time(merging, db, &wanted);
     for (int table = ROW_FILE; table < ROW_TABLES && code == CODE_OK && wanted; table++) {
         code = copy_table(merging, db, (enum row_table)table);
         if (code != CODE_OK && why->text[0] == '\0')
-            (void)why_set(why, code, "%s, table %s: %s; %s", path, row__shape((enum row_table)table)->name, db_error(db),
+            (void)why_set(why, code, "%s, table %s: %s; %s", path, row_shape((enum row_table)table)->name, db_error(db),
                           db_error(merging->out));
     }
     db_close(&db);
@@ -137,15 +137,15 @@ static enum code begin(struct merging *merging)
     code = db_exec(merging->out, settings);
 
     if (code == CODE_OK)
-        code = db_exec(merging->out, audit__schema);
+        code = db_exec(merging->out, audit_schema);
     for (int table = ROW_FILE; table < ROW_TABLES && code == CODE_OK; table++)
-        code = row__prepare_insert(merging->out, (enum row_table)table, &merging->put[table]);
+        code = row_prepare_insert(merging->out, (enum row_table)table, &merging->put[table]);
     return code == CODE_OK ? db_prepare(merging->out, "SELECT 1 FROM decision WHERE seq = ?", &merging->has) : code;
 }
 
 static enum code end(struct merging *merging)
 {
-    enum code code = db_exec(merging->out, audit__indices);
+    enum code code = db_exec(merging->out, audit_indices);
 
     if (code == CODE_OK)
         code = db_exec(merging->out, "ANALYZE");

@@ -2,6 +2,7 @@
 #include "query/query_priv.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 
 #define COLUMNS_MAX 80
 
@@ -134,7 +135,7 @@ static enum code enter_later(struct asking *asking, size_t file)
     if (asking->later_file == file)
         return CODE_OK;
     leave_later(asking);
-    code = reader__open(asking->trail->files[file].path, &asking->later_db, &passed);
+    code = reader_open(asking->trail->files[file].path, &asking->later_db, &passed);
     if (code == CODE_OK)
         code = db_prepare(asking->later_db, "SELECT outcome, status, latency_us, reason AS outcome_reason, error_code, "
                           "response_bytes, upstream_us, server_requests, server_notifications, server_denied, "
@@ -220,13 +221,13 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
 
     leave_file(asking);
     asking->file = file;
-    code = reader__open(path, &asking->db, why);
+    code = reader_open(path, &asking->db, why);
     if (code == CODE_OK)
         code = db_number(asking->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'decision_time'",
                          &indices);
     asking->has_indices = indices > 0;
     asking->has_later = code == CODE_OK && query__asks_outcome(asking->query) &&
-                        file + 1 < asking->trail->count && reader__later(asking->db, asking->trail, file);
+                        file + 1 < asking->trail->count && reader_later(asking->db, asking->trail, file);
     if (code == CODE_OK)
         code = db_exec(asking->db, "BEGIN"); /* one view of a file that may be growing */
     if (code == CODE_OK)
@@ -318,7 +319,7 @@ enum code audit_query(const struct trail *trail, const struct query *query, quer
     if (code == CODE_OK && asking.keep)
         code = tell_kept(&asking, why);
     if (code != CODE_OK && why->text[0] == '\0')
-        (void)reader__why(why, code, trail->files[asking.file].path, asking.db);
+        (void)reader_why(why, code, trail->files[asking.file].path, asking.db);
     leave_file(&asking);
     leave_later(&asking);
     buf_fini(&asking.kept);

@@ -29,7 +29,7 @@ struct query_shape {
     const char *order; /* NULL: none */
     int64_t after_seq; /* ?1 in the head, where it has one */
     const char *tenant; /* its column; NULL: d.tenant */
-    bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader__later */
+    bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader_later */
 };
 
 /* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.

@@ -2,6 +2,7 @@
 #include "query/stats.h"
 
 #include "audit/reader.h"
+#include "audit/reader_open.h"
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -256,11 +257,11 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     struct db *db;
-    enum code code = reader__open(path, &db, why);
+    enum code code = reader_open(path, &db, why);
 
     if (code != CODE_OK)
         return code;
-    if (file + 1 < trail->count && reader__later(db, trail, file)) {
+    if (file + 1 < trail->count && reader_later(db, trail, file)) {
         shape.later = true;
         shape.head = CALLS(HERE_OR_LATER, "coalesce(o.latency_us, k.latency_us, d.latency_us)",
                            QUERY_OUTCOMES_LATER);
@@ -269,7 +270,7 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
     while (db_next(&stmt, &code))
         code = take(stats, stmt);
     if (code != CODE_OK)
-        (void)reader__why(why, code, path, db);
+        (void)reader_why(why, code, path, db);
     query__fini(&sql);
     db_close(&db);
     return code;

@@ -134,7 +134,7 @@ static enum code hand_over(struct rotation_of_key *task, struct why *why)
     if (code == CODE_OK)
         code = sign_key_read(buf_peek(&task->pem), &task->after);
     if (code == CODE_OK)
-        code = succession__write(&note, task->before, task->after, &succession);
+        code = succession_write(&note, task->before, task->after, &succession);
     if (code == CODE_OK)
         code = describe(task->before, note.origin, &task->old);
     if (code == CODE_OK)

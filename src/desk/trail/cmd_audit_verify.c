@@ -168,7 +168,7 @@ static int read_key(const char *path, struct keyring *keys)
     else if (keys->count == KEYRING_MAX)
         status = complain(STATUS_USAGE, "--key: more than %d keys", KEYRING_MAX);
     else
-        keyring__add(keys, &key);
+        keyring_add(keys, &key);
     buf_fini(&text);
     return status;
 }

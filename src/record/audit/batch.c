@@ -19,7 +19,7 @@ static enum code take_decision(struct audit *audit, struct lane *lane, const str
     code = ledger__decision(&audit->ledger, &view->decision, view->text, &seq);
     if (code != CODE_OK)
         return code;
-    ring__set_seq(lane->ring, ticket, seq);
+    ring_set_seq(lane->ring, ticket, seq);
     lane->ticket = ticket;
     audit->decisions++;
     audit->rows++;
@@ -28,7 +28,7 @@ static enum code take_decision(struct audit *audit, struct lane *lane, const str
 
 static enum code take_result(struct audit *audit, struct lane *lane, const struct audit_result *result)
 {
-    uint64_t decision = result->decision != 0 ? result->decision : ring__seq(lane->ring, result->ticket);
+    uint64_t decision = result->decision != 0 ? result->decision : ring_seq(lane->ring, result->ticket);
     const struct permit *permit;
     enum code code;
 
@@ -36,9 +36,9 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
         lane->rooms_back++;
         return CODE_OK;
     }
-    permit = permits__find(&audit->ledger.permits, decision);
+    permit = permits_find(&audit->ledger.permits, decision);
     if (permit == NULL || permit->closing) { /* it would fail every batch: all other rows are written */
-        ring__break(&audit->shared, "an outcome is of no open permit");
+        ring_break(&audit->shared, "an outcome is of no open permit");
         return CODE_OK;
     }
     code = ledger__outcome(&audit->ledger, decision, result);
@@ -65,12 +65,12 @@ static enum code take_event(struct audit *audit, struct lane *lane, const struct
 
 static enum code take_lane(struct audit *audit, struct lane *lane)
 {
-    uint64_t end = ring__tail(lane->ring);
+    uint64_t end = ring_tail(lane->ring);
     struct ring_view view;
     enum code code = CODE_OK;
 
     while (code == CODE_OK && audit->rows < BATCH_ROWS &&
-           ring__next(lane->ring, &audit->scratch, &lane->end, end, &view)) {
+           ring_next(lane->ring, &audit->scratch, &lane->end, end, &view)) {
         switch (view.kind) {
         case RING_DECISION:
             code = take_decision(audit, lane, &view);
@@ -107,7 +107,7 @@ static enum code write_batch(struct audit *audit)
 static void settle(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->closing_count; i++)
-        permits__remove(&audit->ledger.permits, audit->closing[i]);
+        permits_remove(&audit->ledger.permits, audit->closing[i]);
     for (unsigned i = 0; i < audit->lane_count; i++) {
         struct lane *lane = &audit->lanes[i];
         bool wakes = lane->ticket > audit_settled(lane->ring);
@@ -115,9 +115,9 @@ static void settle(struct audit *audit)
         lane->pressing += lane->taken;
         atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* not before: a failed batch is taken again */
         if (wakes)
-            ring__settle(lane->ring, lane->ticket);
-        if (lane->end != ring__head(lane->ring))
-            wakes = ring__release(lane->ring, lane->end) || wakes;
+            ring_settle(lane->ring, lane->ticket);
+        if (lane->end != ring_head(lane->ring))
+            wakes = ring_release(lane->ring, lane->end) || wakes;
         if (wakes && lane->wake != NULL)
             lane->wake(lane->context);
     }
@@ -134,7 +134,7 @@ static void ask_keeper(struct audit *audit)
         return; /* the -wal file that a new connection finds may be another one, and would be copied into the file */
     if (pages >= audit->checkpoint_pages) {
         audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
-        keeper__ask_checkpoint(&audit->keeper);
+        keeper_ask_checkpoint(&audit->keeper);
     }
 }
 
@@ -148,7 +148,7 @@ bool writer__batch(struct audit *audit)
     }
     audit->closing_count = audit->decisions = audit->rows = 0;
     for (unsigned i = 0; i < audit->lane_count; i++) {
-        audit->lanes[i].end = ring__head(audit->lanes[i].ring);
+        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
         audit->lanes[i].ticket = audit->lanes[i].taken = audit->lanes[i].rooms_back = 0;
     }
     (void)pthread_mutex_lock(&audit->keeper.commit_lock);

@@ -11,67 +11,6 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
 
-/* The UPDATE that empties what rows of a slice have outside the chain, and NUL. */
-static enum code add_update(const struct row_shape *shape, struct buf *sql)
-{
-    (void)buf_addf(sql, "UPDATE %s SET ", shape->name);
-    for (int i = 0; i < shape->outside; i++)
-        (void)buf_addf(sql, "%s%s = NULL", i == 0 ? "" : ", ", shape->outside_columns[i]);
-    (void)buf_add_text(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (");
-    for (int i = 0; i < shape->outside; i++)
-        (void)buf_addf(sql, "%s%s IS NOT NULL", i == 0 ? "" : " OR ", shape->outside_columns[i]);
-    return buf_add(sql, ")", 2);
-}
-
-static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
-{
-    struct db_stmt *stmt = NULL;
-    struct buf sql;
-    enum code code;
-
-    buf_init(&sql, SIZE_MAX / 2);
-    code = add_update(row__shape(table), &sql);
-    if (code == CODE_OK)
-        code = db_prepare(db, buf_peek(&sql).at, &stmt);
-    buf_fini(&sql);
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, at);
-    db_bind_int(stmt, 2, at + count);
-    db_bind_int(stmt, 3, what->seq);
-    db_bind_text(stmt, 4, span_text(what->tenant));
-    db_bind_int(stmt, 5, what->before_us);
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
-}
-
-enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
-{
-    int64_t changed = 0;
-    enum code code = empty_values(db, ROW_DECISION, what, at, count);
-
-    if (code == CODE_OK)
-        code = db_number(db, "SELECT changes()", &changed);
-    *rows += changed;
-    return code == CODE_OK ? empty_values(db, ROW_OUTCOME, what, at, count) : code;
-}
-
-enum code erase__note(struct db *db, const struct erase_what *what)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, ERASE_NOTE, &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, what->seq);
-    db_bind_text(stmt, 2, span_text(what->tenant));
-    db_bind_int(stmt, 3, what->before_us);
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
-}
-
 /* ---- recorded ---------------------------------------------------------------------------------------------------- */
 
 #define OF_ERASED "SELECT e.seq, e.tenant, json_extract(e.detail, '$.before_us'), json_extract(e.detail, '$.request'), " \
@@ -144,7 +83,7 @@ static enum code put_event(struct audit *audit, const char *kind, const char *de
         code = ledger__event(&audit->ledger, &event);
     if (code == CODE_OK && erasing->phase == ERASE_RECORD) {
         erasing->what.seq = (int64_t)audit->ledger.tip.seq;
-        code = erase__note(audit->ledger.db, &erasing->what);
+        code = erase_note(audit->ledger.db, &erasing->what);
     }
     if (code == CODE_OK)
         code = ledger__commit(&audit->ledger);
@@ -186,7 +125,7 @@ static void ask_finisher(struct audit *audit)
     sealed->what = audit->erasing.what;
     (void)snprintf(sealed->live, sizeof sealed->live, "%s", audit->ledger.file);
     atomic_store(&sealed->state, ERASE_ASKED);
-    finisher__poke(&audit->finisher);
+    finisher_poke(&audit->finisher);
 }
 
 static enum code live_slice(struct audit *audit)
@@ -196,7 +135,7 @@ static enum code live_slice(struct audit *audit)
     enum code code = ledger__begin(&audit->ledger);
 
     if (code == CODE_OK)
-        code = erase__slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &erasing->rows);
+        code = erase_slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &erasing->rows);
     if (code == CODE_OK)
         code = ledger__commit(&audit->ledger);
     if (code != CODE_OK)

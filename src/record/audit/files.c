@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/files_priv.h"
+#include "audit/files.h"
 
 #include "audit/schema.h"
-#include "audit/trail.h"
 #include "base/log.h"
 #include "base/span.h"
 #include "db/db.h"
@@ -19,7 +18,7 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
+const char *files_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -28,12 +27,12 @@ static const char *base_of(const char *path)
 
 static struct span stem_of(const char *audit)
 {
-    struct span stem = span_text(base_of(audit));
+    struct span stem = span_text(files_base(audit));
 
     return stem.len > 3 && memcmp(stem.at + stem.len - 3, ".db", 3) == 0 ? span_part(stem, 0, stem.len - 3) : stem;
 }
 
-enum code files__beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES])
+enum code files_beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES])
 {
     return snprintf(name, FILES_PATH_BYTES, "%s%s", path, suffix) < FILES_PATH_BYTES ? CODE_OK : CODE_LIMIT;
 }
@@ -41,12 +40,12 @@ enum code files__beside(const char *path, const char *suffix, char name[FILES_PA
 /* In the folder of the audit. */
 static enum code in_folder(const char *audit, const char *base, char name[FILES_PATH_BYTES])
 {
-    int folder_len = (int)(base_of(audit) - audit);
+    int folder_len = (int)(files_base(audit) - audit);
 
     return snprintf(name, FILES_PATH_BYTES, "%.*s%s", folder_len, audit, base) < FILES_PATH_BYTES ? CODE_OK : CODE_LIMIT;
 }
 
-enum code files__name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES])
+enum code files_name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES])
 {
     time_t seconds = (time_t)(time_us / 1000000);
     char base[NAME_MAX + 1], day[16];
@@ -59,10 +58,10 @@ enum code files__name(const char *audit, int64_t time_us, uint64_t first, char n
     return in_folder(audit, base, name);
 }
 
-uint64_t files__first(const char *audit, const char *path)
+uint64_t files_first(const char *audit, const char *path)
 {
     struct span stem = stem_of(audit);
-    const char *base = base_of(path), *rest = base + stem.len;
+    const char *base = files_base(path), *rest = base + stem.len;
     unsigned long long first = 0;
     int end = 0;
 
@@ -73,7 +72,7 @@ uint64_t files__first(const char *audit, const char *path)
     return first;
 }
 
-bool files__begin(struct files *files, const char *audit)
+bool files_begin(struct files *files, const char *audit)
 {
     char folder[FILES_PATH_BYTES];
 
@@ -83,36 +82,36 @@ bool files__begin(struct files *files, const char *audit)
     return files->folder != NULL;
 }
 
-bool files__next(struct files *files)
+bool files_next(struct files *files)
 {
     const struct dirent *entry;
 
     while ((entry = readdir(files->folder)) != NULL) {
-        files->first = files__first(files->audit, entry->d_name);
+        files->first = files_first(files->audit, entry->d_name);
         if (files->first != 0 && in_folder(files->audit, entry->d_name, files->path) == CODE_OK)
             return true;
     }
     return false;
 }
 
-void files__end(struct files *files)
+void files_end(struct files *files)
 {
     (void)closedir(files->folder);
 }
 
-void files__remove(const char *path)
+void files_remove(const char *path)
 {
     static const char *const around[] = {"-journal", "-shm", "-wal", ""};
     char name[FILES_PATH_BYTES];
 
     for (size_t i = 0; i < sizeof around / sizeof around[0]; i++)
-        if (files__beside(path, around[i], name) == CODE_OK)
+        if (files_beside(path, around[i], name) == CODE_OK)
             (void)unlink(name);
 }
 
 /* ---- the link ---------------------------------------------------------------------------------------------------- */
 
-enum code files__live(const char *audit, char live[FILES_PATH_BYTES])
+enum code files_live(const char *audit, char live[FILES_PATH_BYTES])
 {
     char target[NAME_MAX + 1];
     struct stat there;
@@ -127,20 +126,20 @@ enum code files__live(const char *audit, char live[FILES_PATH_BYTES])
     if (len <= 0)
         return CODE_IO;
     target[len] = '\0';
-    if (strchr(target, '/') != NULL || files__first(audit, target) == 0 || in_folder(audit, target, live) != CODE_OK)
+    if (strchr(target, '/') != NULL || files_first(audit, target) == 0 || in_folder(audit, target, live) != CODE_OK)
         return CODE_INVALID;
     return lstat(live, &there) != 0 ? CODE_NOT_FOUND : S_ISREG(there.st_mode) ? CODE_OK : CODE_INVALID;
 }
 
-enum code files__link(const char *audit, const char *file)
+enum code files_link(const char *audit, const char *file)
 {
     char anew[FILES_PATH_BYTES];
-    enum code code = files__beside(audit, ".link", anew);
+    enum code code = files_beside(audit, ".link", anew);
 
     if (code != CODE_OK)
         return code;
     (void)unlink(anew);
-    return symlink(base_of(file), anew) == 0 && rename(anew, audit) == 0 ? CODE_OK : CODE_IO;
+    return symlink(files_base(file), anew) == 0 && rename(anew, audit) == 0 ? CODE_OK : CODE_IO;
 }
 
 /* ---- a file that is not written any more -------------------------------------------------------------------------- */
@@ -157,7 +156,7 @@ static bool is_ours_by_wal(const char *path)
     struct db *db = NULL;
     struct stat there;
     int64_t id = 0;
-    bool is_ours = files__beside(path, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0 &&
+    bool is_ours = files_beside(path, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0 &&
                    db_open(path, DB_PAST, &db, NULL) == CODE_OK && db_number(db, "PRAGMA application_id", &id) == CODE_OK &&
                    id == AUDIT_APPLICATION_ID;
 
@@ -181,7 +180,7 @@ static bool read_header(const char *path, struct stat *there, unsigned char head
 }
 
 /* What stands beside a finished one goes when it is finished once more. */
-bool files__is_unfinished(const char *path)
+bool files_is_unfinished(const char *path)
 {
     unsigned char header[HEADER_BYTES];
     struct stat there;
@@ -215,50 +214,47 @@ static bool may_write(const char *path, bool may)
     return done;
 }
 
-void files__disarm(const char *path)
+void files_disarm(const char *path)
 {
     const char *suffix;
     char name[FILES_PATH_BYTES], target[PATH_MAX];
     struct stat there;
 
     while ((suffix = db_stray(path, &there)) != NULL && realpath(path, target) != NULL &&
-           files__beside(target, suffix, name) == CODE_OK && unlink(name) == 0)
+           files_beside(target, suffix, name) == CODE_OK && unlink(name) == 0)
         log_warn("audit", "%s: was beside the file and no part of it: it is removed, and nothing of it was taken in", name);
 }
 
-enum code files__may_write(const char *path, bool may)
+enum code files_may_write(const char *path, bool may)
 {
     static const char *const around[] = {"-wal", "-shm"};
     char name[FILES_PATH_BYTES];
 
     if (may)
-        files__disarm(path);
+        files_disarm(path);
     for (size_t i = 0; may && i < sizeof around / sizeof around[0]; i++)
-        if (files__beside(path, around[i], name) == CODE_OK && access(name, F_OK) == 0)
+        if (files_beside(path, around[i], name) == CODE_OK && access(name, F_OK) == 0)
             (void)may_write(name, true); /* where it stays as it is, SQLite says so */
     return may_write(path, may) ? CODE_OK : CODE_IO;
 }
 
-enum code files__absorb(const char *path, struct why *why)
+enum code files_absorb(const char *path, struct why *why)
 {
     enum code code = db_absorb_wal(path, why);
 
     return code != CODE_OK || file_sync_folder(path) ? code : CODE_IO;
 }
 
-enum code files__finish(const char *path, struct why *why)
+enum code files_finish(const char *path, struct why *why)
 {
-    enum code code = files__absorb(path, why);
+    enum code code = files_absorb(path, why);
 
-    return code == CODE_OK ? files__may_write(path, false) : code;
+    return code == CODE_OK ? files_may_write(path, false) : code;
 }
 
-/* ---- at the start ------------------------------------------------------------------------------------------------ */
+/* ---- what is in them ---------------------------------------------------------------------------------------------- */
 
-/* UNBEGUN: a rotation that did not end left it. STRANGER: no file of an audit, whatever its name says. */
-enum found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_ROWS };
-
-static enum found look_into(const char *path)
+enum files_found files_look_into(const char *path)
 {
     unsigned char header[HEADER_BYTES];
     struct stat there;
@@ -278,131 +274,18 @@ static enum found look_into(const char *path)
     return rows > 0 ? FOUND_ROWS : FOUND_UNBEGUN;
 }
 
-/* What begins behind the live file was made for a rotation that did not end, and removed; or the link was set back. Another
- * log's file, a copy of one of ours and what is no file keep nobody from starting: `audit verify --all` names them. */
-static enum code look_behind(const char *audit, const char *live, struct why *why)
-{
-    uint64_t first = files__first(audit, live);
-    struct files files;
-    enum code code = CODE_OK;
-
-    if (!files__begin(&files, audit))
-        return why_set(why, CODE_IO, "%s: its folder cannot be read: %s", audit, strerror(errno));
-    while (code == CODE_OK && files__next(&files)) {
-        if (files.first <= first)
-            continue;
-        switch (look_into(files.path)) {
-        case FOUND_UNBEGUN:
-            files__remove(files.path);
-            continue;
-        case FOUND_ROWS:
-            if (trail_goes_on(live, files.path))
-                code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take "
-                               "that one away", audit, base_of(live), base_of(files.path));
-            break;
-        case FOUND_STRANGER:
-            break;
-        }
-        if (code == CODE_OK)
-            log_warn("audit", "%s: has the name of a file behind the live one, and is none; it is passed over", files.path);
-    }
-    files__end(&files);
-    return code;
-}
-
-void files__newest(const char *audit, char newest[FILES_PATH_BYTES])
+void files_newest(const char *audit, char newest[FILES_PATH_BYTES])
 {
     struct files files;
     uint64_t first = 0;
 
     newest[0] = '\0';
-    if (!files__begin(&files, audit))
+    if (!files_begin(&files, audit))
         return;
-    while (files__next(&files))
-        if (files.first > first && look_into(files.path) == FOUND_ROWS) {
+    while (files_next(&files))
+        if (files.first > first && files_look_into(files.path) == FOUND_ROWS) {
             first = files.first;
             (void)snprintf(newest, FILES_PATH_BYTES, "%s", files.path);
         }
-    files__end(&files);
-}
-
-/* Where a file that may be one of an audit begins. */
-static bool read_place(const char *path, int64_t *created_us, int64_t *before)
-{
-    struct db *db;
-    enum code code = db_open(path, DB_PAST, &db, NULL);
-
-    if (code == CODE_OK)
-        code = db_number(db, "SELECT created_us FROM file", created_us);
-    if (code == CODE_OK)
-        code = db_number(db, "SELECT seq FROM file", before);
-    db_close(&db);
-    return code == CODE_OK;
-}
-
-/* A copy of the link that became a file: its name says nothing of where it begins, and it may not be the newest. */
-static enum code settle_plain(const char *audit, struct why *why)
-{
-    char wal[FILES_PATH_BYTES], named[FILES_PATH_BYTES];
-    int64_t created_us = 0, before = 0;
-    struct stat there;
-    enum code code = files__beside(audit, "-wal", wal);
-
-    if (code == CODE_OK && stat(audit, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0) {
-        if (stat(wal, &there) == 0 && there.st_size > 0)
-            return why_set(why, CODE_INVALID, "%s is empty, but the last rows of one are in %s: put the file back, or take "
-                           "both away", audit, wal);
-        files__remove(audit);
-        return CODE_NOT_FOUND;
-    }
-    if (code != CODE_OK || !read_place(audit, &created_us, &before) ||
-        files__name(audit, created_us, (uint64_t)before + 1, named) != CODE_OK)
-        return why_set(why, CODE_INVALID, "%s: is no audit trail; name another file", audit);
-    if (lstat(named, &there) == 0)
-        return why_set(why, CODE_EXISTS, "%s is a file, and so is %s, which begins with the same row: a copy of the link "
-                       "became one (`cp -a` copies links). Take %s away: the start makes it a link to the newest", audit,
-                       base_of(named), audit);
-    return why_set(why, CODE_EXISTS, "%s is a file, and has to be a link to the newest of its trail's files: a copy of the "
-                   "link became one (`cp -a` copies links). Call it %s: the start makes the link", audit, base_of(named));
-}
-
-/* Where the live file is missing and its last rows are there, the opening says so. */
-static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
-{
-    char wal[FILES_PATH_BYTES];
-    struct stat there;
-
-    if (live[0] != '\0' && files__beside(live, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0)
-        return CODE_OK;
-    files__newest(audit, live);
-    if (live[0] != '\0')
-        log_warn("audit", "%s: named no file; it is a link to %s from now on, the newest beside it", audit, base_of(live));
-    return live[0] != '\0' ? CODE_OK : CODE_NOT_FOUND;
-}
-
-enum code files__begin_live(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
-{
-    enum code found = files__live(audit, live), code;
-    char half[FILES_PATH_BYTES];
-
-    if (files__beside(audit, ".link", half) == CODE_OK)
-        (void)unlink(half);
-    files__disarm(audit);
-    if (found == CODE_OK)
-        return look_behind(audit, live, why);
-    if (found == CODE_INVALID)
-        return why_set(why, found, "%s: is a link to something else than a file of its own; name that one in "
-                       "audit.database", audit);
-    if (found == CODE_IO)
-        return why_set(why, found, "%s: %s", audit, strerror(errno));
-    code = found == CODE_EXISTS ? settle_plain(audit, why) : CODE_NOT_FOUND;
-    if (code == CODE_NOT_FOUND)
-        code = find_lost(audit, live);
-    if (code == CODE_NOT_FOUND) {
-        live[0] = '\0';
-        return CODE_OK;
-    }
-    if (code == CODE_OK && (files__link(audit, live) != CODE_OK || !file_sync_folder(audit)))
-        code = why_set(why, CODE_IO, "%s: cannot be made a link to %s: %s", audit, live, strerror(errno));
-    return code == CODE_OK ? look_behind(audit, live, why) : code;
+    files_end(&files);
 }

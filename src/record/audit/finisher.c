@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/finisher_priv.h"
+#include "audit/finisher.h"
 
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "audit/indices.h"
 #include "base/log.h"
 #include "os/sandbox.h"
@@ -17,24 +17,24 @@
 #define PAUSE_MS 1000
 #define NICE 19
 
-enum code finisher__init(struct finisher *finisher, const char *audit, const char *live, struct why *why)
+enum code finisher_init(struct finisher *finisher, const char *audit, const char *live, struct why *why)
 {
-    *finisher = (struct finisher){.audit = audit, .live = files__first(audit, live),
+    *finisher = (struct finisher){.audit = audit, .live = files_first(audit, live),
                                   .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (finisher->wake_fd < 0)
         return why_set(why, CODE_IO, "the audit's finisher has no eventfd: %s", strerror(errno));
     return CODE_OK;
 }
 
-void finisher__fini(struct finisher *finisher)
+void finisher_fini(struct finisher *finisher)
 {
-    erase__sealed_fini(&finisher->erase);
+    erase_sealed_fini(&finisher->erase);
     if (finisher->wake_fd >= 0)
         (void)close(finisher->wake_fd);
     finisher->wake_fd = -1;
 }
 
-void finisher__poke(struct finisher *finisher)
+void finisher_poke(struct finisher *finisher)
 {
     uint64_t one = 1;
 
@@ -42,40 +42,40 @@ void finisher__poke(struct finisher *finisher)
         continue;
 }
 
-void finisher__follow(struct finisher *finisher, const char *live)
+void finisher_follow(struct finisher *finisher, const char *live)
 {
-    atomic_store(&finisher->live, files__first(finisher->audit, live));
-    finisher__poke(finisher);
+    atomic_store(&finisher->live, files_first(finisher->audit, live));
+    finisher_poke(finisher);
 }
 
 /* Its -wal file is copied whole before anything else is written: where a sync had failed nobody knows how much of it was. */
 static enum code finish(struct finisher *finisher, const char *path, struct why *why)
 {
-    enum code code = files__may_write(path, true);
+    enum code code = files_may_write(path, true);
 
     if (code == CODE_OK)
-        code = files__absorb(path, why);
+        code = files_absorb(path, why);
     if (code == CODE_OK && !atomic_load(&finisher->stopping))
-        code = indices__build(path, &finisher->stopping, why);
+        code = indices_build(path, &finisher->stopping, why);
     if (atomic_load(&finisher->stopping)) /* the rest is the next start's */
         return code;
-    return code == CODE_OK ? files__finish(path, why) : code;
+    return code == CODE_OK ? files_finish(path, why) : code;
 }
 
 /* Files behind the live one are being made. */
-bool finisher__round(struct finisher *finisher)
+bool finisher_round(struct finisher *finisher)
 {
     uint64_t live = atomic_load(&finisher->live);
     struct files files;
     bool again = false;
 
-    if (!files__begin(&files, finisher->audit))
+    if (!files_begin(&files, finisher->audit))
         return true;
-    while (files__next(&files)) {
+    while (files_next(&files)) {
         struct why why = {""};
         enum code code;
 
-        if (files.first >= live || !files__is_unfinished(files.path))
+        if (files.first >= live || !files_is_unfinished(files.path))
             continue;
         code = finish(finisher, files.path, &why);
         again = again || code != CODE_OK;
@@ -89,7 +89,7 @@ bool finisher__round(struct finisher *finisher)
                      code == CODE_BUSY ? "somebody has it open" : why.text[0] != '\0' ? why.text : code_text(code));
         }
     }
-    files__end(&files);
+    files_end(&files);
     return again;
 }
 
@@ -105,24 +105,24 @@ static void run(void *argument)
         bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
 
         if (erases)
-            (void)erase__sealed_step(&finisher->erase, &wait);
+            (void)erase_sealed_step(&finisher->erase, &wait);
         else
-            wait = finisher__round(finisher);
+            wait = finisher_round(finisher);
         (void)poll(&watch, 1, wait ? PAUSE_MS : erases ? 0 : -1);
         if (read(finisher->wake_fd, &count, sizeof count) < 0)
             continue; /* EAGAIN: nobody poked */
     }
-    (void)finisher__round(finisher); /* so that no -wal file lies beside them, if it can be */
+    (void)finisher_round(finisher); /* so that no -wal file lies beside them, if it can be */
 }
 
-enum code finisher__start(struct finisher *finisher, struct why *why)
+enum code finisher_start(struct finisher *finisher, struct why *why)
 {
     return thread_start(&finisher->thread, "audit-finisher", run, finisher, why);
 }
 
-void finisher__stop(struct finisher *finisher)
+void finisher_stop(struct finisher *finisher)
 {
     atomic_store(&finisher->stopping, true);
-    finisher__poke(finisher);
+    finisher_poke(finisher);
     thread_join(&finisher->thread);
 }

@@ -7,14 +7,14 @@
 #define BUCKETS 16384
 #define PERMITS_AT_FIRST 256
 
-enum code heads__init(struct heads *heads)
+enum code heads_init(struct heads *heads)
 {
     heads->count = 0;
     heads->buckets = mem_array(BUCKETS, sizeof heads->buckets[0]);
     return heads->buckets != NULL ? CODE_OK : CODE_NOMEM;
 }
 
-void heads__fini(struct heads *heads)
+void heads_fini(struct heads *heads)
 {
     for (size_t i = 0; heads->buckets != NULL && i < BUCKETS; i++) {
         while (heads->buckets[i] != NULL) {
@@ -28,7 +28,7 @@ void heads__fini(struct heads *heads)
     *heads = (struct heads){0};
 }
 
-enum code heads__find(struct heads *heads, struct span tenant, struct head **out)
+enum code heads_find(struct heads *heads, struct span tenant, struct head **out)
 {
     struct head **bucket = &heads->buckets[hash_span(tenant) % BUCKETS];
     struct head *head;
@@ -52,14 +52,14 @@ enum code heads__find(struct heads *heads, struct span tenant, struct head **out
     return CODE_OK;
 }
 
-void heads__list(const struct heads *heads, struct head **out)
+void heads_list(const struct heads *heads, struct head **out)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct head *head = heads->buckets[i]; head != NULL; head = head->next)
             *out++ = head;
 }
 
-void heads__move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq)
+void heads_move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq)
 {
     if (head->seq <= sound_seq) {
         head->sound_seq = head->seq;
@@ -69,7 +69,7 @@ void heads__move(struct head *head, uint64_t seq, const unsigned char hash[DIGES
     memcpy(head->hash, hash, DIGEST_BYTES);
 }
 
-void heads__undo(struct heads *heads, uint64_t sound_seq)
+void heads_undo(struct heads *heads, uint64_t sound_seq)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct head *head = heads->buckets[i]; head != NULL; head = head->next) {
@@ -80,14 +80,14 @@ void heads__undo(struct heads *heads, uint64_t sound_seq)
         }
 }
 
-void heads__forget(struct heads *heads)
+void heads_forget(struct heads *heads)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct head *head = heads->buckets[i]; head != NULL; head = head->next)
             head->known = false;
 }
 
-void heads__trim(struct heads *heads)
+void heads_trim(struct heads *heads)
 {
     if (heads->count <= HEADS_MAX)
         return;
@@ -108,7 +108,7 @@ void heads__trim(struct heads *heads)
     }
 }
 
-enum code permits__init(struct permits *permits)
+enum code permits_init(struct permits *permits)
 {
     permits->count = 0;
     permits->size = PERMITS_AT_FIRST;
@@ -116,7 +116,7 @@ enum code permits__init(struct permits *permits)
     return permits->slots != NULL ? CODE_OK : CODE_NOMEM;
 }
 
-void permits__fini(struct permits *permits)
+void permits_fini(struct permits *permits)
 {
     mem_free(permits->slots);
     *permits = (struct permits){0};
@@ -147,8 +147,8 @@ static enum code grow(struct permits *permits)
     return CODE_OK;
 }
 
-enum code permits__add(struct permits *permits, uint64_t seq, struct head *head,
-                       const unsigned char salt[ROW_SALT_BYTES])
+enum code permits_add(struct permits *permits, uint64_t seq, struct head *head,
+                      const unsigned char salt[ROW_SALT_BYTES])
 {
     struct permit *permit;
 
@@ -169,16 +169,16 @@ enum code permits__add(struct permits *permits, uint64_t seq, struct head *head,
     return CODE_OK;
 }
 
-struct permit *permits__find(const struct permits *permits, uint64_t seq)
+struct permit *permits_find(const struct permits *permits, uint64_t seq)
 {
     struct permit *permit = &permits->slots[place_of(permits, seq)];
 
     return permit->seq == seq && seq != 0 ? permit : NULL;
 }
 
-void permits__remove(struct permits *permits, uint64_t seq)
+void permits_remove(struct permits *permits, uint64_t seq)
 {
-    struct permit *permit = permits__find(permits, seq);
+    struct permit *permit = permits_find(permits, seq);
     size_t hole, at, mask = permits->size - 1;
 
     if (permit == NULL)
@@ -199,11 +199,11 @@ void permits__remove(struct permits *permits, uint64_t seq)
     permits->slots[hole].seq = 0;
 }
 
-void permits__drop_closed(struct permits *permits)
+void permits_drop_closed(struct permits *permits)
 {
     for (size_t i = 0; i < permits->size;)
         if (permits->slots[i].seq != 0 && permits->slots[i].closing)
-            permits__remove(permits, permits->slots[i].seq); /* another one may move here */
+            permits_remove(permits, permits->slots[i].seq); /* another one may move here */
         else
             i++;
 }

@@ -3,8 +3,8 @@
  *
  * Threads: the writer's alone (main, before it is started and after it has ended).
  * Owns: its entries. A head that permits point to stays.
- * Lifetime: heads__fini, permits__fini.
- * Errors: CODE_NOMEM; bounded by the tenants of one file, by heads__trim, and by the rooms that rings reserve for outcomes. */
+ * Lifetime: heads_fini, permits_fini.
+ * Errors: CODE_NOMEM; bounded by the tenants of one file, by heads_trim, and by the rooms that rings reserve for outcomes. */
 #ifndef AUDIT_HEADS_H
 #define AUDIT_HEADS_H
 
@@ -30,15 +30,15 @@ struct heads {
     size_t count;
 };
 
-enum code heads__init(struct heads *heads) MUST_USE;
-void heads__fini(struct heads *heads);
-enum code heads__find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
-void heads__list(const struct heads *heads, struct head **out); /* all of them, in no order */
+enum code heads_init(struct heads *heads) MUST_USE;
+void heads_fini(struct heads *heads);
+enum code heads_find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
+void heads_list(const struct heads *heads, struct head **out); /* all of them, in no order */
 /* Its last row. Takes: sound_seq: rows up to this one are durable. */
-void heads__move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq);
-void heads__undo(struct heads *heads, uint64_t sound_seq);  /* the rows behind this one are none */
-void heads__forget(struct heads *heads);                    /* all become unknown */
-void heads__trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
+void heads_move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq);
+void heads_undo(struct heads *heads, uint64_t sound_seq);  /* the rows behind this one are none */
+void heads_forget(struct heads *heads);                    /* all become unknown */
+void heads_trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
 
 struct permit {
     uint64_t seq; /* 0: free */
@@ -53,12 +53,12 @@ struct permits {
     size_t count;
 };
 
-enum code permits__init(struct permits *permits) MUST_USE;
-void permits__fini(struct permits *permits);
-enum code permits__add(struct permits *permits, uint64_t seq, struct head *head,
-                       const unsigned char salt[ROW_SALT_BYTES]) MUST_USE;
-struct permit *permits__find(const struct permits *permits, uint64_t seq); /* or NULL; until the next add or remove */
-void permits__remove(struct permits *permits, uint64_t seq);               /* fine where it is not */
-void permits__drop_closed(struct permits *permits);                        /* all that are `closing` */
+enum code permits_init(struct permits *permits) MUST_USE;
+void permits_fini(struct permits *permits);
+enum code permits_add(struct permits *permits, uint64_t seq, struct head *head,
+                      const unsigned char salt[ROW_SALT_BYTES]) MUST_USE;
+struct permit *permits_find(const struct permits *permits, uint64_t seq); /* or NULL; until the next add or remove */
+void permits_remove(struct permits *permits, uint64_t seq);               /* fine where it is not */
+void permits_drop_closed(struct permits *permits);                        /* all that are `closing` */
 
 #endif

@@ -30,14 +30,14 @@ static enum code sort_beside(struct db *db, const char *path)
 static enum code make(struct db *db)
 {
     int64_t known = 0;
-    enum code code = db_exec(db, audit__indices);
+    enum code code = db_exec(db, audit_indices);
 
     if (code == CODE_OK)
         code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", &known);
     return code == CODE_OK && known == 0 ? db_exec(db, "ANALYZE") : code;
 }
 
-enum code indices__build(const char *path, const atomic_bool *stop, struct why *why)
+enum code indices_build(const char *path, const atomic_bool *stop, struct why *why)
 {
     struct db *db;
     enum code code = db_open(path, DB_WRITE, &db, why);
@@ -46,7 +46,7 @@ enum code indices__build(const char *path, const atomic_bool *stop, struct why *
         return code;
     db_stop_when(db, stop);
     db_take_tables_alone(db);
-    code = audit__refuse_other(db, path, why);
+    code = audit_refuse_other(db, path, why);
     if (code == CODE_OK)
         code = sort_beside(db, path);
     if (code == CODE_OK)

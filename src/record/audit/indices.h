@@ -13,12 +13,10 @@
 
 #include <stdatomic.h>
 
-extern const char audit__indices[];
-
 /* Makes the indices that a file lacks. Nothing else may write the file;
  * readers are not held up, and the file is in WAL mode afterwards.
  * Takes: stop: NULL, or what ends it early when it is set.
  * Returns: CODE_OK when all are there; CODE_BUSY where somebody has it open, or it was stopped. */
-enum code indices__build(const char *path, const atomic_bool *stop, struct why *why) MUST_USE;
+enum code indices_build(const char *path, const atomic_bool *stop, struct why *why) MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/insert_priv.h"
+#include "audit/insert.h"
 
 #include "base/mem.h"
 
@@ -21,7 +21,7 @@ struct insert {
     struct kept kept[ROW_COLUMNS_MAX + 1 + ROW_OUTSIDE_MAX];
 };
 
-enum code insert__new(struct db *db, enum row_table table, struct insert **out)
+enum code insert_new(struct db *db, enum row_table table, struct insert **out)
 {
     struct insert *insert = mem_zalloc(sizeof *insert);
     enum code code;
@@ -29,8 +29,8 @@ enum code insert__new(struct db *db, enum row_table table, struct insert **out)
     *out = NULL;
     if (insert == NULL)
         return CODE_NOMEM;
-    insert->shape = row__shape(table);
-    code = row__prepare_insert(db, table, &insert->stmt);
+    insert->shape = row_shape(table);
+    code = row_prepare_insert(db, table, &insert->stmt);
     if (code != CODE_OK)
         mem_free(insert);
     else
@@ -38,7 +38,7 @@ enum code insert__new(struct db *db, enum row_table table, struct insert **out)
     return code;
 }
 
-void insert__free(struct insert **insert)
+void insert_free(struct insert **insert)
 {
     if (*insert == NULL)
         return;
@@ -84,13 +84,13 @@ static inline void bind(struct insert *insert, int at, const struct row_value *v
     if (keep(kept, value))
         return;
     if (kept->kind == ROW_TEXT || kept->kind == ROW_BLOB)
-        row__bind(insert->stmt, at + 1, &(struct row_value){.kind = kept->kind, .bytes = span_of(kept->as.bytes, kept->len)});
+        row_bind(insert->stmt, at + 1, &(struct row_value){.kind = kept->kind, .bytes = span_of(kept->as.bytes, kept->len)});
     else
-        row__bind(insert->stmt, at + 1, value);
+        row_bind(insert->stmt, at + 1, value);
 }
 
-enum code insert__row(struct insert *insert, const struct row_value *values, const unsigned char hash[DIGEST_BYTES],
-                      const struct row_value *outside)
+enum code insert_row(struct insert *insert, const struct row_value *values, const unsigned char hash[DIGEST_BYTES],
+                     const struct row_value *outside)
 {
     const struct row_shape *shape = insert->shape;
     struct row_value hashed = row_blob(hash, DIGEST_BYTES);

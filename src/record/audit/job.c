@@ -21,7 +21,7 @@ static enum code ask(struct audit *audit, enum audit_job_kind kind, struct span 
 static void hand_over(struct audit *audit)
 {
     atomic_store(&audit->job.state, JOB_ASKED);
-    ring__wake_writer(&audit->shared, RING_DOZES);
+    ring_wake_writer(&audit->shared, RING_DOZES);
 }
 
 enum code audit_archive(struct audit *audit, struct span actor)

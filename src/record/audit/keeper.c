@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/keeper_priv.h"
+#include "audit/keeper.h"
 
 #include "base/log.h"
 #include "db/db.h"
@@ -13,7 +13,7 @@
 
 #define PAUSE_MS 1000 /* after a failure */
 
-enum code keeper__init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why)
+enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why)
 {
     *keeper = (struct keeper){.shared = shared, .wake_fd = -1};
     (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
@@ -24,7 +24,7 @@ enum code keeper__init(struct keeper *keeper, const char *file, struct ring_shar
     return CODE_OK;
 }
 
-void keeper__fini(struct keeper *keeper)
+void keeper_fini(struct keeper *keeper)
 {
     db_close(&keeper->db);
     if (keeper->wake_fd >= 0)
@@ -41,13 +41,13 @@ static void poke(struct keeper *keeper)
         continue;
 }
 
-void keeper__ask_checkpoint(struct keeper *keeper)
+void keeper_ask_checkpoint(struct keeper *keeper)
 {
     if (!atomic_exchange(&keeper->checkpoint_wanted, true))
         poke(keeper);
 }
 
-void keeper__follow(struct keeper *keeper, const char *file)
+void keeper_follow(struct keeper *keeper, const char *file)
 {
     (void)pthread_mutex_lock(&keeper->commit_lock);
     (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
@@ -109,7 +109,7 @@ static enum code run_checkpoint(struct keeper *keeper)
     if (code == CODE_IO) { /* nobody knows what of the two files is on the disk */
         atomic_store(&keeper->keeps_off, true);
         atomic_store(&keeper->is_in_doubt, true);
-        ring__wake_writer(keeper->shared, RING_DOZES);
+        ring_wake_writer(keeper->shared, RING_DOZES);
     }
     return code == CODE_DOWN || code == CODE_BUSY ? CODE_OK : code;
 }
@@ -146,12 +146,12 @@ static void run(void *argument)
     }
 }
 
-enum code keeper__start(struct keeper *keeper, struct why *why)
+enum code keeper_start(struct keeper *keeper, struct why *why)
 {
     return thread_start(&keeper->thread, "audit-keeper", run, keeper, why);
 }
 
-void keeper__stop(struct keeper *keeper)
+void keeper_stop(struct keeper *keeper)
 {
     atomic_store(&keeper->stopping, true);
     poke(keeper);

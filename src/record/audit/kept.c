@@ -106,13 +106,13 @@ static bool take_note(struct survey *survey, const struct note *note)
 {
     bool is_own = span_is(note->origin, survey->notary->origin);
     size_t by = 0;
-    enum note_verdict verdict = keyring__judge(&survey->keys, note, &by);
+    enum note_verdict verdict = keyring_judge(&survey->keys, note, &by);
 
     if (verdict == NOTE_FORGED || !note_is_named(note) || (is_own && verdict != NOTE_SIGNED))
         return false;
     survey->has_own = survey->has_own || is_own;
     survey->has_mine = survey->has_mine || (is_own && by == 0);
-    if (verdict != NOTE_SIGNED || losses__find(&survey->losses, note) != NULL)
+    if (verdict != NOTE_SIGNED || losses_find(&survey->losses, note) != NULL)
         return true;
     if (is_own)
         take_larger(&survey->own, note);
@@ -158,10 +158,10 @@ static enum code load_base(const struct survey *survey, struct db *db, uint64_t 
     code = db_step(stmt);
     if (code == CODE_OK) {
         bool holds = note_read(db_text(stmt, 2), &note) == CODE_OK && note.size == (uint64_t)db_int(stmt, 0) &&
-                     merkle__load(tree, note.size, db_blob(stmt, 1)) &&
-                     keyring__judge(&survey->keys, &note, &by) == NOTE_SIGNED;
+                     merkle_load(tree, note.size, db_blob(stmt, 1)) &&
+                     keyring_judge(&survey->keys, &note, &by) == NOTE_SIGNED;
 
-        merkle__root(tree, root);
+        merkle_root(tree, root);
         if (!holds || memcmp(root, note.root, DIGEST_BYTES) != 0)
             *tree = (struct merkle){.size = 0};
     }
@@ -180,19 +180,19 @@ static enum code root_of(const struct survey *survey, struct db *db, uint64_t be
 
     if (code != CODE_OK)
         return code;
-    code = walk__leaves(&leaves, db, (int64_t)tree.size + 1, (int64_t)size);
+    code = walk_leaves(&leaves, db, (int64_t)tree.size + 1, (int64_t)size);
     if (code != CODE_OK)
         return code;
-    while ((code = walk__next_leaf(&leaves, &row)) == CODE_OK) {
+    while ((code = walk_next_leaf(&leaves, &row)) == CODE_OK) {
         unsigned char leaf[DIGEST_BYTES];
 
         if ((uint64_t)row.seq != tree.size + 1)
             break;
-        merkle__leaf(row.hash, leaf);
-        merkle__add(&tree, leaf);
+        merkle_leaf(row.hash, leaf);
+        merkle_add(&tree, leaf);
     }
-    walk__fini(&leaves);
-    merkle__root(&tree, root);
+    walk_fini(&leaves);
+    merkle_root(&tree, root);
     if (code != CODE_OK && code != CODE_NOT_FOUND)
         return code;
     return code == CODE_NOT_FOUND && tree.size == size ? CODE_OK : CODE_INVALID;
@@ -208,7 +208,7 @@ static enum code find_mark(const struct survey *survey, struct db *db, const cha
     size_t by = 0;
 
     while (code == CODE_OK && !found && (code = db_step(stmt)) == CODE_OK)
-        found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring__judge(&survey->keys, note, &by) == NOTE_SIGNED &&
+        found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring_judge(&survey->keys, note, &by) == NOTE_SIGNED &&
                 (by_any || by == 0) && span_is(note->origin, survey->notary->origin);
     if (found)
         memcpy(root, note->root, DIGEST_BYTES); /* the other texts go with the statement */
@@ -304,19 +304,19 @@ static enum code is_row(struct db *db, int64_t seq, bool *holds)
     unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
     struct walk_row row;
     struct walk walk;
-    enum code code = reader__hash(db, seq - 1, before);
+    enum code code = reader_hash(db, seq - 1, before);
 
     *holds = false;
     if (code == CODE_OK)
-        code = walk__init(&walk, db, seq, seq);
+        code = walk_init(&walk, db, seq, seq);
     if (code != CODE_OK)
         return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
-    code = walk__next(&walk, &row);
+    code = walk_next(&walk, &row);
     if (code == CODE_OK) {
-        row__hash(row.table, row.values, before, hash);
+        row_hash(row.table, row.values, before, hash);
         *holds = row.hash.bytes.len == DIGEST_BYTES && memcmp(row.hash.bytes.at, hash, DIGEST_BYTES) == 0;
     }
-    walk__fini(&walk);
+    walk_fini(&walk);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -328,7 +328,7 @@ static enum code take_losses(struct survey *survey, struct db *db, uint64_t begi
     size_t from = losses->count, kept = from;
     unsigned char root[DIGEST_BYTES], there[DIGEST_BYTES];
     struct note mark = {.size = 0};
-    enum code code = losses__read(losses, db);
+    enum code code = losses_read(losses, db);
 
     if (code != CODE_OK || losses->count == from)
         return code;
@@ -362,7 +362,7 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
 
         code = db_open(trail.files[i].path, DB_PAST, &db, why);
         if (code == CODE_OK)
-            code = keyring__read(&survey->keys, db);
+            code = keyring_read(&survey->keys, db);
         if (code == CODE_OK)
             code = take_losses(survey, db, (uint64_t)trail.files[i].before_seq);
         db_close(&db);
@@ -447,7 +447,7 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     survey->keys.count = 1;
     code = notary__public(notary, survey->keys.keys[0].public);
     if (code == CODE_OK)
-        code = keyring__read(&survey->keys, ledger->db);
+        code = keyring_read(&survey->keys, ledger->db);
     if (code == CODE_OK && notary->file != NULL)
         code = compare_file(survey, ledger, kept, why);
     if (code == CODE_OK)

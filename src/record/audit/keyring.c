@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/keyring.h"
 
-size_t keyring__find(const struct keyring *ring, const struct note_key *key)
+size_t keyring_find(const struct keyring *ring, const struct note_key *key)
 {
     size_t at = 0;
 
@@ -10,13 +10,13 @@ size_t keyring__find(const struct keyring *ring, const struct note_key *key)
     return at;
 }
 
-void keyring__add(struct keyring *ring, const struct note_key *key)
+void keyring_add(struct keyring *ring, const struct note_key *key)
 {
-    if (keyring__find(ring, key) == ring->count && ring->count < KEYRING_MAX)
+    if (keyring_find(ring, key) == ring->count && ring->count < KEYRING_MAX)
         ring->keys[ring->count++] = *key;
 }
 
-enum code keyring__read(struct keyring *ring, struct db *db)
+enum code keyring_read(struct keyring *ring, struct db *db)
 {
     struct db_stmt *stmt;
     struct note_key key;
@@ -25,11 +25,11 @@ enum code keyring__read(struct keyring *ring, struct db *db)
 
     while (db_next(&stmt, &code))
         if (note_key_read(db_text(stmt, 0), &key) == CODE_OK)
-            keyring__add(ring, &key);
+            keyring_add(ring, &key);
     return code;
 }
 
-enum note_verdict keyring__judge(const struct keyring *ring, const struct note *note, size_t *by)
+enum note_verdict keyring_judge(const struct keyring *ring, const struct note *note, size_t *by)
 {
     for (size_t i = 0; i < ring->count; i++) {
         enum note_verdict verdict = note_judge(note, &ring->keys[i]);

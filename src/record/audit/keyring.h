@@ -19,11 +19,11 @@ struct keyring {
     size_t count;
 };
 
-size_t keyring__find(const struct keyring *ring, const struct note_key *key); /* its place; ring->count: none */
-void keyring__add(struct keyring *ring, const struct note_key *key);        /* fine where it is there already */
-enum code keyring__read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
+size_t keyring_find(const struct keyring *ring, const struct note_key *key); /* its place; ring->count: none */
+void keyring_add(struct keyring *ring, const struct note_key *key);        /* fine where it is there already */
+enum code keyring_read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
 
 /* The first key that somebody signed the note with decides. *by: its place, where it is NOTE_SIGNED. */
-enum note_verdict keyring__judge(const struct keyring *ring, const struct note *note, size_t *by);
+enum note_verdict keyring_judge(const struct keyring *ring, const struct note *note, size_t *by);
 
 #endif

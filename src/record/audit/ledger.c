@@ -77,8 +77,8 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
         return code;
     values[SEQ] = row_int((int64_t)ledger->tip.seq + 1);
     values[TENANT_PREVIOUS] = head != NULL && head->seq != 0 ? row_blob(head->hash, DIGEST_BYTES) : row_null();
-    row__hash(table, values, ledger->tip.hash, hash);
-    code = insert__row(ledger->insert[table], values, hash, outside);
+    row_hash(table, values, ledger->tip.hash, hash);
+    code = insert_row(ledger->insert[table], values, hash, outside);
     if (code != CODE_OK)
         return code;
     ledger->tip.seq++;
@@ -86,7 +86,7 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
     if (ledger->keeps_leaves)
         note_leaf(ledger, hash, head);
     if (head != NULL)
-        heads__move(head, ledger->tip.seq, hash, ledger->committed.seq);
+        heads_move(head, ledger->tip.seq, hash, ledger->committed.seq);
     return CODE_OK;
 }
 
@@ -138,13 +138,13 @@ enum code ledger__decision(struct ledger *ledger, const struct ring_decision *de
     enum code code = CODE_OK;
 
     if (texts[TEXT_TENANT].at != NULL)
-        code = heads__find(&ledger->heads, texts[TEXT_TENANT], &head);
+        code = heads_find(&ledger->heads, texts[TEXT_TENANT], &head);
     if (code != CODE_OK)
         return code;
     fill_decision(ledger, decision, texts, values);
     code = append(ledger, ROW_DECISION, values, head, outside);
     if (code == CODE_OK && decision->expects_outcome)
-        code = permits__add(&ledger->permits, ledger->tip.seq, head, decision->salt);
+        code = permits_add(&ledger->permits, ledger->tip.seq, head, decision->salt);
     *seq = ledger->tip.seq;
     return code;
 }
@@ -159,7 +159,7 @@ static struct row_value salted_or_null(const struct permit *permit, bool is_ther
 
 enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *from)
 {
-    struct permit *permit = permits__find(&ledger->permits, decision);
+    struct permit *permit = permits_find(&ledger->permits, decision);
     struct head *head;
     struct row_value values[O_COUNT], outside[ANSWER_COUNT] = {row_null(), row_null()};
     unsigned char digest[DIGEST_BYTES], before[DIGEST_BYTES];
@@ -209,7 +209,7 @@ enum code ledger__event(struct ledger *ledger, const struct audit_event *event)
     enum code code = CODE_OK;
 
     if (event->tenant.at != NULL)
-        code = heads__find(&ledger->heads, event->tenant, &head);
+        code = heads_find(&ledger->heads, event->tenant, &head);
     return code == CODE_OK ? append(ledger, ROW_EVENT, values, head, NULL) : code;
 }
 
@@ -248,9 +248,9 @@ enum code ledger__find_open(struct ledger *ledger, uint64_t after)
         if (salt.len == sizeof kept)
             memcpy(kept, salt.at, sizeof kept);
         if (tenant.at != NULL)
-            code = heads__find(&ledger->heads, tenant, &head);
-        if (code == CODE_OK && permits__find(&ledger->permits, (uint64_t)db_int(stmt, 0)) == NULL)
-            code = permits__add(&ledger->permits, (uint64_t)db_int(stmt, 0), head, kept);
+            code = heads_find(&ledger->heads, tenant, &head);
+        if (code == CODE_OK && permits_find(&ledger->permits, (uint64_t)db_int(stmt, 0)) == NULL)
+            code = permits_add(&ledger->permits, (uint64_t)db_int(stmt, 0), head, kept);
         if (code != CODE_OK)
             break;
     }

@@ -9,11 +9,11 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "audit/heads.h"
-#include "audit/insert_priv.h"
+#include "audit/insert.h"
 #include "audit/place_priv.h"
-#include "audit/ring_priv.h"
+#include "audit/ring_drain.h"
 #include "audit/row.h"
 #include "base/buf.h"
 #include "base/why.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum code losses__read(struct losses *losses, struct db *db)
+enum code losses_read(struct losses *losses, struct db *db)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT seq, json_extract(detail, '$.size'), json_extract(detail, '$.time_us'), "
@@ -22,7 +22,7 @@ enum code losses__read(struct losses *losses, struct db *db)
     return code;
 }
 
-const struct loss *losses__find(const struct losses *losses, const struct note *note)
+const struct loss *losses_find(const struct losses *losses, const struct note *note)
 {
     for (size_t i = 0; i < losses->count; i++) {
         const struct loss *loss = &losses->at[i];

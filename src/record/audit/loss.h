@@ -26,7 +26,14 @@ struct losses {
     size_t count;
 };
 
-enum code losses__read(struct losses *losses, struct db *db) MUST_USE; /* adds a file's */
-const struct loss *losses__find(const struct losses *losses, const struct note *note); /* or NULL */
+/* Whoever starts a gate though rows are lost, and why: recorded as the event `loss_accepted` before anything else. */
+struct audit_loss {
+    const char *why;   /* NULL: a loss ends the start */
+    const char *actor;
+    bool is_elsewhere; /* it is of something beside the trail, so that none of rows is needed */
+};
+
+enum code losses_read(struct losses *losses, struct db *db) MUST_USE; /* adds a file's */
+const struct loss *losses_find(const struct losses *losses, const struct note *note); /* or NULL */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/merkle.h"
 
-void merkle__leaf(struct span entry, unsigned char hash[DIGEST_BYTES])
+void merkle_leaf(struct span entry, unsigned char hash[DIGEST_BYTES])
 {
     struct digest digest;
 
@@ -11,8 +11,8 @@ void merkle__leaf(struct span entry, unsigned char hash[DIGEST_BYTES])
     digest_final(&digest, hash);
 }
 
-void merkle__node(const unsigned char left[DIGEST_BYTES], const unsigned char right[DIGEST_BYTES],
-                  unsigned char hash[DIGEST_BYTES])
+void merkle_node(const unsigned char left[DIGEST_BYTES], const unsigned char right[DIGEST_BYTES],
+                 unsigned char hash[DIGEST_BYTES])
 {
     unsigned char both[1 + 2 * DIGEST_BYTES];
 
@@ -22,19 +22,19 @@ void merkle__node(const unsigned char left[DIGEST_BYTES], const unsigned char ri
     digest_of(span_of(both, sizeof both), hash);
 }
 
-void merkle__add(struct merkle *tree, const unsigned char leaf[DIGEST_BYTES])
+void merkle_add(struct merkle *tree, const unsigned char leaf[DIGEST_BYTES])
 {
     unsigned char hash[DIGEST_BYTES];
     int level = 0;
 
     memcpy(hash, leaf, DIGEST_BYTES);
     for (; (tree->size >> level & 1) != 0; level++)
-        merkle__node(tree->peak[level], hash, hash);
+        merkle_node(tree->peak[level], hash, hash);
     memcpy(tree->peak[level], hash, DIGEST_BYTES);
     tree->size++;
 }
 
-void merkle__root(const struct merkle *tree, unsigned char root[DIGEST_BYTES])
+void merkle_root(const struct merkle *tree, unsigned char root[DIGEST_BYTES])
 {
     bool some = false;
 
@@ -44,14 +44,14 @@ void merkle__root(const struct merkle *tree, unsigned char root[DIGEST_BYTES])
         if ((tree->size >> level & 1) == 0)
             continue;
         if (some)
-            merkle__node(tree->peak[level], root, root);
+            merkle_node(tree->peak[level], root, root);
         else
             memcpy(root, tree->peak[level], DIGEST_BYTES);
         some = true;
     }
 }
 
-size_t merkle__save(const struct merkle *tree, unsigned char *out)
+size_t merkle_save(const struct merkle *tree, unsigned char *out)
 {
     size_t len = 0;
 
@@ -63,7 +63,7 @@ size_t merkle__save(const struct merkle *tree, unsigned char *out)
     return len;
 }
 
-bool merkle__load(struct merkle *tree, uint64_t size, struct span peaks)
+bool merkle_load(struct merkle *tree, uint64_t size, struct span peaks)
 {
     size_t at = 0;
 

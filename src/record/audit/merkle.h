@@ -20,15 +20,15 @@ struct merkle {
     unsigned char peak[MERKLE_PEAKS][DIGEST_BYTES];
 };
 
-void merkle__leaf(struct span entry, unsigned char hash[DIGEST_BYTES]); /* SHA-256(0x00 || entry) */
-void merkle__node(const unsigned char left[DIGEST_BYTES], const unsigned char right[DIGEST_BYTES],
-                  unsigned char hash[DIGEST_BYTES]);                    /* SHA-256(0x01 || left || right) */
-void merkle__add(struct merkle *tree, const unsigned char leaf[DIGEST_BYTES]);
-void merkle__root(const struct merkle *tree, unsigned char root[DIGEST_BYTES]); /* of none: SHA-256("") */
+void merkle_leaf(struct span entry, unsigned char hash[DIGEST_BYTES]); /* SHA-256(0x00 || entry) */
+void merkle_node(const unsigned char left[DIGEST_BYTES], const unsigned char right[DIGEST_BYTES],
+                 unsigned char hash[DIGEST_BYTES]);                    /* SHA-256(0x01 || left || right) */
+void merkle_add(struct merkle *tree, const unsigned char leaf[DIGEST_BYTES]);
+void merkle_root(const struct merkle *tree, unsigned char root[DIGEST_BYTES]); /* of none: SHA-256("") */
 
 /* The peaks from the left, 32 bytes each: what a tree is made again from. `out` takes MERKLE_PEAKS * DIGEST_BYTES. */
-size_t merkle__save(const struct merkle *tree, unsigned char *out);
-bool merkle__load(struct merkle *tree, uint64_t size, struct span peaks); /* false: not that many */
+size_t merkle_save(const struct merkle *tree, unsigned char *out);
+bool merkle_load(struct merkle *tree, uint64_t size, struct span peaks); /* false: not that many */
 
 /* A proof's hashes are roots over ranges of leaves, begin <= leaf < end. */
 struct merkle_range {
@@ -36,14 +36,14 @@ struct merkle_range {
 };
 
 /* Which ranges prove that leaf `index` is in the tree of `size`, in the order of the proof (RFC 6962, 2.1.1). */
-size_t merkle__path(uint64_t index, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
+size_t merkle_path(uint64_t index, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
 /* Which prove that the tree of `size` goes on from that of `old` (2.1.2); 0 < old <= size. */
-size_t merkle__consistency(uint64_t old, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
+size_t merkle_consistency(uint64_t old, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
 
 /* The other side (RFC 9162, 2.1.3.2 and 2.1.4.2). */
-bool merkle__is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint64_t size,
-                   const unsigned char (*proof)[DIGEST_BYTES], size_t count, const unsigned char root[DIGEST_BYTES]);
-bool merkle__goes_on(uint64_t old, const unsigned char old_root[DIGEST_BYTES], uint64_t size,
-                     const unsigned char root[DIGEST_BYTES], const unsigned char (*proof)[DIGEST_BYTES], size_t count);
+bool merkle_is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint64_t size,
+                  const unsigned char (*proof)[DIGEST_BYTES], size_t count, const unsigned char root[DIGEST_BYTES]);
+bool merkle_goes_on(uint64_t old, const unsigned char old_root[DIGEST_BYTES], uint64_t size,
+                    const unsigned char root[DIGEST_BYTES], const unsigned char (*proof)[DIGEST_BYTES], size_t count);
 
 #endif

@@ -20,7 +20,7 @@ static void reverse(struct merkle_range *ranges, size_t count)
     }
 }
 
-size_t merkle__path(uint64_t index, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX])
+size_t merkle_path(uint64_t index, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX])
 {
     uint64_t begin = 0, end = size;
     size_t count = 0;
@@ -41,7 +41,7 @@ size_t merkle__path(uint64_t index, uint64_t size, struct merkle_range ranges[ME
     return count;
 }
 
-size_t merkle__consistency(uint64_t old, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX])
+size_t merkle_consistency(uint64_t old, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX])
 {
     uint64_t begin = 0, end = size;
     size_t count = 0;
@@ -64,8 +64,8 @@ size_t merkle__consistency(uint64_t old, uint64_t size, struct merkle_range rang
     return count;
 }
 
-bool merkle__is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint64_t size,
-                   const unsigned char (*proof)[DIGEST_BYTES], size_t count, const unsigned char root[DIGEST_BYTES])
+bool merkle_is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint64_t size,
+                  const unsigned char (*proof)[DIGEST_BYTES], size_t count, const unsigned char root[DIGEST_BYTES])
 {
     unsigned char hash[DIGEST_BYTES];
     uint64_t at = index, last = size - 1;
@@ -77,11 +77,11 @@ bool merkle__is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint6
         if (last == 0)
             return false;
         if ((at & 1) != 0 || at == last) {
-            merkle__node(proof[i], hash, hash);
+            merkle_node(proof[i], hash, hash);
             for (; (at & 1) == 0 && at != 0; at >>= 1)
                 last >>= 1;
         } else {
-            merkle__node(hash, proof[i], hash);
+            merkle_node(hash, proof[i], hash);
         }
         at >>= 1;
         last >>= 1;
@@ -89,8 +89,8 @@ bool merkle__is_in(const unsigned char leaf[DIGEST_BYTES], uint64_t index, uint6
     return last == 0 && memcmp(hash, root, DIGEST_BYTES) == 0;
 }
 
-bool merkle__goes_on(uint64_t old, const unsigned char old_root[DIGEST_BYTES], uint64_t size,
-                     const unsigned char root[DIGEST_BYTES], const unsigned char (*proof)[DIGEST_BYTES], size_t count)
+bool merkle_goes_on(uint64_t old, const unsigned char old_root[DIGEST_BYTES], uint64_t size,
+                    const unsigned char root[DIGEST_BYTES], const unsigned char (*proof)[DIGEST_BYTES], size_t count)
 {
     bool whole = old != 0 && (old & (old - 1)) == 0; /* the old root is itself the first hash */
     unsigned char left[DIGEST_BYTES], right[DIGEST_BYTES];
@@ -111,12 +111,12 @@ bool merkle__goes_on(uint64_t old, const unsigned char old_root[DIGEST_BYTES], u
         if (last == 0)
             return false;
         if ((at & 1) != 0 || at == last) {
-            merkle__node(proof[next], left, left);
-            merkle__node(proof[next], right, right);
+            merkle_node(proof[next], left, left);
+            merkle_node(proof[next], right, right);
             for (; (at & 1) == 0 && at != 0; at >>= 1)
                 last >>= 1;
         } else {
-            merkle__node(right, proof[next], right);
+            merkle_node(right, proof[next], right);
         }
         at >>= 1;
         last >>= 1;

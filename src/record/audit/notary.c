@@ -62,10 +62,10 @@ static enum code load_tree(struct notary *notary, struct db *db)
     if (code == CODE_OK)
         code = db_step(stmt);
     if (code == CODE_OK) {
-        if (!merkle__load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
+        if (!merkle_load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
             note_read(db_text(stmt, 2), &note) != CODE_OK)
             code = CODE_INVALID;
-        merkle__root(&notary->tree, root);
+        merkle_root(&notary->tree, root);
         if (code == CODE_OK && (note.size != notary->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0))
             code = CODE_INVALID;
     }
@@ -85,7 +85,7 @@ static enum code begin_signer(struct notary *notary, struct db *db)
     enum code code = load_tree(notary, db);
 
     return code == CODE_OK ? signer_begin(notary->conf.signer, notary->origin, notary->tree.size,
-                                          span_of(peaks, merkle__save(&notary->tree, peaks)))
+                                          span_of(peaks, merkle_save(&notary->tree, peaks)))
                            : code;
 }
 
@@ -133,7 +133,7 @@ void notary__fini(struct notary *notary)
     mem_free(notary->file);
     buf_fini(&notary->queue);
     buf_fini(&notary->taken);
-    tenants__fini(&notary->tenants);
+    tenants_fini(&notary->tenants);
     if (notary->wake_fd >= 0)
         (void)close(notary->wake_fd);
     (void)pthread_mutex_destroy(&notary->lock);
@@ -222,21 +222,21 @@ static void set_tenant(struct notary *notary, struct span tenant, uint64_t seq, 
 
     if (tenant.at == NULL || !notary->has_tenants || hash.len != DIGEST_BYTES)
         return;
-    code = tenants__set(&notary->tenants, tenant, seq, (const unsigned char *)hash.at);
+    code = tenants_set(&notary->tenants, tenant, seq, (const unsigned char *)hash.at);
     if (code == CODE_OK)
         return;
     log_warn("audit", "%s: %s; checkpoints bind no heads of tenants until the next start", notary->path,
              code == CODE_LIMIT ? "there are too many tenants" : code_text(code));
     notary->has_tenants = false;
-    tenants__fini(&notary->tenants);
+    tenants_fini(&notary->tenants);
 }
 
 static void add_row(struct notary *notary, uint64_t seq, struct span hash, struct span tenant)
 {
     unsigned char leaf[DIGEST_BYTES];
 
-    merkle__leaf(hash, leaf);
-    merkle__add(&notary->tree, leaf);
+    merkle_leaf(hash, leaf);
+    merkle_add(&notary->tree, leaf);
     if (notary->conf.signer != NULL)
         signer_add(notary->conf.signer, notary->tree.size, leaf);
     set_tenant(notary, tenant, seq, hash);
@@ -247,18 +247,18 @@ static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
     uint64_t first = notary->tree.size + 1;
     struct walk leaves;
     struct leaf leaf;
-    enum code code = walk__leaves(&leaves, db, (int64_t)first, (int64_t)last);
+    enum code code = walk_leaves(&leaves, db, (int64_t)first, (int64_t)last);
 
     if (code != CODE_OK)
         return code;
-    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK) {
+    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK) {
         if ((uint64_t)leaf.seq != notary->tree.size + 1) {
             code = CODE_INVALID; /* a gap: nothing is signed over it */
             break;
         }
         add_row(notary, (uint64_t)leaf.seq, leaf.hash, leaf.tenant);
     }
-    walk__fini(&leaves);
+    walk_fini(&leaves);
     notary->fresh += notary->tree.size + 1 - first;
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
@@ -275,12 +275,12 @@ static enum code load_tenants(struct notary *notary, struct db *db)
         set_tenant(notary, db_text(stmt, 0), (uint64_t)db_int(stmt, 1), db_blob(stmt, 2));
     db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
-        code = walk__leaves(&leaves, db, 0, (int64_t)notary->tree.size);
+        code = walk_leaves(&leaves, db, 0, (int64_t)notary->tree.size);
     if (code != CODE_OK)
         return code;
-    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK)
+    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK)
         set_tenant(notary, leaf.tenant, (uint64_t)leaf.seq, leaf.hash);
-    walk__fini(&leaves);
+    walk_fini(&leaves);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -290,9 +290,9 @@ static enum code load(struct notary *notary, struct db *db)
 
     if (notary->conf.signer != NULL)
         signer_rewind(notary->conf.signer);
-    tenants__fini(&notary->tenants);
+    tenants_fini(&notary->tenants);
     notary->fresh = 0;
-    notary->has_tenants = code == CODE_OK && tenants__init(&notary->tenants) == CODE_OK;
+    notary->has_tenants = code == CODE_OK && tenants_init(&notary->tenants) == CODE_OK;
     if (code == CODE_OK && notary->has_tenants)
         code = load_tenants(notary, db);
     notary->is_loaded = code == CODE_OK;
@@ -391,7 +391,7 @@ static enum code write_note(struct notary *notary, bool is_tentative, struct che
     buf_init(&whole, NOTE_BYTES);
     memcpy(note.root, checkpoint->root, DIGEST_BYTES);
     if (note.has_tenants)
-        code = tenants__root(&notary->tenants, note.tenants_root);
+        code = tenants_root(&notary->tenants, note.tenants_root);
     if (code == CODE_OK)
         code = note_write(&note, &text);
     if (code == CODE_OK)
@@ -416,8 +416,8 @@ static enum code make_checkpoint(struct notary *notary, bool is_tentative, struc
         return CODE_NOMEM;
     checkpoint->size = notary->tree.size;
     checkpoint->time_us = clock_wall_us();
-    checkpoint->peaks_len = merkle__save(&notary->tree, checkpoint->peaks);
-    merkle__root(&notary->tree, checkpoint->root);
+    checkpoint->peaks_len = merkle_save(&notary->tree, checkpoint->peaks);
+    merkle_root(&notary->tree, checkpoint->root);
     code = write_note(notary, is_tentative, checkpoint);
     if (code != CODE_OK) {
         mem_free(checkpoint);
@@ -530,7 +530,7 @@ static enum code work(struct notary *notary, bool stopping, struct turn *turn)
         return code;
     turn->told[1] = *made;
     mem_free(atomic_exchange(&notary->ready, made)); /* one that the writer could not take yet says less */
-    ring__wake_writer(notary->shared, RING_DOZES);
+    ring_wake_writer(notary->shared, RING_DOZES);
     return CODE_OK;
 }
 

@@ -10,11 +10,11 @@
 #ifndef AUDIT_NOTARY_PRIV_H
 #define AUDIT_NOTARY_PRIV_H
 
+#include "audit/checkpoints.h"
 #include "audit/ledger_priv.h"
 #include "audit/note.h"
 #include "audit/signer.h"
 #include "audit/tenants.h"
-#include "audit/writer.h"
 #include "os/thread.h"
 
 #include <sys/types.h>

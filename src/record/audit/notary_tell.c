@@ -65,7 +65,7 @@ static void tell_fault(struct notary *notary, const char *fault)
     log_warn("audit", "%s", damage->text);
     notary->left.is_told = true;
     mem_free(atomic_exchange(&notary->damage, damage)); /* one that the writer has not taken yet is older */
-    ring__wake_writer(notary->shared, RING_DOZES);
+    ring_wake_writer(notary->shared, RING_DOZES);
 }
 
 static void look(struct notary *notary)

@@ -25,8 +25,8 @@ enum code ledger__init(struct ledger *ledger, const char *path, const char *node
 {
     *ledger = (struct ledger){.path = mem_dup(path, strlen(path)), .node = mem_dup(node, strlen(node))};
     buf_init(&ledger->leaves, LEAVES_BYTES);
-    if (ledger->path == NULL || ledger->node == NULL || heads__init(&ledger->heads) != CODE_OK ||
-        permits__init(&ledger->permits) != CODE_OK) {
+    if (ledger->path == NULL || ledger->node == NULL || heads_init(&ledger->heads) != CODE_OK ||
+        permits_init(&ledger->permits) != CODE_OK) {
         ledger__fini(ledger);
         return CODE_NOMEM;
     }
@@ -36,8 +36,8 @@ enum code ledger__init(struct ledger *ledger, const char *path, const char *node
 void ledger__fini(struct ledger *ledger)
 {
     ledger__close(ledger);
-    permits__fini(&ledger->permits);
-    heads__fini(&ledger->heads);
+    permits_fini(&ledger->permits);
+    heads_fini(&ledger->heads);
     buf_fini(&ledger->leaves);
     mem_free(ledger->path);
     mem_free(ledger->node);
@@ -50,7 +50,7 @@ void ledger__close(struct ledger *ledger)
         return;
     db_rollback(ledger->db);
     for (int i = 0; i < ROW_TABLES; i++)
-        insert__free(&ledger->insert[i]);
+        insert_free(&ledger->insert[i]);
     db_finalize(&ledger->find_head);
     db_finalize(&ledger->ask_version);
     db_finalize(&ledger->put_checkpoint);
@@ -67,19 +67,19 @@ static enum code put_file_row(struct ledger *ledger, const struct ledger_tip *be
         [F_SEQ] = row_int(before != NULL ? (int64_t)before->seq : 0), [F_FORMAT] = row_int(1), [F_CREATED] = row_int(time_us),
         [F_ID] = row_blob(id, sizeof id), [F_PREVIOUS] = before != NULL ? row_blob(before->hash, DIGEST_BYTES) : row_null(),
     };
-    enum code code = insert__new(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
+    enum code code = insert_new(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
 
     random_bytes(id, sizeof id);
-    row__hash(ROW_FILE, values, before != NULL ? before->hash : zeros, ledger->tip.hash);
+    row_hash(ROW_FILE, values, before != NULL ? before->hash : zeros, ledger->tip.hash);
     ledger->tip.seq = before != NULL ? before->seq : 0;
-    return code == CODE_OK ? insert__row(ledger->insert[ROW_FILE], values, ledger->tip.hash, NULL) : code;
+    return code == CODE_OK ? insert_row(ledger->insert[ROW_FILE], values, ledger->tip.hash, NULL) : code;
 }
 
 /* Inside a transaction. */
 static enum code make_tables(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
 {
     char pragmas[96];
-    enum code code = db_exec(ledger->db, audit__schema);
+    enum code code = db_exec(ledger->db, audit_schema);
 
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
@@ -116,7 +116,7 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
     *fresh = tables == 0;
     if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
         return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
-    return *fresh ? CODE_OK : audit__refuse_other(ledger->db, ledger->path, why);
+    return *fresh ? CODE_OK : audit_refuse_other(ledger->db, ledger->path, why);
 }
 
 static enum code prepare_all(struct ledger *ledger)
@@ -124,7 +124,7 @@ static enum code prepare_all(struct ledger *ledger)
     enum code code = CODE_OK;
 
     for (int i = ROW_DECISION; i < ROW_TABLES && code == CODE_OK; i++)
-        code = insert__new(ledger->db, (enum row_table)i, &ledger->insert[i]);
+        code = insert_new(ledger->db, (enum row_table)i, &ledger->insert[i]);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
     if (code == CODE_OK)
@@ -180,7 +180,7 @@ static enum code start_of_chain(struct ledger *ledger, int64_t *first, bool *con
 {
     struct db_stmt *stmt;
     struct walk_row row;
-    enum code code = walk__file(ledger->db, &stmt, &row);
+    enum code code = walk_file(ledger->db, &stmt, &row);
 
     if (code != CODE_OK)
         return code == CODE_NOT_FOUND ? CODE_INVALID : code;
@@ -202,12 +202,12 @@ static enum code check_rows(struct ledger *ledger, struct walk *walk, int64_t be
     unsigned char hash[DIGEST_BYTES];
     enum code code;
 
-    while ((code = walk__next(walk, &row)) == CODE_OK) {
+    while ((code = walk_next(walk, &row)) == CODE_OK) {
         if (!is_first) {
             if ((uint64_t)row.seq != ledger->tip.seq + 1)
                 return why_set(why, CODE_INVALID, "%s: row %llu is missing; keep the file as evidence and name another",
                                ledger->file, (unsigned long long)ledger->tip.seq + 1);
-            row__hash(row.table, row.values, ledger->tip.hash, hash);
+            row_hash(row.table, row.values, ledger->tip.hash, hash);
         }
         if (row.hash.bytes.len != DIGEST_BYTES ||
             (!is_first && memcmp(row.hash.bytes.at, hash, DIGEST_BYTES) != 0))
@@ -235,13 +235,13 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     ledger->is_open_ended = last == 0 && continues; /* killed before the first row after a rotation */
     from = last - TAIL_ROWS > first ? last - TAIL_ROWS : first + 1;
-    code = walk__init(&walk, ledger->db, from, INT64_MAX);
+    code = walk_init(&walk, ledger->db, from, INT64_MAX);
     if (code == CODE_OK) {
         code = check_rows(ledger, &walk, from == first + 1 ? first : -1, why);
         if (code != CODE_OK && why != NULL && why->text[0] == '\0') /* before other statements end well */
             (void)why_set(why, code, "%s: its last rows cannot be read: %s; keep the file as evidence and name another",
                           ledger->file, db_error(ledger->db));
-        walk__fini(&walk);
+        walk_fini(&walk);
         return code;
     }
     return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
@@ -253,7 +253,7 @@ static bool is_known_to(const struct ledger *ledger)
     unsigned char hash[DIGEST_BYTES];
 
     return ledger->committed.seq > ledger->begin_seq &&
-           reader__hash(ledger->db, (int64_t)ledger->committed.seq, hash) == CODE_OK &&
+           reader_hash(ledger->db, (int64_t)ledger->committed.seq, hash) == CODE_OK &&
            memcmp(hash, ledger->committed.hash, DIGEST_BYTES) == 0;
 }
 
@@ -266,9 +266,9 @@ static enum code read_heads(struct ledger *ledger)
     enum code code;
 
     if (known > 0)
-        heads__undo(&ledger->heads, known);
+        heads_undo(&ledger->heads, known);
     else
-        heads__forget(&ledger->heads);
+        heads_forget(&ledger->heads);
     code = db_select(ledger->db,
                      "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
                      "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
@@ -280,10 +280,10 @@ static enum code read_heads(struct ledger *ledger)
         struct span hash = db_blob(stmt, 2);
         struct head *head;
 
-        code = heads__find(&ledger->heads, db_text(stmt, 0), &head);
+        code = heads_find(&ledger->heads, db_text(stmt, 0), &head);
         if (code != CODE_OK || hash.len != DIGEST_BYTES)
             break;
-        heads__move(head, (uint64_t)db_int(stmt, 1), (const unsigned char *)hash.at, known);
+        heads_move(head, (uint64_t)db_int(stmt, 1), (const unsigned char *)hash.at, known);
         head->known = true;
     }
     db_finalize(&stmt);
@@ -293,14 +293,14 @@ static enum code read_heads(struct ledger *ledger)
 /* The first one is empty until now. */
 static enum code name_first(struct ledger *ledger, int64_t time_us, struct why *why)
 {
-    enum code code = files__name(ledger->path, time_us, 1, ledger->file);
+    enum code code = files_name(ledger->path, time_us, 1, ledger->file);
 
     return code == CODE_OK ? code : why_set(why, code, "%s: the path is too long", ledger->path);
 }
 
 static enum code link_first(struct ledger *ledger, struct why *why)
 {
-    if (files__link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
+    if (files_link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
         return CODE_OK;
     return why_set(why, CODE_IO, "%s: cannot be made a link to %s: %s; check the folder", ledger->path, ledger->file,
                    strerror(errno));
@@ -311,7 +311,7 @@ static void copy_anew(struct ledger *ledger)
 {
     struct why why = {""};
 
-    if (access(ledger->file, W_OK) != 0 && files__may_write(ledger->file, true) == CODE_OK)
+    if (access(ledger->file, W_OK) != 0 && files_may_write(ledger->file, true) == CODE_OK)
         log_info("audit", "%s: was not writable any more, and is again", ledger->file);
     if (db_absorb_wal(ledger->file, &why) == CODE_BUSY)
         ledger__doubt(ledger, "somebody had it open when the gate started");
@@ -323,7 +323,7 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
     enum code code = is_first ? name_first(ledger, time_us, why) : place__expect(ledger, why);
 
     if (code == CODE_OK && !is_first)
-        files__disarm(ledger->file);
+        files_disarm(ledger->file);
     if (code == CODE_OK) /* before anybody trusts what it says */
         code = db_rewrite_wal(ledger->file, why);
     if (code == CODE_OK && opens_first && !is_first)
@@ -366,7 +366,7 @@ static void take_after(const char *before, const char *next)
 enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
 {
     struct stat there;
-    enum code code = files__name(ledger->path, time_us, ledger->tip.seq + 1, next->file);
+    enum code code = files_name(ledger->path, time_us, ledger->tip.seq + 1, next->file);
 
     if (code == CODE_OK && lstat(next->file, &there) == 0)
         code = CODE_EXISTS;
@@ -411,6 +411,6 @@ void ledger__goes_on(struct ledger *ledger, struct ledger *next)
     memcpy((char *)ledger + BEGIN, (char *)next + BEGIN, END - BEGIN);
     ledger->committed = ledger->tip;
     ledger->begin_seq = ledger->tip.seq;
-    heads__forget(&ledger->heads);
-    heads__trim(&ledger->heads);
+    heads_forget(&ledger->heads);
+    heads_trim(&ledger->heads);
 }

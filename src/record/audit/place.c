@@ -80,7 +80,7 @@ static bool look(const struct ledger *ledger, enum place_part part, struct stat 
 {
     char name[FILES_PATH_BYTES];
 
-    return files__beside(ledger->file, suffix[part], name) == CODE_OK && lstat(name, there) == 0;
+    return files_beside(ledger->file, suffix[part], name) == CODE_OK && lstat(name, there) == 0;
 }
 
 bool place__is_known(const struct ledger *ledger)
@@ -129,7 +129,7 @@ enum code place__check_schema(struct ledger *ledger)
     enum code code;
 
     ledger->place.fault.text[0] = '\0';
-    code = audit__differences(ledger->db, judge_object, ledger);
+    code = audit_differences(ledger->db, judge_object, ledger);
     return code == CODE_OK && ledger->place.fault.text[0] != '\0' ? CODE_INVALID : code;
 }
 
@@ -173,7 +173,7 @@ void place__clear(struct ledger *ledger)
     struct stat there;
 
     for (enum place_part part = PLACE_WAL; ledger->place.log_is_lost && part < PLACE_PARTS; part++)
-        if (look(ledger, part, &there) && files__beside(ledger->file, suffix[part], name) == CODE_OK)
+        if (look(ledger, part, &there) && files_beside(ledger->file, suffix[part], name) == CODE_OK)
             (void)unlink(name);
 }
 
@@ -210,7 +210,7 @@ static enum code link_again(struct ledger *ledger)
     if (lstat(ledger->path, &there) == 0 && !S_ISLNK(there.st_mode))
         return why_set(&ledger->place.fault, CODE_NOT_FOUND, "%s " PLACE_GONE, ledger->path);
     log_warn("audit", "%s: was no link to %s any more, and is one again", ledger->path, ledger->file);
-    if (files__link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
+    if (files_link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
         return CODE_OK;
     return why_set(&ledger->place.fault, CODE_NOT_FOUND, "%s: cannot be made a link to %s: %s", ledger->path, ledger->file,
                    strerror(errno));
@@ -220,7 +220,7 @@ static enum code check_file(struct ledger *ledger, const struct stat *there)
 {
     struct place *place = &ledger->place;
 
-    if ((there->st_mode & 0600) != 0600 && files__may_write(ledger->file, true) == CODE_OK)
+    if ((there->st_mode & 0600) != 0600 && files_may_write(ledger->file, true) == CODE_OK)
         log_warn("audit", "%s: its mode was changed to %03o; the gate can read and write it again", ledger->file,
                  (unsigned)there->st_mode & 0777);
     if (there->st_size < place->bytes) {

@@ -3,14 +3,14 @@
 
 #include "audit/schema.h"
 
-enum code reader__why(struct why *why, enum code code, const char *path, const struct db *db)
+enum code reader_why(struct why *why, enum code code, const char *path, const struct db *db)
 {
     if (why->text[0] != '\0')
         return code;
     return why_set(why, code, "%s: %s", path, code == CODE_NOMEM ? "out of memory" : db_error(db));
 }
 
-enum code reader__is_trail(struct db *db, const char *path, struct why *why)
+enum code reader_is_trail(struct db *db, const char *path, struct why *why)
 {
     int64_t application = 0;
     enum code code = db_number(db, "PRAGMA application_id", &application);
@@ -38,12 +38,12 @@ static enum code find_hash(struct db *db, const char *sql, int64_t seq, unsigned
     return code;
 }
 
-enum code reader__previous(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
+enum code reader_previous(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
 {
     return find_hash(db, "SELECT previous FROM file WHERE seq = ?1", seq, hash);
 }
 
-enum code reader__hash(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
+enum code reader_hash(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
 {
     return find_hash(db, "SELECT hash FROM decision WHERE seq = ?1 UNION ALL SELECT hash FROM outcome WHERE seq = ?1 UNION ALL "
                      "SELECT hash FROM event WHERE seq = ?1 UNION ALL SELECT hash FROM file WHERE seq = ?1", seq, hash);

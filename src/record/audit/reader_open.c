@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For commands: the gate reads its files without the views. */
-#include "audit/reader.h"
+#include "audit/reader_open.h"
 
+#include "audit/reader.h"
 #include "audit/schema.h"
 #include "base/buf.h"
 #include "base/bug.h"
@@ -11,7 +12,7 @@
 static enum code put_view(struct db *db)
 {
     static const char name[] = "\nCREATE VIEW call ";
-    const char *view = strstr(audit__schema, name), *end = view != NULL ? strchr(view, ';') : NULL;
+    const char *view = strstr(audit_schema, name), *end = view != NULL ? strchr(view, ';') : NULL;
     struct buf sql;
     enum code code;
 
@@ -26,17 +27,17 @@ static enum code put_view(struct db *db)
     return code;
 }
 
-enum code reader__open(const char *path, struct db **db, struct why *why)
+enum code reader_open(const char *path, struct db **db, struct why *why)
 {
     enum code code = trail_open(path, db, why);
 
     if (code != CODE_OK)
         return code;
-    code = reader__is_trail(*db, path, why);
+    code = reader_is_trail(*db, path, why);
     if (code == CODE_OK)
         code = put_view(*db);
     if (code != CODE_OK) {
-        (void)reader__why(why, code, path, *db);
+        (void)reader_why(why, code, path, *db);
         db_close(db);
     }
     return code;
@@ -64,7 +65,7 @@ static enum code read_later(struct db *db, const char *path, int64_t last, bool 
     return code == CODE_OK ? db_exec(db, "DETACH next") : code;
 }
 
-bool reader__later(struct db *db, const struct trail *trail, size_t file)
+bool reader_later(struct db *db, const struct trail *trail, size_t file)
 {
     bool some = true;
     enum code code = db_exec(db, "CREATE TEMP TABLE later (decision INTEGER PRIMARY KEY, outcome TEXT, status INTEGER, "

@@ -23,7 +23,7 @@ static void undo_permits(struct audit *audit)
 
         permit->closing = false;
         if (permit->seq > audit->sound.seq)
-            permits__remove(permits, permit->seq); /* another one may move here */
+            permits_remove(permits, permit->seq); /* another one may move here */
         else
             i++;
     }
@@ -40,20 +40,20 @@ static void count_down(struct audit_ring *ring, const struct ring_decision *deci
 
 static void sweep_lane(struct audit *audit, struct lane *lane)
 {
-    uint64_t at = ring__head(lane->ring), end = ring__tail(lane->ring);
+    uint64_t at = ring_head(lane->ring), end = ring_tail(lane->ring);
     uint64_t settled = audit_settled(lane->ring), last = settled;
     struct ring_view view;
 
-    while (ring__next(lane->ring, &audit->scratch, &at, end, &view)) {
+    while (ring_next(lane->ring, &audit->scratch, &at, end, &view)) {
         if (view.kind != RING_DECISION || view.decision.ticket <= settled)
             continue;
-        ring__set_seq(lane->ring, view.decision.ticket, 0);
+        ring_set_seq(lane->ring, view.decision.ticket, 0);
         count_down(lane->ring, &view.decision);
         last = view.decision.ticket;
     }
     if (last == settled)
         return;
-    ring__settle(lane->ring, last);
+    ring_settle(lane->ring, last);
     if (lane->wake != NULL)
         lane->wake(lane->context);
 }
@@ -126,18 +126,18 @@ static void pass_over_batch(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->lane_count; i++) {
         struct lane *lane = &audit->lanes[i];
-        uint64_t at = ring__head(lane->ring);
+        uint64_t at = ring_head(lane->ring);
         struct ring_view view;
 
-        while (at < lane->end && ring__next(lane->ring, &audit->scratch, &at, lane->end, &view)) {
+        while (at < lane->end && ring_next(lane->ring, &audit->scratch, &at, lane->end, &view)) {
             if (view.kind != RING_RESULT)
                 lane->pressing++;
             else if (view.result.decision != 0)
-                permits__remove(&audit->ledger.permits, view.result.decision);
-            else if (ring__seq(lane->ring, view.result.ticket) == 0)
+                permits_remove(&audit->ledger.permits, view.result.decision);
+            else if (ring_seq(lane->ring, view.result.ticket) == 0)
                 atomic_fetch_sub(&lane->ring->rooms_lost, 1); /* the sweep gave its room back already */
         }
-        (void)ring__release(lane->ring, lane->end);
+        (void)ring_release(lane->ring, lane->end);
     }
 }
 
@@ -281,12 +281,12 @@ bool writer__recover(struct audit *audit)
     (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
     buf_fini(&text);
     for (unsigned i = 0; i < audit->lane_count; i++) /* no batch is in doubt any more */
-        audit->lanes[i].end = ring__head(audit->lanes[i].ring);
+        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
     if (code != CODE_OK) {
         writer__go_down(audit, code);
         return false;
     }
-    permits__drop_closed(&audit->ledger.permits);
+    permits_drop_closed(&audit->ledger.permits);
     notary__distrust(&audit->notary); /* it may have read rows that were in doubt and are gone */
     writer__tell_notary(audit, 0);
     take_counts(audit, counts);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
  * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes. */
-#include "audit/ring_priv.h"
+#include "audit/ring.h"
+#include "audit/ring_drain.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -17,7 +18,7 @@
 #define RING_BYTES_MIN 65536
 #define JSON_TEXTS (TEXT_ARGUMENTS - TEXT_RULES) /* they stand between these */
 
-size_t ring__record_max(const struct ring_shared *shared)
+size_t ring_record_max(const struct ring_shared *shared)
 {
     size_t values = 2 * (size_t)shared->arguments_max_bytes;
     size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + JSON_TEXTS * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES +
@@ -27,7 +28,7 @@ size_t ring__record_max(const struct ring_shared *shared)
            (values > AUDIT_ANSWER_BYTES ? values : AUDIT_ANSWER_BYTES) + 8;
 }
 
-enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
+enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
 {
     struct audit_ring *ring = mem_zalloc(sizeof *ring);
     uint64_t size = RING_BYTES_MIN;
@@ -35,7 +36,7 @@ enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_rin
     *out = NULL;
     if (ring == NULL)
         return CODE_NOMEM;
-    while (size < bytes || size < 2 * ring__record_max(shared))
+    while (size < bytes || size < 2 * ring_record_max(shared))
         size *= 2;
     ring->shared = shared;
     ring->size = size;
@@ -43,14 +44,14 @@ enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_rin
     ring->bytes = mem_alloc(size);
     ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
     if (ring->bytes == NULL || ring->seq_of == NULL) {
-        ring__free(&ring);
+        ring_free(&ring);
         return CODE_NOMEM;
     }
     *out = ring;
     return CODE_OK;
 }
 
-void ring__free(struct audit_ring **ring)
+void ring_free(struct audit_ring **ring)
 {
     if (*ring == NULL)
         return;
@@ -60,7 +61,7 @@ void ring__free(struct audit_ring **ring)
     *ring = NULL;
 }
 
-void ring__break(struct ring_shared *shared, const char *what)
+void ring_break(struct ring_shared *shared, const char *what)
 {
     if (!atomic_exchange(&shared->is_broken, true))
         log_error("audit", "%s; every call is denied until the gate is started again: please report it", what);
@@ -112,7 +113,7 @@ static bool has_room_or_waits(struct audit_ring *ring, uint64_t bytes, bool tick
     return has_room(ring, bytes, ticket);
 }
 
-void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from)
+void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from)
 {
     int sleeps = atomic_load(&shared->sleeps);
 
@@ -130,7 +131,7 @@ static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
         atomic_store_explicit(&pen->ring->pressing,
                               atomic_load_explicit(&pen->ring->pressing, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_store(&pen->ring->tail, end);
-    ring__wake_writer(pen->ring->shared, from);
+    ring_wake_writer(pen->ring->shared, from);
 }
 
 /* What a record says in texts, and how long they are in it; none grows without bound, however long an agent makes it. */
@@ -297,7 +298,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
 
     *ticket = 0;
     if ((from->expects_outcome && from->verdict != AUDIT_PERMIT) || from->query.len > AUDIT_QUERY_BYTES)
-        ring__break(ring->shared, "a decision has an outcome that it cannot have, or a query that is too long");
+        ring_break(ring->shared, "a decision has an outcome that it cannot have, or a query that is too long");
     if (audit_is_down(ring)) {
         enum reason reason = from->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : from->reason;
 
@@ -359,7 +360,7 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     uint64_t seq;
 
     if ((result->decision == 0) == (result->ticket == 0) || (result->has_said_room && ring->reserved_said < RING_SAID_BYTES)) {
-        ring__break(ring->shared, "an outcome is of no decision, or of two, or has no room");
+        ring_break(ring->shared, "an outcome is of no decision, or of two, or has no room");
         return;
     }
     if (result->has_said_room)
@@ -367,15 +368,15 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
         return; /* the writer has taken its room back */
     if (ring->reserved == 0) {
-        ring__break(ring->shared, "an outcome comes for which no decision has reserved room");
+        ring_break(ring->shared, "an outcome comes for which no decision has reserved room");
         return;
     }
     ring->reserved--;
     gather_said(from, &texts);
     gather_answer(ring, result, &texts);
     put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
-    if (result->answer.at != NULL && ring__is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
-        ring__wake_writer(ring->shared, RING_DOZES);
+    if (result->answer.at != NULL && ring_is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
+        ring_wake_writer(ring->shared, RING_DOZES);
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
@@ -401,9 +402,9 @@ enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint6
     if (ticket > audit_settled(ring))
         return AUDIT_WAITING;
     if (ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS)
-        ring__break(ring->shared, "the fate of a decision is asked for that is forgotten");
+        ring_break(ring->shared, "the fate of a decision is asked for that is forgotten");
     else
-        *seq = ring__seq(ring, ticket);
+        *seq = ring_seq(ring, ticket);
     return *seq != 0 ? AUDIT_DURABLE : AUDIT_FAILED;
 }
 
@@ -447,8 +448,8 @@ static void read_texts(const unsigned char *at, struct span *texts, int count)
     }
 }
 
-bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
-                struct ring_view *view)
+bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+               struct ring_view *view)
 {
     struct ring_head head;
     const unsigned char *record;
@@ -481,23 +482,23 @@ bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uin
     return true;
 }
 
-bool ring__release(struct audit_ring *ring, uint64_t at)
+bool ring_release(struct audit_ring *ring, uint64_t at)
 {
     atomic_store(&ring->head, at);
     return atomic_load(&ring->starved) && atomic_exchange(&ring->starved, false);
 }
 
-void ring__set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq)
+void ring_set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq)
 {
     atomic_store_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], seq, memory_order_relaxed);
 }
 
-uint64_t ring__seq(const struct audit_ring *ring, uint64_t ticket)
+uint64_t ring_seq(const struct audit_ring *ring, uint64_t ticket)
 {
     return atomic_load_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], memory_order_relaxed);
 }
 
-void ring__settle(struct audit_ring *ring, uint64_t ticket)
+void ring_settle(struct audit_ring *ring, uint64_t ticket)
 {
     atomic_store_explicit(&ring->settled, ticket, memory_order_release);
 }

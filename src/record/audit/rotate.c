@@ -56,7 +56,7 @@ static enum code put_heads(struct ledger *ledger, struct db *db)
     if (code == CODE_NOT_FOUND)
         code = CODE_OK;
     if (code == CODE_OK)
-        heads__list(&ledger->heads, list);
+        heads_list(&ledger->heads, list);
     for (size_t i = 0; i < ledger->heads.count && code == CODE_OK; i++)
         if (list[i]->known && list[i]->seq != 0)
             code = put_head(put, span_of(list[i]->tenant, list[i]->len), (int64_t)list[i]->seq,
@@ -155,16 +155,16 @@ static enum code go_on(struct audit *audit)
     enum code code = make_next(audit, &next);
 
     if (code == CODE_OK)
-        code = files__link(audit->ledger.path, next.file);
+        code = files_link(audit->ledger.path, next.file);
     if (code != CODE_OK) {
         ledger__close(&next);
         if (next.file[0] != '\0' && code != CODE_EXISTS)
-            files__remove(next.file);
+            files_remove(next.file);
         return code;
     }
     (void)snprintf(audit->rotation.sealed, sizeof audit->rotation.sealed, "%s", audit->ledger.file);
     ledger__goes_on(&audit->ledger, &next);
-    keeper__follow(&audit->keeper, audit->ledger.file);
+    keeper_follow(&audit->keeper, audit->ledger.file);
     return CODE_OK;
 }
 
@@ -204,7 +204,7 @@ static void rotate(struct audit *audit)
     (void)writer__batch(audit);
     log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", base_of(rotation->sealed),
              (long long)(clock_monotonic_us() - began_us), base_of(audit->ledger.file));
-    finisher__follow(&audit->finisher, audit->ledger.file);
+    finisher_follow(&audit->finisher, audit->ledger.file);
 }
 
 void rotate__turn(struct audit *audit)

@@ -22,7 +22,7 @@ static const struct row_shape shapes[ROW_TABLES] = {
     [ROW_EVENT] = {"event", 'E', E_COUNT, event_columns, 0, NULL},
 };
 
-const struct row_shape *row__shape(enum row_table table)
+const struct row_shape *row_shape(enum row_table table)
 {
     BUG_ON((unsigned)table >= ROW_TABLES);
     return &shapes[table];
@@ -98,7 +98,7 @@ static void sink_value(struct sink *sink, const struct row_value *value)
 
 static void sink_row(struct sink *sink, enum row_table table, const struct row_value *values)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
     int count = shape->count;
 
     /* NULLs at the end are left out: a column that a later format adds changes no row that lacks it. */
@@ -110,8 +110,8 @@ static void sink_row(struct sink *sink, enum row_table table, const struct row_v
     sink_flush(sink);
 }
 
-void row__hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
-               unsigned char hash[DIGEST_BYTES])
+void row_hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
+              unsigned char hash[DIGEST_BYTES])
 {
     struct sink sink;
 
@@ -123,7 +123,7 @@ void row__hash(enum row_table table, const struct row_value *values, const unsig
     digest_final(&sink.digest, hash);
 }
 
-enum code row__bytes(enum row_table table, const struct row_value *values, struct buf *out)
+enum code row_bytes(enum row_table table, const struct row_value *values, struct buf *out)
 {
     struct sink sink;
 
@@ -143,18 +143,18 @@ static void add_columns(struct buf *sql, const struct row_shape *shape)
         buf_addf(sql, ", %s", shape->outside_columns[i]);
 }
 
-enum code row__add_select(struct buf *sql, enum row_table table)
+enum code row_add_select(struct buf *sql, enum row_table table)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
 
     buf_add_text(sql, "SELECT ");
     add_columns(sql, shape);
     return buf_addf(sql, " FROM %s ", shape->name);
 }
 
-enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt)
+enum code row_prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
     struct buf sql;
     enum code code;
 
@@ -172,7 +172,7 @@ enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stm
     return code;
 }
 
-void row__bind(struct db_stmt *stmt, int at, const struct row_value *value)
+void row_bind(struct db_stmt *stmt, int at, const struct row_value *value)
 {
     switch (value->kind) {
     case ROW_NULL:
@@ -191,7 +191,7 @@ void row__bind(struct db_stmt *stmt, int at, const struct row_value *value)
     db_bind_blob(stmt, at, value->bytes);
 }
 
-struct row_value row__read(struct db_stmt *stmt, int column)
+struct row_value row_read(struct db_stmt *stmt, int column)
 {
     switch (db_type(stmt, column)) {
     case DB_INT:

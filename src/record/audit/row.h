@@ -85,23 +85,23 @@ struct row_shape {
     const char *const *outside_columns;
 };
 
-const struct row_shape *row__shape(enum row_table table);
+const struct row_shape *row_shape(enum row_table table);
 
 /* SHA-256(previous || canonical bytes of the values). */
-void row__hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
-               unsigned char hash[DIGEST_BYTES]);
+void row_hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
+              unsigned char hash[DIGEST_BYTES]);
 
 /* Appends the canonical bytes themselves. */
-enum code row__bytes(enum row_table table, const struct row_value *values, struct buf *out) MUST_USE;
+enum code row_bytes(enum row_table table, const struct row_value *values, struct buf *out) MUST_USE;
 
 /* "INSERT INTO decision (seq, ...) VALUES (?, ...)": the chained columns, the hash, what is outside. */
-enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt) MUST_USE;
-void row__bind(struct db_stmt *stmt, int at, const struct row_value *value);
+enum code row_prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt) MUST_USE;
+void row_bind(struct db_stmt *stmt, int at, const struct row_value *value);
 
 /* "SELECT seq, ... FROM decision ", with columns in the order of an insert. */
-enum code row__add_select(struct buf *sql, enum row_table table);
+enum code row_add_select(struct buf *sql, enum row_table table);
 
 /* The value in a column of the current row. */
-struct row_value row__read(struct db_stmt *stmt, int column);
+struct row_value row_read(struct db_stmt *stmt, int column);
 
 #endif

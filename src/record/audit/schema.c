@@ -2,20 +2,19 @@
 /* The auditor's schema/audit.sql is the one that the gate runs: taken in as it is, so that no second copy can differ. */
 #include "audit/schema.h"
 
-#include "audit/indices.h"
 #include "base/take_in.h"
 
 #include <stdio.h>
 
-TAKE_IN(audit__schema, "schema/audit.sql");
-TAKE_IN(audit__indices, "schema/indices.sql");
+TAKE_IN(audit_schema, "schema/audit.sql");
+TAKE_IN(audit_indices, "schema/indices.sql");
 
-enum code audit__schema_model(struct db **model)
+enum code audit_schema_model(struct db **model)
 {
     enum code code = db_open(":memory:", DB_CREATE, model, NULL);
 
     if (code == CODE_OK)
-        code = db_exec(*model, audit__schema);
+        code = db_exec(*model, audit_schema);
     if (code != CODE_OK)
         db_close(model);
     return code;
@@ -33,7 +32,7 @@ static void say_writer(struct db *db, char *out, size_t size)
     db_finalize(&stmt);
 }
 
-enum code audit__refuse_other(struct db *db, const char *path, struct why *why)
+enum code audit_refuse_other(struct db *db, const char *path, struct why *why)
 {
     int64_t version;
     char writer[80];
@@ -100,7 +99,7 @@ static enum code compare_objects(audit_difference tell, void *context, struct db
     return right == CODE_NOT_FOUND ? CODE_OK : right;
 }
 
-enum code audit__differences(struct db *db, audit_difference tell, void *context)
+enum code audit_differences(struct db *db, audit_difference tell, void *context)
 {
     static const char objects[] = /* but for those that SQLite makes by itself */
         "SELECT name, sql, type FROM sqlite_schema WHERE NOT (type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*'"
@@ -111,9 +110,9 @@ enum code audit__differences(struct db *db, audit_difference tell, void *context
     enum code code = compare_head(db, tell, context);
 
     if (code == CODE_OK)
-        code = audit__schema_model(&model);
+        code = audit_schema_model(&model);
     if (code == CODE_OK)
-        code = db_exec(model, audit__indices);
+        code = db_exec(model, audit_indices);
     if (code == CODE_OK)
         code = db_prepare(model, objects, &ours);
     if (code == CODE_OK)

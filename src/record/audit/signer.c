@@ -213,7 +213,7 @@ struct desk {
 static bool begin(struct desk *desk, const struct request *request)
 {
     if (desk->has_begun || request->peaks_len > sizeof request->bytes ||
-        !merkle__load(&desk->grown, request->size, span_of(request->bytes, request->peaks_len)))
+        !merkle_load(&desk->grown, request->size, span_of(request->bytes, request->peaks_len)))
         return false;
     memcpy(desk->origin, request->origin, sizeof desk->origin - 1);
     desk->last = desk->before = desk->grown;
@@ -226,7 +226,7 @@ static bool grow(struct desk *desk, const struct request *request, size_t len)
     if (request->size > LEAVES || len != offsetof(struct request, bytes) + request->size * DIGEST_BYTES)
         return false;
     for (size_t i = 0; i < request->size; i++)
-        merkle__add(&desk->grown, request->bytes + i * DIGEST_BYTES);
+        merkle_add(&desk->grown, request->bytes + i * DIGEST_BYTES);
     return true;
 }
 
@@ -246,7 +246,7 @@ static enum code sign(struct desk *desk, const struct request *request, unsigned
     enum code code;
 
     memcpy(note.tenants_root, request->tenants_root, DIGEST_BYTES);
-    merkle__root(&desk->grown, note.root);
+    merkle_root(&desk->grown, note.root);
     /* As large as the last is the last, at a later time: no other tree of that size is ever here. */
     if (note.size == 0 || request->size != note.size ||
         memcmp(request->root, note.root, DIGEST_BYTES) != 0)

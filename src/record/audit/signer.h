@@ -25,7 +25,7 @@ void signer_free(struct signer **signer); /* NULL is fine */
 const unsigned char *signer_public(const struct signer *signer);
 bool signer_is_gone(const struct signer *signer);
 
-/* Where the log stands, once: its name, and the peaks of the tree that was signed last (audit/merkle_priv.h). */
+/* Where the log stands, once: its name, and the peaks of the tree that was signed last (audit/merkle.h). */
 enum code signer_begin(struct signer *signer, const char *origin, uint64_t size, struct span peaks) MUST_USE;
 
 /* A leaf that makes the tree as large as `size`; what it knows already is passed over. */

@@ -24,8 +24,8 @@ static enum code add_signature(struct span signed_text, struct span name, const 
     return code;
 }
 
-enum code succession__write(const struct note *note, const struct sign_key *before, const struct sign_key *after,
-                            struct buf *out)
+enum code succession_write(const struct note *note, const struct sign_key *before, const struct sign_key *after,
+                           struct buf *out)
 {
     unsigned char old[SIGN_PUBLIC_BYTES], new[SIGN_PUBLIC_BYTES];
     struct buf text;
@@ -68,7 +68,7 @@ static struct span find_keys(const struct note *note)
     return SPAN_NONE;
 }
 
-enum code succession__read(struct span text, struct succession *out)
+enum code succession_read(struct span text, struct succession *out)
 {
     struct span before, after;
     struct note note;
@@ -86,7 +86,7 @@ enum code succession__read(struct span text, struct succession *out)
                                                                                                             : CODE_INVALID;
 }
 
-enum code successions__read(struct successions *successions, struct db *db)
+enum code successions_read(struct successions *successions, struct db *db)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT json_extract(detail, '$.note') FROM event WHERE kind = 'checkpoint_key' AND "
@@ -94,7 +94,7 @@ enum code successions__read(struct successions *successions, struct db *db)
 
     while (db_next(&stmt, &code))
         if (successions->count < SUCCESSIONS_MAX &&
-            succession__read(db_text(stmt, 0), &successions->at[successions->count]) == CODE_OK)
+            succession_read(db_text(stmt, 0), &successions->at[successions->count]) == CODE_OK)
             successions->count++;
     return code;
 }
@@ -102,11 +102,11 @@ enum code successions__read(struct successions *successions, struct db *db)
 /* Up to `end` (0: without one) a key counts, or further where it does so already. Returns: whether that is news. */
 static bool trust(struct keyring *ring, const struct note_key *key, uint64_t end)
 {
-    size_t at = keyring__find(ring, key);
+    size_t at = keyring_find(ring, key);
 
     if (at < ring->count && (ring->ends[at] == 0 || (end != 0 && end <= ring->ends[at])))
         return false;
-    keyring__add(ring, key);
+    keyring_add(ring, key);
     if (at < ring->count)
         ring->ends[at] = end;
     return at < ring->count;
@@ -114,7 +114,7 @@ static bool trust(struct keyring *ring, const struct note_key *key, uint64_t end
 
 static bool follow(const struct succession *succession, struct keyring *ring)
 {
-    size_t before = keyring__find(ring, &succession->before), after = keyring__find(ring, &succession->after);
+    size_t before = keyring_find(ring, &succession->before), after = keyring_find(ring, &succession->after);
 
     if (before < ring->count && ring->ends[before] == 0)
         return trust(ring, &succession->after, 0);
@@ -123,7 +123,7 @@ static bool follow(const struct succession *succession, struct keyring *ring)
     return false;
 }
 
-void successions__follow(const struct successions *successions, struct keyring *ring)
+void successions_follow(const struct successions *successions, struct keyring *ring)
 {
     bool is_news = true;
 

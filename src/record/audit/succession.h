@@ -27,16 +27,16 @@ struct successions {
 };
 
 /* The checkpoint `note` over again, with both keys in it and signed with both: for an event's `note`. */
-enum code succession__write(const struct note *note, const struct sign_key *before, const struct sign_key *after,
-                            struct buf *out) MUST_USE;
+enum code succession_write(const struct note *note, const struct sign_key *before, const struct sign_key *after,
+                           struct buf *out) MUST_USE;
 
 /* CODE_INVALID: it is none that both keys signed. */
-enum code succession__read(struct span text, struct succession *out) MUST_USE;
+enum code succession_read(struct span text, struct succession *out) MUST_USE;
 
-enum code successions__read(struct successions *successions, struct db *db) MUST_USE; /* adds a file's */
+enum code successions_read(struct successions *successions, struct db *db) MUST_USE; /* adds a file's */
 
 /* Adds what follows from the keys that are there. Only a key without an end hands over to others: who got hold of one that was
  * replaced makes himself no successor. */
-void successions__follow(const struct successions *successions, struct keyring *ring);
+void successions_follow(const struct successions *successions, struct keyring *ring);
 
 #endif

@@ -5,24 +5,24 @@
 
 #include <stdlib.h>
 
-enum code tenants__init(struct tenants *tenants)
+enum code tenants_init(struct tenants *tenants)
 {
     *tenants = (struct tenants){.listed = 0};
-    return heads__init(&tenants->heads);
+    return heads_init(&tenants->heads);
 }
 
-void tenants__fini(struct tenants *tenants)
+void tenants_fini(struct tenants *tenants)
 {
     mem_free(tenants->sorted);
     mem_free(tenants->leaf);
-    heads__fini(&tenants->heads);
+    heads_fini(&tenants->heads);
     *tenants = (struct tenants){.listed = 0};
 }
 
-enum code tenants__set(struct tenants *tenants, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
+enum code tenants_set(struct tenants *tenants, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
 {
     struct head *head;
-    enum code code = heads__find(&tenants->heads, tenant, &head);
+    enum code code = heads_find(&tenants->heads, tenant, &head);
 
     if (code != CODE_OK || seq <= head->seq)
         return code;
@@ -39,7 +39,7 @@ static void put_number(unsigned char *out, uint64_t number, int bytes)
 }
 
 /* 'T', then the values as a row's canonical bytes have them. */
-void tenants__leaf(struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES], unsigned char leaf[DIGEST_BYTES])
+void tenants_leaf(struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES], unsigned char leaf[DIGEST_BYTES])
 {
     unsigned char before[7] = {0, 'T', 2}, after[9 + 5] = {[0] = 1, [9] = 3};
     struct digest digest;
@@ -75,7 +75,7 @@ static enum code list(struct tenants *tenants)
     if (leaf == NULL)
         return CODE_NOMEM;
     tenants->leaf = leaf;
-    heads__list(&tenants->heads, sorted);
+    heads_list(&tenants->heads, sorted);
     qsort(sorted, count, sizeof *sorted, by_name);
     for (size_t i = 0; i < count; i++)
         sorted[i]->known = false;
@@ -83,7 +83,7 @@ static enum code list(struct tenants *tenants)
     return CODE_OK;
 }
 
-enum code tenants__root(struct tenants *tenants, unsigned char root[DIGEST_BYTES])
+enum code tenants_root(struct tenants *tenants, unsigned char root[DIGEST_BYTES])
 {
     struct merkle tree = {0};
     enum code code = tenants->listed != tenants->heads.count ? list(tenants) : CODE_OK;
@@ -94,10 +94,10 @@ enum code tenants__root(struct tenants *tenants, unsigned char root[DIGEST_BYTES
         struct head *head = tenants->sorted[i];
 
         if (!head->known)
-            tenants__leaf(span_of(head->tenant, head->len), head->seq, head->hash, tenants->leaf[i]);
+            tenants_leaf(span_of(head->tenant, head->len), head->seq, head->hash, tenants->leaf[i]);
         head->known = true;
-        merkle__add(&tree, tenants->leaf[i]);
+        merkle_add(&tree, tenants->leaf[i]);
     }
-    merkle__root(&tree, root);
+    merkle_root(&tree, root);
     return CODE_OK;
 }

@@ -4,7 +4,7 @@
  *
  * Threads: one at a time.
  * Owns: its map and lists.
- * Lifetime: tenants__init to tenants__fini.
+ * Lifetime: tenants_init to tenants_fini.
  * Errors: CODE_NOMEM; CODE_LIMIT past TENANTS_MAX, from where on there is no tree. */
 #ifndef AUDIT_TENANTS_H
 #define AUDIT_TENANTS_H
@@ -21,18 +21,18 @@ struct tenants {
     size_t listed;        /* of the heads, in `sorted` */
 };
 
-enum code tenants__init(struct tenants *tenants) MUST_USE;
-void tenants__fini(struct tenants *tenants);
+enum code tenants_init(struct tenants *tenants) MUST_USE;
+void tenants_fini(struct tenants *tenants);
 
 /* A later row of the tenant; one that is not later changes nothing. */
-enum code tenants__set(struct tenants *tenants, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
+enum code tenants_set(struct tenants *tenants, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
     MUST_USE;
 
 /* Brings sorted[] and leaf[] up to date, and gives the root over the leaves. */
-enum code tenants__root(struct tenants *tenants, unsigned char root[DIGEST_BYTES]) MUST_USE;
+enum code tenants_root(struct tenants *tenants, unsigned char root[DIGEST_BYTES]) MUST_USE;
 
 /* The leaf of one tenant. */
-void tenants__leaf(struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES],
-                   unsigned char leaf[DIGEST_BYTES]);
+void tenants_leaf(struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES],
+                  unsigned char leaf[DIGEST_BYTES]);
 
 #endif

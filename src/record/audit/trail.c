@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/trail.h"
 
-#include "audit/files_priv.h"
-#include "audit/ledger_priv.h"
-#include "audit/note.h"
 #include "audit/reader.h"
+#include "audit/row.h"
 #include "audit/schema.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -86,7 +84,7 @@ static enum code look_into(struct db *db, struct trail_candidate *candidate)
     if (candidate->file.last_seq < candidate->file.before_seq) /* no row yet */
         candidate->file.last_seq = candidate->file.before_seq;
     if (code == CODE_OK)
-        code = reader__hash(db, candidate->file.last_seq, candidate->head);
+        code = reader_hash(db, candidate->file.last_seq, candidate->head);
     candidate->is_damaged = code == CODE_INVALID || code == CODE_NOT_FOUND;
     read_origin(db, candidate);
     return candidate->is_damaged ? CODE_OK : code;
@@ -99,7 +97,7 @@ enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, str
 
     if (code != CODE_NOT_FOUND)
         return code;
-    files__newest(path, newest); /* a copy without the link */
+    files_newest(path, newest); /* a copy without the link */
     if (newest[0] != '\0')
         return why_set(why, code, "%s: leads to no file, but %s is there: name that one, or make %s a link to it", path, newest,
                        path);
@@ -116,12 +114,12 @@ static enum code look_as(const char *path, enum db_mode mode, struct trail_candi
     *candidate = (struct trail_candidate){.continues = false};
     if (code != CODE_OK)
         return code;
-    code = reader__is_trail(db, path, why);
+    code = reader_is_trail(db, path, why);
     if (code == CODE_OK)
         code = look_into(db, candidate);
     *again = db_has_changed(db);
     if (code != CODE_OK)
-        (void)reader__why(why, code, path, db);
+        (void)reader_why(why, code, path, db);
     db_close(&db);
     return code;
 }
@@ -376,7 +374,7 @@ void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES])
 {
     settled[0] = '\0';
     if (access(path, F_OK) != 0)
-        files__newest(path, settled);
+        files_newest(path, settled);
     if (settled[0] == '\0')
         (void)snprintf(settled, TRAIL_PATH_BYTES, "%s", path);
 }

@@ -12,6 +12,7 @@
 #ifndef AUDIT_TRAIL_H
 #define AUDIT_TRAIL_H
 
+#include "audit/files.h"
 #include "audit/note.h"
 #include "base/why.h"
 #include "crypto/digest.h"
@@ -21,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRAIL_PATH_BYTES 4200
+#define TRAIL_PATH_BYTES FILES_PATH_BYTES
 
 struct trail_file {
     char *path;

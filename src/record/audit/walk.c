@@ -11,9 +11,9 @@ static enum code prepare(struct db *db, enum row_table table, bool whole, const 
     *stmt = NULL;
     buf_init(&sql, 4096);
     if (whole)
-        row__add_select(&sql, table);
+        row_add_select(&sql, table);
     else
-        buf_addf(&sql, "SELECT seq, hash, tenant FROM %s ", row__shape(table)->name);
+        buf_addf(&sql, "SELECT seq, hash, tenant FROM %s ", row_shape(table)->name);
     code = buf_add(&sql, where, strlen(where) + 1);
     if (code == CODE_OK)
         code = db_select(db, buf_peek(&sql).at, values, count, stmt);
@@ -42,31 +42,31 @@ static enum code begin(struct walk *walk, struct db *db, bool whole, int64_t fir
             code = step(walk, table);
     }
     if (code != CODE_OK)
-        walk__fini(walk);
+        walk_fini(walk);
     return code;
 }
 
-enum code walk__init(struct walk *walk, struct db *db, int64_t first, int64_t last)
+enum code walk_init(struct walk *walk, struct db *db, int64_t first, int64_t last)
 {
     return begin(walk, db, true, first, last);
 }
 
-enum code walk__leaves(struct walk *walk, struct db *db, int64_t first, int64_t last)
+enum code walk_leaves(struct walk *walk, struct db *db, int64_t first, int64_t last)
 {
     return begin(walk, db, false, first, last);
 }
 
 static void read_row(struct db_stmt *stmt, enum row_table table, struct walk_row *row)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
 
     row->table = table;
     row->seq = db_int(stmt, 0);
     for (int i = 0; i < shape->count; i++)
-        row->values[i] = row__read(stmt, i);
-    row->hash = row__read(stmt, shape->count);
+        row->values[i] = row_read(stmt, i);
+    row->hash = row_read(stmt, shape->count);
     for (int i = 0; i < ROW_OUTSIDE_MAX; i++)
-        row->outside[i] = i < shape->outside ? row__read(stmt, shape->count + 1 + i) : row_null();
+        row->outside[i] = i < shape->outside ? row_read(stmt, shape->count + 1 + i) : row_null();
 }
 
 /* The table whose row is next becomes `given`. Moves on only now, since the row given out was borrowed from the statement. */
@@ -81,7 +81,7 @@ static enum code advance(struct walk *walk)
     return code == CODE_OK && walk->given == ROW_FILE ? CODE_NOT_FOUND : code;
 }
 
-enum code walk__next(struct walk *walk, struct walk_row *row)
+enum code walk_next(struct walk *walk, struct walk_row *row)
 {
     enum code code = advance(walk);
 
@@ -90,7 +90,7 @@ enum code walk__next(struct walk *walk, struct walk_row *row)
     return code;
 }
 
-enum code walk__next_leaf(struct walk *walk, struct leaf *leaf)
+enum code walk_next_leaf(struct walk *walk, struct leaf *leaf)
 {
     enum code code = advance(walk);
     struct db_stmt *stmt = walk->stmt[walk->given];
@@ -100,13 +100,13 @@ enum code walk__next_leaf(struct walk *walk, struct leaf *leaf)
     return code;
 }
 
-void walk__fini(struct walk *walk)
+void walk_fini(struct walk *walk)
 {
     for (int table = 0; table < ROW_TABLES; table++)
         db_finalize(&walk->stmt[table]);
 }
 
-enum code walk__file(struct db *db, struct db_stmt **stmt, struct walk_row *row)
+enum code walk_file(struct db *db, struct db_stmt **stmt, struct walk_row *row)
 {
     enum code code = prepare(db, ROW_FILE, true, "", NULL, 0, stmt);
 

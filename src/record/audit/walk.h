@@ -3,7 +3,7 @@
  *
  * Threads: one.
  * Owns: its statements.
- * Lifetime: walk__fini before the database is closed; a row's values and a leaf's spans until the next one.
+ * Lifetime: walk_fini before the database is closed; a row's values and a leaf's spans until the next one.
  * Errors: enum code; CODE_NOT_FOUND at the end. */
 #ifndef AUDIT_WALK_H
 #define AUDIT_WALK_H
@@ -32,14 +32,14 @@ struct leaf {
 };
 
 /* Rows with first <= seq <= last. */
-enum code walk__init(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
-enum code walk__next(struct walk *walk, struct walk_row *row) MUST_USE;
+enum code walk_init(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
+enum code walk_next(struct walk *walk, struct walk_row *row) MUST_USE;
 /* The same, of leaves. */
-enum code walk__leaves(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
-enum code walk__next_leaf(struct walk *walk, struct leaf *leaf) MUST_USE;
-void walk__fini(struct walk *walk);
+enum code walk_leaves(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
+enum code walk_next_leaf(struct walk *walk, struct leaf *leaf) MUST_USE;
+void walk_fini(struct walk *walk);
 
 /* The one row of `file`. */
-enum code walk__file(struct db *db, struct db_stmt **stmt, struct walk_row *row) MUST_USE;
+enum code walk_file(struct db *db, struct db_stmt **stmt, struct walk_row *row) MUST_USE;
 
 #endif

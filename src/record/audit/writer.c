@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/files_live.h"
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
@@ -34,9 +35,9 @@ static enum work look(const struct audit *audit)
 
     for (unsigned i = 0; i < audit->lane_count; i++) {
         const struct lane *lane = &audit->lanes[i];
-        uint64_t used = ring__tail(lane->ring) - ring__head(lane->ring);
+        uint64_t used = ring_tail(lane->ring) - ring_head(lane->ring);
 
-        if (ring__pressing(lane->ring) != lane->pressing || ring__is_pressed(lane->ring))
+        if (ring_pressing(lane->ring) != lane->pressing || ring_is_pressed(lane->ring))
             return WORK_NOW;
         if (used > 0)
             work = WORK_RESULTS;
@@ -299,13 +300,13 @@ static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
 {
     audit->lane_count = conf->rings;
     audit->lanes = mem_array(conf->rings, sizeof audit->lanes[0]);
-    audit->scratch.size = ring__record_max(&audit->shared);
+    audit->scratch.size = ring_record_max(&audit->shared);
     audit->scratch.bytes = mem_alloc(audit->scratch.size);
     if (audit->lanes == NULL || audit->scratch.bytes == NULL)
         return CODE_NOMEM;
     for (unsigned i = 0; i < conf->rings; i++) {
-        enum code code = ring__new(&audit->shared, conf->ring_bytes > RING_BYTES ? conf->ring_bytes : RING_BYTES,
-                                   &audit->lanes[i].ring);
+        enum code code = ring_new(&audit->shared, conf->ring_bytes > RING_BYTES ? conf->ring_bytes : RING_BYTES,
+                                  &audit->lanes[i].ring);
 
         if (code != CODE_OK)
             return code;
@@ -335,7 +336,7 @@ static void give_back(struct audit *audit)
     mem_free(audit->damage);
     ledger__fini(&audit->ledger);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
-        ring__free(&audit->lanes[i].ring);
+        ring_free(&audit->lanes[i].ring);
     mem_free(audit->lanes);
     mem_free(audit->scratch.bytes);
     mem_free(audit->version);
@@ -376,7 +377,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = writer__take_lock(audit, why);
     if (code == CODE_OK)
-        code = files__begin_live(conf->path, audit->ledger.file, why);
+        code = files_begin_live(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK)
@@ -394,16 +395,16 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
     if (code == CODE_OK)
-        code = keeper__init(&audit->keeper, audit->ledger.file, &audit->shared, why);
+        code = keeper_init(&audit->keeper, audit->ledger.file, &audit->shared, why);
     if (code == CODE_OK)
-        code = finisher__init(&audit->finisher, audit->ledger.path, audit->ledger.file, why);
+        code = finisher_init(&audit->finisher, audit->ledger.path, audit->ledger.file, why);
     if (code != CODE_OK) {
         if (why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
         give_back(audit);
         return code;
     }
-    permits__drop_closed(&audit->ledger.permits);
+    permits_drop_closed(&audit->ledger.permits);
     writer__tell_notary(audit, 0);
     writer__publish(audit);
     *out = audit;
@@ -412,10 +413,10 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
 
 enum code audit_start(struct audit *audit, struct why *why)
 {
-    enum code code = keeper__start(&audit->keeper, why);
+    enum code code = keeper_start(&audit->keeper, why);
 
     if (code == CODE_OK)
-        code = finisher__start(&audit->finisher, why);
+        code = finisher_start(&audit->finisher, why);
     if (code == CODE_OK)
         code = notary__start(&audit->notary, why);
     return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run, audit, why) : code;
@@ -441,16 +442,16 @@ void audit_close(struct audit **out)
     if (audit == NULL)
         return;
     atomic_store(&audit->stopping, true);
-    ring__wake_writer(&audit->shared, RING_DOZES);
+    ring_wake_writer(&audit->shared, RING_DOZES);
     thread_join(&audit->thread);
     finish(audit);
     notary__stop(&audit->notary);
     if (writer__checkpoint_end(audit) != CODE_OK)
         log_info("audit", "%s: the last checkpoint could not be kept in it", audit->ledger.path);
-    keeper__stop(&audit->keeper);
-    keeper__fini(&audit->keeper);
-    finisher__stop(&audit->finisher);
-    finisher__fini(&audit->finisher);
+    keeper_stop(&audit->keeper);
+    keeper_fini(&audit->keeper);
+    finisher_stop(&audit->finisher);
+    finisher_fini(&audit->finisher);
     if (audit->ledger.db != NULL && audit->ledger.place.doubt[0] == '\0' &&
         db_exec(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)") != CODE_OK)
         log_info("audit", "%s: the last rows stay in its -wal file, since somebody reads it", audit->ledger.path);
@@ -485,7 +486,7 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
     for (unsigned i = 0; i < audit->lane_count; i++) {
         const struct audit_ring *ring = audit->lanes[i].ring;
 
-        gauges->ring_bytes_used += ring__tail(ring) - ring__head(ring);
+        gauges->ring_bytes_used += ring_tail(ring) - ring_head(ring);
         gauges->answers_lost += atomic_load_explicit(&ring->answers_lost, memory_order_relaxed);
     }
 }

@@ -8,35 +8,12 @@
 #ifndef AUDIT_WRITER_H
 #define AUDIT_WRITER_H
 
+#include "audit/checkpoints.h"
+#include "audit/loss.h"
 #include "audit/ring.h"
 #include "base/why.h"
-#include "crypto/sign.h"
 
 struct audit;
-struct signer;
-
-/* Signed checkpoints: after every so many rows, after every so long while rows come, and at the end. They are kept in the
- * database, and go out of it to a file or a function. */
-struct audit_checkpoints {
-    struct signer *signer;      /* borrowed until audit_close; NULL: */
-    const struct sign_key *key; /* likewise; NULL, too: no checkpoints */
-    const char *file;           /* appended to, made 0640 where it is missing; NULL: none */
-    void (*publish)(void *context, struct span note); /* or NULL; called by a thread of the audit's; must not block */
-    void *context;
-    uint32_t interval_ms;       /* 0: 1 s */
-    uint32_t name_ms;           /* how often an event names the last one, where rows come; 0: 1 min */
-    uint64_t rows;              /* 0: 16,384 */
-    struct audit_key_change {   /* a person's word on the key, recorded by audit_open; borrowed until it returns */
-        struct span detail, actor; /* of an event `checkpoint_key`; empty: none */
-    } key_change;
-};
-
-/* Whoever starts a gate though rows are lost, and why: recorded as the event `loss_accepted` before anything else. */
-struct audit_loss {
-    const char *why;   /* NULL: a loss ends the start */
-    const char *actor;
-    bool is_elsewhere; /* it is of something beside the trail, so that none of rows is needed */
-};
 
 struct audit_conf {
     const char *path;             /* audit.db */

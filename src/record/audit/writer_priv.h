@@ -8,8 +8,9 @@
 #ifndef AUDIT_WRITER_PRIV_H
 #define AUDIT_WRITER_PRIV_H
 
-#include "audit/finisher_priv.h"
-#include "audit/keeper_priv.h"
+#include "audit/erase_priv.h"
+#include "audit/finisher.h"
+#include "audit/keeper.h"
 #include "audit/ledger_priv.h"
 #include "audit/notary_priv.h"
 #include "audit/rotate_priv.h"

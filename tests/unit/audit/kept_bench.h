@@ -5,7 +5,7 @@
 
 #include "audit/kept_priv.h"
 #include "evidence/verify.h"
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "fakes/audit_file.h"
 #include "os/clock.h"
 
@@ -81,8 +81,8 @@ static inline void lose(const struct bench *bench)
 {
     char live[FILES_PATH_BYTES];
 
-    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
-    files__remove(live);
+    assert_int_equal(files_live(bench->file.path, live), CODE_OK);
+    files_remove(live);
     assert_int_equal(unlink(bench->file.path), 0);
 }
 

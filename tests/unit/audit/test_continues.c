@@ -69,9 +69,9 @@ static void copy(struct db *to, const char *sql, struct db *from, const char *se
     assert_int_equal(db_prepare(to, sql, &write), CODE_OK);
     while (db_step(read) == CODE_OK) {
         for (int i = 0; i < columns; i++) {
-            struct row_value value = row__read(read, i);
+            struct row_value value = row_read(read, i);
 
-            row__bind(write, i + 1, &value);
+            row_bind(write, i + 1, &value);
         }
         assert_int_equal(db_run(write), CODE_OK);
     }
@@ -89,12 +89,12 @@ static void write_file_row(struct db *db, int64_t seq, struct span previous)
     struct row_value hashed;
     struct db_stmt *stmt;
 
-    row__hash(ROW_FILE, values, (const unsigned char *)previous.at, hash);
-    assert_int_equal(row__prepare_insert(db, ROW_FILE, &stmt), CODE_OK);
+    row_hash(ROW_FILE, values, (const unsigned char *)previous.at, hash);
+    assert_int_equal(row_prepare_insert(db, ROW_FILE, &stmt), CODE_OK);
     for (int i = 0; i < F_COUNT; i++)
-        row__bind(stmt, i + 1, &values[i]);
+        row_bind(stmt, i + 1, &values[i]);
     hashed = row_blob(hash, sizeof hash);
-    row__bind(stmt, F_COUNT + 1, &hashed);
+    row_bind(stmt, F_COUNT + 1, &hashed);
     assert_int_equal(db_run(stmt), CODE_OK);
     db_finalize(&stmt);
 }
@@ -120,7 +120,7 @@ static void go_on(struct bench *bench)
 
     assert_int_equal(db_open(bench->first.path, DB_READ, &first, NULL), CODE_OK);
     assert_int_equal(db_open(bench->second.path, DB_CREATE, &second, NULL), CODE_OK);
-    assert_int_equal(db_exec(second, audit__schema), CODE_OK);
+    assert_int_equal(db_exec(second, audit_schema), CODE_OK);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
     assert_int_equal(db_exec(second, pragmas), CODE_OK);

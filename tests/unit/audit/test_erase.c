@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: a tenant's argument values are erased in the live file and in sealed ones, recorded first, and the chain stays whole; not a
  * byte of them is left; killed at every step, the next start goes on. A value that is missing otherwise is a fault. */
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "trail_bench.h"
 
 #include <fcntl.h>
@@ -149,7 +149,7 @@ static void test_rotates_while_a_sealed_file_is_read(void **state)
     start(bench);
     fill(bench);
     in_file(bench, 0, &sealed);
-    while (files__is_unfinished(sealed.path))
+    while (files_is_unfinished(sealed.path))
         nap();
     assert_int_equal(db_open(sealed.path, DB_READ, &reader, NULL), CODE_OK);
     assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
@@ -157,8 +157,8 @@ static void test_rotates_while_a_sealed_file_is_read(void **state)
     assert_int_equal(erase(bench, 5), CODE_OK);
     while (audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NOT NULL") > 0)
         nap();
-    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
-    assert_int_equal(files__beside(live, "-wal", wal), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, live), CODE_OK);
+    assert_int_equal(files_beside(live, "-wal", wal), CODE_OK);
     assert_int_equal(unlink(wal), 0);
     for (naps = 0; gauges.rotations < 2; naps++) {
         assert_true(naps < 20000);

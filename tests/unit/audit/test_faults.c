@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "evidence/verify.h"
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "fakes/audit_file.h"
 #include "fakes/audit_whole.h"
 #include "fakes/fault_vfs.h"
@@ -304,8 +304,8 @@ static void test_replaced_while_down(void **state)
     fault_vfs_set(FAULT_DISK_FULL, 1);
     for (int tries = 0; !audit_is_down(bench->ring) && tries < 500; tries++)
         (void)try_calls(bench, 3);
-    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
-    assert_int_equal(files__live(other.path, theirs), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, live), CODE_OK);
+    assert_int_equal(files_live(other.path, theirs), CODE_OK);
     (void)snprintf(aside, sizeof aside, "%s.copy", bench->file.path);
     move(live, aside);
     fault_vfs_set(FAULT_NONE, 0);

@@ -26,34 +26,34 @@ static void test_permits_against_a_model(void **state)
     size_t count = 0;
 
     (void)state;
-    assert_int_equal(permits__init(&permits), CODE_OK);
+    assert_int_equal(permits_init(&permits), CODE_OK);
     for (int step = 0; step < 200000; step++) {
         uint64_t seq;
 
         chance = chance * 1103515245u + 12345u;
         seq = 1 + (chance >> 8) % (step % 1000 < 500 ? 300 : 19999);
         if (!model[seq]) {
-            assert_null(permits__find(&permits, seq));
-            assert_int_equal(permits__add(&permits, seq, NULL, salt), CODE_OK);
+            assert_null(permits_find(&permits, seq));
+            assert_int_equal(permits_add(&permits, seq, NULL, salt), CODE_OK);
             count++;
         } else {
-            assert_int_equal(permits__find(&permits, seq)->salt[0], 7);
-            permits__remove(&permits, seq);
-            permits__remove(&permits, seq);
+            assert_int_equal(permits_find(&permits, seq)->salt[0], 7);
+            permits_remove(&permits, seq);
+            permits_remove(&permits, seq);
             count--;
         }
         model[seq] = !model[seq];
         assert_int_equal(permits.count, count);
     }
     for (uint64_t seq = 1; seq < 20000; seq++)
-        assert_int_equal(permits__find(&permits, seq) != NULL, model[seq]);
+        assert_int_equal(permits_find(&permits, seq) != NULL, model[seq]);
     for (uint64_t seq = 1; seq < 20000; seq += 2)
         if (model[seq])
-            permits__find(&permits, seq)->closing = true;
-    permits__drop_closed(&permits);
+            permits_find(&permits, seq)->closing = true;
+    permits_drop_closed(&permits);
     for (uint64_t seq = 1; seq < 20000; seq++)
-        assert_int_equal(permits__find(&permits, seq) != NULL, model[seq] && seq % 2 == 0);
-    permits__fini(&permits);
+        assert_int_equal(permits_find(&permits, seq) != NULL, model[seq] && seq % 2 == 0);
+    permits_fini(&permits);
 }
 
 static void test_heads_are_trimmed(void **state)
@@ -64,28 +64,28 @@ static void test_heads_are_trimmed(void **state)
     char name[16];
 
     (void)state;
-    assert_int_equal(heads__init(&heads), CODE_OK);
-    assert_int_equal(permits__init(&permits), CODE_OK);
+    assert_int_equal(heads_init(&heads), CODE_OK);
+    assert_int_equal(permits_init(&permits), CODE_OK);
     for (int i = 1; i <= HEADS_MAX + 10; i++) {
         (void)snprintf(name, sizeof name, "t%d", i);
-        assert_int_equal(heads__find(&heads, span_text(name), &head), CODE_OK);
+        assert_int_equal(heads_find(&heads, span_text(name), &head), CODE_OK);
         assert_false(head->known);
         head->known = i > HEADS_MAX || i == 5;
         head->seq = (uint64_t)i;
         if (i == 5)
-            assert_int_equal(permits__add(&permits, 5, head, salt), CODE_OK);
+            assert_int_equal(permits_add(&permits, 5, head, salt), CODE_OK);
     }
-    heads__trim(&heads);
+    heads_trim(&heads);
     assert_int_equal(heads.count, 11); /* ten that have rows in this file, one with an open permit */
-    assert_int_equal(heads__find(&heads, SPAN_LIT("t5"), &head), CODE_OK);
+    assert_int_equal(heads_find(&heads, SPAN_LIT("t5"), &head), CODE_OK);
     assert_true(head->known && head->seq == 5 && head->permits == 1);
-    assert_int_equal(heads__find(&heads, SPAN_LIT("t6"), &head), CODE_OK);
+    assert_int_equal(heads_find(&heads, SPAN_LIT("t6"), &head), CODE_OK);
     assert_false(head->known);
-    heads__forget(&heads);
-    assert_int_equal(heads__find(&heads, SPAN_LIT("t5"), &head), CODE_OK);
+    heads_forget(&heads);
+    assert_int_equal(heads_find(&heads, SPAN_LIT("t5"), &head), CODE_OK);
     assert_false(head->known);
-    permits__fini(&permits);
-    heads__fini(&heads);
+    permits_fini(&permits);
+    heads_fini(&heads);
 }
 
 static void test_out_of_memory(void **state)
@@ -96,23 +96,23 @@ static void test_out_of_memory(void **state)
 
     (void)state;
     mem_fail_at(1, 0);
-    assert_int_equal(heads__init(&heads), CODE_NOMEM);
+    assert_int_equal(heads_init(&heads), CODE_NOMEM);
     mem_fail_at(1, 0);
-    assert_int_equal(permits__init(&permits), CODE_NOMEM);
+    assert_int_equal(permits_init(&permits), CODE_NOMEM);
     mem_fail_at(0, 0);
-    assert_int_equal(heads__init(&heads), CODE_OK);
-    assert_int_equal(permits__init(&permits), CODE_OK);
+    assert_int_equal(heads_init(&heads), CODE_OK);
+    assert_int_equal(permits_init(&permits), CODE_OK);
     mem_fail_at(1, 0);
-    assert_int_equal(heads__find(&heads, SPAN_LIT("a"), &head), CODE_NOMEM);
+    assert_int_equal(heads_find(&heads, SPAN_LIT("a"), &head), CODE_NOMEM);
     mem_fail_at(0, 0);
     for (uint64_t seq = 1; permits.count < permits.size / 2; seq++)
-        assert_int_equal(permits__add(&permits, seq, NULL, salt), CODE_OK);
+        assert_int_equal(permits_add(&permits, seq, NULL, salt), CODE_OK);
     mem_fail_at(1, 0);
-    assert_int_equal(permits__add(&permits, 99999, NULL, salt), CODE_NOMEM);
+    assert_int_equal(permits_add(&permits, 99999, NULL, salt), CODE_NOMEM);
     mem_fail_at(0, 0);
-    assert_non_null(permits__find(&permits, 1)); /* a failed growth changed nothing */
-    permits__fini(&permits);
-    heads__fini(&heads);
+    assert_non_null(permits_find(&permits, 1)); /* a failed growth changed nothing */
+    permits_fini(&permits);
+    heads_fini(&heads);
 }
 
 static void append(struct ledger *ledger, const char *tenant)
@@ -126,7 +126,7 @@ static struct head *head_of(struct ledger *ledger, const char *tenant)
 {
     struct head *head;
 
-    assert_int_equal(heads__find(&ledger->heads, span_text(tenant), &head), CODE_OK);
+    assert_int_equal(heads_find(&ledger->heads, span_text(tenant), &head), CODE_OK);
     return head;
 }
 
@@ -182,21 +182,21 @@ static void test_many_tenants_are_bound(void **state)
     char name[16];
 
     (void)state;
-    assert_int_equal(tenants__init(&tenants), CODE_OK);
+    assert_int_equal(tenants_init(&tenants), CODE_OK);
     for (uint64_t i = 1; i <= 70000; i++) {
         int len = snprintf(name, sizeof name, "t%llu", (unsigned long long)i);
 
-        assert_int_equal(tenants__set(&tenants, span_of(name, (size_t)len), i, hash), CODE_OK);
+        assert_int_equal(tenants_set(&tenants, span_of(name, (size_t)len), i, hash), CODE_OK);
     }
-    assert_int_equal(tenants__root(&tenants, before), CODE_OK);
+    assert_int_equal(tenants_root(&tenants, before), CODE_OK);
     assert_int_equal(tenants.listed, 70000);
     for (int i = 0; i < 2; i++) { /* the last one's next row, and the first one's, change what a checkpoint says */
-        assert_int_equal(tenants__set(&tenants, i == 0 ? SPAN_LIT("t70000") : SPAN_LIT("t1"), 70001, hash), CODE_OK);
-        assert_int_equal(tenants__root(&tenants, root), CODE_OK);
+        assert_int_equal(tenants_set(&tenants, i == 0 ? SPAN_LIT("t70000") : SPAN_LIT("t1"), 70001, hash), CODE_OK);
+        assert_int_equal(tenants_root(&tenants, root), CODE_OK);
         assert_memory_not_equal(root, before, DIGEST_BYTES);
         memcpy(before, root, DIGEST_BYTES);
     }
-    tenants__fini(&tenants);
+    tenants_fini(&tenants);
 }
 
 int main(void)

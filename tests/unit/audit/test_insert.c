@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 1.24: what a statement keeps of one row for the next one never gets into another row: rows that resemble the one before them in some
  * columns only, in length, in kind or not at all are stored as they were given, each under its own hash. */
-#include "audit/insert_priv.h"
+#include "audit/insert.h"
 
 #include "audit/schema.h"
 
@@ -38,7 +38,7 @@ static struct db *new_file(void)
     struct why why;
 
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &why), CODE_OK);
-    assert_int_equal(db_exec(db, audit__schema), CODE_OK);
+    assert_int_equal(db_exec(db, audit_schema), CODE_OK);
     return db;
 }
 
@@ -49,7 +49,7 @@ static struct db_stmt *select_rows(struct db *db, enum row_table number)
     struct buf sql;
 
     buf_init(&sql, 4096);
-    assert_int_equal(row__add_select(&sql, number), CODE_OK);
+    assert_int_equal(row_add_select(&sql, number), CODE_OK);
     assert_int_equal(buf_add(&sql, "ORDER BY seq", sizeof "ORDER BY seq"), CODE_OK);
     assert_int_equal(db_prepare(db, buf_peek(&sql).at, &stmt), CODE_OK);
     buf_fini(&sql);
@@ -63,7 +63,7 @@ static void learn_columns(struct db *db, enum row_table number, struct table *ta
 
     *table = (struct table){.number = number};
     (void)snprintf(sql, sizeof sql, "SELECT type, \"notnull\" OR pk FROM pragma_table_info('%s') WHERE name = ?",
-                   row__shape(number)->name);
+                   row_shape(number)->name);
     assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
     for (; table->columns < db_columns(rows); table->columns++) {
         struct span type;
@@ -77,7 +77,7 @@ static void learn_columns(struct db *db, enum row_table number, struct table *ta
     }
     db_finalize(&stmt);
     db_finalize(&rows);
-    assert_int_equal(table->columns, row__shape(number)->count + 1 + row__shape(number)->outside);
+    assert_int_equal(table->columns, row_shape(number)->count + 1 + row_shape(number)->outside);
 }
 
 static struct row_value value_of(const struct table *table, int64_t seq, int column, char bytes[TEXT_BYTES])
@@ -100,14 +100,14 @@ static struct row_value value_of(const struct table *table, int64_t seq, int col
 static void fill(const struct table *table, int64_t seq, struct row *row)
 {
     static const unsigned char zeros[DIGEST_BYTES];
-    int hash = row__shape(table->number)->count;
+    int hash = row_shape(table->number)->count;
 
     for (int i = 0; i < table->columns; i++)
         row->values[i] = value_of(table, seq, i, row->bytes[i]);
     row->values[0] = row_int(seq);
     if (table->number == ROW_OUTCOME)
         row->values[O_DECISION] = row_int(seq); /* is there once only */
-    row__hash(table->number, row->values, zeros, row->hash);
+    row_hash(table->number, row->values, zeros, row->hash);
     row->values[hash] = row_blob(row->hash, DIGEST_BYTES);
 }
 
@@ -120,7 +120,7 @@ static void expect_rows(struct db *db, const struct table *table)
         assert_int_equal(db_step(stmt), CODE_OK);
         fill(table, seq, &row);
         for (int i = 0; i < table->columns; i++) {
-            struct row_value got = row__read(stmt, i);
+            struct row_value got = row_read(stmt, i);
 
             assert_int_equal(got.kind, row.values[i].kind);
             assert_true(got.number == row.values[i].number);
@@ -133,8 +133,8 @@ static void expect_rows(struct db *db, const struct table *table)
 
 static enum code put(struct insert *insert, const struct table *table, struct row *row)
 {
-    int hash = row__shape(table->number)->count;
-    enum code code = insert__row(insert, row->values, row->hash, row->values + hash + 1);
+    int hash = row_shape(table->number)->count;
+    enum code code = insert_row(insert, row->values, row->hash, row->values + hash + 1);
 
     memset(row, 'x', sizeof *row); /* nobody points to it any more */
     return code;
@@ -151,13 +151,13 @@ static void test_rows_are_their_own(void **state)
         struct table table;
 
         learn_columns(db, (enum row_table)number, &table);
-        assert_int_equal(insert__new(db, table.number, &insert), CODE_OK);
+        assert_int_equal(insert_new(db, table.number, &insert), CODE_OK);
         for (int64_t seq = 1; seq <= ROWS; seq++) {
             fill(&table, seq, &row);
             assert_int_equal(put(insert, &table, &row), CODE_OK);
         }
         expect_rows(db, &table);
-        insert__free(&insert);
+        insert_free(&insert);
         db_close(&db);
     }
 }
@@ -172,7 +172,7 @@ static void test_rows_after_one_that_failed(void **state)
 
     (void)state;
     learn_columns(db, ROW_DECISION, &table);
-    assert_int_equal(insert__new(db, ROW_DECISION, &insert), CODE_OK);
+    assert_int_equal(insert_new(db, ROW_DECISION, &insert), CODE_OK);
     for (int64_t seq = 1; seq <= ROWS; seq++) {
         fill(&table, seq, &row);
         if (seq % 3 == 0) {
@@ -183,7 +183,7 @@ static void test_rows_after_one_that_failed(void **state)
         assert_int_equal(put(insert, &table, &row), CODE_OK);
     }
     expect_rows(db, &table);
-    insert__free(&insert);
+    insert_free(&insert);
     db_close(&db);
 }
 

@@ -2,8 +2,8 @@
 /* 4.20: the keeper's second copy. While somebody reads, SQLite copies a part of the -wal file and syncs nothing; where the sync of the
  * next copying fails, that part may be lost, too, and SQLite goes on behind it. The keeper makes the next copying begin with the
  * first page, so that the -wal file may begin anew although the writer has not looked yet. */
-#include "audit/keeper_priv.h"
-#include "audit/ring_priv.h"
+#include "audit/keeper.h"
+#include "audit/ring_drain.h"
 
 #include "db/db.h"
 #include "fakes/audit_file.h"
@@ -48,14 +48,14 @@ static void begin(struct scene *scene, enum fault_pages pages)
     assert_int_equal(db_open(scene->file.path, DB_CREATE, &scene->writer, &why), CODE_OK);
     run(scene->writer, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
                        "CREATE TABLE t(n INTEGER, b BLOB); INSERT INTO t VALUES (1, zeroblob(40000))");
-    assert_int_equal(keeper__init(&scene->keeper, scene->file.path, &scene->shared, &why), CODE_OK);
-    assert_int_equal(keeper__start(&scene->keeper, &why), CODE_OK);
+    assert_int_equal(keeper_init(&scene->keeper, scene->file.path, &scene->shared, &why), CODE_OK);
+    assert_int_equal(keeper_start(&scene->keeper, &why), CODE_OK);
 }
 
 static void end(struct scene *scene)
 {
-    keeper__stop(&scene->keeper);
-    keeper__fini(&scene->keeper);
+    keeper_stop(&scene->keeper);
+    keeper_fini(&scene->keeper);
     db_close(&scene->reader);
     db_close(&scene->writer);
     audit_file_fini(&scene->file);
@@ -66,7 +66,7 @@ static void end(struct scene *scene)
 static void copied(struct scene *scene)
 {
     for (int round = 0; round < 2; round++) {
-        keeper__ask_checkpoint(&scene->keeper);
+        keeper_ask_checkpoint(&scene->keeper);
         for (int tries = 0; atomic_load(&scene->keeper.checkpoint_wanted); tries++) {
             assert_true(tries < 30000);
             nap();

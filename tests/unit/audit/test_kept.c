@@ -368,7 +368,7 @@ static void test_every_bit(void **state)
     read_heads(bench);
     assert_true(bench->len < 2000);
     assert_int_equal(ledger__init(&ledger, bench->file.path, "node-1"), CODE_OK);
-    assert_int_equal(files__live(bench->file.path, ledger.file), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, ledger.file), CODE_OK);
     assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
     assert_int_equal(notary__init(&notary, &bench->conf, &ledger, &shared, &bench->why), CODE_OK);
     conf.heads = span_of(bench->text, bench->len);

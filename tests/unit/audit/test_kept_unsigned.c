@@ -77,7 +77,7 @@ static void append_event(struct bench *bench, const char *kind)
     struct ledger ledger;
 
     assert_int_equal(ledger__init(&ledger, bench->file.path, "node-1"), CODE_OK);
-    assert_int_equal(files__live(bench->file.path, ledger.file), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, ledger.file), CODE_OK);
     assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
     assert_int_equal(ledger__begin(&ledger), CODE_OK);
     assert_int_equal(ledger__event(&ledger, &event), CODE_OK);

@@ -34,7 +34,7 @@ static void root_of(uint64_t begin, uint64_t end, unsigned char root[DIGEST_BYTE
         half *= 2;
     root_of(begin, begin + half, left);
     root_of(begin + half, end, right);
-    merkle__node(left, right, root);
+    merkle_node(left, right, root);
 }
 
 /* The leaves and roots that implementations of RFC 6962 share. */
@@ -60,9 +60,9 @@ static void test_vectors(void **state)
         char hex[2 * DIGEST_BYTES + 1] = {0};
 
         assert_int_equal(num_unhex(span_text(entries[i]), entry, strlen(entries[i]) / 2), CODE_OK);
-        merkle__leaf(span_of(entry, strlen(entries[i]) / 2), leaf);
-        merkle__add(&tree, leaf);
-        merkle__root(&tree, root);
+        merkle_leaf(span_of(entry, strlen(entries[i]) / 2), leaf);
+        merkle_add(&tree, leaf);
+        merkle_root(&tree, root);
         num_hex(root, sizeof root, hex);
         assert_string_equal(hex, roots[i]);
     }
@@ -71,7 +71,7 @@ static void test_vectors(void **state)
 static void make_leaves(void)
 {
     for (int i = 0; i < LEAVES; i++)
-        merkle__leaf(span_of(&i, sizeof i), leaves[i]);
+        merkle_leaf(span_of(&i, sizeof i), leaves[i]);
 }
 
 static void test_peaks(void **state)
@@ -82,15 +82,15 @@ static void test_peaks(void **state)
     (void)state;
     make_leaves();
     for (uint64_t size = 0; size < LEAVES; size++) {
-        merkle__root(&tree, root);
+        merkle_root(&tree, root);
         root_of(0, size, other);
         assert_memory_equal(root, other, DIGEST_BYTES);
-        assert_true(merkle__load(&again, size, span_of(saved, merkle__save(&tree, saved))));
-        merkle__root(&again, other);
+        assert_true(merkle_load(&again, size, span_of(saved, merkle_save(&tree, saved))));
+        merkle_root(&again, other);
         assert_memory_equal(root, other, DIGEST_BYTES);
-        assert_false(merkle__load(&again, size + 1, span_of(saved, merkle__save(&tree, saved))) &&
+        assert_false(merkle_load(&again, size + 1, span_of(saved, merkle_save(&tree, saved))) &&
                      __builtin_popcountll(size) != __builtin_popcountll(size + 1));
-        merkle__add(&tree, leaves[size]);
+        merkle_add(&tree, leaves[size]);
     }
 }
 
@@ -110,15 +110,15 @@ static void test_inclusion(void **state)
     make_leaves();
     for (uint64_t size = 1; size <= LEAVES; size++)
         for (uint64_t index = 0; index < size; index++) {
-            size_t count = prove(ranges, merkle__path(index, size, ranges), proof);
+            size_t count = prove(ranges, merkle_path(index, size, ranges), proof);
 
             root_of(0, size, root);
-            assert_true(merkle__is_in(leaves[index], index, size, proof, count, root));
-            assert_false(size > 1 && merkle__is_in(leaves[(index + 1) % size], index, size, proof, count, root));
-            assert_false(merkle__is_in(leaves[index], index + 1, size, proof, count, root));
-            assert_false(count > 0 && merkle__is_in(leaves[index], index, size, proof, count - 1, root));
+            assert_true(merkle_is_in(leaves[index], index, size, proof, count, root));
+            assert_false(size > 1 && merkle_is_in(leaves[(index + 1) % size], index, size, proof, count, root));
+            assert_false(merkle_is_in(leaves[index], index + 1, size, proof, count, root));
+            assert_false(count > 0 && merkle_is_in(leaves[index], index, size, proof, count - 1, root));
             root[0] ^= 1;
-            assert_false(merkle__is_in(leaves[index], index, size, proof, count, root));
+            assert_false(merkle_is_in(leaves[index], index, size, proof, count, root));
         }
 }
 
@@ -131,19 +131,19 @@ static void test_consistency(void **state)
     make_leaves();
     for (uint64_t size = 1; size <= LEAVES; size++)
         for (uint64_t old = 1; old <= size; old++) {
-            size_t count = prove(ranges, merkle__consistency(old, size, ranges), proof);
+            size_t count = prove(ranges, merkle_consistency(old, size, ranges), proof);
 
             root_of(0, size, root);
             root_of(0, old, old_root);
-            assert_true(merkle__goes_on(old, old_root, size, root, proof, count));
-            assert_false(count > 0 && merkle__goes_on(old, old_root, size, root, proof, count - 1));
-            assert_false(old > 1 && merkle__goes_on(old - 1, old_root, size, root, proof, count));
+            assert_true(merkle_goes_on(old, old_root, size, root, proof, count));
+            assert_false(count > 0 && merkle_goes_on(old, old_root, size, root, proof, count - 1));
+            assert_false(old > 1 && merkle_goes_on(old - 1, old_root, size, root, proof, count));
             old_root[3] ^= 1;
-            assert_false(merkle__goes_on(old, old_root, size, root, proof, count));
+            assert_false(merkle_goes_on(old, old_root, size, root, proof, count));
         }
-    assert_false(merkle__goes_on(0, root, 1, root, proof, 0));
-    assert_true(merkle__goes_on(5, root, 5, root, proof, 0));
-    assert_false(merkle__goes_on(5, root, 5, root, proof, 1)); /* nothing that is not looked at */
+    assert_false(merkle_goes_on(0, root, 1, root, proof, 0));
+    assert_true(merkle_goes_on(5, root, 5, root, proof, 0));
+    assert_false(merkle_goes_on(5, root, 5, root, proof, 1)); /* nothing that is not looked at */
 }
 
 int main(void)

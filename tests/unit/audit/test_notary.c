@@ -121,36 +121,36 @@ static int check_all(struct bench *bench, int64_t *last)
     enum code code;
 
     assert_int_equal(db_open(bench->file.path, DB_READ, &db, &why), CODE_OK);
-    assert_int_equal(tenants__init(&tenants), CODE_OK);
+    assert_int_equal(tenants_init(&tenants), CODE_OK);
     assert_int_equal(db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size", &stmt), CODE_OK);
-    assert_int_equal(walk__leaves(&leaves, db, 1, INT64_MAX), CODE_OK);
+    assert_int_equal(walk_leaves(&leaves, db, 1, INT64_MAX), CODE_OK);
     for (; (code = db_step(stmt)) == CODE_OK; count++) {
         unsigned char root[DIGEST_BYTES], hash[DIGEST_BYTES], peaks[MERKLE_PEAKS * DIGEST_BYTES];
         struct note note;
 
         *last = db_int(stmt, 0);
         while (tree.size < (uint64_t)*last) {
-            assert_int_equal(walk__next_leaf(&leaves, &leaf), CODE_OK);
-            merkle__leaf(leaf.hash, hash);
-            merkle__add(&tree, hash);
+            assert_int_equal(walk_next_leaf(&leaves, &leaf), CODE_OK);
+            merkle_leaf(leaf.hash, hash);
+            merkle_add(&tree, hash);
             if (leaf.tenant.at != NULL)
-                assert_int_equal(tenants__set(&tenants, leaf.tenant, (uint64_t)leaf.seq, (const unsigned char *)leaf.hash.at),
+                assert_int_equal(tenants_set(&tenants, leaf.tenant, (uint64_t)leaf.seq, (const unsigned char *)leaf.hash.at),
                                  CODE_OK);
         }
-        merkle__root(&tree, root);
+        merkle_root(&tree, root);
         assert_int_equal(note_read(db_text(stmt, 2), &note), CODE_OK);
         assert_int_equal(note_judge(&note, &bench->known), NOTE_SIGNED);
         assert_int_equal(note.size, *last);
         assert_memory_equal(note.root, root, DIGEST_BYTES);
-        assert_true(span_equals(db_blob(stmt, 1), span_of(peaks, merkle__save(&tree, peaks))));
-        assert_int_equal(tenants__root(&tenants, root), CODE_OK);
+        assert_true(span_equals(db_blob(stmt, 1), span_of(peaks, merkle_save(&tree, peaks))));
+        assert_int_equal(tenants_root(&tenants, root), CODE_OK);
         assert_true(note.has_tenants && note.tenants == tenants.heads.count);
         assert_memory_equal(note.tenants_root, root, DIGEST_BYTES);
     }
     assert_int_equal(code, CODE_NOT_FOUND);
-    walk__fini(&leaves);
+    walk_fini(&leaves);
     db_finalize(&stmt);
-    tenants__fini(&tenants);
+    tenants_fini(&tenants);
     db_close(&db);
     return count;
 }

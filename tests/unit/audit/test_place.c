@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 6.2: what others do to the files under a running writer: taken away, replaced, cut, given another mode, locked, changed and read for
  * long. Each is seen behind the next commit, no row that was told of is lost, and the audit goes on by itself. */
-#include "audit/files_priv.h"
+#include "audit/files.h"
 #include "audit/writer_priv.h"
 #include "fakes/audit_whole.h"
 
@@ -64,7 +64,7 @@ static int setup(void **state)
 
     audit_file_init(&bench->file);
     bench->audit = audit_file_open(&bench->file, 1);
-    assert_int_equal(files__live(bench->file.path, bench->live), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->live), CODE_OK);
     *state = bench;
     return 0;
 }
@@ -113,7 +113,7 @@ static void expect_all(struct bench *bench, const char *why)
 
 static void take_away(struct bench *bench, const char *suffix)
 {
-    assert_int_equal(files__beside(bench->live, suffix, bench->beside), CODE_OK);
+    assert_int_equal(files_beside(bench->live, suffix, bench->beside), CODE_OK);
     assert_int_equal(unlink(bench->beside), 0);
 }
 
@@ -362,7 +362,7 @@ static void test_mode_changed(void **state)
     struct stat there;
 
     call_some(bench, 5);
-    assert_int_equal(files__beside(bench->live, "-wal", bench->beside), CODE_OK);
+    assert_int_equal(files_beside(bench->live, "-wal", bench->beside), CODE_OK);
     assert_int_equal(chmod(bench->beside, 0444), 0);
     assert_int_equal(chmod(bench->live, 0), 0);
     call_some(bench, 5);
@@ -378,12 +378,12 @@ static void test_link_taken_away(void **state)
     call_some(bench, 5);
     assert_int_equal(unlink(bench->file.path), 0);
     call_some(bench, 5);
-    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->beside), CODE_OK);
     assert_string_equal(bench->beside, bench->live);
     assert_int_equal(unlink(bench->file.path), 0);
     assert_int_equal(symlink("/etc/passwd", bench->file.path), 0);
     call_some(bench, 5);
-    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->beside), CODE_OK);
     assert_int_equal(lstat(bench->file.path, &there), 0);
     assert_true(S_ISLNK(there.st_mode));
 }
@@ -428,12 +428,12 @@ static void test_link_set_back(void **state)
         nap();
     call_some(bench, 5);
     audit_close(&bench->audit);
-    assert_int_equal(files__link(bench->file.path, bench->live), CODE_OK);
+    assert_int_equal(files_link(bench->file.path, bench->live), CODE_OK);
     assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_INVALID);
     assert_non_null(strstr(why.text, "begins behind it"));
     assert_int_equal(unlink(bench->file.path), 0); /* where it is missing, the newest is taken */
     bench->audit = audit_file_open(&bench->file, 1);
-    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->beside), CODE_OK);
     assert_string_not_equal(bench->beside, bench->live);
 }
 
@@ -459,7 +459,7 @@ static void test_link_copied(void **state)
     assert_non_null(strstr(why.text, strrchr(bench->live, '/') + 1));
     assert_int_equal(rename(bench->file.path, bench->live), 0);
     bench->audit = audit_file_open(&bench->file, 1);
-    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->beside), CODE_OK);
     assert_string_equal(bench->beside, bench->live);
 }
 
@@ -469,12 +469,12 @@ static void test_known_by_its_log(void **state)
     struct bench *bench = *state;
     struct db *db;
 
-    assert_int_equal(files__beside(bench->live, "-left", bench->beside), CODE_OK);
+    assert_int_equal(files_beside(bench->live, "-left", bench->beside), CODE_OK);
     assert_int_equal(db_open(bench->beside, DB_CREATE, &db, NULL), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t(x)"), CODE_OK);
-    assert_false(files__is_unfinished(bench->beside));
+    assert_false(files_is_unfinished(bench->beside));
     assert_int_equal(db_exec(db, "PRAGMA application_id = 1128743253"), CODE_OK);
-    assert_true(files__is_unfinished(bench->beside));
+    assert_true(files_is_unfinished(bench->beside));
     db_close(&db);
 }
 
@@ -528,7 +528,7 @@ static void test_moved(void **state)
     (void)snprintf(bench->file.path, sizeof bench->file.path, "%s/audit.db", bench->file.folder);
     assert_true(mkdir(above, 0700) == 0 && mkdir(bench->file.folder, 0700) == 0);
     bench->audit = audit_file_open(&bench->file, 1);
-    assert_int_equal(files__live(bench->file.path, bench->live), CODE_OK);
+    assert_int_equal(files_live(bench->file.path, bench->live), CODE_OK);
     move(bench, bench->live, away);
     move(bench, bench->file.folder, away);
     move(bench, above, away);

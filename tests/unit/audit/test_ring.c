@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/ring_priv.h"
+#include "audit/ring_drain.h"
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"
@@ -26,17 +26,17 @@ static int setup(void **state)
     struct bench *bench = calloc(1, sizeof *bench);
 
     bench->shared.arguments_max_bytes = 65536;
-    bench->scratch.size = ring__record_max(&bench->shared);
+    bench->scratch.size = ring_record_max(&bench->shared);
     bench->scratch.bytes = malloc(bench->scratch.size);
     *state = bench;
-    return ring__new(&bench->shared, 0, &bench->ring) == CODE_OK ? 0 : -1;
+    return ring_new(&bench->shared, 0, &bench->ring) == CODE_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
     struct bench *bench = *state;
 
-    ring__free(&bench->ring);
+    ring_free(&bench->ring);
     free(bench->scratch.bytes);
     free(bench);
     return 0;
@@ -44,7 +44,7 @@ static int teardown(void **state)
 
 static bool next(struct bench *bench, struct ring_view *view)
 {
-    return ring__next(bench->ring, &bench->scratch, &bench->at, ring__tail(bench->ring), view);
+    return ring_next(bench->ring, &bench->scratch, &bench->at, ring_tail(bench->ring), view);
 }
 
 static void test_records_come_back_as_they_were(void **state)
@@ -61,7 +61,7 @@ static void test_records_come_back_as_they_were(void **state)
     assert_int_equal(ticket, 1);
     audit_put_result(bench->ring, &result);
     assert_int_equal(audit_put_event(bench->ring, &event), CODE_OK);
-    assert_int_equal(ring__pressing(bench->ring), 2);
+    assert_int_equal(ring_pressing(bench->ring), 2);
     assert_true(next(bench, &view));
     assert_int_equal(view.kind, RING_DECISION);
     assert_int_equal(view.decision.ticket, 1);
@@ -138,13 +138,13 @@ static void test_room_for_outcomes_is_reserved(void **state)
 
         audit_put_result(bench->ring, &result);
     }
-    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
     while (next(bench, &view))
         results += view.kind == RING_RESULT;
     assert_int_equal(results, put);
-    ring__settle(bench->ring, put);
-    assert_true(ring__release(bench->ring, bench->at));
-    assert_false(ring__release(bench->ring, bench->at));
+    ring_settle(bench->ring, put);
+    assert_true(ring_release(bench->ring, bench->at));
+    assert_false(ring_release(bench->ring, bench->at));
     assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
     assert_int_equal(ticket, put + 1);
 }
@@ -184,7 +184,7 @@ static void test_answers_take_what_room_there_is(void **state)
             assert_int_equal(view.result.answer.len, view.result.ticket == 1 ? 1000 : 0);
             assert_true((view.result.answer.at == NULL) == (view.result.ticket == 3));
         }
-    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
 }
 
 /* 9.2: what rules for answers did is never lost for want of room: who gets none lets no answer go on. */
@@ -214,7 +214,7 @@ static void test_room_for_what_was_done_is_kept(void **state)
         else if (view.kind == RING_RESULT)
             assert_null(view.result.answer_rule.at);
     assert_int_equal(seen, 2);
-    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
 }
 
 /* What failed gives its room back, whether or not its outcome was put already. */
@@ -230,9 +230,9 @@ static void test_room_of_failed_decisions_comes_back(void **state)
     audit_put_result(bench->ring, &result); /* before the fate was known */
     assert_int_equal(bench->ring->reserved, 2);
     for (uint64_t i = 1; i <= 3; i++)
-        ring__set_seq(bench->ring, i, 0);
+        ring_set_seq(bench->ring, i, 0);
     atomic_fetch_add(&bench->ring->rooms_lost, 3);
-    ring__settle(bench->ring, 3);
+    ring_settle(bench->ring, 3);
     assert_int_equal(audit_fate(bench->ring, 1, &seq), AUDIT_FAILED);
     result.ticket = 1;
     audit_put_result(bench->ring, &result); /* passed over */
@@ -269,10 +269,10 @@ static void test_no_more_tickets_than_fates(void **state)
         assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
         last = ticket;
         assert_true(next(bench, &view));
-        (void)ring__release(bench->ring, bench->at);
+        (void)ring_release(bench->ring, bench->at);
     }
     assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_BUSY);
-    ring__settle(bench->ring, 1);
+    ring_settle(bench->ring, 1);
     assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
 }
 
@@ -328,9 +328,9 @@ static void test_stress(void **state)
             assert_int_equal(view.result.ticket, ticket);
             results++;
         }
-        ring__set_seq(bench->ring, ticket, ticket);
-        ring__settle(bench->ring, ticket);
-        (void)ring__release(bench->ring, bench->at);
+        ring_set_seq(bench->ring, ticket, ticket);
+        ring_settle(bench->ring, ticket);
+        (void)ring_release(bench->ring, bench->at);
     }
     thread_join(&thread);
     assert_false(next(bench, &view));
@@ -418,7 +418,7 @@ static void test_out_of_memory(void **state)
 
     for (uint64_t n = 1; n <= 3; n++) {
         mem_fail_at(n, 0);
-        assert_int_equal(ring__new(&bench->shared, 0, &ring), CODE_NOMEM);
+        assert_int_equal(ring_new(&bench->shared, 0, &ring), CODE_NOMEM);
         assert_null(ring);
     }
     mem_fail_at(0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: the audit is sealed and goes on in a new file: by request, by size, under load, beside somebody who reads, and killed at
  * every step that it takes. */
-#include "audit/finisher_priv.h"
+#include "audit/finisher.h"
 #include "audit/rotate_priv.h"
 #include "audit/writer_priv.h"
 #include "trail_bench.h"
@@ -41,7 +41,7 @@ static void test_goes_on(void **state)
     archive(bench);
     audit_file_call(audit_ring(bench->audit, 0), "umbra", "c-4");
     in_file(bench, 0, &sealed);
-    for (int naps = 0; files__is_unfinished(sealed.path); naps++) { /* it is made read-only behind the end of its -wal */
+    for (int naps = 0; files_is_unfinished(sealed.path); naps++) { /* it is made read-only behind the end of its -wal */
         assert_true(naps < 20000);
         nap();
     }
@@ -172,7 +172,7 @@ static void test_beside_a_reader(void **state)
     for (int i = 0; i < 50; i++)
         audit_file_call(audit_ring(bench->audit, 0), "acme", "c-3");
     in_file(bench, 0, &sealed);
-    assert_true(files__is_unfinished(sealed.path));
+    assert_true(files_is_unfinished(sealed.path));
     assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &after), CODE_OK);
     assert_int_equal(before, after);
     audit_close(&bench->audit); /* 6.2: also after a restart */
@@ -180,10 +180,10 @@ static void test_beside_a_reader(void **state)
     db_rollback(reader);
     assert_int_equal(db_number(reader, "SELECT count(*) FROM event WHERE kind = 'sealed'", &after), CODE_OK);
     assert_int_equal(after, 1); /* an idle connection still sees the file that it opened, whole */
-    assert_true(files__is_unfinished(sealed.path));
+    assert_true(files_is_unfinished(sealed.path));
     db_close(&reader);
     finished(bench);
-    for (int naps = 0; files__is_unfinished(sealed.path); naps++) {
+    for (int naps = 0; files_is_unfinished(sealed.path); naps++) {
         assert_true(naps < 20000);
         nap();
     }
@@ -233,7 +233,7 @@ static void test_a_name_that_is_taken(void **state)
     for (uint64_t first = 4; first < 40; first++) {
         FILE *file;
 
-        assert_int_equal(files__name(bench->file.path, (int64_t)time(NULL) * 1000000, first, name), CODE_OK);
+        assert_int_equal(files_name(bench->file.path, (int64_t)time(NULL) * 1000000, first, name), CODE_OK);
         file = fopen(name, "w");
         assert_non_null(file);
         fclose(file);
@@ -304,13 +304,13 @@ static void test_strangers(void **state)
     archive(bench);
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c");
     in_file(bench, 0, &sealed);
-    for (; files__is_unfinished(sealed.path); nap())
+    for (; files_is_unfinished(sealed.path); nap())
         continue;
     audit_close(&bench->audit);
     assert_non_null(getcwd(back, sizeof back));
     assert_int_equal(chdir(bench->file.folder), 0);
     assert_int_equal(rename(sealed.path, "elsewhere"), 0);
-    assert_int_equal(files__may_write("elsewhere", true), CODE_OK);
+    assert_int_equal(files_may_write("elsewhere", true), CODE_OK);
     set_mode("elsewhere", "WAL");
     set_mode("audit-2026-01-06-000000000001.db", "WAL"); /* another program's */
     assert_int_equal(symlink("elsewhere", "audit-2026-01-07-000000000001.db"), 0);
@@ -320,13 +320,13 @@ static void test_strangers(void **state)
     assert_int_equal(symlink("nowhere", "audit-2026-01-11-000000000001.db"), 0);
     assert_int_equal(symlink("elsewhere", "audit-2026-01-01-000000000001.db"), 0);
     assert_int_equal(unlink("audit.db"), 0); /* 6.2: somebody took the link away; what is live does not hang on it */
-    assert_false(finisher__round(&finisher));
+    assert_false(finisher_round(&finisher));
     assert_mode("elsewhere", "wal");
     assert_mode("audit-2026-01-06-000000000001.db", "wal");
     assert_int_equal(rename("elsewhere", "audit-2026-01-05-000000000001.db"), 0);
-    assert_false(finisher__round(&finisher));
+    assert_false(finisher_round(&finisher));
     assert_mode("audit-2026-01-05-000000000001.db", "delete");
-    assert_false(files__is_unfinished("audit-2026-01-05-000000000001.db"));
+    assert_false(files_is_unfinished("audit-2026-01-05-000000000001.db"));
     assert_int_equal(rmdir("audit-2026-01-09-000000000001.db"), 0);
     assert_int_equal(chdir(back), 0);
 }
@@ -507,7 +507,7 @@ static bool die_settling_at(const struct audit_file *sealed, int at)
     if (child == 0) {
         struct db *db;
 
-        if (files__may_write(sealed->path, true) != CODE_OK || db_open(sealed->path, DB_WRITE, &db, NULL) != CODE_OK ||
+        if (files_may_write(sealed->path, true) != CODE_OK || db_open(sealed->path, DB_WRITE, &db, NULL) != CODE_OK ||
             db_exec(db, "PRAGMA journal_mode = WAL") != CODE_OK)
             _exit(2);
         atomic_store(&steps_left, at);
@@ -539,7 +539,7 @@ static void test_killed_while_it_settles(void **state)
         killed = die_settling_at(&sealed, at);
         journals += files_like(bench, "-journal");
         start(bench);
-        for (; files__is_unfinished(sealed.path); nap())
+        for (; files_is_unfinished(sealed.path); nap())
             continue;
         audit_close(&bench->audit);
         assert_int_equal(files_like(bench, "-journal"), 0);

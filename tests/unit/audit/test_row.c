@@ -24,7 +24,7 @@ static void expect_bytes(enum row_table table, const struct row_value *values, c
     digest_add(&digest, zeros, sizeof zeros);
     digest_add(&digest, bytes, strlen(hex) / 2);
     digest_final(&digest, want);
-    row__hash(table, values, zeros, got);
+    row_hash(table, values, zeros, got);
     assert_memory_equal(got, want, DIGEST_BYTES);
 }
 
@@ -70,7 +70,7 @@ static void test_lengths_do_not_matter(void **state)
         digest_add(&digest, text, 3 * len);
         digest_add(&digest, seven, sizeof seven);
         digest_final(&digest, want);
-        row__hash(ROW_EVENT, event, zeros, got);
+        row_hash(ROW_EVENT, event, zeros, got);
         assert_memory_equal(got, want, DIGEST_BYTES);
     }
 }
@@ -83,9 +83,9 @@ static void test_columns_are_the_schemas(void **state)
 
     (void)state;
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &why), CODE_OK);
-    assert_int_equal(db_exec(db, audit__schema), CODE_OK);
+    assert_int_equal(db_exec(db, audit_schema), CODE_OK);
     for (int table = 0; table < ROW_TABLES; table++) {
-        const struct row_shape *shape = row__shape((enum row_table)table);
+        const struct row_shape *shape = row_shape((enum row_table)table);
         char sql[160];
         int64_t columns;
 

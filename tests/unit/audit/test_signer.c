@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static void leaf_of(uint64_t number, unsigned char leaf[DIGEST_BYTES])
 {
-    merkle__leaf(span_of(&number, sizeof number), leaf);
+    merkle_leaf(span_of(&number, sizeof number), leaf);
 }
 
 /* Leaves `from`, from + 1 ... are what stands at the places behind the tree's end. */
@@ -59,7 +59,7 @@ static void grow(struct bench *bench, uint64_t from, uint64_t count)
 
     for (uint64_t i = 0; i < count; i++) {
         leaf_of(from + i, leaf);
-        merkle__add(&bench->tree, leaf);
+        merkle_add(&bench->tree, leaf);
         signer_add(bench->signer, bench->tree.size, leaf);
     }
 }
@@ -68,7 +68,7 @@ static enum code begin(struct bench *bench)
 {
     unsigned char peaks[MERKLE_PEAKS * DIGEST_BYTES];
 
-    return signer_begin(bench->signer, ORIGIN, bench->tree.size, span_of(peaks, merkle__save(&bench->tree, peaks)));
+    return signer_begin(bench->signer, ORIGIN, bench->tree.size, span_of(peaks, merkle_save(&bench->tree, peaks)));
 }
 
 /* What the gate says its tree is; a signature that comes is a good one. */
@@ -80,7 +80,7 @@ static enum code sign(struct bench *bench, bool is_tentative)
     struct buf text, whole;
     enum code code;
 
-    merkle__root(&bench->tree, note.root);
+    merkle_root(&bench->tree, note.root);
     code = signer_sign(bench->signer, &note, is_tentative, signature);
     if (code != CODE_OK)
         return code;
@@ -116,7 +116,7 @@ static void it_goes_on_from_where_the_log_stands(void **state)
 
     for (uint64_t i = 1; i <= 1000; i++) {
         leaf_of(i, leaf);
-        merkle__add(&bench->tree, leaf);
+        merkle_add(&bench->tree, leaf);
     }
     assert_ok(begin(bench));
     grow(bench, 1001, 1);

@@ -41,7 +41,7 @@ static void write_one(size_t before, size_t after, uint64_t size, struct buf *ou
     const struct note note = {.origin = SPAN_LIT("callgate/0123"), .size = size, .root = {7}, .time_us = 17};
 
     buf_init(out, NOTE_BYTES);
-    assert_int_equal(succession__write(&note, keys[before], keys[after], out), CODE_OK);
+    assert_int_equal(succession_write(&note, keys[before], keys[after], out), CODE_OK);
 }
 
 static void add(struct successions *all, size_t before, size_t after, uint64_t size)
@@ -49,7 +49,7 @@ static void add(struct successions *all, size_t before, size_t after, uint64_t s
     struct buf text;
 
     write_one(before, after, size, &text);
-    assert_int_equal(succession__read(buf_peek(&text), &all->at[all->count++]), CODE_OK);
+    assert_int_equal(succession_read(buf_peek(&text), &all->at[all->count++]), CODE_OK);
     buf_fini(&text);
 }
 
@@ -60,7 +60,7 @@ static void test_both_keys_sign(void **state)
 
     (void)state;
     write_one(0, 1, 9, &text);
-    assert_int_equal(succession__read(buf_peek(&text), &read), CODE_OK);
+    assert_int_equal(succession_read(buf_peek(&text), &read), CODE_OK);
     assert_int_equal(read.size, 9);
     assert_string_equal(read.origin, "callgate/0123");
     assert_memory_equal(read.before.public, publics[0].public, SIGN_PUBLIC_BYTES);
@@ -69,13 +69,13 @@ static void test_both_keys_sign(void **state)
         buf_init(&other, NOTE_BYTES);
         assert_int_equal(buf_add_span(&other, buf_peek(&text)), CODE_OK);
         other.block[at] = (char)(other.block[at] ^ 1);
-        assert_int_equal(succession__read(buf_peek(&other), &read), CODE_INVALID);
-        assert_int_equal(succession__read(span_part(buf_peek(&text), 0, at), &read), CODE_INVALID);
+        assert_int_equal(succession_read(buf_peek(&other), &read), CODE_INVALID);
+        assert_int_equal(succession_read(span_part(buf_peek(&text), 0, at), &read), CODE_INVALID);
         buf_fini(&other);
     }
     buf_fini(&text);
     write_one(2, 2, 9, &text);
-    assert_int_equal(succession__read(buf_peek(&text), &read), CODE_INVALID); /* to itself */
+    assert_int_equal(succession_read(buf_peek(&text), &read), CODE_INVALID); /* to itself */
     buf_fini(&text);
 }
 
@@ -83,10 +83,10 @@ static void expect(const struct successions *all, size_t given, const long long 
 {
     struct keyring ring = {.count = 0};
 
-    keyring__add(&ring, &publics[given]);
-    successions__follow(all, &ring);
+    keyring_add(&ring, &publics[given]);
+    successions_follow(all, &ring);
     for (size_t i = 0; i < KEYS; i++) {
-        size_t at = keyring__find(&ring, &publics[i]);
+        size_t at = keyring_find(&ring, &publics[i]);
 
         assert_int_equal(at < ring.count ? (long long)ring.ends[at] : -1, ends[i]);
     }

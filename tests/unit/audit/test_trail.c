@@ -30,7 +30,7 @@ static void make(const struct audit_file *file, const char *name, long long befo
     (void)snprintf(path, sizeof path, "%s/%s", file->folder, name);
     assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA synchronous = OFF; BEGIN"), CODE_OK);
-    assert_int_equal(db_exec(db, audit__schema), CODE_OK);
+    assert_int_equal(db_exec(db, audit_schema), CODE_OK);
     /* a hash is a number printed into 32 bytes */
     (void)snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; "
                    "INSERT INTO file VALUES (%lld, 1, 1, x'00', CASE WHEN %d THEN CAST(printf('%%032d', %d) AS BLOB) END, zeroblob(32))",

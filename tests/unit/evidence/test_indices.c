@@ -62,7 +62,7 @@ static void build(void)
 {
     struct why why = {""};
 
-    if (indices__build(file.path, NULL, &why) != CODE_OK)
+    if (indices_build(file.path, NULL, &why) != CODE_OK)
         fail_msg("%s", why.text);
 }
 
@@ -155,7 +155,7 @@ static void test_stopped_and_gone_on_with(void **state)
     (void)state;
     change("DROP TABLE sqlite_stat1; DROP INDEX decision_rule; DROP INDEX decision_tool");
     assert_int_equal(faults(), 0); /* a file may lack some */
-    assert_int_equal(indices__build(file.path, &stop, &why), CODE_BUSY);
+    assert_int_equal(indices_build(file.path, &stop, &why), CODE_BUSY);
     assert_int_equal(faults(), 0);
     build();
     assert_int_equal(indices(), 7);
@@ -175,7 +175,7 @@ static void test_killed_and_made_again(void **state)
         if (child == 0) {
             struct why why = {""};
 
-            _exit(indices__build(file.path, NULL, &why) == CODE_OK ? 0 : 1);
+            _exit(indices_build(file.path, NULL, &why) == CODE_OK ? 0 : 1);
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = round * 5000000}, NULL);
         (void)kill(child, SIGKILL);

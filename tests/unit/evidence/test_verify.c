@@ -54,7 +54,7 @@ static bool names(long long seq)
 
 static int tamper_column(struct bench *bench, enum row_table table, const char *column)
 {
-    const char *name = row__shape(table)->name;
+    const char *name = row_shape(table)->name;
     int made = 0;
 
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
@@ -87,7 +87,7 @@ static void test_each_column_of_each_table(void **state)
     struct bench *bench = *state;
 
     for (int table = 0; table < ROW_TABLES; table++) {
-        const struct row_shape *shape = row__shape((enum row_table)table);
+        const struct row_shape *shape = row_shape((enum row_table)table);
 
         for (int i = 0; i < shape->count + 1 + shape->outside; i++) {
             const char *column = i < shape->count ? shape->columns[i] : i == shape->count ? "hash"

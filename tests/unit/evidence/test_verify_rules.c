@@ -41,9 +41,9 @@ static void store(struct db *db, enum row_table table, int64_t seq, const char *
     struct db_stmt *stmt;
     char sql[128];
 
-    (void)snprintf(sql, sizeof sql, "UPDATE %s SET %s = ? WHERE seq = %lld", row__shape(table)->name, column, (long long)seq);
+    (void)snprintf(sql, sizeof sql, "UPDATE %s SET %s = ? WHERE seq = %lld", row_shape(table)->name, column, (long long)seq);
     assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
-    row__bind(stmt, 1, value);
+    row_bind(stmt, 1, value);
     assert_int_equal(db_run(stmt), CODE_OK);
     db_finalize(&stmt);
 }
@@ -54,7 +54,7 @@ static void salt_anew(struct db *db, struct walk_row *row, int value, int column
     _Static_assert((int)OUTSIDE_SALT == (int)ANSWER_SALT, "the same place in both");
     digest_of_two(row->outside[OUTSIDE_SALT].bytes, row->outside[value].bytes, digest);
     row->values[column] = row_blob(digest, DIGEST_BYTES);
-    store(db, row->table, row->seq, row__shape(row->table)->columns[column], &row->values[column]);
+    store(db, row->table, row->seq, row_shape(row->table)->columns[column], &row->values[column]);
 }
 
 /* Computes the digests, tenants' chains and hashes anew; but not `tenant_previous` of the row `kept`. */
@@ -68,12 +68,12 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
     struct walk walk;
 
     drop_triggers(bench, db);
-    assert_int_equal(walk__file(db, &stmt, &row), CODE_OK);
-    row__hash(ROW_FILE, row.values, (const unsigned char[DIGEST_BYTES]){0}, hash);
+    assert_int_equal(walk_file(db, &stmt, &row), CODE_OK);
+    row_hash(ROW_FILE, row.values, (const unsigned char[DIGEST_BYTES]){0}, hash);
     store(db, ROW_FILE, row.seq, "hash", &(struct row_value){ROW_BLOB, 0, span_of(hash, sizeof hash)});
     db_finalize(&stmt);
-    assert_int_equal(walk__init(&walk, db, INT64_MIN, INT64_MAX), CODE_OK);
-    while (walk__next(&walk, &row) == CODE_OK) {
+    assert_int_equal(walk_init(&walk, db, INT64_MIN, INT64_MAX), CODE_OK);
+    while (walk_next(&walk, &row) == CODE_OK) {
         int tenant = row.table == ROW_DECISION ? (int)D_TENANT : row.table == ROW_OUTCOME ? (int)O_TENANT : (int)E_TENANT;
         struct row_value previous = tenant_previous(tenants, &row.values[tenant], &own), value;
 
@@ -94,13 +94,13 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
             row.values[D_TENANT_PREVIOUS] = previous;
             store(db, row.table, row.seq, "tenant_previous", &previous);
         }
-        row__hash(row.table, row.values, hash, hash);
+        row_hash(row.table, row.values, hash, hash);
         value = row_blob(hash, sizeof hash);
         store(db, row.table, row.seq, "hash", &value);
         if (own != NULL)
             memcpy(own->hash, hash, sizeof hash);
     }
-    walk__fini(&walk);
+    walk_fini(&walk);
     put_triggers_back(bench, db);
     db_close(&db);
 }

@@ -330,7 +330,7 @@ static void test_columns(void **state)
     struct db *db;
 
     (void)state;
-    assert_int_equal(audit__schema_model(&db), CODE_OK);
+    assert_int_equal(audit_schema_model(&db), CODE_OK);
     assert_int_equal(db_prepare(db, "SELECT * FROM call", &stmt), CODE_OK);
     for (int i = 0; i < db_columns(stmt); i++)
         assert_string_equal(audit_columns()[i], db_column_name(stmt, i));
@@ -348,7 +348,7 @@ static bool is_among(const char *name, const char *const *names)
 
 static void expect_told(enum row_table table, const char *const *told, const char *const *kept_back)
 {
-    const struct row_shape *shape = row__shape(table);
+    const struct row_shape *shape = row_shape(table);
 
     for (int i = 0; i < shape->count + shape->outside; i++) {
         const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];

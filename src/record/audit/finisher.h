@@ -2,14 +2,14 @@
 /* The finisher: a thread of low priority for files that are not written any more. It gives them indices, takes them out of WAL
  * mode and lets nobody write them, as soon as nobody has them open; and it erases what is asked for in them.
  *
- * Threads: start and stop by main; finisher__poke by any.
+ * Threads: start and stop by main; finisher_poke by any.
  * Owns: its thread; the erasure while it is asked for.
- * Lifetime: finisher__init to finisher__fini.
+ * Lifetime: finisher_init to finisher_fini.
  * Errors: logged, once for a file; tried again, also after the next start. */
-#ifndef AUDIT_FINISHER_PRIV_H
-#define AUDIT_FINISHER_PRIV_H
+#ifndef AUDIT_FINISHER_H
+#define AUDIT_FINISHER_H
 
-#include "audit/erase_priv.h"
+#include "audit/erase_sealed.h"
 #include "os/thread.h"
 
 struct finisher {
@@ -22,15 +22,15 @@ struct finisher {
     uint64_t complained_of;    /* the first row of the last file that was said to wait */
 };
 
-enum code finisher__init(struct finisher *finisher, const char *audit, const char *live, struct why *why) MUST_USE;
-enum code finisher__start(struct finisher *finisher, struct why *why) MUST_USE;
-void finisher__stop(struct finisher *finisher); /* blocks until the thread has ended; fine where it was not started */
-void finisher__fini(struct finisher *finisher);
+enum code finisher_init(struct finisher *finisher, const char *audit, const char *live, struct why *why) MUST_USE;
+enum code finisher_start(struct finisher *finisher, struct why *why) MUST_USE;
+void finisher_stop(struct finisher *finisher); /* blocks until the thread has ended; fine where it was not started */
+void finisher_fini(struct finisher *finisher);
 
-void finisher__follow(struct finisher *finisher, const char *live); /* a file was sealed; live: the one behind it */
-void finisher__poke(struct finisher *finisher);                     /* erase.state was set */
+void finisher_follow(struct finisher *finisher, const char *live); /* a file was sealed; live: the one behind it */
+void finisher_poke(struct finisher *finisher);                     /* erase.state was set */
 
 /* One round. Returns: whether a file is left that somebody has open, or that failed. */
-bool finisher__round(struct finisher *finisher);
+bool finisher_round(struct finisher *finisher);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper: a thread beside the writer that copies the live file's -wal file into it.
  *
- * Threads: keeper__ask_checkpoint and keeper__follow by the writer; start and stop by main.
+ * Threads: keeper_ask_checkpoint and keeper_follow by the writer; start and stop by main.
  * Owns: its thread, a connection that it only reads and checkpoints with.
- * Lifetime: keeper__init to keeper__fini.
+ * Lifetime: keeper_init to keeper_fini.
  * Errors: logged; what failed is asked for again. Nothing durable depends on it. */
-#ifndef AUDIT_KEEPER_PRIV_H
-#define AUDIT_KEEPER_PRIV_H
+#ifndef AUDIT_KEEPER_H
+#define AUDIT_KEEPER_H
 
-#include "audit/files_priv.h"
-#include "audit/ring_priv.h"
+#include "audit/files.h"
+#include "audit/ring_drain.h"
 #include "os/thread.h"
 
 struct keeper {
@@ -27,12 +27,12 @@ struct keeper {
     _Atomic uint64_t generation;  /* grows when the writer has opened a database */
 };
 
-enum code keeper__init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why) MUST_USE;
-enum code keeper__start(struct keeper *keeper, struct why *why) MUST_USE;
-void keeper__stop(struct keeper *keeper); /* blocks until the thread has ended; fine where it was not started */
-void keeper__fini(struct keeper *keeper);
+enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why) MUST_USE;
+enum code keeper_start(struct keeper *keeper, struct why *why) MUST_USE;
+void keeper_stop(struct keeper *keeper); /* blocks until the thread has ended; fine where it was not started */
+void keeper_fini(struct keeper *keeper);
 
-void keeper__ask_checkpoint(struct keeper *keeper);
-void keeper__follow(struct keeper *keeper, const char *file); /* the writer goes on in this one */
+void keeper_ask_checkpoint(struct keeper *keeper);
+void keeper_follow(struct keeper *keeper, const char *file); /* the writer goes on in this one */
 
 #endif

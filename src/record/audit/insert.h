@@ -4,21 +4,21 @@
  *
  * Threads: the connection's.
  * Owns: its statement, copies of the values that are bound.
- * Lifetime: insert__new to insert__free, which comes before db_close.
+ * Lifetime: insert_new to insert_free, which comes before db_close.
  * Errors: enum code. */
-#ifndef AUDIT_INSERT_PRIV_H
-#define AUDIT_INSERT_PRIV_H
+#ifndef AUDIT_INSERT_H
+#define AUDIT_INSERT_H
 
 #include "audit/row.h"
 
 struct insert;
 
-enum code insert__new(struct db *db, enum row_table table, struct insert **insert) MUST_USE;
-void insert__free(struct insert **insert);
+enum code insert_new(struct db *db, enum row_table table, struct insert **insert) MUST_USE;
+void insert_free(struct insert **insert);
 
 /* Takes the values in the table's order, the hash, and what is outside the chain, where the table has such columns. Nothing of
  * them need live longer than the call. */
-enum code insert__row(struct insert *insert, const struct row_value *values, const unsigned char hash[DIGEST_BYTES],
-                      const struct row_value *outside) MUST_USE;
+enum code insert_row(struct insert *insert, const struct row_value *values, const unsigned char hash[DIGEST_BYTES],
+                     const struct row_value *outside) MUST_USE;
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The writer's side of a ring, and what a record looks like inside one.
  *
- * Threads: ring__new and ring__free on main; the rest on the writer thread alone.
- * Owns: the ring owns its bytes; a view borrows them (or the scratch) until the next ring__next on the same cursor.
- * Lifetime: records stay in the ring until ring__release.
+ * Threads: ring_new and ring_free on main; the rest on the writer thread alone.
+ * Owns: the ring owns its bytes; a view borrows them (or the scratch) until the next ring_next on the same cursor.
+ * Lifetime: records stay in the ring until ring_release.
  * Errors: none past creation. */
-#ifndef AUDIT_RING_PRIV_H
-#define AUDIT_RING_PRIV_H
+#ifndef AUDIT_RING_DRAIN_H
+#define AUDIT_RING_DRAIN_H
 
-#include "audit/ring.h"
+#include "audit/record.h"
 #include "audit/row.h"
 
 #include <stdatomic.h>
@@ -72,7 +72,7 @@ struct ring_head {
 /* What rings share with their writer. */
 struct ring_shared {
     atomic_bool down;
-    atomic_bool is_broken; /* ring__break */
+    atomic_bool is_broken; /* ring_break */
     atomic_int sleeps;     /* enum ring_sleep; the writer is parked at it */
     uint64_t arguments_max_bytes;
 };
@@ -114,8 +114,8 @@ struct audit_ring {
     _Atomic uint64_t refused[REASON_COUNT];
 };
 
-enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
-void ring__free(struct audit_ring **ring);
+enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
+void ring_free(struct audit_ring **ring);
 
 /* A record, read where it lies (or in the scratch, where it goes over the ring's end). */
 struct ring_view {
@@ -131,47 +131,47 @@ struct ring_scratch {
     unsigned char *bytes;
     size_t size;
 };
-size_t ring__record_max(const struct ring_shared *shared);
+size_t ring_record_max(const struct ring_shared *shared);
 
 /* Reads the record at *at and moves *at behind it. Returns: false where `end` is reached. */
-bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
-                struct ring_view *view);
+bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+               struct ring_view *view);
 
-static inline uint64_t ring__head(const struct audit_ring *ring)
+static inline uint64_t ring_head(const struct audit_ring *ring)
 {
     return atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
 /* Sequentially consistent, as the sleeping of the writer is: either it sees the tail or the producer sees it asleep. */
-static inline uint64_t ring__tail(const struct audit_ring *ring)
+static inline uint64_t ring_tail(const struct audit_ring *ring)
 {
     return atomic_load(&ring->tail);
 }
 
 /* So full that its records do not wait for others. */
-static inline bool ring__is_pressed(const struct audit_ring *ring)
+static inline bool ring_is_pressed(const struct audit_ring *ring)
 {
-    return ring__tail(ring) - ring__head(ring) > ring->size / 4;
+    return ring_tail(ring) - ring_head(ring) > ring->size / 4;
 }
 
-static inline uint64_t ring__pressing(const struct audit_ring *ring)
+static inline uint64_t ring_pressing(const struct audit_ring *ring)
 {
     return atomic_load(&ring->pressing);
 }
 
 /* Gives the room before `at` back. Returns: whether the producer waits for room. */
-bool ring__release(struct audit_ring *ring, uint64_t at);
+bool ring_release(struct audit_ring *ring, uint64_t at);
 
-/* The fate of a ticket: seq, or 0 for failed. Seen by the producer after ring__settle. */
-void ring__set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
-uint64_t ring__seq(const struct audit_ring *ring, uint64_t ticket);
-void ring__settle(struct audit_ring *ring, uint64_t ticket);
+/* The fate of a ticket: seq, or 0 for failed. Seen by the producer after ring_settle. */
+void ring_set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
+uint64_t ring_seq(const struct audit_ring *ring, uint64_t ticket);
+void ring_settle(struct audit_ring *ring, uint64_t ticket);
 
 /* A record that no sound program puts, or asks for: calls are denied from then on, as while the audit is down, until a start
  * that begins with what is on disk. Nothing is aborted, since an abort would lose what the rings hold. Any thread. */
-void ring__break(struct ring_shared *shared, const char *what);
+void ring_break(struct ring_shared *shared, const char *what);
 
 /* Wakes the writer if it sleeps at least this deep. Any thread. */
-void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from);
+void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from);
 
 #endif
