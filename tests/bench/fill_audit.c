@@ -5,8 +5,8 @@
  * usage: fill_audit DATABASE CALLS [MIB]
  * MIB: a file is sealed at that size, and has its indices at the end.
  * A call every 20 ms from 2026-01-01 on; the same calls each time, but for salts and hashes. */
-#include "audit/indices.h"
-#include "audit/trail.h"
+#include "rows/indices.h"
+#include "files/trail.h"
 #include "audit/writer.h"
 
 #include <inttypes.h>

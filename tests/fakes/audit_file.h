@@ -8,7 +8,7 @@
 #ifndef FAKES_AUDIT_FILE_H
 #define FAKES_AUDIT_FILE_H
 
-#include "audit/keyring.h"
+#include "proof/keyring.h"
 #include "audit/writer.h"
 
 /* One key, or none where it is NULL, as verifiers take them; until the next call. */

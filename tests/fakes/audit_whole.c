@@ -3,7 +3,7 @@
 
 #include "fakes/audit_file.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "db/db.h"
 #include "evidence/verify.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An audit ring that a test holds in its hand: it says when a record is durable, that there is no room, or that the audit is
- * down. It stands in for audit/ring.h: a program that uses it must not link the real one. */
+ * down. It stands in for rows/ring.h: a program that uses it must not link the real one. */
 #ifndef FAKES_FAKE_AUDIT_H
 #define FAKES_FAKE_AUDIT_H
 
-#include "audit/ring.h"
+#include "rows/ring.h"
 #include "crypto/digest.h"
 
 #define FAKE_ROWS 512

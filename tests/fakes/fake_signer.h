@@ -8,7 +8,7 @@
 #ifndef FAKES_FAKE_SIGNER_H
 #define FAKES_FAKE_SIGNER_H
 
-#include "audit/signer.h"
+#include "proof/signer.h"
 #include "os/thread.h"
 
 struct fake_signer {

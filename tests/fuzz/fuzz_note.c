@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: files of checkpoints, keys and proofs come from strangers. Any bytes: read or refused; a note that is read is found by
  * whoever reads it again, and a proof either holds and says what it proves, or says why not. */
-#include "audit/note.h"
+#include "proof/note.h"
 #include "base/bug.h"
 #include "evidence/prove.h"
 

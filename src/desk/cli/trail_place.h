@@ -9,7 +9,7 @@
 #define CLI_TRAIL_PLACE_H
 
 #include "args/command.h"
-#include "audit/trail.h"
+#include "files/trail.h"
 
 /* The database that a command means: its operand, or the configuration's. Returns: OPTIONS_GO with *path, which is the
  * caller's (mem_free), or the exit status. */

@@ -2,8 +2,8 @@
 /* Nothing is read but rows and the signed notes: what is stored of trees beside them is not trusted here. */
 #include "evidence/prove_priv.h"
 
-#include "audit/reader.h"
-#include "audit/reader_open.h"
+#include "files/reader.h"
+#include "files/reader_open.h"
 
 enum code prove__fail(const struct prover *prover, enum code code)
 {

@@ -9,7 +9,7 @@
 #ifndef EVIDENCE_PROVE_H
 #define EVIDENCE_PROVE_H
 
-#include "audit/keyring.h"
+#include "proof/keyring.h"
 #include "base/why.h"
 
 #define PROOF_ROW "c2sp.org/tlog-proof@v1"

@@ -8,8 +8,8 @@
 #ifndef EVIDENCE_PROVE_PRIV_H
 #define EVIDENCE_PROVE_PRIV_H
 
-#include "audit/merkle.h"
-#include "audit/walk.h"
+#include "proof/merkle.h"
+#include "rows/walk.h"
 #include "evidence/prove.h"
 
 struct prover {

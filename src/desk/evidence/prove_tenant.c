@@ -4,8 +4,8 @@
  * before it in the whole file. Of other tenants it shows hashes only. */
 #include "evidence/prove_priv.h"
 
-#include "audit/reader.h"
-#include "audit/tenants.h"
+#include "files/reader.h"
+#include "proof/tenants.h"
 #include "base/num.h"
 #include "json/json.h"
 

@@ -9,7 +9,7 @@
 #ifndef EVIDENCE_STRANGERS_H
 #define EVIDENCE_STRANGERS_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 
 struct strangers {
     struct stranger {

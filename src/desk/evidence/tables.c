@@ -3,7 +3,7 @@
  * an index that does not find them deceives as well as a changed row. */
 #include "evidence/verify_priv.h"
 
-#include "audit/schema.h"
+#include "rows/schema.h"
 
 static void tell(void *context, const char *field, struct span name, const char *fault)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/verify_priv.h"
 
-#include "audit/schema.h"
-#include "audit/trail.h"
+#include "rows/schema.h"
+#include "files/trail.h"
 #include "os/clock.h"
 
 #include <sys/stat.h>

@@ -9,7 +9,7 @@
 #ifndef EVIDENCE_VERIFY_H
 #define EVIDENCE_VERIFY_H
 
-#include "audit/keyring.h"
+#include "proof/keyring.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 

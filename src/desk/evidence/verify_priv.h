@@ -8,12 +8,12 @@
 #ifndef EVIDENCE_VERIFY_PRIV_H
 #define EVIDENCE_VERIFY_PRIV_H
 
-#include "audit/heads.h"
-#include "audit/keyring.h"
-#include "audit/loss.h"
-#include "audit/succession.h"
-#include "audit/tenants.h"
-#include "audit/walk.h"
+#include "rows/heads.h"
+#include "proof/keyring.h"
+#include "proof/loss.h"
+#include "proof/succession.h"
+#include "proof/tenants.h"
+#include "rows/walk.h"
 #include "base/mem.h"
 #include "evidence/verify.h"
 

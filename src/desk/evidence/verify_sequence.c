@@ -3,7 +3,7 @@
  * them reaches into those before. */
 #include "evidence/verify_priv.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 
 enum code verify__read_erasures(struct db *db, const char *sql, struct arena *arena, struct erasure **list)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "past/learn.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
 

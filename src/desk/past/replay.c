@@ -7,7 +7,7 @@
  * its first calls ask for is known; all calls are then looked at, whatever tenant or tool is meant. */
 #include "past/replay_priv.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "os/thread.h"
 
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/entries.h"
 
-#include "audit/reader.h"
-#include "audit/reader_open.h"
+#include "files/reader.h"
+#include "files/reader_open.h"
 #include "query/query_priv.h"
 
 #define APPROVALS_MAX 32 /* that one call can wait for */

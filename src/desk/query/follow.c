@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/follow.h"
 
-#include "audit/reader.h"
-#include "audit/reader_open.h"
-#include "audit/row.h"
+#include "files/reader.h"
+#include "files/reader_open.h"
+#include "rows/row.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "query/query_priv.h"

@@ -2,10 +2,10 @@
 /* SQLite attaches ten databases to a connection and joins no view over them by an index; so rows are copied. */
 #include "query/merge.h"
 
-#include "audit/indices.h"
-#include "audit/reader_open.h"
-#include "audit/row.h"
-#include "audit/schema.h"
+#include "rows/indices.h"
+#include "files/reader_open.h"
+#include "rows/row.h"
+#include "rows/schema.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #ifndef QUERY_MERGE_H
 #define QUERY_MERGE_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/why.h"
 
 /* What was copied. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/query_priv.h"
 
-#include "audit/reader.h"
-#include "audit/reader_open.h"
+#include "files/reader.h"
+#include "files/reader_open.h"
 
 #define COLUMNS_MAX 80
 

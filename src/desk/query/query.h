@@ -8,7 +8,7 @@
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/span.h"
 #include "base/why.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/stats.h"
 
-#include "audit/reader.h"
-#include "audit/reader_open.h"
+#include "files/reader.h"
+#include "files/reader_open.h"
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"

@@ -8,7 +8,7 @@
 #ifndef RULES_POLICY_TRAIL_H
 #define RULES_POLICY_TRAIL_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 
 struct policy_trail {
     struct trail trail;

@@ -10,7 +10,7 @@
 #include "args/print.h"
 #include "store/store.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"

@@ -10,7 +10,7 @@
 #include "args/print.h"
 #include "store/store.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "audit/writer.h"
 #include "base/mem.h"
 #include "evidence/verify.h"

@@ -3,7 +3,7 @@
 
 #include "args/command.h"
 #include "cli/when.h"
-#include "audit/record.h"
+#include "rows/record.h"
 #include "base/num.h"
 #include "base/reason.h"
 #include "os/clock.h"

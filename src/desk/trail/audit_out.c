@@ -3,7 +3,7 @@
 
 #include "args/command.h"
 #include "args/print.h"
-#include "audit/row.h"
+#include "rows/row.h"
 #include "json/json.h"
 #include "unicode/terminal.h"
 

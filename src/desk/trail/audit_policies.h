@@ -8,7 +8,7 @@
 #ifndef TRAIL_AUDIT_POLICIES_H
 #define TRAIL_AUDIT_POLICIES_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 
 #include <stdbool.h>
 

@@ -13,8 +13,8 @@
 #include "args/print.h"
 #include "run/serve_audit.h"
 
-#include "audit/succession.h"
-#include "audit/trail.h"
+#include "proof/succession.h"
+#include "files/trail.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/file.h"

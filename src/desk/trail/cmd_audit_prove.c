@@ -3,7 +3,7 @@
 #include "args/command.h"
 #include "args/print.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "evidence/prove.h"

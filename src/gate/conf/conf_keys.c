@@ -3,7 +3,7 @@
  * (conf_value.c), and tools/draw writes schema/callgate.schema.json and schema/callgate.md from the same lines. A default in
  * round brackets is said in words and set elsewhere; any other is what the reader takes. */
 #include "conf/conf_priv.h"
-#include "audit/record.h"
+#include "rows/record.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
-#include "audit/record.h"
+#include "rows/record.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"

@@ -13,7 +13,7 @@
 #ifndef ENFORCE_CALL_H
 #define ENFORCE_CALL_H
 
-#include "audit/record.h"
+#include "rows/record.h"
 #include "base/buf.h"
 #include "crypto/digest.h"
 #include "identity/identity.h"

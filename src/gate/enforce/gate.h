@@ -13,7 +13,7 @@
 #ifndef ENFORCE_GATE_H
 #define ENFORCE_GATE_H
 
-#include "audit/ring.h"
+#include "rows/ring.h"
 #include "enforce/call.h"
 
 struct gate_shared;

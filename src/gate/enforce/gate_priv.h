@@ -8,7 +8,7 @@
 #ifndef ENFORCE_GATE_PRIV_H
 #define ENFORCE_GATE_PRIV_H
 
-#include "audit/fold.h"
+#include "rows/fold.h"
 #include "base/shares.h"
 #include "base/buf.h"
 #include "base/list.h"

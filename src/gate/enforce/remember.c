@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "enforce/remember.h"
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"

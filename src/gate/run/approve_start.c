@@ -5,7 +5,7 @@
 
 #include "store/store.h"
 #include "store/store_approvals.h"
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/clock.h"

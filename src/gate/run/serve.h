@@ -20,7 +20,7 @@
 #include "store/store_audit.h"
 #include "store/store_behind.h"
 #include "store/store_definitions.h"
-#include "audit/signer.h"
+#include "proof/signer.h"
 #include "audit/writer.h"
 #include "db/db.h"
 #include "enforce/remember.h"

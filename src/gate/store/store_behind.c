@@ -2,7 +2,7 @@
 #include "store/store_behind.h"
 
 #include "store/store.h"
-#include "audit/trail.h"
+#include "files/trail.h"
 
 #include <inttypes.h>
 #include <stdio.h>

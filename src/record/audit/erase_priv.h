@@ -10,7 +10,7 @@
 #ifndef AUDIT_ERASE_PRIV_H
 #define AUDIT_ERASE_PRIV_H
 
-#include "audit/erase_sealed.h"
+#include "files/erase_sealed.h"
 
 struct audit;
 

@@ -3,12 +3,12 @@
  * only a crash or a power cut has met. */
 #include "audit/kept_priv.h"
 
-#include "audit/keyring.h"
+#include "proof/keyring.h"
 #include "audit/ledger_priv.h"
-#include "audit/loss.h"
-#include "audit/reader.h"
-#include "audit/trail.h"
-#include "audit/walk.h"
+#include "proof/loss.h"
+#include "files/reader.h"
+#include "files/trail.h"
+#include "rows/walk.h"
 #include "base/log.h"
 #include "json/json.h"
 

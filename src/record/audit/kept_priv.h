@@ -10,7 +10,7 @@
 #ifndef AUDIT_KEPT_PRIV_H
 #define AUDIT_KEPT_PRIV_H
 
-#include "audit/loss.h"
+#include "proof/loss.h"
 #include "audit/notary_priv.h"
 
 /* Rows behind the last checkpoint, which a start signs with its own. */

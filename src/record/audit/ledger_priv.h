@@ -9,12 +9,12 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
-#include "audit/files.h"
-#include "audit/heads.h"
-#include "audit/insert.h"
+#include "files/files.h"
+#include "rows/heads.h"
+#include "rows/insert.h"
 #include "audit/place_priv.h"
-#include "audit/ring_drain.h"
-#include "audit/row.h"
+#include "rows/ring_drain.h"
+#include "rows/row.h"
 #include "base/buf.h"
 #include "base/why.h"
 

@@ -3,7 +3,7 @@
  * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
 #include "audit/notary_priv.h"
 
-#include "audit/walk.h"
+#include "rows/walk.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -12,9 +12,9 @@
 
 #include "audit/checkpoints.h"
 #include "audit/ledger_priv.h"
-#include "audit/note.h"
-#include "audit/signer.h"
-#include "audit/tenants.h"
+#include "proof/note.h"
+#include "proof/signer.h"
+#include "proof/tenants.h"
 #include "os/thread.h"
 
 #include <sys/types.h>

@@ -2,9 +2,9 @@
 #include "audit/ledger_priv.h"
 
 #include "audit/place_priv.h"
-#include "audit/reader.h"
-#include "audit/schema.h"
-#include "audit/walk.h"
+#include "files/reader.h"
+#include "rows/schema.h"
+#include "rows/walk.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
 #include "audit/place_priv.h"
 
 #include "audit/ledger_priv.h"
-#include "audit/schema.h"
+#include "rows/schema.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/file.h"

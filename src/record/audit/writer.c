@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/files_live.h"
+#include "files/files_live.h"
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"

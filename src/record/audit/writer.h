@@ -9,8 +9,8 @@
 #define AUDIT_WRITER_H
 
 #include "audit/checkpoints.h"
-#include "audit/loss.h"
-#include "audit/ring.h"
+#include "proof/loss.h"
+#include "rows/ring.h"
 #include "base/why.h"
 
 struct audit;

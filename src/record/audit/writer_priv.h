@@ -9,8 +9,8 @@
 #define AUDIT_WRITER_PRIV_H
 
 #include "audit/erase_priv.h"
-#include "audit/finisher.h"
-#include "audit/keeper.h"
+#include "files/finisher.h"
+#include "files/keeper.h"
 #include "audit/ledger_priv.h"
 #include "audit/notary_priv.h"
 #include "audit/rotate_priv.h"

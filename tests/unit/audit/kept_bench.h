@@ -5,7 +5,7 @@
 
 #include "audit/kept_priv.h"
 #include "evidence/verify.h"
-#include "audit/files.h"
+#include "files/files.h"
 #include "fakes/audit_file.h"
 #include "os/clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: a tenant's argument values are erased in the live file and in sealed ones, recorded first, and the chain stays whole; not a
  * byte of them is left; killed at every step, the next start goes on. A value that is missing otherwise is a fault. */
-#include "audit/files.h"
+#include "files/files.h"
 #include "trail_bench.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "evidence/verify.h"
-#include "audit/files.h"
+#include "files/files.h"
 #include "fakes/audit_file.h"
 #include "fakes/audit_whole.h"
 #include "fakes/fault_vfs.h"

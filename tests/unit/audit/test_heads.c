@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
-#include "audit/tenants.h"
+#include "proof/tenants.h"
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"

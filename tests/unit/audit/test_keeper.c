@@ -2,8 +2,8 @@
 /* 4.20: the keeper's second copy. While somebody reads, SQLite copies a part of the -wal file and syncs nothing; where the sync of the
  * next copying fails, that part may be lost, too, and SQLite goes on behind it. The keeper makes the next copying begin with the
  * first page, so that the -wal file may begin anew although the writer has not looked yet. */
-#include "audit/keeper.h"
-#include "audit/ring_drain.h"
+#include "files/keeper.h"
+#include "rows/ring_drain.h"
 
 #include "db/db.h"
 #include "fakes/audit_file.h"

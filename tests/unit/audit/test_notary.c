@@ -2,8 +2,8 @@
 /* 3.1: checkpoints are made while rows come, after so many rows and at the end; they cover what is committed, go on over
  * restarts, and are in the database, in the file and with whoever wants them. */
 #include "audit/notary_priv.h"
-#include "audit/note.h"
-#include "audit/walk.h"
+#include "proof/note.h"
+#include "rows/walk.h"
 #include "base/mem.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"

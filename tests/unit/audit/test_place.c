@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 6.2: what others do to the files under a running writer: taken away, replaced, cut, given another mode, locked, changed and read for
  * long. Each is seen behind the next commit, no row that was told of is lost, and the audit goes on by itself. */
-#include "audit/files.h"
+#include "files/files.h"
 #include "audit/writer_priv.h"
 #include "fakes/audit_whole.h"
 

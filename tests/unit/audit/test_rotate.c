@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: the audit is sealed and goes on in a new file: by request, by size, under load, beside somebody who reads, and killed at
  * every step that it takes. */
-#include "audit/finisher.h"
+#include "files/finisher.h"
 #include "audit/rotate_priv.h"
 #include "audit/writer_priv.h"
 #include "trail_bench.h"

@@ -8,7 +8,7 @@
 #ifndef AUDIT_TRAIL_BENCH_H
 #define AUDIT_TRAIL_BENCH_H
 
-#include "audit/trail.h"
+#include "files/trail.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 6.1, 6.3: the indices of a sealed file: each kind of question goes by one, with nothing but SQLite; they are made again after any
  * kill; a file may lack them, and what they hold is compared with the rows. */
-#include "audit/indices.h"
-#include "audit/schema.h"
+#include "rows/indices.h"
+#include "rows/schema.h"
 #include "query/query.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"

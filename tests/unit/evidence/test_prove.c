@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: a proof holds as it was written and in no other way: whichever byte is changed, whatever is left out, put behind it or taken from
  * another log, and whoever else's key or tenant is asked for. */
-#include "audit/merkle.h"
+#include "proof/merkle.h"
 #include "evidence/prove.h"
 #include "fakes/audit_file.h"
 

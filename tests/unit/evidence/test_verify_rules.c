@@ -3,7 +3,7 @@
  * rule by itself: the fault is named as what it is, and the verifier from the paper alone does not pass it either. */
 #include "verify_bench.h"
 
-#include "audit/walk.h"
+#include "rows/walk.h"
 
 #define TENANTS_MAX 8
 #define OLD_CALL "(SELECT seq FROM decision WHERE correlation = 'c-0')"

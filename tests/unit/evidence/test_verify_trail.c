@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.3, 3.11: what ties the files of a trail to each other, and rows to checkpoints, each by itself: what somebody changed is named as
  * what it is. */
-#include "audit/note.h"
-#include "audit/trail.h"
+#include "proof/note.h"
+#include "files/trail.h"
 #include "verify_bench.h"
 
 #define LAST "size = (SELECT max(size) FROM checkpoint)"

@@ -10,7 +10,7 @@
 
 #include "evidence/verify.h"
 
-#include "audit/row.h"
+#include "rows/row.h"
 #include "fakes/audit_file.h"
 
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 1.28, 3.4: audit query: each filter alone and together, over indexed parts and what is above them, over sealed files; and no
  * look at every row where something indexed is asked for. */
-#include "audit/reader.h"
-#include "audit/schema.h"
+#include "files/reader.h"
+#include "rows/schema.h"
 #include "query/query_priv.h"
 
-#include "audit/row.h"
+#include "rows/row.h"
 #include "base/mem.h"
 #include "query/entries.h"
 #include "fakes/audit_file.h"

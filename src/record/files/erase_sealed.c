@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sealed files: nobody else writes them, but somebody may read them. A file is in WAL mode while it is changed, so that no
+ * journal with the old values is left on the disk. */
+#include "files/erase_sealed.h"
+
+#include "rows/row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SLICE_ROWS 4096
+
+/* The UPDATE that empties what rows of a slice have outside the chain, and NUL. */
+static enum code add_update(const struct row_shape *shape, struct buf *sql)
+{
+    (void)buf_addf(sql, "UPDATE %s SET ", shape->name);
+    for (int i = 0; i < shape->outside; i++)
+        (void)buf_addf(sql, "%s%s = NULL", i == 0 ? "" : ", ", shape->outside_columns[i]);
+    (void)buf_add_text(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (");
+    for (int i = 0; i < shape->outside; i++)
+        (void)buf_addf(sql, "%s%s IS NOT NULL", i == 0 ? "" : " OR ", shape->outside_columns[i]);
+    return buf_add(sql, ")", 2);
+}
+
+static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
+{
+    struct db_stmt *stmt = NULL;
+    struct buf sql;
+    enum code code;
+
+    buf_init(&sql, SIZE_MAX / 2);
+    code = add_update(row_shape(table), &sql);
+    if (code == CODE_OK)
+        code = db_prepare(db, buf_peek(&sql).at, &stmt);
+    buf_fini(&sql);
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, at);
+    db_bind_int(stmt, 2, at + count);
+    db_bind_int(stmt, 3, what->seq);
+    db_bind_text(stmt, 4, span_text(what->tenant));
+    db_bind_int(stmt, 5, what->before_us);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
+{
+    int64_t changed = 0;
+    enum code code = empty_values(db, ROW_DECISION, what, at, count);
+
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT changes()", &changed);
+    *rows += changed;
+    return code == CODE_OK ? empty_values(db, ROW_OUTCOME, what, at, count) : code;
+}
+
+enum code erase_note(struct db *db, const struct erase_what *what)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, ERASE_NOTE, &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, what->seq);
+    db_bind_text(stmt, 2, span_text(what->tenant));
+    db_bind_int(stmt, 3, what->before_us);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+void erase_sealed_fini(struct erase_sealed *sealed)
+{
+    db_close(&sealed->db);
+    if (sealed->has_trail)
+        trail_fini(&sealed->trail);
+    sealed->has_trail = false;
+}
+
+static enum code find_files(struct erase_sealed *sealed)
+{
+    struct why why = {0};
+    enum code code = trail_find(sealed->live, true, &sealed->trail, &why);
+
+    if (code != CODE_OK) {
+        (void)snprintf(sealed->text, sizeof sealed->text, "%.*s", (int)sizeof sealed->text - 1, why.text);
+        return code;
+    }
+    sealed->has_trail = true;
+    sealed->file = 0;
+    sealed->rows = 0;
+    sealed->missing_to = sealed->trail.missing_to;
+    return CODE_OK;
+}
+
+static enum code open_file(struct erase_sealed *sealed)
+{
+    const struct trail_file *file = &sealed->trail.files[sealed->file];
+    enum code code = files_may_write(file->path, true); /* until it is finished once more */
+
+    if (code == CODE_OK)
+        code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
+    if (code == CODE_OK) {
+        db_busy_wait(sealed->db, 0);
+        db_take_tables_alone(sealed->db);
+        sealed->at = file->before_seq;
+        code = db_exec(sealed->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    }
+    if (code == CODE_OK)
+        code = erase_note(sealed->db, &sealed->what);
+    return code;
+}
+
+static enum code close_file(struct erase_sealed *sealed)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(sealed->db, "PRAGMA journal_mode = DELETE", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_step(stmt);
+    if (code == CODE_OK && !span_is(db_text(stmt, 0), "delete"))
+        code = CODE_BUSY;
+    db_finalize(&stmt);
+    if (code != CODE_OK)
+        return code;
+    db_close(&sealed->db);
+    sealed->file++;
+    return CODE_OK;
+}
+
+static enum code slice(struct erase_sealed *sealed)
+{
+    enum code code = db_begin(sealed->db);
+
+    if (code == CODE_OK)
+        code = erase_slice(sealed->db, &sealed->what, sealed->at, SLICE_ROWS, &sealed->rows);
+    if (code == CODE_OK)
+        code = db_commit(sealed->db);
+    if (code == CODE_OK)
+        sealed->at += SLICE_ROWS;
+    else
+        db_rollback(sealed->db);
+    return code;
+}
+
+/* One that is locked for the moment is tried again from where it is. */
+void erase_sealed_step(struct erase_sealed *sealed, bool *wait)
+{
+    enum code code = sealed->has_trail ? CODE_OK : find_files(sealed);
+
+    *wait = false;
+    if (code == CODE_OK && sealed->file + 1 < sealed->trail.count) {
+        if (sealed->db == NULL)
+            code = open_file(sealed);
+        else if (sealed->at < sealed->trail.files[sealed->file].last_seq)
+            code = slice(sealed);
+        else
+            code = close_file(sealed);
+        *wait = code == CODE_BUSY;
+        if (code == CODE_BUSY && sealed->db != NULL && sealed->at == sealed->trail.files[sealed->file].before_seq)
+            db_close(&sealed->db);
+        if (code == CODE_OK || code == CODE_BUSY)
+            return;
+        (void)snprintf(sealed->text, sizeof sealed->text, "%s: %s", sealed->trail.files[sealed->file].path,
+                       sealed->db != NULL ? db_error(sealed->db) : code_text(code));
+    }
+    sealed->code = code;
+    erase_sealed_fini(sealed);
+    atomic_store(&sealed->state, ERASE_OVER);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of an audit's files. Each has its own from its first row, "audit-2026-11-22-000000000001.db": the day on which it
+ * begins (UTC) and its first row's number. The audit's path itself, "audit.db", is a symbolic link to the live one.
+ *
+ * Threads: any; files_bring on main.
+ * Owns: struct files: the open folder.
+ * Lifetime: files_begin to files_end.
+ * Errors: enum code with a sentence. */
+#ifndef FILES_FILES_H
+#define FILES_FILES_H
+
+#include "base/why.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define FILES_PATH_BYTES 4200
+
+/* The files beside `path` that are named as its own are, in no order. */
+struct files {
+    DIR *folder;
+    const char *audit;
+    char path[FILES_PATH_BYTES]; /* of this one */
+    uint64_t first;              /* its first row, as its name has it */
+};
+bool files_begin(struct files *files, const char *audit); /* false: the folder cannot be read */
+bool files_next(struct files *files);
+void files_end(struct files *files);
+
+enum code files_name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES]) MUST_USE;
+uint64_t files_first(const char *audit, const char *path); /* by its name; 0: it is none of them */
+
+/* "audit.db-wal" and the like. CODE_LIMIT where that is too long. */
+enum code files_beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES]) MUST_USE;
+void files_remove(const char *path); /* with its -wal, -shm and -journal */
+
+/* The file that the link names. CODE_NOT_FOUND: there is no link, nor any other file; CODE_EXISTS: a file and no link;
+ * CODE_INVALID: a link to something else. */
+enum code files_live(const char *audit, char live[FILES_PATH_BYTES]) MUST_USE;
+
+/* Makes the link name `file`, in one step. The folder is not synced yet. */
+enum code files_link(const char *audit, const char *file) MUST_USE;
+
+const char *files_base(const char *path); /* its name in the folder */
+
+/* UNBEGUN: a rotation that did not end left it. STRANGER: no file of an audit, whatever its name says. */
+enum files_found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_ROWS };
+enum files_found files_look_into(const char *path);
+
+/* The newest of its files that has rows; empty: there is none. */
+void files_newest(const char *audit, char newest[FILES_PATH_BYTES]);
+
+/* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
+bool files_is_unfinished(const char *path);
+/* Removes what SQLite would roll into one of the files, or read in its place (db_stray): a kill leaves a -journal that undoes
+ * nothing but the mode, and whoever may write in the folder any other. Before each opening to write. */
+void files_disarm(const char *path);
+/* Takes a file that is not written any more out of WAL mode, its -wal file being gone for good. CODE_BUSY: somebody has it
+ * open. files_finish: and lets nobody write it. */
+enum code files_absorb(const char *path, struct why *why) MUST_USE;
+enum code files_finish(const char *path, struct why *why) MUST_USE;
+enum code files_may_write(const char *path, bool may) MUST_USE; /* its owner */
+
+#endif

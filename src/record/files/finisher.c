@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "files/finisher.h"
+
+#include "files/files.h"
+#include "rows/indices.h"
+#include "base/log.h"
+#include "os/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PAUSE_MS 1000
+#define NICE 19
+
+enum code finisher_init(struct finisher *finisher, const char *audit, const char *live, struct why *why)
+{
+    *finisher = (struct finisher){.audit = audit, .live = files_first(audit, live),
+                                  .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (finisher->wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit's finisher has no eventfd: %s", strerror(errno));
+    return CODE_OK;
+}
+
+void finisher_fini(struct finisher *finisher)
+{
+    erase_sealed_fini(&finisher->erase);
+    if (finisher->wake_fd >= 0)
+        (void)close(finisher->wake_fd);
+    finisher->wake_fd = -1;
+}
+
+void finisher_poke(struct finisher *finisher)
+{
+    uint64_t one = 1;
+
+    while (write(finisher->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void finisher_follow(struct finisher *finisher, const char *live)
+{
+    atomic_store(&finisher->live, files_first(finisher->audit, live));
+    finisher_poke(finisher);
+}
+
+/* Its -wal file is copied whole before anything else is written: where a sync had failed nobody knows how much of it was. */
+static enum code finish(struct finisher *finisher, const char *path, struct why *why)
+{
+    enum code code = files_may_write(path, true);
+
+    if (code == CODE_OK)
+        code = files_absorb(path, why);
+    if (code == CODE_OK && !atomic_load(&finisher->stopping))
+        code = indices_build(path, &finisher->stopping, why);
+    if (atomic_load(&finisher->stopping)) /* the rest is the next start's */
+        return code;
+    return code == CODE_OK ? files_finish(path, why) : code;
+}
+
+/* Files behind the live one are being made. */
+bool finisher_round(struct finisher *finisher)
+{
+    uint64_t live = atomic_load(&finisher->live);
+    struct files files;
+    bool again = false;
+
+    if (!files_begin(&files, finisher->audit))
+        return true;
+    while (files_next(&files)) {
+        struct why why = {""};
+        enum code code;
+
+        if (files.first >= live || !files_is_unfinished(files.path))
+            continue;
+        code = finish(finisher, files.path, &why);
+        again = again || code != CODE_OK;
+        if (atomic_load(&finisher->stopping))
+            continue;
+        if (code == CODE_OK) {
+            log_info("audit", "%s: is finished: nobody writes it any more", files.path);
+        } else if (finisher->complained_of < files.first) {
+            finisher->complained_of = files.first;
+            log_info("audit", "%s: cannot be finished yet: %s", files.path,
+                     code == CODE_BUSY ? "somebody has it open" : why.text[0] != '\0' ? why.text : code_text(code));
+        }
+    }
+    files_end(&files);
+    return again;
+}
+
+static void run(void *argument)
+{
+    struct finisher *finisher = argument;
+    struct pollfd watch = {.fd = finisher->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    sandbox_narrow(SANDBOX_KEEPER);
+    (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
+    while (!atomic_load(&finisher->stopping)) {
+        bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
+
+        if (erases)
+            (void)erase_sealed_step(&finisher->erase, &wait);
+        else
+            wait = finisher_round(finisher);
+        (void)poll(&watch, 1, wait ? PAUSE_MS : erases ? 0 : -1);
+        if (read(finisher->wake_fd, &count, sizeof count) < 0)
+            continue; /* EAGAIN: nobody poked */
+    }
+    (void)finisher_round(finisher); /* so that no -wal file lies beside them, if it can be */
+}
+
+enum code finisher_start(struct finisher *finisher, struct why *why)
+{
+    return thread_start(&finisher->thread, "audit-finisher", run, finisher, why);
+}
+
+void finisher_stop(struct finisher *finisher)
+{
+    atomic_store(&finisher->stopping, true);
+    finisher_poke(finisher);
+    thread_join(&finisher->thread);
+}

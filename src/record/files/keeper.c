@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "files/keeper.h"
+
+#include "base/log.h"
+#include "db/db.h"
+#include "os/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define PAUSE_MS 1000 /* after a failure */
+
+enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why)
+{
+    *keeper = (struct keeper){.shared = shared, .wake_fd = -1};
+    (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
+    (void)pthread_mutex_init(&keeper->commit_lock, NULL);
+    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit's keeper has no eventfd: %s", strerror(errno));
+    return CODE_OK;
+}
+
+void keeper_fini(struct keeper *keeper)
+{
+    db_close(&keeper->db);
+    if (keeper->wake_fd >= 0)
+        (void)close(keeper->wake_fd);
+    keeper->wake_fd = -1;
+    (void)pthread_mutex_destroy(&keeper->commit_lock);
+}
+
+static void poke(struct keeper *keeper)
+{
+    uint64_t one = 1;
+
+    while (write(keeper->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void keeper_ask_checkpoint(struct keeper *keeper)
+{
+    if (!atomic_exchange(&keeper->checkpoint_wanted, true))
+        poke(keeper);
+}
+
+void keeper_follow(struct keeper *keeper, const char *file)
+{
+    (void)pthread_mutex_lock(&keeper->commit_lock);
+    (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
+    atomic_store(&keeper->keeps_off, false);
+    atomic_fetch_add(&keeper->generation, 1);
+    (void)pthread_mutex_unlock(&keeper->commit_lock);
+}
+
+static enum code ready_connection(struct keeper *keeper)
+{
+    char file[FILES_PATH_BYTES];
+    enum code code;
+
+    if (keeper->db != NULL && atomic_load(&keeper->generation) != keeper->generation_seen)
+        db_close(&keeper->db);
+    if (keeper->db != NULL)
+        return CODE_OK;
+    (void)pthread_mutex_lock(&keeper->commit_lock);
+    keeper->generation_seen = atomic_load(&keeper->generation);
+    (void)snprintf(file, sizeof file, "%s", keeper->file);
+    (void)pthread_mutex_unlock(&keeper->commit_lock);
+    code = db_open(file, DB_WRITE, &keeper->db, NULL);
+    if (code == CODE_OK) {
+        db_keep_wal(keeper->db);
+        db_busy_wait(keeper->db, 0); /* a checkpoint that has to wait is tried again later */
+        code = db_exec(keeper->db, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256");
+    }
+    if (code != CODE_OK)
+        db_close(&keeper->db);
+    return code;
+}
+
+static enum code checkpoint(struct keeper *keeper, const char *pragma)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(keeper->db, pragma, &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+/* Two rounds beside the commits copy nearly everything; the last pages and the return to the WAL's beginning need the
+ * writer to hold still, and are short by then. What a read keeps back is copied another time: the writer leaves a file whose
+ * WAL gets too large. */
+static enum code run_checkpoint(struct keeper *keeper)
+{
+    enum code code = atomic_load(&keeper->keeps_off) ? CODE_DOWN : ready_connection(keeper);
+
+    for (int round = 0; round < 2 && code == CODE_OK; round++)
+        code = checkpoint(keeper, "PRAGMA wal_checkpoint(PASSIVE)");
+    if (code == CODE_OK) {
+        (void)pthread_mutex_lock(&keeper->commit_lock);
+        if (!atomic_load(&keeper->keeps_off))
+            code = checkpoint(keeper, "PRAGMA wal_checkpoint(RESTART)");
+        (void)pthread_mutex_unlock(&keeper->commit_lock);
+    }
+    if (code == CODE_IO) { /* nobody knows what of the two files is on the disk */
+        atomic_store(&keeper->keeps_off, true);
+        atomic_store(&keeper->is_in_doubt, true);
+        ring_wake_writer(keeper->shared, RING_DOZES);
+    }
+    return code == CODE_DOWN || code == CODE_BUSY ? CODE_OK : code;
+}
+
+static void wait_for_work(struct keeper *keeper, int timeout_ms)
+{
+    struct pollfd watch = {.fd = keeper->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    (void)poll(&watch, 1, timeout_ms);
+    if (read(keeper->wake_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: nobody poked */
+}
+
+static void run(void *argument)
+{
+    struct keeper *keeper = argument;
+    bool complained = false;
+
+    sandbox_narrow(SANDBOX_KEEPER);
+    while (!atomic_load(&keeper->stopping)) {
+        enum code code = CODE_OK;
+
+        if (atomic_exchange(&keeper->checkpoint_wanted, false)) /* before: what is asked for meanwhile is another one */
+            code = run_checkpoint(keeper);
+        if (code != CODE_OK) {
+            if (!complained)
+                log_warn("audit", "%s: checkpoint: %s; trying again", keeper->file, code_text(code));
+            db_close(&keeper->db);
+            atomic_store(&keeper->checkpoint_wanted, true);
+        }
+        complained = code != CODE_OK;
+        wait_for_work(keeper, code != CODE_OK ? PAUSE_MS : -1);
+    }
+}
+
+enum code keeper_start(struct keeper *keeper, struct why *why)
+{
+    return thread_start(&keeper->thread, "audit-keeper", run, keeper, why);
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+    atomic_store(&keeper->stopping, true);
+    poke(keeper);
+    thread_join(&keeper->thread);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper: a thread beside the writer that copies the live file's -wal file into it.
+ *
+ * Threads: keeper_ask_checkpoint and keeper_follow by the writer; start and stop by main.
+ * Owns: its thread, a connection that it only reads and checkpoints with.
+ * Lifetime: keeper_init to keeper_fini.
+ * Errors: logged; what failed is asked for again. Nothing durable depends on it. */
+#ifndef FILES_KEEPER_H
+#define FILES_KEEPER_H
+
+#include "files/files.h"
+#include "rows/ring_drain.h"
+#include "os/thread.h"
+
+struct keeper {
+    struct ring_shared *shared;   /* to wake the writer */
+    pthread_mutex_t commit_lock;  /* held by the writer from BEGIN to COMMIT, by the keeper for the end of a checkpoint */
+    struct thread thread;
+    char file[FILES_PATH_BYTES];  /* the live one. Under commit_lock */
+    struct db *db;                /* the keeper's; NULL: to be opened */
+    uint64_t generation_seen;
+    int wake_fd;
+    atomic_bool stopping;
+    atomic_bool checkpoint_wanted;
+    atomic_bool is_in_doubt;      /* a sync failed: the writer takes it as its own */
+    atomic_bool keeps_off;        /* the file is in doubt: what its -wal file holds must stay there until it is finished */
+    _Atomic uint64_t generation;  /* grows when the writer has opened a database */
+};
+
+enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why) MUST_USE;
+enum code keeper_start(struct keeper *keeper, struct why *why) MUST_USE;
+void keeper_stop(struct keeper *keeper); /* blocks until the thread has ended; fine where it was not started */
+void keeper_fini(struct keeper *keeper);
+
+void keeper_ask_checkpoint(struct keeper *keeper);
+void keeper_follow(struct keeper *keeper, const char *file); /* the writer goes on in this one */
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For commands: the gate reads its files without the views. */
+#include "files/reader_open.h"
+
+#include "files/reader.h"
+#include "rows/schema.h"
+#include "base/buf.h"
+#include "base/bug.h"
+
+/* A temporary view hides the file's own of the same name. Its text is what the schema has between the name and the semicolon:
+ * cheaper than asking an empty database for it at every opening. */
+static enum code put_view(struct db *db)
+{
+    static const char name[] = "\nCREATE VIEW call ";
+    const char *view = strstr(audit_schema, name), *end = view != NULL ? strchr(view, ';') : NULL;
+    struct buf sql;
+    enum code code;
+
+    BUG_ON(end == NULL);
+    buf_init(&sql, 65536);
+    buf_add_text(&sql, "CREATE TEMP VIEW call ");
+    buf_add(&sql, view + sizeof name - 1, (size_t)(end - view) - (sizeof name - 1));
+    code = buf_add_byte(&sql, '\0');
+    if (code == CODE_OK)
+        code = db_exec(db, buf_peek(&sql).at);
+    buf_fini(&sql);
+    return code;
+}
+
+enum code reader_open(const char *path, struct db **db, struct why *why)
+{
+    enum code code = trail_open(path, db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = reader_is_trail(*db, path, why);
+    if (code == CODE_OK)
+        code = put_view(*db);
+    if (code != CODE_OK) {
+        (void)reader_why(why, code, path, *db);
+        db_close(db);
+    }
+    return code;
+}
+
+/* What filters and figures ask of an outcome. */
+#define LATER_COLUMNS "decision, outcome, status, latency_us, answer_effect, answer_rule, answer_rules, answer_found"
+
+/* A file lists what was open at its beginning: where no call of ours is among that, none ends behind it. */
+static enum code read_later(struct db *db, const char *path, int64_t last, bool is_next, bool *some)
+{
+    struct db_stmt *open = NULL;
+    enum code code = db_change(db, "ATTACH ? AS next", DB_VALUES(db_of_text(span_text(path))));
+
+    *some = is_next;
+    if (code != CODE_OK)
+        return code;
+    if (!is_next)
+        *some = db_find(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)),
+                        &open) == CODE_OK;
+    db_finalize(&open);
+    if (*some)
+        code = db_change(db, "INSERT OR IGNORE INTO temp.later SELECT " LATER_COLUMNS " FROM next.outcome WHERE decision <= ?",
+                         DB_VALUES(db_of_int(last)));
+    return code == CODE_OK ? db_exec(db, "DETACH next") : code;
+}
+
+bool reader_later(struct db *db, const struct trail *trail, size_t file)
+{
+    bool some = true;
+    enum code code = db_exec(db, "CREATE TEMP TABLE later (decision INTEGER PRIMARY KEY, outcome TEXT, status INTEGER, "
+                             "latency_us INTEGER, answer_effect TEXT, answer_rule TEXT, answer_rules TEXT, answer_found TEXT)");
+
+    for (size_t i = file + 1; i < trail->count && code == CODE_OK && some; i++)
+        code = read_later(db, trail->files[i].path, trail->files[file].last_seq, i == file + 1, &some);
+    return code == CODE_OK;
+}

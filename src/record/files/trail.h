@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of one audit trail: the live audit.db and the sealed ones beside it, in the order in which they were written.
+ *
+ * A sealed file is told by its content and not by its name: the hash of its last row is what the next file names as
+ * `file.previous`. Where that one is not here, the trail goes on with those of the same log that stand before it, and has a
+ * gap: who reads a trail says so.
+ *
+ * Threads: one.
+ * Owns: the paths.
+ * Lifetime: trail_find to trail_fini.
+ * Errors: enum code with a sentence; files beside that are no part of the trail, or cannot be read, are passed over: a gap. */
+#ifndef FILES_TRAIL_H
+#define FILES_TRAIL_H
+
+#include "files/files.h"
+#include "proof/note.h"
+#include "base/why.h"
+#include "crypto/digest.h"
+#include "db/db.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRAIL_PATH_BYTES FILES_PATH_BYTES
+
+struct trail_file {
+    char *path;
+    int64_t before_seq; /* the number before its first row */
+    int64_t last_seq;   /* when it was looked at; the last file may be growing */
+    int64_t first_us, last_us; /* times of its calls; INT64_MIN and INT64_MAX where it has no index that says so */
+    bool follows;       /* goes on from the file before it in the list, or begins the log */
+};
+
+/* A database that may be one of them. */
+struct trail_candidate {
+    struct trail_file file;
+    unsigned char previous[DIGEST_BYTES], head[DIGEST_BYTES];
+    char origin[NOTE_ORIGIN_BYTES]; /* of its log; empty: it does not say */
+    bool has_place;  /* it says where it stands */
+    bool continues;  /* there was a file before it */
+    bool is_damaged; /* what goes on from it cannot be told; what it holds can still be asked for */
+};
+/* CODE_INVALID for what is no file of an audit; `file.path` is not set. */
+enum code trail_look_at(const char *path, struct trail_candidate *candidate, struct why *why) MUST_USE;
+
+struct trail {
+    struct trail_file *files; /* oldest first; the one that was named is the last */
+    size_t count;
+    int64_t missing_to;       /* the end of the last gap: rows behind this one are all here; 0: none is missing */
+};
+
+/* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
+enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why) MUST_USE;
+void trail_fini(struct trail *trail);
+/* Whether one of its files may hold calls of a time; 0: without that bound. */
+bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
+
+/* The file that a start goes on with: `path` itself, or where that leads to no file the newest beside it, whose link somebody
+ * has removed. Gives `path` where there is none either. */
+void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
+
+/* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
+bool trail_goes_on(const char *live, const char *other);
+
+/* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
+enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
+enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE; /* DB_PAST or DB_LOOK */
+/* What is missing before file `at`. Returns: false where nothing is. *last < *first: no number, but the two do not belong
+ * together. */
+bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last);
+
+#endif

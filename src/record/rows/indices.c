@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rows/indices.h"
+
+#include "rows/schema.h"
+
+#include <string.h>
+
+/* Sorting the keys of a large file takes more memory than the gate has otherwise; it may write beside its files and nowhere
+ * else. Nothing that can be erased is among the keys. */
+static enum code sort_beside(struct db *db, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct span folder = slash == NULL ? SPAN_LIT(".") : span_of(path, slash == path ? 1 : (size_t)(slash - path));
+    struct db_stmt *quote;
+    enum code code = db_prepare(db, "SELECT format('PRAGMA temp_store_directory = %Q; PRAGMA temp_store = FILE; "
+                                "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL', ?)", &quote);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_text(quote, 1, folder);
+    code = db_step(quote);
+    if (code == CODE_OK)
+        code = db_exec(db, db_text(quote, 0).at); /* SQLite ends its texts with NUL */
+    db_finalize(&quote);
+    return code;
+}
+
+/* Each statement is a transaction of its own. What SQLite learns of the keys lets it choose the index that leaves fewest rows;
+ * it comes last, and so says that all are there. */
+static enum code make(struct db *db)
+{
+    int64_t known = 0;
+    enum code code = db_exec(db, audit_indices);
+
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", &known);
+    return code == CODE_OK && known == 0 ? db_exec(db, "ANALYZE") : code;
+}
+
+enum code indices_build(const char *path, const atomic_bool *stop, struct why *why)
+{
+    struct db *db;
+    enum code code = db_open(path, DB_WRITE, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    db_stop_when(db, stop);
+    db_take_tables_alone(db);
+    code = audit_refuse_other(db, path, why);
+    if (code == CODE_OK)
+        code = sort_beside(db, path);
+    if (code == CODE_OK)
+        code = make(db);
+    if (code != CODE_OK && why->text[0] == '\0')
+        (void)why_set(why, code, "%s: its indices: %s", path, db_error(db));
+    db_close(&db);
+    return code;
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
+ * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes. */
+#include "rows/ring.h"
+#include "rows/ring_drain.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "os/park.h"
+
+#define BEGIN_BYTES 1024          /* kept of arguments that are cut */
+#define DENIED_ARGUMENTS_BYTES 4096
+#define CUT_MARK "\xe2\x80\xa6"   /* U+2026 */
+#define CUT_MARK_BYTES (sizeof CUT_MARK - 1)
+#define RING_BYTES_MIN 65536
+#define JSON_TEXTS (TEXT_ARGUMENTS - TEXT_RULES) /* they stand between these */
+
+size_t ring_record_max(const struct ring_shared *shared)
+{
+    size_t values = 2 * (size_t)shared->arguments_max_bytes;
+    size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + JSON_TEXTS * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES +
+                   AUDIT_CLAIMS_BYTES + AUDIT_QUERY_BYTES;
+
+    return sizeof(struct ring_head) + sizeof(struct ring_decision) + TEXT_COUNT * sizeof(uint32_t) + texts +
+           (values > AUDIT_ANSWER_BYTES ? values : AUDIT_ANSWER_BYTES) + 8;
+}
+
+enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
+{
+    struct audit_ring *ring = mem_zalloc(sizeof *ring);
+    uint64_t size = RING_BYTES_MIN;
+
+    *out = NULL;
+    if (ring == NULL)
+        return CODE_NOMEM;
+    while (size < bytes || size < 2 * ring_record_max(shared))
+        size *= 2;
+    ring->shared = shared;
+    ring->size = size;
+    memset(ring->policy_hex, '0', sizeof ring->policy_hex); /* as the bytes beside it are */
+    ring->bytes = mem_alloc(size);
+    ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
+    if (ring->bytes == NULL || ring->seq_of == NULL) {
+        ring_free(&ring);
+        return CODE_NOMEM;
+    }
+    *out = ring;
+    return CODE_OK;
+}
+
+void ring_free(struct audit_ring **ring)
+{
+    if (*ring == NULL)
+        return;
+    mem_free((*ring)->bytes);
+    mem_free((void *)(*ring)->seq_of);
+    mem_free(*ring);
+    *ring = NULL;
+}
+
+void ring_break(struct ring_shared *shared, const char *what)
+{
+    if (!atomic_exchange(&shared->is_broken, true))
+        log_error("audit", "%s; every call is denied until the gate is started again: please report it", what);
+}
+
+/* ---- producer ---------------------------------------------------------------------------------------------------- */
+
+struct pen {
+    struct audit_ring *ring;
+    uint64_t at;
+};
+
+static void pen_write(struct pen *pen, const void *bytes, size_t len)
+{
+    uint64_t place = pen->at & (pen->ring->size - 1);
+    uint64_t first = pen->ring->size - place;
+
+    if (len == 0)
+        return;
+    pen->at += len;
+    if (first >= len) {
+        memcpy(pen->ring->bytes + place, bytes, len);
+        return;
+    }
+    memcpy(pen->ring->bytes + place, bytes, first);
+    memcpy(pen->ring->bytes, (const unsigned char *)bytes + first, len - first);
+}
+
+static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
+{
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t lost = atomic_load_explicit(&ring->rooms_lost, memory_order_acquire);
+    uint64_t reserved = (ring->reserved - lost) * RING_RESULT_BYTES + ring->reserved_said;
+
+    if (ticket && ring->tickets - audit_settled(ring) >= AUDIT_TICKETS / 2)
+        return false;
+    if (tail - ring->head_seen + reserved + bytes <= ring->size)
+        return true;
+    ring->head_seen = atomic_load(&ring->head);
+    return tail - ring->head_seen + reserved + bytes <= ring->size;
+}
+
+/* Asks twice: the writer may have made room before it could see that somebody waits for it. */
+static bool has_room_or_waits(struct audit_ring *ring, uint64_t bytes, bool ticket)
+{
+    if (has_room(ring, bytes, ticket))
+        return true;
+    atomic_store(&ring->starved, true);
+    return has_room(ring, bytes, ticket);
+}
+
+void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from)
+{
+    int sleeps = atomic_load(&shared->sleeps);
+
+    /* Where the exchange fails, the writer has woken and looks at the tails again before it sleeps. */
+    if (sleeps >= (int)from && atomic_compare_exchange_strong(&shared->sleeps, &sleeps, RING_AWAKE))
+        park_wake(&shared->sleeps);
+}
+
+static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
+{
+    static const char zeros[8];
+
+    pen_write(pen, zeros, end - pen->at);
+    if (from == RING_DOZES) /* one thread alone adds, so no lock is needed for it */
+        atomic_store_explicit(&pen->ring->pressing,
+                              atomic_load_explicit(&pen->ring->pressing, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store(&pen->ring->tail, end);
+    ring_wake_writer(pen->ring->shared, from);
+}
+
+/* What a record says in texts, and how long they are in it; none grows without bound, however long an agent makes it. */
+struct texts {
+    int count;
+    uint64_t bytes;
+    uint32_t length[TEXT_COUNT]; /* with the mark of a text that was cut; RING_NULL */
+    struct span text[TEXT_COUNT];
+};
+
+static inline void set_text(struct texts *texts, int at, struct span text)
+{
+    texts->text[at] = text;
+    texts->length[at] = text.at == NULL ? RING_NULL : (uint32_t)text.len;
+    texts->bytes += text.len;
+}
+
+static __attribute__((cold, noinline)) void set_cut(struct texts *texts, int at, struct span text, size_t max)
+{
+    set_text(texts, at, utf8_cut(text, max - CUT_MARK_BYTES));
+    texts->length[at] += CUT_MARK_BYTES;
+    texts->bytes += CUT_MARK_BYTES;
+}
+
+static inline void set_bounded(struct texts *texts, int at, struct span text, size_t max)
+{
+    if (text.len <= max)
+        set_text(texts, at, text);
+    else
+        set_cut(texts, at, text, max);
+}
+
+static inline void set_json(struct texts *texts, int at, struct span json, size_t max)
+{
+    set_text(texts, at, json.len <= max ? json : SPAN_LIT("\"too long\""));
+}
+
+static uint64_t record_bytes(size_t fixed, const struct texts *texts)
+{
+    uint64_t bytes = sizeof(struct ring_head) + fixed + (size_t)texts->count * sizeof(uint32_t) + texts->bytes;
+
+    return (bytes + 7) & ~(uint64_t)7;
+}
+
+static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes, const struct texts *texts,
+                uint64_t bytes, enum ring_sleep from)
+{
+    struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed)};
+    struct ring_head head = {(uint32_t)bytes, kind};
+    uint64_t end = pen.at + bytes;
+
+    pen_write(&pen, &head, sizeof head);
+    pen_write(&pen, fixed, fixed_bytes);
+    pen_write(&pen, texts->length, (size_t)texts->count * sizeof texts->length[0]);
+    for (int i = 0; i < texts->count; i++) {
+        if (texts->length[i] == RING_NULL)
+            continue;
+        pen_write(&pen, texts->text[i].at, texts->text[i].len);
+        if (texts->length[i] > texts->text[i].len)
+            pen_write(&pen, CUT_MARK, CUT_MARK_BYTES);
+    }
+    publish(&pen, end, from);
+}
+
+static void draw_salt(struct audit_ring *ring, unsigned char salt[ROW_SALT_BYTES])
+{
+    if (ring->random_left < ROW_SALT_BYTES) {
+        random_bytes(ring->random, sizeof ring->random);
+        ring->random_left = sizeof ring->random;
+    }
+    ring->random_left -= ROW_SALT_BYTES;
+    memcpy(salt, ring->random + ring->random_left, ROW_SALT_BYTES);
+}
+
+static void salted(const unsigned char salt[ROW_SALT_BYTES], struct span bytes, unsigned char out[DIGEST_BYTES])
+{
+    digest_of_two(span_of(salt, ROW_SALT_BYTES), bytes, out);
+}
+
+/* One version judges many calls. */
+static void set_policy_hash(struct audit_ring *ring, struct span hex, struct ring_decision *fixed)
+{
+    if (!span_equals(hex, span_of(ring->policy_hex, sizeof ring->policy_hex))) {
+        if (num_unhex(hex, ring->policy_hash, DIGEST_BYTES) != CODE_OK)
+            return;
+        memcpy(ring->policy_hex, hex.at, sizeof ring->policy_hex);
+    }
+    fixed->has_policy_hash = true;
+    memcpy(fixed->policy_hash, ring->policy_hash, DIGEST_BYTES);
+}
+
+static void gather_texts(const struct audit_decision *from, struct texts *texts)
+{
+    texts->count = TEXT_COUNT;
+    texts->bytes = 0;
+#define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name, AUDIT_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name, AUDIT_JSON_BYTES);
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
+#undef CUT
+#undef WHOLE
+}
+
+/* What is too long is kept as its beginning, and the digest is of what is kept: the whole is in the body's. */
+static bool gather_begun(struct span value, uint64_t max, const struct ring_decision *fixed, unsigned char digest[DIGEST_BYTES],
+                         struct texts *texts, int at)
+{
+    if (value.len > max)
+        value = utf8_cut(value, BEGIN_BYTES);
+    if (value.at != NULL)
+        salted(fixed->salt, value, digest);
+    set_text(texts, at, value);
+    return value.at != NULL;
+}
+
+static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
+                          struct texts *texts)
+{
+    struct span begin = SPAN_NONE, arguments = from->arguments;
+    uint64_t max = ring->shared->arguments_max_bytes;
+
+    if (from->verdict != AUDIT_PERMIT && max > DENIED_ARGUMENTS_BYTES)
+        max = DENIED_ARGUMENTS_BYTES;
+    draw_salt(ring, fixed->salt);
+    fixed->has_arguments = from->arguments.at != NULL;
+    fixed->arguments_bytes = from->arguments.len;
+    fixed->arguments_redacted = from->arguments_redacted;
+    salted(fixed->salt, from->arguments, fixed->arguments_digest);
+    if (arguments.len > max) {
+        begin = arguments.len > BEGIN_BYTES ? utf8_cut(arguments, BEGIN_BYTES - CUT_MARK_BYTES) : arguments;
+        arguments = SPAN_NONE;
+        fixed->arguments_cut = true;
+        salted(fixed->salt, begin, fixed->begin_digest);
+    }
+    set_text(texts, TEXT_ARGUMENTS, arguments);
+    set_text(texts, TEXT_BEGIN, begin);
+    fixed->params_bytes = from->params.len;
+    fixed->has_params = gather_begun(from->params, max, fixed, fixed->params_digest, texts, TEXT_PARAMS);
+    fixed->claims_bytes = from->claims.len;
+    fixed->has_claims = gather_begun(from->claims, AUDIT_CLAIMS_BYTES, fixed, fixed->claims_digest, texts, TEXT_CLAIMS);
+    fixed->has_body = from->body.at != NULL;
+    fixed->body_bytes = from->body.len;
+    if (fixed->has_body)
+        salted(fixed->salt, from->body, fixed->body_digest);
+    fixed->has_query = from->query.at != NULL;
+    fixed->query_bytes = from->query.len;
+    if (fixed->has_query)
+        salted(fixed->salt, from->query, fixed->query_digest);
+    set_text(texts, TEXT_QUERY, from->target.at != NULL ? from->query : SPAN_NONE);
+    fixed->has_session = from->session.at != NULL;
+    if (fixed->has_session)
+        digest_of(from->session, fixed->session);
+    set_policy_hash(ring, from->policy_hash, fixed);
+}
+
+enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *from, uint64_t *ticket)
+{
+    struct ring_decision fixed = {
+        .time_us = from->time_us, .judge_us = from->judge_us, .latency_us = from->latency_us,
+        .policy_version = from->policy_version, .status = from->status, .verdict = from->verdict,
+        .reason = from->reason, .expects_outcome = from->expects_outcome, .api_key = from->api_key,
+    };
+    struct texts texts; /* not cleared: all are set */
+    uint64_t bytes;
+
+    *ticket = 0;
+    if ((from->expects_outcome && from->verdict != AUDIT_PERMIT) || from->query.len > AUDIT_QUERY_BYTES)
+        ring_break(ring->shared, "a decision has an outcome that it cannot have, or a query that is too long");
+    if (audit_is_down(ring)) {
+        enum reason reason = from->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : from->reason;
+
+        atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
+        return CODE_DOWN;
+    }
+    gather_texts(from, &texts);
+    gather_values(ring, from, &fixed, &texts);
+    bytes = record_bytes(sizeof fixed, &texts);
+    if (!has_room_or_waits(ring, bytes + (from->expects_outcome ? RING_RESULT_BYTES : 0), true))
+        return CODE_BUSY;
+    fixed.ticket = *ticket = ++ring->tickets;
+    ring->reserved += from->expects_outcome;
+    put(ring, RING_DECISION, &fixed, sizeof fixed, &texts, bytes, RING_DOZES);
+    return CODE_OK;
+}
+
+/* What an answer takes was not promised room: it would be taken from other calls for as long as this one lasts. Where there is
+ * none, the answer is kept empty, which no JSON is, and its size says what is missing. */
+static void gather_answer(struct audit_ring *ring, struct audit_result *result, struct texts *texts)
+{
+    struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
+
+    set_text(texts, RESULT_ANSWER, answer);
+    if (answer.at == NULL)
+        return;
+    if (!has_room(ring, record_bytes(sizeof *result, texts), false)) {
+        texts->bytes -= answer.len;
+        set_text(texts, RESULT_ANSWER, answer = span_part(answer, 0, 0));
+        atomic_fetch_add_explicit(&ring->answers_lost, 1, memory_order_relaxed);
+    }
+    draw_salt(ring, result->answer_salt);
+    salted(result->answer_salt, answer, result->answer_digest);
+}
+
+bool audit_reserve_said(struct audit_ring *ring)
+{
+    bool is_there = has_room(ring, RING_SAID_BYTES, false);
+
+    ring->reserved_said += is_there ? RING_SAID_BYTES : 0;
+    return is_there;
+}
+
+static void gather_said(const struct audit_result *from, struct texts *texts)
+{
+    texts->count = RESULT_TEXTS;
+    texts->bytes = 0;
+#define CUT(NAME, name) set_bounded(texts, RESULT_##NAME, from->has_said_room ? from->name : SPAN_NONE, AUDIT_SAID_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(texts, RESULT_##NAME, from->has_said_room ? from->name : SPAN_NONE, AUDIT_SAID_JSON_BYTES);
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE)
+#undef CUT
+#undef WHOLE
+}
+
+void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
+{
+    struct audit_result copy = *from, *result = &copy;
+    struct texts texts;
+    uint64_t seq;
+
+    if ((result->decision == 0) == (result->ticket == 0) || (result->has_said_room && ring->reserved_said < RING_SAID_BYTES)) {
+        ring_break(ring->shared, "an outcome is of no decision, or of two, or has no room");
+        return;
+    }
+    if (result->has_said_room)
+        ring->reserved_said -= RING_SAID_BYTES;
+    if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
+        return; /* the writer has taken its room back */
+    if (ring->reserved == 0) {
+        ring_break(ring->shared, "an outcome comes for which no decision has reserved room");
+        return;
+    }
+    ring->reserved--;
+    gather_said(from, &texts);
+    gather_answer(ring, result, &texts);
+    put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
+    if (result->answer.at != NULL && ring_is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
+        ring_wake_writer(ring->shared, RING_DOZES);
+}
+
+enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
+{
+    struct texts texts = {.count = EVENT_TEXTS};
+    uint64_t bytes;
+
+#define CUT(NAME, name) set_bounded(&texts, EVENT_##NAME, event->name, AUDIT_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(&texts, EVENT_##NAME, event->name, AUDIT_JSON_BYTES);
+    EVENT_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE)
+#undef CUT
+#undef WHOLE
+    bytes = record_bytes(sizeof event->time_us, &texts);
+    if (!has_room_or_waits(ring, bytes, false))
+        return CODE_BUSY;
+    put(ring, RING_EVENT, &event->time_us, sizeof event->time_us, &texts, bytes, RING_DOZES);
+    return CODE_OK;
+}
+
+enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq)
+{
+    *seq = 0;
+    if (ticket > audit_settled(ring))
+        return AUDIT_WAITING;
+    if (ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS)
+        ring_break(ring->shared, "the fate of a decision is asked for that is forgotten");
+    else
+        *seq = ring_seq(ring, ticket);
+    return *seq != 0 ? AUDIT_DURABLE : AUDIT_FAILED;
+}
+
+uint64_t audit_settled(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->settled, memory_order_acquire);
+}
+
+bool audit_is_down(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->shared->down, memory_order_relaxed) ||
+           atomic_load_explicit(&ring->shared->is_broken, memory_order_relaxed);
+}
+
+/* ---- writer ------------------------------------------------------------------------------------------------------ */
+
+static const unsigned char *linear(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t at,
+                                   size_t bytes)
+{
+    uint64_t place = at & (ring->size - 1), first = ring->size - place;
+
+    if (first >= bytes)
+        return ring->bytes + place;
+    BUG_ON(bytes > scratch->size);
+    memcpy(scratch->bytes, ring->bytes + place, first);
+    memcpy(scratch->bytes + first, ring->bytes, bytes - first);
+    return scratch->bytes;
+}
+
+static void read_texts(const unsigned char *at, struct span *texts, int count)
+{
+    const unsigned char *bytes = at + (size_t)count * sizeof(uint32_t);
+
+    for (int i = 0; i < count; i++) {
+        uint32_t len;
+
+        memcpy(&len, at + (size_t)i * sizeof len, sizeof len);
+        texts[i] = len == RING_NULL ? SPAN_NONE : span_of(bytes, len);
+        if (len != RING_NULL)
+            bytes += len;
+    }
+}
+
+bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+               struct ring_view *view)
+{
+    struct ring_head head;
+    const unsigned char *record;
+
+    if (*at == end)
+        return false;
+    record = linear(ring, scratch, *at, sizeof head);
+    memcpy(&head, record, sizeof head);
+    record = linear(ring, scratch, *at, head.bytes) + sizeof head;
+    view->kind = head.kind;
+    switch (head.kind) {
+    case RING_DECISION:
+        memcpy(&view->decision, record, sizeof view->decision);
+        read_texts(record + sizeof view->decision, view->text, TEXT_COUNT);
+        break;
+    case RING_RESULT:
+        memcpy(&view->result, record, sizeof view->result);
+        read_texts(record + sizeof view->result, view->text, RESULT_TEXTS);
+#define TEXT(NAME, name) view->result.name = view->text[RESULT_##NAME];
+        OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, TEXT, TEXT)
+#undef TEXT
+        view->result.answer = view->text[RESULT_ANSWER];
+        break;
+    case RING_EVENT:
+        memcpy(&view->event_time_us, record, sizeof view->event_time_us);
+        read_texts(record + sizeof view->event_time_us, view->text, EVENT_TEXTS);
+        break;
+    }
+    *at += head.bytes;
+    return true;
+}
+
+bool ring_release(struct audit_ring *ring, uint64_t at)
+{
+    atomic_store(&ring->head, at);
+    return atomic_load(&ring->starved) && atomic_exchange(&ring->starved, false);
+}
+
+void ring_set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq)
+{
+    atomic_store_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], seq, memory_order_relaxed);
+}
+
+uint64_t ring_seq(const struct audit_ring *ring, uint64_t ticket)
+{
+    return atomic_load_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], memory_order_relaxed);
+}
+
+void ring_settle(struct audit_ring *ring, uint64_t ticket)
+{
+    atomic_store_explicit(&ring->settled, ticket, memory_order_release);
+}

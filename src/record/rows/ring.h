@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's ring: records by value to the writer, numbers back.
+ *
+ * Threads: one worker puts and asks; the writer thread takes. Lock-free, single producer and single consumer.
+ * Owns: its memory; belongs to the writer (audit/writer.h).
+ * Lifetime: the writer's.
+ * Errors: CODE_BUSY full (stop reading, ask again after the next wake), CODE_DOWN the audit is down (deny; the writer
+ * counts it for `audit_up`). Every record fits: long texts are cut (rows/record.h). A record is never dropped. */
+#ifndef ROWS_RING_H
+#define ROWS_RING_H
+
+#include "rows/record.h"
+#include "base/code.h"
+
+struct audit_ring;
+
+/* Puts a decision. With expects_outcome, room for its outcome is reserved at the same time.
+ * Arguments are cut (schema/audit-format.md: 64 KiB; 4 KiB in denials) before they enter the ring.
+ * Returns: CODE_OK with *ticket, the worker's running number from 1. */
+enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
+
+/* Room for what rules for answers did to a call's: asked for before the answer goes on, given back by audit_put_result with
+ * `has_said_room`. Returns: false where there is none; the answer does not go on then. */
+bool audit_reserve_said(struct audit_ring *ring);
+
+/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome and became durable; cannot fail.
+ * By ticket it may come before the fate is known (an agent that went away: OUTCOME_NOT_SENT). For a ticket that FAILED
+ * none is due, and one that was put is passed over. */
+void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
+
+/* CODE_BUSY is possible; events never wait for anybody. While the audit is down they wait in the ring. */
+enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event) MUST_USE;
+
+/* What became of a ticket. Ask soon after it is settled: AUDIT_TICKETS tickets later the answer is forgotten. */
+#define AUDIT_TICKETS 16384
+enum audit_fate { AUDIT_WAITING = 0, AUDIT_DURABLE, AUDIT_FAILED };
+enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
+
+/* All tickets up to this one have a fate. */
+uint64_t audit_settled(const struct audit_ring *ring);
+
+bool audit_is_down(const struct audit_ring *ring);
+
+#endif

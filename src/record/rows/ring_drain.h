@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer's side of a ring, and what a record looks like inside one.
+ *
+ * Threads: ring_new and ring_free on main; the rest on the writer thread alone.
+ * Owns: the ring owns its bytes; a view borrows them (or the scratch) until the next ring_next on the same cursor.
+ * Lifetime: records stay in the ring until ring_release.
+ * Errors: none past creation. */
+#ifndef ROWS_RING_DRAIN_H
+#define ROWS_RING_DRAIN_H
+
+#include "rows/record.h"
+#include "rows/row.h"
+
+#include <stdatomic.h>
+
+enum ring_kind { RING_DECISION = 0, RING_RESULT, RING_EVENT };
+
+/* Texts of a decision in the order in which they stand behind its fixed part: those that are cut, JSON
+ * (from TEXT_RULES on), what is outside the chain. */
+#define RING_TEXT(NAME, ...) TEXT_##NAME,
+enum ring_text {
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP)
+    DECISION_OUTSIDE_TABLE(ROW_SKIP, RING_TEXT) TEXT_COUNT
+};
+
+#define RING_EVENT_TEXT(NAME, name) EVENT_##NAME,
+enum event_text { EVENT_TABLE(ROW_SKIP, ROW_SKIP, RING_EVENT_TEXT, RING_EVENT_TEXT) EVENT_TEXTS };
+
+/* Of an outcome: those that room is asked for, the answer. */
+#define RING_RESULT_TEXT(NAME, name) RESULT_##NAME,
+enum result_text {
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT, ROW_SKIP)
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT) RESULT_ANSWER, RESULT_TEXTS
+};
+
+struct ring_decision {
+    uint64_t ticket;
+    int64_t time_us, judge_us, latency_us;
+    uint64_t policy_version;
+    int64_t api_key;
+    uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes, claims_bytes;
+    int32_t status;
+    enum audit_verdict verdict;
+    enum reason reason;
+    bool has_session, has_arguments, arguments_cut, arguments_redacted, has_body, has_query, has_policy_hash;
+    bool has_params, has_claims, expects_outcome;
+    unsigned char salt[ROW_SALT_BYTES];
+    unsigned char session[DIGEST_BYTES];
+    unsigned char arguments_digest[DIGEST_BYTES];
+    unsigned char begin_digest[DIGEST_BYTES];
+    unsigned char body_digest[DIGEST_BYTES];
+    unsigned char query_digest[DIGEST_BYTES];
+    unsigned char params_digest[DIGEST_BYTES];
+    unsigned char claims_digest[DIGEST_BYTES];
+    unsigned char policy_hash[DIGEST_BYTES];
+};
+
+/* What a decision, an outcome (a struct audit_result as it is, with its texts) or an event becomes in the ring:
+ * head, fixed part, lengths of the texts, texts; padded to 8 bytes. */
+struct ring_head {
+    uint32_t bytes; /* of the whole record, padding included */
+    enum ring_kind kind;
+};
+
+#define RING_NULL UINT32_MAX /* as a length: the text is NULL */
+/* Of an outcome without its texts, for which room is reserved; and of the texts, where audit_reserve_said was asked. */
+#define RING_RESULT_BYTES \
+    ((sizeof(struct ring_head) + sizeof(struct audit_result) + RESULT_TEXTS * sizeof(uint32_t) + 7) / 8 * 8)
+#define RING_SAID_BYTES (RESULT_ANSWER * (size_t)AUDIT_SAID_JSON_BYTES)
+
+/* What rings share with their writer. */
+struct ring_shared {
+    atomic_bool down;
+    atomic_bool is_broken; /* ring_break */
+    atomic_int sleeps;     /* enum ring_sleep; the writer is parked at it */
+    uint64_t arguments_max_bytes;
+};
+
+/* How deep the writer sleeps, and so what wakes it: outcomes start no commit of their own, so while some commit is due
+ * within 10 ms anyway they leave it alone. */
+enum ring_sleep { RING_AWAKE = 0, RING_DOZES, RING_SLEEPS };
+
+struct audit_ring {
+    /* set once */
+    struct ring_shared *shared;
+    unsigned char *bytes;
+    uint64_t size; /* power of two */
+    _Atomic uint64_t *seq_of; /* [ticket % AUDIT_TICKETS]; 0: failed */
+
+    /* the producer's */
+    char apart_producer[64]; /* a cache line of its own for each side */
+    _Atomic uint64_t tail;
+    _Atomic uint64_t pressing; /* decisions and events put so far: what starts a commit */
+    uint64_t head_seen;
+    uint64_t tickets;  /* handed out */
+    uint64_t reserved; /* results that were promised room and have not come */
+    uint64_t reserved_said; /* bytes for their texts */
+    unsigned char random[512]; /* salts, drawn in bulk: one system call for 32 */
+    size_t random_left;
+    char policy_hex[2 * DIGEST_BYTES]; /* of the last decision, and the bytes that it stands for */
+    unsigned char policy_hash[DIGEST_BYTES];
+    atomic_bool starved; /* the producer was told CODE_BUSY */
+    _Atomic uint64_t answers_lost; /* kept empty for want of room */
+
+    /* the writer's */
+    char apart_writer[64];
+    _Atomic uint64_t head;
+    _Atomic uint64_t settled;
+    _Atomic uint64_t rooms_lost; /* reserved for results of decisions that failed */
+
+    /* by both: refused while the audit was down, for the `audit_up` event */
+    char apart_both[64];
+    _Atomic uint64_t refused[REASON_COUNT];
+};
+
+enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
+void ring_free(struct audit_ring **ring);
+
+/* A record, read where it lies (or in the scratch, where it goes over the ring's end). */
+struct ring_view {
+    enum ring_kind kind;
+    struct ring_decision decision; /* RING_DECISION */
+    struct audit_result result;    /* RING_RESULT */
+    int64_t event_time_us;         /* RING_EVENT */
+    struct span text[TEXT_COUNT];  /* enum ring_text, result_text or event_text, by its kind */
+};
+
+/* Where a record may lie that goes over the end. One for the writer. */
+struct ring_scratch {
+    unsigned char *bytes;
+    size_t size;
+};
+size_t ring_record_max(const struct ring_shared *shared);
+
+/* Reads the record at *at and moves *at behind it. Returns: false where `end` is reached. */
+bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+               struct ring_view *view);
+
+static inline uint64_t ring_head(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
+/* Sequentially consistent, as the sleeping of the writer is: either it sees the tail or the producer sees it asleep. */
+static inline uint64_t ring_tail(const struct audit_ring *ring)
+{
+    return atomic_load(&ring->tail);
+}
+
+/* So full that its records do not wait for others. */
+static inline bool ring_is_pressed(const struct audit_ring *ring)
+{
+    return ring_tail(ring) - ring_head(ring) > ring->size / 4;
+}
+
+static inline uint64_t ring_pressing(const struct audit_ring *ring)
+{
+    return atomic_load(&ring->pressing);
+}
+
+/* Gives the room before `at` back. Returns: whether the producer waits for room. */
+bool ring_release(struct audit_ring *ring, uint64_t at);
+
+/* The fate of a ticket: seq, or 0 for failed. Seen by the producer after ring_settle. */
+void ring_set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
+uint64_t ring_seq(const struct audit_ring *ring, uint64_t ticket);
+void ring_settle(struct audit_ring *ring, uint64_t ticket);
+
+/* A record that no sound program puts, or asks for: calls are denied from then on, as while the audit is down, until a start
+ * that begins with what is on disk. Nothing is aborted, since an abort would lose what the rings hold. Any thread. */
+void ring_break(struct ring_shared *shared, const char *what);
+
+/* Wakes the writer if it sleeps at least this deep. Any thread. */
+void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from);
+
+#endif
