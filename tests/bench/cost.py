@@ -39,12 +39,15 @@ class Clocks:
         """By number: its kind, its ticks in user and in kernel mode, its seconds on a processor."""
         found = {}
         for process in processes(self.process):
-            for task in pathlib.Path(f"/proc/{process}/task").iterdir():
-                name, fields = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+            for task in pathlib.Path(f"/proc/{process}/task").glob("*"):
+                try:
+                    name, fields = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                    ran = int((task / "schedstat").read_text().split()[0]) / 1e9
+                except OSError:  # it has just ended
+                    continue
                 kind = "main" if int(task.name) == self.process else re.sub(r"^audit-|[-\d]+$", "", name)
                 if process != self.process:
                     kind += " beside it"
-                ran = int((task / "schedstat").read_text().split()[0]) / 1e9
                 found[task.name] = kind, *map(int, fields.split()[11:13]), ran
         return found
 
@@ -127,22 +130,32 @@ class SystemCalls:
 class Case:
     """What is loaded, and, where it is known, the process whose cost is counted."""
 
-    def __init__(self, port, script, process=None):
-        self.port, self.script, self.process = port, script, process
+    def __init__(self, port, script, process=None, path="/mcp", scheme="http"):
+        self.port, self.script, self.process, self.where = port, script, process, (path, scheme)
 
     def load(self, connections, seconds):
         """One round: rate and latencies; of a known process also microseconds of processors a call by thread (user, kernel)."""
         if self.process is None:
-            return load(self.port, connections, seconds, self.script)
+            return load(self.port, connections, seconds, self.script, *self.where)
         with Clocks(self.process) as clocks:
-            result = load(self.port, connections, seconds, self.script)
+            result = load(self.port, connections, seconds, self.script, *self.where)
         return dict(result, cpu_us=clocks.a_call(result["calls"]), idle=clocks.idle)
 
     def count(self, connections, seconds):
         """A round of its own: calls of the system a call by name, and who counted them."""
         with SystemCalls(self.process) as counter:
-            result = load(self.port, connections, seconds, self.script)
+            result = load(self.port, connections, seconds, self.script, *self.where)
         return {name: count / max(result["calls"], 1) for name, count in counter.of.most_common() if count > 0}, counter.by
+
+
+COUNTED_S = 2  # a round in which system calls are counted
+
+
+def tell(case, name, connections, seconds, rounds):
+    """What a call of these rounds cost, and, in a round of its own, which system calls it makes. Returns the latter for a report."""
+    calls, by = case.count(connections, min(COUNTED_S, seconds))
+    print(f"{connections:>11}  {name:<10} {cost_line(rounds)}\n{'':>24}{calls_line(calls, by)}", flush=True)
+    return {"connections": connections, "case": name, "system_calls": calls, "counted_by": by}
 
 
 def memory_bytes(process):
