@@ -202,7 +202,8 @@ void conf__notify_program(struct conf_reader *reader, const struct yaml_node *ma
         return;
     }
     *command = (struct runner_command){.route = NOTIFY_COMMAND, .kind = PIPE_ONCE, .per = RUNNER_GATE, .idle_ms = 60000,
-                                       .most = NOTIFY_MOST, .memory_bytes = NOTIFY_MEMORY_BYTES, .is_told = true};
+                                       .most = NOTIFY_MOST, .memory_bytes = NOTIFY_MEMORY_BYTES, .is_told = true,
+                                       .is_free = true};
     command->argv = read_words(reader, map, "run");
     command->environment = read_environment(reader, map);
     if (command->argv == NULL || command->environment == NULL)

@@ -115,6 +115,8 @@ const struct conf_key conf__program[] = {
     KEY("memory", SIZE, AT(runner_command, memory_bytes), 16 * MIB, TIB, "1 GiB", "Memory of a process."),
     KEY("most", COUNT, AT(runner_command, most), 1, 1000, "32", "Processes at once."),
     KEY("cwd", FILE, BY_HAND, 0, 0, NULL, "The folder that it runs in."),
+    KEY("sandbox", FLAG, AT(runner_command, is_free), 0, 0, "on", "Whether it is kept from the gate's own files.",
+        WORDS("on", "off")),
     {.name = NULL}};
 
 const struct conf_key conf__server[] = {

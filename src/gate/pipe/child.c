@@ -335,7 +335,7 @@ static enum code start_process(struct pipe_child *child, struct why *why)
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
     const struct pipe_child_conf *conf = &child->conf;
     struct process_program program = {.argv = conf->argv, .environment = conf->environment, .folder = conf->folder,
-                                      .memory_bytes = conf->memory_bytes, .err = -1};
+                                      .cage = conf->cage, .memory_bytes = conf->memory_bytes, .err = -1};
     enum code code = CODE_OK;
     int exits = -1;
 

@@ -18,6 +18,7 @@
 
 #include "base/span.h"
 #include "base/why.h"
+#include "os/cage.h"
 #include "os/loop.h"
 
 #include <stdbool.h>
@@ -36,6 +37,7 @@ struct pipe_child_conf {
     const char *const *argv;           /* NULL-terminated; borrowed until pipe_child_free */
     const char *const *environment;    /* NULL: this process's own; borrowed likewise */
     const char *folder;                /* NULL: ours */
+    const struct cage *cage;           /* NULL: it may do with our own files whatever our user may; borrowed likewise */
     uint64_t memory_bytes;             /* that each of its processes may write to; 0: any */
     uint64_t line_bytes;               /* 0: PIPE_LINE_BYTES */
     bool inherits_stderr;              /* else its lines go to the log */

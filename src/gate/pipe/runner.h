@@ -32,6 +32,7 @@ struct runner_command {
     uint32_t most;                  /* children at a time */
     uint64_t memory_bytes, line_bytes;
     bool is_told;                   /* as pipe_child_conf has it */
+    bool is_free;                   /* of the cage of all */
 };
 
 /* Those of a configuration. Counted, since children use their command's words as long as they live. */
@@ -39,6 +40,7 @@ struct runner_commands {
     struct arena arena;
     struct runner_command *commands;
     size_t count;
+    struct cage cage;               /* count == 0: there is none */
     unsigned refs;
 };
 

@@ -164,6 +164,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
     struct pipe_child_conf conf = {
         .loop = pool->desk.loop, .kind = command->kind, .name = lot->route, .argv = command->argv,
         .environment = command->environment, .folder = command->folder, .memory_bytes = command->memory_bytes,
+        .cage = command->is_free || pool->commands->cage.count == 0 ? NULL : &pool->commands->cage,
         .line_bytes = command->line_bytes, .is_shared = !is_alone,
         .refuses_questions = command->per == RUNNER_GATE, .is_told = command->is_told, .ended = has_ended, .context = member,
     };

@@ -19,6 +19,8 @@ static struct runner_commands *load(void *context)
 
     faults_init(&faults);
     code = conf_load(path, &fresh, &faults, NULL);
+    if (code == CODE_OK && fresh->commands != NULL)
+        code = serve__cage_commands(fresh);
     if (code == CODE_OK) {
         commands = fresh->commands != NULL ? fresh->commands : runner_commands_new();
         fresh->commands = NULL;
@@ -67,7 +69,10 @@ enum code serve__start_runner(struct serve *serve, struct why *why)
 
     if (serve->conf->commands != NULL) {
         warn_of_folder(serve->conf);
-        code = runner_open(run_runner, serve, &serve->runner, why);
+        serve__tell_cage(serve->conf);
+        code = serve__cage_commands(serve->conf);
+        if (code == CODE_OK)
+            code = runner_open(run_runner, serve, &serve->runner, why);
     }
     runner_commands_unref(&serve->conf->commands); /* their secrets are not the gate's to have */
     return code;

@@ -191,13 +191,13 @@ static bool forget_signals(void)
 extern char **environ;
 
 /* Returns: only with errno, which *told carries to the parent; it closes by itself when the program begins. */
-static void become(const struct process_program *program, int *told, pid_t parent)
+static void become(const struct process_program *program, int cage, int *told, pid_t parent)
 {
     char **environment = program->environment != NULL ? (char **)(uintptr_t)program->environment : environ;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || setpgid(0, 0) != 0 ||
         (program->folder != NULL && chdir(program->folder) != 0) || !limit_memory(program->memory_bytes) ||
-        !place_descriptors(program) || (*told != END && dup2(*told, END) < 0))
+        (cage >= 0 && !cage_enter(cage)) || !place_descriptors(program) || (*told != END && dup2(*told, END) < 0))
         return;
     *told = END;
     if (fcntl(END, F_SETFD, FD_CLOEXEC) != 0 || !close_from(END + 1) || !forget_signals())
@@ -206,11 +206,11 @@ static void become(const struct process_program *program, int *told, pid_t paren
     (void)execvpe(program->argv[0], (char **)(uintptr_t)program->argv, environment);
 }
 
-static _Noreturn void be_program(const struct process_program *program, int told, pid_t parent)
+static _Noreturn void be_program(const struct process_program *program, int cage, int told, pid_t parent)
 {
     int error;
 
-    become(program, &told, parent);
+    become(program, cage, &told, parent);
     error = errno;
     (void)!write(told, &error, sizeof error);
     _exit(127);
@@ -219,17 +219,23 @@ static _Noreturn void be_program(const struct process_program *program, int told
 enum code process_start(const struct process_program *program, pid_t *pid, int *ended, struct why *why)
 {
     pid_t parent = getpid();
-    int told[2], error = 0;
+    int told[2], cage = -1, error = 0;
     ssize_t got;
 
     *ended = -1;
     *pid = -1;
-    if (pipe2(told, O_CLOEXEC) != 0)
-        return why_set(why, CODE_IO, "%s cannot be started: %s", program->argv[0], strerror(errno));
+    if (program->cage != NULL && cage_open(program->cage, program->argv, program->folder, &cage, why) != CODE_OK)
+        return CODE_IO;
+    if (pipe2(told, O_CLOEXEC) != 0) {
+        why_set(why, CODE_IO, "%s cannot be started: %s", program->argv[0], strerror(errno));
+        sock_close(&cage);
+        return CODE_IO;
+    }
     *pid = fork();
     if (*pid == 0)
-        be_program(program, told[1], parent);
+        be_program(program, cage, told[1], parent);
     (void)close(told[1]);
+    sock_close(&cage);
     if (*pid < 0)
         error = errno;
     while (*pid > 0 && (got = read(told[0], &error, sizeof error)) < 0 && errno == EINTR)

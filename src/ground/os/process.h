@@ -9,6 +9,7 @@
 #define OS_PROCESS_H
 
 #include "base/why.h"
+#include "os/cage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,7 @@ struct process_program {
     const char *folder;             /* NULL: ours */
     int in, out, err;               /* its standard descriptors, and all that it gets; err -1: ours */
     uint64_t memory_bytes;          /* that it, and each process that it starts, may write to (RLIMIT_DATA); 0: any */
+    const struct cage *cage;        /* NULL: none */
 };
 
 /* Starts a program in a group of its own, which has its number, with no signal blocked or ignored. It is killed when the thread

@@ -19,22 +19,18 @@
 #define RULE_PATH_BENEATH 1
 #define RULE_NET_PORT 2
 
-#define FS_WRITE_FILE (UINT64_C(1) << 1)
-#define FS_READ_FILE (UINT64_C(1) << 2)
-#define FS_READ_DIR (UINT64_C(1) << 3)
 #define FS_REMOVE_FILE (UINT64_C(1) << 5)
 #define FS_MAKE_REG (UINT64_C(1) << 8)
 #define FS_MAKE_SYM (UINT64_C(1) << 12)
-#define FS_TRUNCATE (UINT64_C(1) << 14)
 #define NET_BIND_TCP (UINT64_C(1) << 0)
 #define NET_CONNECT_TCP (UINT64_C(1) << 1)
+#define SCOPE_SIGNAL (UINT64_C(1) << 1)
 
-#define FS_FILE (FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE) /* what can be said of a file that is no folder */
-#define FS_READ (FS_READ_FILE | FS_READ_DIR)
-#define FS_CHANGE (FS_READ | FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_SYM | FS_TRUNCATE)
+#define FS_READ (LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
+#define FS_CHANGE (FS_READ | LANDLOCK_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_SYM | LANDLOCK_TRUNCATE)
 
 struct ruleset_attr {
-    uint64_t handled_fs, handled_net;
+    uint64_t handled_fs, handled_net, scoped;
 };
 
 struct path_attr {
@@ -59,24 +55,42 @@ static struct ruleset_attr handled(int version)
     static const unsigned rights[] = {0, 13, 14, 15, 15, 16}; /* how many bits each version knows */
     unsigned bits = version < 5 ? rights[version] : rights[5];
 
-    return (struct ruleset_attr){(UINT64_C(1) << bits) - 1, version >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0};
+    return (struct ruleset_attr){(UINT64_C(1) << bits) - 1, version >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0, 0};
 }
 
-static bool add_path(int ruleset, uint64_t known, const struct sandbox_rule *rule)
+static int open_ruleset(const struct ruleset_attr *attr, int version)
 {
-    struct path_attr path = {.allowed = (rule->changes ? FS_CHANGE : FS_READ) & known};
+    size_t size = version >= 6 ? sizeof *attr : version >= 4 ? offsetof(struct ruleset_attr, scoped) : sizeof attr->handled_fs;
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, attr, size, 0);
+
+    if (ruleset >= 0)
+        (void)fcntl(ruleset, F_SETFD, FD_CLOEXEC);
+    return ruleset;
+}
+
+bool sandbox__allow(int ruleset, int at, const char *path, uint64_t rights)
+{
+    struct path_attr rule = {.allowed = rights, .parent = openat(at, path, O_PATH | O_CLOEXEC)};
     struct stat stat;
     bool done;
 
-    path.parent = open(rule->path, O_PATH | O_CLOEXEC);
-    if (path.parent < 0)
+    if (rule.parent < 0)
         return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-    done = fstat(path.parent, &stat) == 0;
+    done = fstat(rule.parent, &stat) == 0;
     if (done && !S_ISDIR(stat.st_mode))
-        path.allowed &= FS_FILE;
-    done = done && syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &path, 0) == 0;
-    (void)close(path.parent);
+        rule.allowed &= LANDLOCK_FILE;
+    done = done && (rule.allowed == 0 || syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) == 0);
+    (void)close(rule.parent);
     return done;
+}
+
+int sandbox__ruleset_of_files(uint64_t *rights)
+{
+    int version = sandbox__landlock_version();
+    struct ruleset_attr attr = {handled(version).handled_fs, 0, version >= 6 ? SCOPE_SIGNAL : 0};
+
+    *rights = attr.handled_fs;
+    return open_ruleset(&attr, version);
 }
 
 static bool add_port(int ruleset, const struct sandbox_rule *rule)
@@ -90,15 +104,15 @@ int sandbox__ruleset(const struct sandbox_rule *rules, size_t count, unsigned pa
 {
     int version = sandbox__landlock_version();
     struct ruleset_attr attr = handled(version);
-    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, version >= 4 ? sizeof attr : sizeof attr.handled_fs, 0);
+    int ruleset = open_ruleset(&attr, version);
     bool good = true;
 
     if (ruleset < 0)
         return -1;
-    (void)fcntl(ruleset, F_SETFD, FD_CLOEXEC);
     for (size_t i = 0; i < count && good; i++)
         if ((rules[i].parts & parts) != 0)
-            good = rules[i].path != NULL ? add_path(ruleset, attr.handled_fs, &rules[i])
+            good = rules[i].path != NULL ? sandbox__allow(ruleset, AT_FDCWD, rules[i].path,
+                                                          (rules[i].changes ? FS_CHANGE : FS_READ) & attr.handled_fs)
                                          : version < 4 || add_port(ruleset, &rules[i]);
     if (good)
         return ruleset;

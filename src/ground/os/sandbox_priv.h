@@ -25,6 +25,22 @@ int sandbox__landlock_version(void); /* 0: none */
 int sandbox__ruleset(const struct sandbox_rule *rules, size_t count, unsigned parts);
 bool sandbox__restrict_files(int ruleset) MUST_USE;
 
+/* Some of the rights that Landlock knows, by its numbers. */
+#define LANDLOCK_EXECUTE (UINT64_C(1) << 0)
+#define LANDLOCK_WRITE_FILE (UINT64_C(1) << 1)
+#define LANDLOCK_READ_FILE (UINT64_C(1) << 2)
+#define LANDLOCK_READ_DIR (UINT64_C(1) << 3)
+#define LANDLOCK_TRUNCATE (UINT64_C(1) << 14)
+#define LANDLOCK_IOCTL (UINT64_C(1) << 15)
+/* what can be said of a file that is no folder */
+#define LANDLOCK_FILE (LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL)
+
+/* One that permits no file, and no signal to others, where the kernel knows that; ports are free. *rights: all that it can
+ * refuse. Returns: -1 with errno. */
+int sandbox__ruleset_of_files(uint64_t *rights);
+/* What is not there, or cannot be entered, is no fault. */
+bool sandbox__allow(int ruleset, int at, const char *path, uint64_t rights) MUST_USE;
+
 /* From now on the calling thread, and those that it starts, make only the calls of these parts. */
 bool sandbox__filters_calls(void); /* whether this processor and kernel can */
 bool sandbox__restrict_calls(unsigned parts) MUST_USE;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From which folders the programs of `upstream: {command:}` are kept: those in which files of the gate stand that others may
+ * not read, or that decide what it does. */
+#include "run/serve_priv.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/cage.h"
+#include "os/file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The folder as it is now: a link that is in the way to it can be changed from nowhere but its own folder. */
+static enum code keep(struct conf *conf, const char *file, bool with_folders)
+{
+    struct cage *cage = &conf->commands->cage;
+    struct cage_folder *kept = (struct cage_folder *)(uintptr_t)cage->kept;
+    char *folder = file_beside(file, SPAN_LIT(".")), real[PATH_MAX];
+    bool is_there = folder != NULL && realpath(folder, real) != NULL;
+    size_t at = 0;
+
+    if (folder == NULL)
+        return CODE_NOMEM;
+    mem_free(folder);
+    if (!is_there)
+        return CODE_OK;
+    while (at < cage->count && strcmp(kept[at].path, real) != 0)
+        at++;
+    kept[at].with_folders = kept[at].with_folders || with_folders;
+    if (at < cage->count)
+        return CODE_OK;
+    kept[at].path = arena_dup(&conf->commands->arena, real, strlen(real));
+    cage->count += kept[at].path != NULL;
+    return kept[at].path != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+/* Where its name is, and where the file itself is. */
+static enum code keep_both(struct conf *conf, const char *file)
+{
+    char real[PATH_MAX];
+    enum code code = keep(conf, file, false);
+
+    return code == CODE_OK && realpath(file, real) != NULL ? keep(conf, real, false) : code;
+}
+
+/* Credentials of one tenant or principal each stand in folders that nobody has named one by one. */
+static enum code keep_named(struct conf *conf, const char *file)
+{
+    struct stat about;
+
+    if (strchr(file, '{') != NULL)
+        return keep(conf, file, true);
+    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode) || (about.st_mode & S_IROTH) != 0)
+        return CODE_OK;
+    return keep_both(conf, file);
+}
+
+enum code serve__cage_commands(struct conf *conf)
+{
+    const char *own[] = {conf->path, conf->store, conf->audit.database, conf->audit.checkpoints, conf->audit.checkpoint_key,
+                         conf->audit.redact_key, conf->pipe.socket, conf->people.is_on ? conf->people.socket : NULL};
+    size_t owns = sizeof own / sizeof own[0];
+    enum code code = CODE_OK;
+
+    if (conf->is_unconfined)
+        return CODE_OK;
+    conf->commands->cage.kept = arena_zalloc(&conf->commands->arena,
+                                             2 * (owns + conf->file_count) * sizeof(struct cage_folder));
+    if (conf->commands->cage.kept == NULL)
+        return CODE_NOMEM;
+    for (size_t i = 0; i < owns && code == CODE_OK; i++)
+        if (own[i] != NULL)
+            code = keep_both(conf, own[i]);
+    for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
+        code = keep_named(conf, conf->files[i]);
+    return code;
+}
+
+void serve__tell_cage(const struct conf *conf)
+{
+    for (size_t i = 0; i < conf->commands->count; i++) {
+        const struct runner_command *command = &conf->commands->commands[i];
+
+        if (!command->is_told && (command->is_free || conf->is_unconfined || !cage_can()))
+            log_warn("app", "the command of route %s runs as the gate's user and may read and write whatever the gate may, its "
+                     "keys and the audit: %s", command->route,
+                     cage_can() ? "`sandbox: off`" : "this kernel has no Landlock; give it a cage of your own");
+    }
+}
