@@ -26,7 +26,7 @@ func decoded(text string, err error) string {
 func readings(text string) []string {
 	once := decoded(text, nil)
 	plain := strings.TrimPrefix(text, "file://")
-	found := []string{text, filepath.Clean(text), once, filepath.Clean(once), decoded(filepath.Clean(text), nil), decoded(once, nil),
+	found := []string{text, strings.TrimSpace(text), strings.TrimSpace(once), filepath.Clean(text), once, filepath.Clean(once), decoded(filepath.Clean(text), nil), decoded(once, nil),
 		filepath.Clean(decoded(once, nil)), plain, filepath.Clean(plain), decoded(plain, nil), filepath.Clean(decoded(plain, nil))}
 	if parsed, err := url.Parse(text); err == nil {
 		found = append(found, parsed.Path, path.Clean(parsed.Path), parsed.EscapedPath(), filepath.FromSlash(parsed.JoinPath().Path), parsed.Opaque)

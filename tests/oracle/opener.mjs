@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const decode = decodeURIComponent;
 const readers = [
-  (text) => text, path.resolve, path.normalize, decode, (text) => path.resolve(decode(text)), (text) => decode(path.resolve(text)),
+  (text) => text, (text) => text.trim(), (text) => decode(text).trim(), path.resolve, path.normalize, decode, (text) => path.resolve(decode(text)), (text) => decode(path.resolve(text)),
   (text) => path.resolve(decode(path.resolve(text))), (text) => decode(decode(text)), (text) => path.resolve(decode(decode(text))), unescape,
   (text) => new URL(text, 'file:///').pathname, (text) => decode(new URL(text, 'file:///').pathname), (text) => fileURLToPath(new URL(text, 'file:///')),
   (text) => decode(new URL(text, 'http://h/').pathname), (text) => path.resolve(decode(new URL(text, 'http://h/').pathname)),

@@ -219,8 +219,14 @@ def has_dots(text):
     return bool({".", ".."} & set(re.split(r"[/\\?#;]", percent(text))))
 
 
+def ends_in_blank(text):
+    """What Python or JavaScript trim."""
+    text = escaped_bytes(text).decode("utf-8", "surrogateescape")
+    return text.rstrip().rstrip("\ufeff") != text
+
+
 def debatable(path):
-    return (any("\udc80" <= c <= "\udcff" or c == "\\" or unicodedata.category(c) == "Cc" for c in path)
+    return (any("\udc80" <= c <= "\udcff" or c == "\\" or unicodedata.category(c) == "Cc" for c in path) or ends_in_blank(path)
             or not path.startswith("/") or path.startswith("//"))
 
 
@@ -246,7 +252,7 @@ def is_inside(path, directory):
 
 def uri_readings(uri):
     """The readings of a URI; None: there are more than two."""
-    if len(uri.encode()) > 8192 or re.search(r'[^!-~]|["<>\\^`{|}#]', uri):
+    if len(uri.encode()) > 8192 or ends_in_blank(uri) or re.search(r'[^!-~]|["<>\\^`{|}#]', uri):
         return None
     for escape in re.finditer("%(.{0,2})", uri):
         if not re.fullmatch("[0-9A-F]{2}", escape[1]) or re.fullmatch(r"[\0-\x1f\x7f/\\%A-Za-z0-9._~-]", chr(int(escape[1], 16))):

@@ -6,11 +6,37 @@
 #include "texts/address.h"
 #include "unicode/unicode.h"
 
+#include <string.h>
+
 /* ---- steps ---- */
+
+#define BLANK_BYTES 3 /* of the longest */
+
+/* White space at the end, be it escaped: URLs lose it, and so does what servers trim (as Python and JavaScript do it). */
+static bool ends_in_blank(struct span text)
+{
+    static const char *const blanks[] = {
+        " ", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+        "\xef\xbb\xbf"};
+    char last[BLANK_BYTES];
+    size_t len = 0;
+
+    while (len < BLANK_BYTES && text.len > 0) {
+        int byte = text.len >= 3 ? decode_escape_at(text, text.len - 3) : -1;
+
+        last[BLANK_BYTES - ++len] = byte >= 0 ? (char)byte : text.at[text.len - 1];
+        text.len -= byte >= 0 ? 3 : 1;
+    }
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+        if (span_ends_with(span_of(last + BLANK_BYTES - len, len), span_text(blanks[i])))
+            return true;
+    return len == BLANK_BYTES && memcmp(last, "\xe2\x80", 2) == 0 && (unsigned char)last[2] >= 0x80 &&
+           (unsigned char)last[2] <= 0x8a; /* U+2000 to U+200A */
+}
 
 unsigned reading_of_steps(struct span text)
 {
-    unsigned doubts = 0;
+    unsigned doubts = ends_in_blank(text) ? READING_ODD : 0;
     size_t dots = 0, taken = 0;
     bool only_dots = true, after_separator = false;
 
@@ -223,7 +249,7 @@ enum reading_count reading_of_uri(struct span uri, struct uri_readings *readings
     struct span steps = span_part(whole, has_scheme ? url.scheme.len + (url.has_authority ? 3 : 1) : 0, SIZE_MAX);
 
     readings->len = 0;
-    if (uri.len > READING_URI_MAX || !has_one_spelling(uri) || span_find(uri, '#') < uri.len ||
+    if (uri.len > READING_URI_MAX || !has_one_spelling(uri) || span_find(uri, '#') < uri.len || ends_in_blank(uri) ||
         (whole.len < uri.len && (is_file || query.len == 0 || (reading_of_steps(query) & READING_CLIMBS) != 0)) ||
         (reading_of_steps(steps) & (READING_DOT | READING_CLIMBS | READING_EMPTY)) != 0)
         return READING_MANY;

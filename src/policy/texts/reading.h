@@ -21,7 +21,7 @@ enum reading_doubt {
     READING_EMPTY = 4,  /* a separator right behind another */
     READING_LOOSE = 8,  /* which steps there are: an escaped dot or separator, `?`, `#`, `;`, or `//` before a `..` */
     READING_ESCAPE = 16, /* any `%` */
-    READING_ODD = 32,   /* a backslash, a control character (category Cc), or no UTF-8 */
+    READING_ODD = 32,   /* a backslash, a control character (category Cc), no UTF-8, or white space at the end */
 };
 
 /* Takes: any bytes. Returns: of enum reading_doubt, those that are there. */

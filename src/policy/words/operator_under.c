@@ -23,7 +23,8 @@ static const char *wrong_with(struct span directory)
         return "holds `%` or a backslash, which no value keeps; write the plain name";
     if ((doubts & (READING_EMPTY | READING_DOT | READING_CLIMBS)) != 0)
         return "holds `//`, `.` or `..`; write where it leads";
-    return unicode_is_deceptive(directory) ? "holds invisible or control characters; write the plain name" : NULL;
+    return (doubts & READING_ODD) != 0 || unicode_is_deceptive(directory)
+               ? "holds invisible or control characters, or ends in white space; write the plain name" : NULL;
 }
 
 static void take_directory(struct compiler *c, const struct yaml_node *text, void *part)
