@@ -225,7 +225,7 @@ static void set_tenant(struct notary *notary, struct span tenant, uint64_t seq, 
     code = tenants_set(&notary->tenants, tenant, seq, (const unsigned char *)hash.at);
     if (code == CODE_OK)
         return;
-    log_warn("audit", "%s: %s; checkpoints bind no heads of tenants until the next start", notary->path,
+    log_warn("audit", "%s: %s; checkpoints bind no heads of tenants from here on", notary->path,
              code == CODE_LIMIT ? "there are too many tenants" : code_text(code));
     notary->has_tenants = false;
     tenants_fini(&notary->tenants);
