@@ -170,32 +170,45 @@ void budget_leave(struct budget *budget, uint32_t slot)
     leave(&budget->requests, slot);
 }
 
-bool budget_open(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *account)
+bool budget_open(struct budget *budget, uint64_t who, uint64_t tenant, uint32_t limit, struct budget_account *account)
 {
-    return enter(&budget->accounts, who, limit, account);
+    if (!enter(&budget->accounts, who, limit, &account->own))
+        return false;
+    account->tenant = account->own;
+    if (tenant == 0 || enter(&budget->accounts, tenant, budget_connection_share(budget), &account->tenant))
+        return true;
+    leave(&budget->accounts, account->own);
+    return false;
 }
 
-void budget_close(struct budget *budget, uint32_t account)
+void budget_close(struct budget *budget, struct budget_account account)
 {
-    leave(&budget->accounts, account);
+    leave(&budget->accounts, account.own);
+    if (account.tenant != account.own)
+        leave(&budget->accounts, account.tenant);
 }
 
-void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_bytes, uint64_t now_bytes)
+void budget_charge(struct budget *budget, struct budget_account account, uint64_t *charged_bytes, uint64_t now_bytes)
 {
-    if (now_bytes == *charged_bytes)
+    uint64_t more = now_bytes - *charged_bytes;
+
+    if (more == 0)
         return;
-    atomic_fetch_add_explicit(&budget->account_bytes[account], now_bytes - *charged_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&budget->account_bytes[account.own], more, memory_order_relaxed);
+    if (account.tenant != account.own)
+        atomic_fetch_add_explicit(&budget->account_bytes[account.tenant], more, memory_order_relaxed);
     *charged_bytes = now_bytes;
 }
 
-enum reason budget_refuses(const struct budget *budget, uint32_t account, size_t bytes)
+enum reason budget_refuses(const struct budget *budget, struct budget_account account, size_t bytes)
 {
     uint64_t left = free_bytes(budget);
-    uint64_t held = atomic_load_explicit(&budget->account_bytes[account], memory_order_relaxed);
+    uint64_t held = atomic_load_explicit(&budget->account_bytes[account.own], memory_order_relaxed);
+    uint64_t of_tenant = atomic_load_explicit(&budget->account_bytes[account.tenant], memory_order_relaxed);
 
     if (bytes <= BUDGET_SMALL_BYTES && held < BUDGET_LITTLE_BYTES)
         return REASON_UNSET;
     if (left == 0)
         return REASON_MEMORY;
-    return held >= left ? REASON_MEMORY_SHARE : REASON_UNSET;
+    return held >= left || of_tenant >= left ? REASON_MEMORY_SHARE : REASON_UNSET;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all workers share as numbers: connections, memory, and whose they are.
  *
- * Memory has accounts: each connection belongs to one, by the principal that it has shown, or by its address before. The one
- * rule: an account may grow only while it holds less than what is free. So one that takes all it can gets half, n of them get
- * n parts of n + 1, and whoever comes next finds as much free as each of them has; nothing is set aside for anybody.
+ * Memory and connections have accounts: each connection belongs to those of the principal that it has shown and of his tenant,
+ * or to that of its address before. The one rule: an account may grow only while it holds less than what is free. So a tenant that
+ * takes all it can gets half, n of them get n parts of n + 1, and whoever comes next finds as much free as each of them has; so
+ * do a tenant's principals. Nothing is set aside for anybody.
  *
  * Threads: any; relaxed atomics, no lock.
  * Owns: its tables.
@@ -21,7 +22,7 @@
 #include <stdint.h>
 
 #define BUDGET_REQUEST_SLOTS 16384 /* principals with requests in flight at one time */
-#define BUDGET_ACCOUNTS 65536      /* principals and addresses with connections at one time */
+#define BUDGET_ACCOUNTS 65536      /* principals, tenants and addresses with connections at one time */
 
 /* A slot holds 44 bits of a hash and 20 bits of a count; where the count is 0 it is nobody's. */
 struct budget_table {
@@ -62,16 +63,21 @@ uint64_t budget_address(const struct sock_address *address);
 bool budget_enter(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *slot);
 void budget_leave(struct budget *budget, uint32_t slot);
 
-/* One more connection of `who`, at most `limit` at once. What it charged must be 0 again before budget_close. */
-bool budget_open(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *account);
-void budget_close(struct budget *budget, uint32_t account);
-void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_bytes, uint64_t now_bytes);
+struct budget_account {
+    uint32_t own, tenant; /* the same where there is no tenant */
+};
+
+/* One more connection of `who`, at most `limit` at once, and of his tenant (0: none), no more than are free. What it charged
+ * must be 0 again before budget_close. */
+bool budget_open(struct budget *budget, uint64_t who, uint64_t tenant, uint32_t limit, struct budget_account *account);
+void budget_close(struct budget *budget, struct budget_account account);
+void budget_charge(struct budget *budget, struct budget_account account, uint64_t *charged_bytes, uint64_t now_bytes);
 
 #define BUDGET_SMALL_BYTES 65536        /* a message of no more may be had when memory is short, too, */
-#define BUDGET_LITTLE_BYTES (1u << 20)  /* by an account that holds less than this */
+#define BUDGET_LITTLE_BYTES (1u << 20)  /* by a principal or an address that holds less than this */
 
 /* Whether the account may have a message of so many bytes. Small ones are asked about as well: many of them, or what is read
  * out of one, are as much as a large one. Returns: UNSET: yes; MEMORY_SHARE; MEMORY: there is no room for anybody. */
-enum reason budget_refuses(const struct budget *budget, uint32_t account, size_t bytes);
+enum reason budget_refuses(const struct budget *budget, struct budget_account account, size_t bytes);
 
 #endif

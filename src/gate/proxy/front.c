@@ -117,8 +117,9 @@ static enum reason belong(struct pair *pair)
     bool is_shown = exchange->pass == NULL && exchange->identity.kind != IDENTITY_NONE;
     const struct sock_address *address = &pair->client_address;
 
-    if (is_shown ? pair__belong(pair, exchange->who, budget_connection_share(pair->lane->worker.budget))
-                 : pair__belong(pair, budget_address(address), route__connections_max(pair, address)))
+    if (is_shown ? pair__belong(pair, exchange->who, budget_tenant(exchange->identity.home),
+                                budget_connection_share(pair->lane->worker.budget))
+                 : pair__belong(pair, budget_address(address), 0, route__connections_max(pair, address)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;

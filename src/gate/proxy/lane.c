@@ -229,7 +229,7 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
     pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
-    if (!pair__belong(pair, budget_address(peer), route__connections_max(pair, peer))) {
+    if (!pair__belong(pair, budget_address(peer), 0, route__connections_max(pair, peer))) {
         refuse_crowd(lane, pair);
         return;
     }

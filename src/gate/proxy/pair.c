@@ -163,13 +163,13 @@ static void pair_free(struct connection *connection)
 
 /* ---- whose it is ---- */
 
-bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max)
+bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max)
 {
-    uint32_t account;
+    struct budget_account account;
 
     if (pair->account_who == who)
         return true;
-    if (!budget_open(pair->lane->worker.budget, who, connections_max, &account))
+    if (!budget_open(pair->lane->worker.budget, who, tenant, connections_max, &account))
         return false;
     leave_account(pair);
     pair->account = account;

@@ -61,9 +61,9 @@ struct pair {
     int64_t untaken_us;       /* of this call, before that */
     uint64_t taken_from;      /* front.written_bytes when the call began */
     uint64_t held_bytes;
-    uint64_t charged_bytes;   /* of these, in its account */
+    uint64_t charged_bytes;   /* of these, in its accounts */
     uint64_t account_who;     /* whose it is; 0: nobody's yet */
-    uint32_t account;
+    struct budget_account account;
     struct loop_timer timer;
     struct upstream_line line; /* where `back` leads */
     size_t back_address;      /* which of the upstream's addresses is tried */
@@ -81,7 +81,7 @@ struct pair {
 
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 /* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
-bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max);
+bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
 /* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
 enum reason pair__refuses(const struct pair *pair, size_t bytes);
 enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */

@@ -22,11 +22,11 @@ static void test_connections(void **state) /* 1.7 */
 static void test_memory(void **state) /* 1.7 */
 {
     uint64_t one = 0, two = 0;
-    uint32_t account;
+    struct budget_account account;
 
     (void)state;
     assert_ok(budget_init(&budget, 0, 1000));
-    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("p")), 0, &account));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("p")), 0, 0, &account));
     budget_hold(&budget, &one, 600);
     assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_UNSET);
     budget_hold(&budget, &two, 600);
@@ -79,7 +79,7 @@ static void test_many_principals(void **state) /* 1.7 */
 }
 
 /* Takes all that it may, in steps as large as a turn's. */
-static uint64_t take_all(uint32_t account)
+static uint64_t take_all(struct budget_account account)
 {
     static uint64_t held, charged;
 
@@ -103,9 +103,9 @@ static void test_shares(void **state)
     for (uint64_t n = 1; n < 10; n++) {
         char name[2] = {(char)('0' + n), '\0'};
         uint64_t left = MAX - atomic_load(&budget.memory_bytes), took;
-        uint32_t account;
+        struct budget_account account;
 
-        assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), span_text(name)), 0, &account));
+        assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), span_text(name)), 0, 0, &account));
         took = take_all(account);
         assert_in_range(took, left / 2, left / 2 + 1000);
         assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_MEMORY_SHARE);
@@ -156,7 +156,7 @@ static void test_lost_races(void **state)
 static void test_accounts(void **state)
 {
     struct sock_address a, b, c, d, e;
-    uint32_t one, two, three;
+    struct budget_account one, two, three;
     uint64_t charged = 0;
 
     (void)state;
@@ -169,11 +169,11 @@ static void test_accounts(void **state)
     assert_true(budget_address(&a) != budget_address(&b) && budget_address(&a) != budget_address(&d));
     assert_ok(budget_init(&budget, 10, 1000));
     assert_int_equal(budget_connection_share(&budget), 10);
-    assert_true(budget_open(&budget, budget_address(&a), 2, &one));
-    assert_true(budget_open(&budget, budget_address(&c), 2, &two));
-    assert_int_equal(one, two);
-    assert_false(budget_open(&budget, budget_address(&a), 2, &three));
-    assert_true(budget_open(&budget, budget_address(&b), 2, &three));
+    assert_true(budget_open(&budget, budget_address(&a), 0, 2, &one));
+    assert_true(budget_open(&budget, budget_address(&c), 0, 2, &two));
+    assert_memory_equal(&one, &two, sizeof one);
+    assert_false(budget_open(&budget, budget_address(&a), 0, 2, &three));
+    assert_true(budget_open(&budget, budget_address(&b), 0, 2, &three));
     budget_charge(&budget, one, &charged, 1000);
     assert_int_equal(budget_refuses(&budget, two, SIZE_MAX), REASON_MEMORY_SHARE);
     assert_int_equal(budget_refuses(&budget, three, SIZE_MAX), REASON_UNSET);
@@ -198,10 +198,11 @@ static void test_connection_shares(void **state)
     for (size_t i = 0; i < 5; i++) {
         char name[2] = {(char)('0' + i), '\0'};
         uint64_t who = budget_principal(SPAN_LIT("t"), span_text(name));
-        uint32_t account, count = 0;
+        struct budget_account account;
+        uint32_t count = 0;
         bool has_room;
 
-        while ((has_room = budget_take_connection(&budget)) && budget_open(&budget, who, budget_connection_share(&budget), &account))
+        while ((has_room = budget_take_connection(&budget)) && budget_open(&budget, who, 0, budget_connection_share(&budget), &account))
             count++;
         if (has_room)
             budget_give_connection(&budget);
@@ -210,17 +211,54 @@ static void test_connection_shares(void **state)
     budget_fini(&budget);
 }
 
+/* 10.3: a tenant's principals, however many, take half of the connections and of the memory together; another's finds the rest. */
+static void test_tenants_share(void **state)
+{
+    enum { MOST = 1000, BYTES = 100 << 20 };
+    struct budget_account account, other;
+    uint64_t held = 0, charged = 0, tenant = budget_tenant(SPAN_LIT("crowd")), stranger = budget_tenant(SPAN_LIT("globex"));
+    uint32_t opened = 0, kept = 0;
+    char name[16];
+
+    (void)state;
+    assert_ok(budget_init(&budget, MOST, BYTES));
+    for (unsigned i = 0; i < 3 * MOST; i++) {
+        (void)snprintf(name, sizeof name, "p%u", i);
+        if (!budget_take_connection(&budget))
+            continue;
+        if (budget_open(&budget, budget_principal(SPAN_LIT("crowd"), span_text(name)), tenant, budget_connection_share(&budget), &account))
+            opened++;
+        else
+            budget_give_connection(&budget);
+    }
+    assert_in_range(opened, MOST / 2 - 1, MOST / 2 + 1);
+    for (unsigned i = 0; i < 50; i++)
+        kept += budget_take_connection(&budget) && budget_open(&budget, budget_principal(SPAN_LIT("globex"), SPAN_LIT("bot")), stranger,
+                                                               budget_connection_share(&budget), &other);
+    assert_int_equal(kept, 50);
+    while (budget_refuses(&budget, account, 100000) == REASON_UNSET) { /* the last one of the crowd stands for all */
+        budget_hold(&budget, &held, held + 100000);
+        budget_charge(&budget, account, &charged, held);
+    }
+    assert_in_range(held, BYTES / 2, BYTES / 2 + 100000);
+    assert_int_equal(budget_refuses(&budget, other, SIZE_MAX), REASON_UNSET);
+    (void)budget_open(&budget, budget_principal(SPAN_LIT("crowd"), SPAN_LIT("p0")), tenant, 0, &account);
+    assert_int_equal(budget_refuses(&budget, account, 100000), REASON_MEMORY_SHARE); /* who holds nothing himself */
+    assert_int_equal(budget_refuses(&budget, account, 65536), REASON_UNSET);
+    budget_fini(&budget);
+}
+
 /* 4.8: many small messages are as much as a large one; who holds little may have one whatever others hold. */
 static void test_small(void **state)
 {
     enum { MAX = 8 << 20 };
-    uint32_t hog, other;
+    struct budget_account hog, other;
     uint64_t held = 0, charged = 0;
 
     (void)state;
     assert_ok(budget_init(&budget, 0, MAX));
-    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("hog")), 0, &hog));
-    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("u"), SPAN_LIT("bot")), 0, &other));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("hog")), 0, 0, &hog));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("u"), SPAN_LIT("bot")), 0, 0, &other));
     while (budget_refuses(&budget, hog, 100) == REASON_UNSET) {
         budget_hold(&budget, &held, held + 100000);
         budget_charge(&budget, hog, &charged, held);
@@ -268,7 +306,7 @@ int main(void)
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
         cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_lost_races),
-        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_connection_shares),
+        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_tenants_share), cmocka_unit_test(test_connection_shares),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
