@@ -375,7 +375,7 @@ static void judge_remembering(const struct judging *judging, const struct policy
     for (int i = 0; i < POLICY_HINT_COUNT; i++)
         says |= kase->hints[i] != POLICY_UNKNOWN;
     if (says)
-        gate_state_learn(judging->state, question.upstream, false, question.tool, kase->hints);
+        gate_state_learn(judging->state, question.tenant, question.upstream, false, question.tool, kase->hints);
     question.state = gate_moment_view(&moment);
     policy_eval(judging->policy, &question, judging->timed, scratch, verdict);
     write_answer(verdict, answer);

@@ -224,6 +224,7 @@ enum code gate__tell_plan(struct gate *gate, const struct call *call)
     if (code == CODE_OK)
         code = put_event(gate, call);
     if (code == CODE_OK)
-        plan_uses_told(uses, &gate->plans.plan, call->read_us + gate->shared->clock_us);
+        plan_uses_told(uses, &gate->plans.plan, call_home(call).at != NULL ? call_home(call) : call->asked.tenant,
+                       call->read_us + gate->shared->clock_us);
     return code;
 }

@@ -198,7 +198,7 @@ static enum code make_room(struct question_shard *shard, struct share whose)
 static enum code open_in(struct question_shard *shard, uint64_t scope_hash, const struct question_key *key,
                          struct span method, int64_t now_us)
 {
-    struct share whose = share_of(key->tenant, key->principal);
+    struct share whose = share_of(key->home.at != NULL ? key->home : key->tenant, key->principal);
     struct span parts[KEY_PARTS];
     size_t key_len = parts_of(key, parts), of_session;
     struct open_question *question, **bucket;

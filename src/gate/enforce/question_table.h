@@ -19,6 +19,8 @@ struct question_key {
     struct span route, path, tenant, principal, session; /* path: below it; session: as the agent names it;
                                                          * either may be empty */
     struct span id;                                /* canonical JSON */
+    struct span home;                              /* no part of it: the credential's own tenant, who is charged; at == NULL:
+                                                    * `tenant` */
     bool is_call;                                  /* of the agent */
 };
 

@@ -2,9 +2,9 @@
 /* What all workers share as numbers: connections, memory, and whose they are.
  *
  * Memory and connections have accounts: each connection belongs to those of the principal that it has shown and of his tenant,
- * or to that of its address before. The one rule: an account may grow only while it holds less than what is free. So a tenant that
- * takes all it can gets half, n of them get n parts of n + 1, and whoever comes next finds as much free as each of them has; so
- * do a tenant's principals. Nothing is set aside for anybody.
+ * or to that of its address before. The one rule: an account may grow only while it holds less than what is free. So a tenant
+ * that takes all it can gets half, n of them get n parts of n + 1, and whoever comes next finds as much free as each of them
+ * has; so do a tenant's principals. Nothing is set aside for anybody.
  *
  * Threads: any; relaxed atomics, no lock.
  * Owns: its tables.

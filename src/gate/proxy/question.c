@@ -33,7 +33,7 @@ struct question_key question__key(const struct exchange *exchange, struct span i
 {
     return (struct question_key){
         .route = exchange->call->asked.upstream, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
-        .path = exchange->call->asked.path, .session = exchange->session_id, .id = id,
+        .path = exchange->call->asked.path, .session = exchange->session_id, .id = id, .home = exchange->identity.home,
     };
 }
 

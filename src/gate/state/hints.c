@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/shares.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct server {
     struct list by_age;
     struct tool *buckets[BUCKETS];
     bool is_minted, is_new; /* new: it has listed what nobody was told of yet */
+    struct share whose;     /* of a minted one: who asked first */
     size_t count, len;
     char name[];
 };
@@ -34,6 +36,7 @@ struct server {
 struct shard {
     pthread_mutex_t lock;
     struct server *servers;
+    struct shares shares; /* who asked for how many tools of minted ones */
 };
 
 struct hints {
@@ -47,8 +50,10 @@ enum code hints_new(struct hints **out)
     *out = hints;
     if (hints == NULL)
         return CODE_NOMEM;
-    for (size_t i = 0; i < SHARDS; i++)
+    for (size_t i = 0; i < SHARDS; i++) {
         BUG_ON(pthread_mutex_init(&hints->shards[i].lock, NULL) != 0);
+        shares_init(&hints->shards[i].shares, SIZE_MAX);
+    }
     return CODE_OK;
 }
 
@@ -82,34 +87,38 @@ static void forget_oldest(struct server *server)
     mem_free(tool);
 }
 
-static void forget_server(struct server **at)
+static void forget_server(struct shard *shard, struct server **at)
 {
     struct server *server = *at;
 
+    if (server->is_minted)
+        shares_give(&shard->shares, server->whose, server->count);
     while (server->count > 0)
         forget_oldest(server);
     *at = server->next;
     mem_free(server);
 }
 
-/* Who mints names pushes out minted ones alone, the first that came. */
+/* Who mints names pushes out minted ones alone, the first that came of the tenant who has most: others keep theirs. */
 static void forget_minted(struct shard *shard, const struct server *but)
 {
     for (;;) {
-        struct server **oldest = NULL;
-        size_t servers = 0, tools = 0;
+        struct server **gone = NULL;
+        size_t servers = 0, tools = 0, most = 0;
 
         for (struct server **at = &shard->servers; *at != NULL; at = &(*at)->next) {
             if (!(*at)->is_minted)
                 continue;
             servers++;
             tools += (*at)->count;
-            if (*at != but)
-                oldest = at; /* new ones stand at the front */
+            if (*at == but || shares_held(&shard->shares, (*at)->whose.tenant) < most)
+                continue;
+            most = shares_held(&shard->shares, (*at)->whose.tenant);
+            gone = at; /* new ones stand at the front */
         }
-        if (oldest == NULL || (servers <= MINTED_MAX && tools <= TOOLS_MAX))
+        if (gone == NULL || (servers <= MINTED_MAX && tools <= TOOLS_MAX))
             return;
-        forget_server(oldest);
+        forget_server(shard, gone);
     }
 }
 
@@ -119,7 +128,7 @@ void hints_clear(struct hints *hints)
         struct shard *shard = lock_shard(hints, i);
 
         while (shard->servers != NULL)
-            forget_server(&shard->servers);
+            forget_server(shard, &shard->servers);
         unlock_shard(shard);
     }
 }
@@ -132,8 +141,10 @@ void hints_free(struct hints **hints)
     if (gone == NULL)
         return;
     hints_clear(gone);
-    for (size_t i = 0; i < SHARDS; i++)
+    for (size_t i = 0; i < SHARDS; i++) {
+        shares_fini(&gone->shards[i].shares);
         pthread_mutex_destroy(&gone->shards[i].lock);
+    }
     mem_free(gone);
 }
 
@@ -146,7 +157,7 @@ static struct server *find_server(const struct shard *shard, struct span name)
     return server;
 }
 
-static struct server *add_server(struct shard *shard, struct span name, bool is_minted)
+static struct server *add_server(struct shard *shard, struct span home, struct span name, bool is_minted)
 {
     struct server *server = mem_zalloc(sizeof *server + name.len);
 
@@ -154,6 +165,7 @@ static struct server *add_server(struct shard *shard, struct span name, bool is_
         return NULL;
     list_init(&server->by_age);
     server->is_minted = is_minted;
+    server->whose = share_of(home, SPAN_NONE);
     server->len = name.len;
     memcpy(server->name, name.at, name.len);
     server->next = shard->servers;
@@ -161,13 +173,16 @@ static struct server *add_server(struct shard *shard, struct span name, bool is_
     return server;
 }
 
-static struct tool *add_tool(struct server *server, struct span name)
+static struct tool *add_tool(struct shard *shard, struct server *server, struct span name)
 {
     struct tool *tool = mem_zalloc(sizeof *tool + name.len);
+    bool grows = server->count < TOOLS_MAX;
 
-    if (tool == NULL)
+    if (tool == NULL || (server->is_minted && grows && shares_take(&shard->shares, server->whose, 1) != CODE_OK)) {
+        mem_free(tool);
         return NULL;
-    if (server->count == TOOLS_MAX)
+    }
+    if (!grows)
         forget_oldest(server);
     tool->len = name.len;
     memcpy(tool->name, name.at, name.len);
@@ -178,7 +193,7 @@ static struct tool *add_tool(struct server *server, struct span name)
     return tool;
 }
 
-void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span name,
+void hints_learn(struct hints *hints, struct span home, struct span upstream, bool is_minted, struct span name,
                  const enum policy_known said[POLICY_HINT_COUNT])
 {
     struct shard *shard = lock_shard(hints, hash_span(upstream) % SHARDS);
@@ -187,8 +202,8 @@ void hints_learn(struct hints *hints, struct span upstream, bool is_minted, stru
 
     if (tool == NULL && upstream.len > 0 && name.len > 0) {
         if (server == NULL)
-            server = add_server(shard, upstream, is_minted);
-        tool = server != NULL ? add_tool(server, name) : NULL;
+            server = add_server(shard, home, upstream, is_minted);
+        tool = server != NULL ? add_tool(shard, server, name) : NULL;
         if (is_minted)
             forget_minted(shard, server);
     }

@@ -6,7 +6,7 @@
  * Owns: copies of the names.
  * Lifetime: hints_new to hints_free. Bounded: 8,192 tools an upstream, of which the one that was told first gives way; the
  *   upstreams are those that the configuration names, and 4,096 that a glob for slugs takes with 131,072 tools in all, of
- *   which the first give way.
+ *   which the first give way of the tenant who has most: of one who asked for lists of more than others did.
  * Errors: what there is no memory for is not known. */
 #ifndef STATE_HINTS_H
 #define STATE_HINTS_H
@@ -20,9 +20,10 @@ enum code hints_new(struct hints **hints) MUST_USE;
 void hints_free(struct hints **hints);
 void hints_clear(struct hints *hints);
 
-/* What is told later holds; POLICY_UNKNOWN: the server says nothing of it. Takes: is_minted: the upstream's name is a caller's
- * choice, within what some glob takes: no number of them pushes out what is known of others. */
-void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span tool,
+/* What is told later holds; POLICY_UNKNOWN: the server says nothing of it. Takes: home: the tenant of whose credential it was
+ * asked; is_minted: the upstream's name is a caller's choice, within what some glob takes: no number of them pushes out what is
+ * known of others. */
+void hints_learn(struct hints *hints, struct span home, struct span upstream, bool is_minted, struct span tool,
                  const enum policy_known said[POLICY_HINT_COUNT]);
 /* Adds each tool, as "upstream NUL tool NUL", of the upstreams that have listed something new since this was asked last;
  * not of minted ones. Where that is too much for `out`, its code sticks. */

@@ -152,12 +152,12 @@ uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const s
     return step;
 }
 
-enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, int64_t now_us,
-                         uint32_t *step)
+enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct span home, const struct plan_fit *fit,
+                         int64_t now_us, uint32_t *step)
 {
     bool is_lost = plan->not_before_us - PLAN_LEEWAY_US <= atomic_load(&uses->lost_us);
     struct map_shard *shard = lock_shard(uses, plan->digest);
-    struct share whose = share_of(plan->tenant, plan->principal);
+    struct share whose = share_of(home, plan->principal);
     struct entry *entry =
         is_lost ? NULL : entry_for(uses, shard, plan->digest, whose, plan->step_count, plan->expires_us, now_us);
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
@@ -237,12 +237,12 @@ bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST
     return is_told;
 }
 
-void plan_uses_told(struct plan_uses *uses, const struct plan *plan, int64_t now_us)
+void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span home, int64_t now_us)
 {
     int64_t expires_us = plan->expires_us > now_us + TOLD_US ? plan->expires_us : now_us + TOLD_US;
     struct map_shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry = entry_for(uses, shard, plan->digest, share_of(plan->tenant, plan->principal), plan->step_count,
-                                    expires_us, now_us);
+    struct entry *entry = entry_for(uses, shard, plan->digest, share_of(home, plan->principal), plan->step_count, expires_us,
+                                    now_us);
 
     if (entry != NULL)
         entry->is_told = true;

@@ -21,9 +21,10 @@ void plan_uses_clear(struct plan_uses *uses); /* nothing was used yet */
 /* The first step in the plan's order that fits and may be used now, from 1; 0: none, with the reason why not. */
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why);
 
-/* Uses it, until it is given back. CODE_LIMIT: there is none; CODE_NOMEM. Takes: now_us: as the state's time. */
-enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, int64_t now_us,
-                         uint32_t *step) MUST_USE;
+/* Uses it, until it is given back. CODE_LIMIT: there is none; CODE_NOMEM. Takes: home: the tenant that is charged; now_us: as
+ * the state's time. */
+enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct span home, const struct plan_fit *fit,
+                         int64_t now_us, uint32_t *step) MUST_USE;
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);
 /* Of a strict plan: the use stays. Until then no later step can be used, since this one may yet be given back. */
 void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
@@ -38,6 +39,6 @@ void plan_uses_lose(struct plan_uses *uses, int64_t used_us);
 
 /* Whether the plan's text was recorded; and that it was. Without room to remember that it is recorded again. */
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
-void plan_uses_told(struct plan_uses *uses, const struct plan *plan, int64_t now_us);
+void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span home, int64_t now_us);
 
 #endif

@@ -202,10 +202,10 @@ static const struct policy_schema *ask_schema(void *context, const struct questi
     return at == 0 && moment->definition != NULL ? moment->definition->schema : NULL;
 }
 
-void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
+void gate_state_learn(struct gate_state *state, struct span home, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT])
 {
-    hints_learn(state->hints, upstream, is_minted, tool, said);
+    hints_learn(state->hints, home, upstream, is_minted, tool, said);
 }
 
 void gate_state_listed(struct gate_state *state, struct buf *out)
@@ -249,7 +249,8 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
 
     if (found == 0)
         return CODE_OK;
-    code = plan_uses_take(moment->state->plans, moment->plan, &moment->fit, moment->now_us, &step);
+    code = plan_uses_take(moment->state->plans, moment->plan, moment->home.at != NULL ? moment->home : moment->plan->tenant,
+                          &moment->fit, moment->now_us, &step);
     if (code != CODE_OK) {
         gate_token_give_back(token);
         return code;

@@ -80,7 +80,7 @@ struct policy_met gate_met(const struct verdict *verdict);
 struct plan_uses *gate_state_plans(struct gate_state *state);
 
 /* What an upstream says of a tool in a tools/list that passes by. */
-void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
+void gate_state_learn(struct gate_state *state, struct span home, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT]);
 
 /* As hints_listed. */

@@ -170,6 +170,32 @@ static void nobody_pushes_out_another(void **state)
 }
 
 /* 10.3: nor does a tenant by ever more principals, each of whom leaves little. */
+/* 10.3: whose the room is a credential's own tenant says, not which one it claims, a new one with each call. */
+static void no_claim_is_a_share(void **state)
+{
+    struct question_key key = key_of("", "1");
+    char claimed[24], method[129];
+    unsigned kept = 0;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        snprintf(claimed, sizeof claimed, "patient-%d", i);
+        assert_int_equal(ask(claimed, "1", "roots/list", 1000), CODE_OK);
+    }
+    for (int i = 0; i < 200000; i++) {
+        snprintf(claimed, sizeof claimed, "claimed-%d", i);
+        key.tenant = key.principal = key.session = span_text(claimed);
+        key.home = SPAN_LIT("crowd");
+        assert_int_equal(question_open(&gate, &key, SPAN_LIT("roots/list"), 1001), CODE_OK);
+    }
+    for (int i = 0; i < 50; i++) {
+        snprintf(claimed, sizeof claimed, "patient-%d", i);
+        key = key_of(claimed, "1");
+        kept += answer(&key, method) == CODE_OK;
+    }
+    assert_int_equal(kept, 50);
+}
+
 static void no_tenant_pushes_out_another(void **state)
 {
     struct question_key key = key_of("", "1");
@@ -293,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_pushes_out_another, make_table, drop_table),
         cmocka_unit_test_setup_teardown(long_methods_and_no_memory_are_refused, make_table, drop_table),
         cmocka_unit_test_setup_teardown(calls_stand_beside_questions, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(no_claim_is_a_share, make_table, drop_table),
         cmocka_unit_test_setup_teardown(no_tenant_pushes_out_another, make_table, drop_table),
         cmocka_unit_test_setup_teardown(workers_share_it, make_table, drop_table),
     };

@@ -509,7 +509,7 @@ static void test_steps_whatever_the_clock(void **state)
     other.expires_us = now_us + 100 * hour_us;
     for (unsigned char i = 2; i < 10; i++) { /* new ones sweep away what has ended */
         other.digest[5] = i;
-        assert_int_equal(plan_uses_take(uses, &other, &fit, now_us + 35 * hour_us, &taken), CODE_OK);
+        assert_int_equal(plan_uses_take(uses, &other, other.tenant, &fit, now_us + 35 * hour_us, &taken), CODE_OK);
     }
     assert_int_equal(plan_uses_find(uses, &plan, &fit, &reason), 0);
     assert_string_equal(reason_name(reason), "plan_used");

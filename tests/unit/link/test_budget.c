@@ -306,7 +306,8 @@ int main(void)
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
         cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_lost_races),
-        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_tenants_share), cmocka_unit_test(test_connection_shares),
+        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_tenants_share),
+        cmocka_unit_test(test_connection_shares),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

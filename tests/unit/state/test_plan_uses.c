@@ -46,7 +46,7 @@ static void expect(struct plan_uses *uses, const struct plan *plan, uint32_t ste
     assert_int_equal(found, wanted == REASON_PERMITTED ? step : 0);
     if (wanted != REASON_PERMITTED)
         assert_string_equal(reason_name(why), reason_name(wanted));
-    assert_int_equal(plan_uses_take(uses, plan, &fit, NOW, &taken), found != 0 ? CODE_OK : CODE_LIMIT);
+    assert_int_equal(plan_uses_take(uses, plan, plan->tenant, &fit, NOW, &taken), found != 0 ? CODE_OK : CODE_LIMIT);
     assert_int_equal(taken, found);
     if (found != 0 && plan->is_strict)
         plan_uses_settle(uses, plan->digest);
@@ -70,9 +70,9 @@ static void test_as_often_as_planned(void **state)
     expect(uses, &plan, 1, REASON_PERMITTED);
     expect(uses, &plan, 1, REASON_PLAN_USED);
     expect(uses, &other, 1, REASON_PERMITTED); /* each plan counts for itself */
-    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &all, NOW, &step), CODE_OK);
     assert_int_equal(step, 2); /* of those that fit, the first that is left */
-    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_LIMIT);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &all, NOW, &step), CODE_LIMIT);
     plan_uses_give_back(uses, plan.digest, 1);
     expect(uses, &plan, 1, REASON_PERMITTED);
     expect(uses, &plan, 1, REASON_PLAN_USED);
@@ -116,12 +116,12 @@ static void test_not_before_the_step_before_stays(void **state)
 
     (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
     plan_uses_give_back(uses, plan.digest, 1);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK); /* the same step is no later one */
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK); /* the same step is no later one */
     plan_uses_settle(uses, plan.digest);
     expect(uses, &plan, 2, REASON_PLAN_ORDER); /* which of the two stays is known when both are settled */
     plan_uses_give_back(uses, plan.digest, 1);
@@ -143,7 +143,7 @@ static void *rush(void *context)
     uint32_t step;
 
     for (unsigned i = 0; i < 2000; i++)
-        if (plan_uses_take(crowd->uses, crowd->plan, &all, NOW, &step) == CODE_OK) {
+        if (plan_uses_take(crowd->uses, crowd->plan, crowd->plan->tenant, &all, NOW, &step) == CODE_OK) {
             if (i % 3 == 0)
                 plan_uses_give_back(crowd->uses, crowd->plan->digest, step);
             else
@@ -186,20 +186,21 @@ static void test_room(void **state)
     for (unsigned i = 0; i < 10000 && code == CODE_OK; i++, taken += code == CODE_OK) {
         plan.digest[30] = (unsigned char)(i >> 8);
         plan.digest[31] = (unsigned char)i;
-        code = plan_uses_take(uses, &plan, &first, NOW, &step);
+        code = plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step);
     }
     assert_int_equal(code, CODE_NOMEM);
     assert_in_range(taken, 20, 64 * 30); /* until one of 64 shards is full */
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_NOMEM);
-    plan.tenant = SPAN_LIT("umbrella"); /* 10.3 */
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_NOMEM);
+    plan.tenant = SPAN_LIT("umbrella"); /* 10.3: that it claims another tenant gives it no room; who is of another has some */
+    assert_int_equal(plan_uses_take(uses, &plan, SPAN_LIT("acme"), &first, NOW, &step), CODE_NOMEM);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK);
     plan.tenant = SPAN_LIT("acme");
     memset(plan.digest + 30, 0, 2);
-    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_LIMIT); /* the first is known as ever */
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_LIMIT); /* the first is known as ever */
     plan.expires_us = NOW + 120 * SECOND;
     for (unsigned i = 0; i < 64; i++) { /* the others have ended */
         plan.digest[29] = (unsigned char)(i + 100);
-        assert_int_equal(plan_uses_take(uses, &plan, &first, NOW + 61 * SECOND, &step), CODE_OK);
+        assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW + 61 * SECOND, &step), CODE_OK);
     }
     plan_uses_free(&uses);
 }
@@ -251,9 +252,9 @@ static void test_no_room_for_the_record(void **state)
     plan.expires_us = NOW + 3600 * SECOND;
     plan.digest[0]++;
     plan.tenant = SPAN_LIT("umbrella"); /* who has room: whether it was used, nobody knows */
-    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_NOMEM);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &all, NOW, &step), CODE_NOMEM);
     plan.not_before_us = NOW + 30 * SECOND; /* and which is this one, that could not be used then */
-    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &all, NOW, &step), CODE_OK);
     plan_uses_clear(uses);
     assert_int_equal(plan_uses_count(uses, plan.digest, 1, plan.tenant, NOW, NOW), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 20, plan.tenant, NOW, NOW), CODE_OK); /* it is longer than it looked */
@@ -278,7 +279,7 @@ static void test_told_once(void **state)
     (void)state;
     assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
     assert_false(plan_uses_is_told(uses, plan.digest));
-    plan_uses_told(uses, &plan, NOW);
+    plan_uses_told(uses, &plan, plan.tenant, NOW);
     assert_true(plan_uses_is_told(uses, plan.digest));
     expect(uses, &plan, 1, REASON_PERMITTED);
     plan_uses_free(&uses);

@@ -371,7 +371,7 @@ static void learn(struct room *room, const char *tool, enum policy_known destruc
 {
     const enum policy_known said[POLICY_HINT_COUNT] = {[POLICY_DESTRUCTIVE] = destructive};
 
-    gate_state_learn(room->state, SPAN_LIT("shop"), false, span_text(tool), said);
+    gate_state_learn(room->state, SPAN_LIT("acme"), SPAN_LIT("shop"), false, span_text(tool), said);
 }
 
 static void test_hints_are_learned_by_upstream_and_tool(void **state)
@@ -421,7 +421,7 @@ static void test_listed(void **state __attribute__((unused)))
     enter(&room, "policy: t\nrules: []\n");
     learn(&room, "wipe", POLICY_UNKNOWN);
     learn(&room, "read", POLICY_YES);
-    gate_state_learn(room.state, SPAN_LIT("minted"), true, SPAN_LIT("wipe"), nothing);
+    gate_state_learn(room.state, SPAN_LIT("acme"), SPAN_LIT("minted"), true, SPAN_LIT("wipe"), nothing);
     gate_state_listed(room.state, &out);
     assert_true(span_equals(buf_peek(&out), SPAN_LIT("shop\0wipe\0shop\0read\0")));
     buf_clear(&out);
@@ -447,7 +447,7 @@ static void test_made_up_upstreams_give_way(void **state)
     learn(&room, "wipe", POLICY_YES);
     for (int i = 0; i < 8192; i++) {
         (void)snprintf(name, sizeof name, "shop-%d", i);
-        gate_state_learn(room.state, span_text(name), true, SPAN_LIT("wipe"), said);
+        gate_state_learn(room.state, SPAN_LIT("acme"), span_text(name), true, SPAN_LIT("wipe"), said);
     }
     assert_int_equal(judge(&room, &question, SECOND)->reason, REASON_FORBIDDEN);
     question.upstream = SPAN_LIT("shop-8191");
