@@ -113,14 +113,14 @@ static void judge_object(void *context, const char *field, struct span name, con
 {
     static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint"};
     struct ledger *ledger = context;
-    char text[64];
+    char text[96];
 
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (span_is(name, tables[i]))
             (void)why_set(&ledger->place.fault, CODE_INVALID, "%s: its table %s %s; keep the file as evidence and name another",
                           ledger->file, tables[i], fault);
-    (void)snprintf(text, sizeof text, "%s %.*s %.24s", span_is(name, "the file") ? field : "its",
-                   SPAN_ARG(span_part(name, 0, 24)), fault);
+    (void)snprintf(text, sizeof text, "%s %.*s %s", span_is(name, "the file") ? field : "its", SPAN_ARG(span_part(name, 0, 40)),
+                   fault);
     ledger__doubt(ledger, text);
 }
 

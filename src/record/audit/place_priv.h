@@ -31,7 +31,7 @@ struct place {
     int watch_fd;
     int64_t looked_us;
     bool log_is_lost;   /* each commit is copied into the file at once, until that is left */
-    char doubt[64];     /* why the file is to be left; empty: it is not */
+    char doubt[96];     /* why the file is to be left; empty: it is not */
     struct why fault;   /* of the last check that failed */
 };
 

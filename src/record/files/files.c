@@ -214,6 +214,14 @@ static bool may_write(const char *path, bool may)
     return done;
 }
 
+/* A folder goes aside: what is in it is not ours to remove. */
+static bool take_away(const char *name)
+{
+    char aside[FILES_PATH_BYTES];
+
+    return unlink(name) == 0 || (files_beside(name, ".aside", aside) == CODE_OK && rename(name, aside) == 0);
+}
+
 void files_disarm(const char *path)
 {
     const char *suffix;
@@ -221,8 +229,9 @@ void files_disarm(const char *path)
     struct stat there;
 
     while ((suffix = db_stray(path, &there)) != NULL && realpath(path, target) != NULL &&
-           files_beside(target, suffix, name) == CODE_OK && unlink(name) == 0)
-        log_warn("audit", "%s: was beside the file and no part of it: it is removed, and nothing of it was taken in", name);
+           files_beside(target, suffix, name) == CODE_OK && take_away(name))
+        log_warn("audit", "%s: was beside the file and no part of it: it is removed (a folder: renamed to %s.aside), "
+                 "and nothing of it was taken in", name, name);
 }
 
 enum code files_may_write(const char *path, bool may)
