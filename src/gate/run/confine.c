@@ -12,6 +12,7 @@
 #include "tls/tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 #define DNS_PORT 53
-#define PROGRAM_MAX_BYTES ((size_t)256 << 20)
+#define PIECE_BYTES ((size_t)32 << 10) /* of the program, read at once */
 #define EVERYBODY (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define MAIN SANDBOX_BIT(SANDBOX_MAIN)
 #define WORKER SANDBOX_BIT(SANDBOX_WORKER)
@@ -206,20 +207,26 @@ static void tell(const struct conf *conf, const struct sandbox_proof *proof)
         log_warn("app", "the gate runs as root; name another user in its configuration, `user: callgate`");
 }
 
-/* Which program judges: the SHA-256 of its file, as `sha256sum callgate-gate` says it. */
+/* Which program judges: the SHA-256 of its file, as `sha256sum callgate-gate` says it. Piece by piece, since the C library
+ * keeps all large blocks of a process that has once given back one of megabytes. */
 static void tell_program(struct buf *out)
 {
-    unsigned char digest[DIGEST_BYTES];
-    char hex[2 * DIGEST_BYTES];
-    struct buf program;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    char piece[PIECE_BYTES], hex[2 * DIGEST_BYTES];
+    unsigned char whole[DIGEST_BYTES];
+    struct digest digest;
+    ssize_t len = -1;
 
-    buf_init(&program, PROGRAM_MAX_BYTES);
-    if (file_read("/proc/self/exe", FILE_ANY, PROGRAM_MAX_BYTES, &program, NULL) == CODE_OK) {
-        digest_of(buf_peek(&program), digest);
-        num_hex(digest, sizeof digest, hex);
-        (void)buf_addf(out, ",\"program\":\"%.*s\"", (int)sizeof hex, hex);
-    }
-    buf_fini(&program);
+    digest_init(&digest);
+    while (fd >= 0 && (len = read(fd, piece, sizeof piece)) > 0)
+        digest_add(&digest, piece, (size_t)len);
+    if (fd >= 0)
+        (void)close(fd);
+    if (len != 0)
+        return;
+    digest_final(&digest, whole);
+    num_hex(whole, sizeof whole, hex);
+    (void)buf_addf(out, ",\"program\":\"%.*s\"", (int)sizeof hex, hex);
 }
 
 enum code serve__prepare(struct serve *serve, struct why *why)
