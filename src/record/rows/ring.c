@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
- * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes. */
+ * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes.
+ *
+ * A ring begins small and doubles when it is full, since one that goes round in 2 MiB touches all of them sooner or later.
+ * The room of each size lies behind those of the smaller ones, in one allocation that costs only the pages that were
+ * touched. What was not released is copied into the larger room; the smaller one stays as it is, since the writer may be
+ * reading in it. */
 #include "rows/ring.h"
 #include "rows/ring_drain.h"
 
@@ -31,17 +36,17 @@ size_t ring_record_max(const struct ring_shared *shared)
 enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
 {
     struct audit_ring *ring = mem_zalloc(sizeof *ring);
-    uint64_t size = RING_BYTES_MIN;
 
     *out = NULL;
     if (ring == NULL)
         return CODE_NOMEM;
-    while (size < bytes || size < 2 * ring_record_max(shared))
-        size *= 2;
+    ring->most = RING_BYTES_MIN;
+    while (ring->most < bytes || ring->most < 2 * ring_record_max(shared))
+        ring->most *= 2;
     ring->shared = shared;
-    ring->size = size;
+    atomic_init(&ring->size, RING_BYTES_MIN);
     memset(ring->policy_hex, '0', sizeof ring->policy_hex); /* as the bytes beside it are */
-    ring->bytes = mem_alloc(size);
+    ring->bytes = mem_alloc(2 * ring->most); /* of all sizes together */
     ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
     if (ring->bytes == NULL || ring->seq_of == NULL) {
         ring_free(&ring);
@@ -67,27 +72,54 @@ void ring_break(struct ring_shared *shared, const char *what)
         log_error("audit", "%s; every call is denied until the gate is started again: please report it", what);
 }
 
+/* Where the byte `at` lies in the room of this size, and how many stand in line from there on. */
+static unsigned char *place_in(const struct audit_ring *ring, uint64_t size, uint64_t at, uint64_t *in_line)
+{
+    uint64_t place = at & (size - 1);
+
+    *in_line = size - place;
+    return ring->bytes + (size - RING_BYTES_MIN) + place;
+}
+
 /* ---- producer ---------------------------------------------------------------------------------------------------- */
 
 struct pen {
     struct audit_ring *ring;
-    uint64_t at;
+    uint64_t at, size;
 };
 
 static void pen_write(struct pen *pen, const void *bytes, size_t len)
 {
-    uint64_t place = pen->at & (pen->ring->size - 1);
-    uint64_t first = pen->ring->size - place;
+    uint64_t first, rest;
+    unsigned char *place = place_in(pen->ring, pen->size, pen->at, &first);
 
     if (len == 0)
         return;
     pen->at += len;
     if (first >= len) {
-        memcpy(pen->ring->bytes + place, bytes, len);
+        memcpy(place, bytes, len);
         return;
     }
-    memcpy(pen->ring->bytes + place, bytes, first);
-    memcpy(pen->ring->bytes, (const unsigned char *)bytes + first, len - first);
+    memcpy(place, bytes, first);
+    memcpy(place_in(pen->ring, pen->size, pen->at - len + first, &rest), (const unsigned char *)bytes + first, len - first);
+}
+
+/* The writer learns of the new room before it learns of a record that lies in it alone. */
+static bool grow(struct audit_ring *ring)
+{
+    uint64_t size = atomic_load_explicit(&ring->size, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), in_line, rest;
+
+    if (size >= ring->most)
+        return false;
+    for (uint64_t at = ring->head_seen; at < tail; at += in_line) {
+        const unsigned char *from = place_in(ring, size, at, &in_line);
+
+        in_line = in_line < tail - at ? in_line : tail - at;
+        memcpy(place_in(ring, 2 * size, at, &rest), from, in_line);
+    }
+    atomic_store_explicit(&ring->size, 2 * size, memory_order_release);
+    return true;
 }
 
 static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
@@ -98,10 +130,13 @@ static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
 
     if (ticket && ring->tickets - audit_settled(ring) >= AUDIT_TICKETS / 2)
         return false;
-    if (tail - ring->head_seen + reserved + bytes <= ring->size)
+    if (tail - ring->head_seen + reserved + bytes <= atomic_load_explicit(&ring->size, memory_order_relaxed))
         return true;
     ring->head_seen = atomic_load(&ring->head);
-    return tail - ring->head_seen + reserved + bytes <= ring->size;
+    while (tail - ring->head_seen + reserved + bytes > atomic_load_explicit(&ring->size, memory_order_relaxed))
+        if (!grow(ring))
+            return false;
+    return true;
 }
 
 /* Asks twice: the writer may have made room before it could see that somebody waits for it. */
@@ -179,7 +214,8 @@ static uint64_t record_bytes(size_t fixed, const struct texts *texts)
 static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes, const struct texts *texts,
                 uint64_t bytes, enum ring_sleep from)
 {
-    struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed)};
+    struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed),
+                      atomic_load_explicit(&ring->size, memory_order_relaxed)};
     struct ring_head head = {(uint32_t)bytes, kind};
     uint64_t end = pen.at + bytes;
 
@@ -424,13 +460,14 @@ bool audit_is_down(const struct audit_ring *ring)
 static const unsigned char *linear(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t at,
                                    size_t bytes)
 {
-    uint64_t place = at & (ring->size - 1), first = ring->size - place;
+    uint64_t size = atomic_load_explicit(&ring->size, memory_order_acquire), first, rest;
+    const unsigned char *place = place_in(ring, size, at, &first);
 
     if (first >= bytes)
-        return ring->bytes + place;
+        return place;
     BUG_ON(bytes > scratch->size);
-    memcpy(scratch->bytes, ring->bytes + place, first);
-    memcpy(scratch->bytes + first, ring->bytes, bytes - first);
+    memcpy(scratch->bytes, place, first);
+    memcpy(scratch->bytes + first, place_in(ring, size, at + first, &rest), bytes - first);
     return scratch->bytes;
 }
 

@@ -85,12 +85,13 @@ struct audit_ring {
     /* set once */
     struct ring_shared *shared;
     unsigned char *bytes;
-    uint64_t size; /* power of two */
+    uint64_t most; /* size that it grows to */
     _Atomic uint64_t *seq_of; /* [ticket % AUDIT_TICKETS]; 0: failed */
 
     /* the producer's */
     char apart_producer[64]; /* a cache line of its own for each side */
     _Atomic uint64_t tail;
+    _Atomic uint64_t size; /* power of two */
     _Atomic uint64_t pressing; /* decisions and events put so far: what starts a commit */
     uint64_t head_seen;
     uint64_t tickets;  /* handed out */
@@ -151,7 +152,7 @@ static inline uint64_t ring_tail(const struct audit_ring *ring)
 /* So full that its records do not wait for others. */
 static inline bool ring_is_pressed(const struct audit_ring *ring)
 {
-    return ring_tail(ring) - ring_head(ring) > ring->size / 4;
+    return ring_tail(ring) - ring_head(ring) > ring->most / 4;
 }
 
 static inline uint64_t ring_pressing(const struct audit_ring *ring)

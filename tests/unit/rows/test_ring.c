@@ -138,7 +138,7 @@ static void test_room_for_outcomes_is_reserved(void **state)
 
         audit_put_result(bench->ring, &result);
     }
-    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->most);
     while (next(bench, &view))
         results += view.kind == RING_RESULT;
     assert_int_equal(results, put);
@@ -147,6 +147,35 @@ static void test_room_for_outcomes_is_reserved(void **state)
     assert_false(ring_release(bench->ring, bench->at));
     assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
     assert_int_equal(ticket, put + 1);
+}
+
+/* 11.11: a ring takes no more memory than it needs, and what stands in it stays while it grows. */
+static void test_grows(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c");
+    struct ring_view view, first;
+    uint64_t ticket, put = 0, seen = 0, least = atomic_load(&bench->ring->size);
+
+    decision.expects_outcome = false;
+    for (int i = 0; i < 1000; i++) { /* goes round in it many times */
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+        assert_true(next(bench, &view));
+        ring_settle(bench->ring, ticket);
+        (void)ring_release(bench->ring, bench->at);
+    }
+    assert_int_equal(atomic_load(&bench->ring->size), least);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_true(next(bench, &first)); /* the writer still reads in it */
+    for (decision.judge_us = 1; audit_put_decision(bench->ring, &decision, &ticket) == CODE_OK; decision.judge_us++)
+        put++;
+    assert_int_equal(atomic_load(&bench->ring->size), bench->ring->most);
+    assert_true(span_is(first.text[TEXT_TENANT], "acme") && span_is(first.text[TEXT_CORRELATION], "c"));
+    while (next(bench, &view)) {
+        assert_int_equal(view.decision.judge_us, ++seen);
+        assert_true(span_is(view.text[TEXT_TENANT], "acme") && span_equals(view.text[TEXT_ARGUMENTS], decision.arguments));
+    }
+    assert_int_equal(seen, put);
 }
 
 /* 4.19: an answer goes along where there is room; where there is none the outcome still comes, and its size is told. */
@@ -184,7 +213,7 @@ static void test_answers_take_what_room_there_is(void **state)
             assert_int_equal(view.result.answer.len, view.result.ticket == 1 ? 1000 : 0);
             assert_true((view.result.answer.at == NULL) == (view.result.ticket == 3));
         }
-    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->most);
 }
 
 /* 9.2: what rules for answers did is never lost for want of room: who gets none lets no answer go on. */
@@ -214,7 +243,7 @@ static void test_room_for_what_was_done_is_kept(void **state)
         else if (view.kind == RING_RESULT)
             assert_null(view.result.answer_rule.at);
     assert_int_equal(seen, 2);
-    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->size);
+    assert_true(ring_tail(bench->ring) - ring_head(bench->ring) <= bench->ring->most);
 }
 
 /* What failed gives its room back, whether or not its outcome was put already. */
@@ -430,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records_come_back_as_they_were, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answers_take_what_room_there_is, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_what_was_done_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),

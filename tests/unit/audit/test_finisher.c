@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/finisher_priv.h"
+#include "audit/writer_priv.h"
+#include "trail_bench.h"
+
+/* 11.11: while calls come fast a sealed file gets no indices; its -wal file is gone, what it holds is found, and it is finished later. */
+static void test_indices_wait(void **state)
+{
+    static const char *const known = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'";
+    struct bench *bench = *state;
+    struct finisher *finisher;
+    struct audit_file sealed;
+
+    start(bench);
+    finisher = &bench->audit->finisher;
+    atomic_store(&finisher->loaded_us, INT64_MAX);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c");
+    archive(bench);
+    in_file(bench, 0, &sealed);
+    for (; files__has_log(sealed.path); nap())
+        continue;
+    for (int round = 0; round < 3; round++, nap()) {
+        finisher__poke(finisher);
+        assert_true(files__is_unfinished(sealed.path));
+        assert_int_equal(audit_file_number(&sealed, known), 0);
+        assert_int_equal(count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'c'"), 1);
+    }
+    atomic_store(&finisher->loaded_us, 1);
+    for (finisher__poke(finisher); files__is_unfinished(sealed.path); nap())
+        continue;
+    assert_int_equal(audit_file_number(&sealed, known), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_indices_wait, setup, teardown)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
