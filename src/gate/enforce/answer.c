@@ -20,7 +20,6 @@ bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const 
     const struct policy *policy = policy_of(gate, call, is_own);
     const struct policy_answer answer = {.method = came->method, .of_unknown = came->of_unknown};
 
-    gate->serial++;
     return policy != NULL && policy_has_answer_rules_for(policy, &call->asked, &answer, gate->scratch);
 }
 
@@ -103,7 +102,6 @@ void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const s
     arena_init(&nodes, TREE_BYTES);
     buf_init(&document, SIZE_MAX / 2);
     question.state = gate_moment_view(&moment);
-    gate->serial++;
     if (came->subject.len > 0)
         code = json_read(came->subject, &json_reply_rules, &document, &nodes, &answer.root, &fault);
     if (code == CODE_OK) {

@@ -16,7 +16,7 @@ void call_unjudge(struct call *call)
     memset(&call->verdict, 0, offsetof(struct verdict, rules));
 }
 
-void call_begin(struct call *call, const struct call *head)
+void call_begin(struct call *call, const struct call *head, struct arena *arena)
 {
     size_t shared = head != NULL ? offsetof(struct call, within) : 0;
 
@@ -24,6 +24,7 @@ void call_begin(struct call *call, const struct call *head)
         memcpy((void *)call, head, shared);
     memset((char *)call + shared, 0, offsetof(struct call, policy) - shared);
     call_unjudge(call);
+    call->arena = arena;
     buf_init(&call->canonical, SIZE_MAX / 2);
     buf_init(&call->answer, SIZE_MAX / 2);
 }

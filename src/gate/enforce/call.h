@@ -42,6 +42,7 @@ struct call {
     struct span shown_plan;     /* as the header carries it; at == NULL: none was shown, or none is asked for */
     const struct plan_keys *plan_keys; /* by which it is signed; NULL: no plan is looked at */
     enum definitions_mode definitions; /* of tools, on this route */
+    struct arena *arena;        /* in which it lies, and what lives as long */
     bool may_step_up;           /* who asks may come again with more scopes: lists show what these would open */
     int64_t began_us;           /* monotonic, when its head was complete */
 
@@ -76,8 +77,8 @@ struct call {
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     uint64_t held_as;           /* held and settled: the decision by whose number people find the call */
     bool folded;                /* one of a flood of refusals: counted in an event, no row */
-    const struct gate *by;      /* in whose scratch the parts to redact lie, */
-    uint64_t serial;            /* and of which evaluation it must be */
+    struct span arguments, params; /* as they may be recorded; at == NULL: nothing of them is replaced, or all is */
+    struct span redacted;       /* of a held call: what is replaced, for the person who decides; or at == NULL */
     struct call_plan plan;
     bool has_definition;        /* of the tool that is called; its digest: */
     unsigned char definition[DIGEST_BYTES];
@@ -87,7 +88,7 @@ struct call {
 };
 
 /* Nothing came, nothing is judged. Takes: head: whose head it shares; NULL: it has one of its own, of which nothing is read. */
-void call_begin(struct call *call, const struct call *head);
+void call_begin(struct call *call, const struct call *head, struct arena *arena);
 void call_fini(struct call *call); /* its buffers; callable twice */
 
 void call_unjudge(struct call *call); /* what was judged was given back */

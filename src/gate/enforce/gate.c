@@ -273,13 +273,13 @@ static void settle_unjudged(enum reason refused, struct verdict *verdict)
         verdict->kind = VERDICT_PERMIT;
 }
 
-/* Every use of the scratch spoils what an earlier evaluation left in it. Where another call took the approval between the
- * question and the taking, it is judged again: the one that came too late is held. */
+/* Where another call took the approval between the question and the taking, it is judged again: the one that came too late is
+ * held. */
 static void evaluate(struct gate *gate, struct call *call, struct gate_moment *moment)
 {
     bool settled = false;
 
-    if (gate->policy != NULL && call->within == NULL &&
+    if (gate->policy != NULL && policy_holds(gate->policy) && call->within == NULL &&
         gate__bound_text(&gate->text, gate->policy, &call->asked) != CODE_OK) {
         call->verdict.reason = REASON_MEMORY;
         make_consistent(&call->verdict);
@@ -287,7 +287,6 @@ static void evaluate(struct gate *gate, struct call *call, struct gate_moment *m
     }
     for (unsigned round = 0; round < ROUNDS_MAX && !settled; round++) {
         gate_token_give_back(&call->token);
-        gate->serial++;
         gate_state_judge(moment, gate->policy, &call->asked, true, gate->scratch, &call->verdict, &call->token);
         make_consistent(&call->verdict);
         settled = call->within != NULL || gate__mind_approvals(gate, call);
@@ -352,55 +351,12 @@ void gate_judge(struct gate *gate, struct call *call)
     } else {
         ask_policy(gate, call);
     }
-    call->by = gate;
-    call->serial = gate->serial;
+    gate__keep_redacted(gate, call);
     if (gate->policy != NULL && call->verdict.policy_version == 0) {
         call->verdict.policy_version = policy_version(gate->policy);
         call->verdict.policy_hash = policy_hash(gate->policy);
     }
     call->judge_us = clock_monotonic_us() - began_us;
-}
-
-/* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and
- * redactions are found whatever the clock says, so that a busy machine changes nothing of them. */
-static __attribute__((noinline)) void redact_again(struct gate *gate, struct call *call)
-{
-    struct verdict *verdict = &call->verdict;
-    struct question question = call->asked;
-    struct gate_moment moment = gate__moment_of(gate, call);
-    struct verdict again;
-
-    moment.definition = gate__accepted(gate, call);
-    question.state = gate_moment_view(&moment);
-    question.plan.step = call->plan.is_known ? call->plan.step : 0;
-    gate->serial++;
-    policy_eval(call->policy, &question, true, gate->scratch, &again);
-    make_consistent(&again);
-    verdict->redact = again.redact;
-    verdict->redact_count = again.redact_count;
-    verdict->redact_params = again.redact_params;
-    verdict->redact_param_count = again.redact_param_count;
-    verdict->redact_query = verdict->redact_query || again.redact_query;
-    verdict->redact_all = verdict->redact_all || again.redact_all;
-    /* Its text may have been the scratch's; under what happened since, another rule may be the one that decides. */
-    verdict->undecided = span_equals(again.rule, verdict->rule) ? again.undecided : SPAN_NONE;
-    call->by = gate;
-    call->serial = gate->serial;
-}
-
-/* Whether something of it lay in the scratch of the evaluation, which is another's now. */
-static bool is_spoilt(const struct gate *gate, const struct call *call)
-{
-    const struct verdict *verdict = &call->verdict;
-
-    return (call->by != gate || call->serial != gate->serial) &&
-           (verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0);
-}
-
-void gate__renew(struct gate *gate, struct call *call)
-{
-    if (call->refused == REASON_UNSET && is_spoilt(gate, call))
-        redact_again(gate, call);
 }
 
 static enum audit_verdict recorded_verdict(enum verdict_kind kind)
@@ -416,44 +372,42 @@ static enum audit_verdict recorded_verdict(enum verdict_kind kind)
     return AUDIT_DENY;
 }
 
-static void fill_record(struct gate *gate, struct call *call,
-                        int status, struct audit_decision *record)
+static void fill_record(struct gate *gate, const struct call *call, int status, struct audit_decision *record)
 {
     const struct verdict *verdict = &call->verdict;
-    bool permits = verdict->kind == VERDICT_PERMIT, redacted;
-    bool is_shown = call->asked.principal.at != NULL && call->who != NULL, is_token = is_shown && call->who->token != NULL;
-    struct span arguments;
+    const unsigned char *key = gate->shared->redact_key;
+    bool permits = verdict->kind == VERDICT_PERMIT, redacted = call->arguments.at != NULL || call->params.at != NULL;
+    const struct question *asked = &call->asked;
+    const struct identity *who = asked->principal.at != NULL ? call->who : NULL; /* else it was shown in vain */
+    const struct identity_token *token = who != NULL ? who->token : NULL;
 
-    gate__renew(gate, call);
-    arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, call->asked.root, verdict, &redacted);
     *record = (struct audit_decision){
-        .time_us = call->asked.time_us,
-        .tenant = call->asked.tenant, .principal = call->asked.principal,
-        .authentication = is_shown ? call->who->authentication : SPAN_NONE,
-        .client = call->asked.client, .session = call->asked.session, .issuer = is_token ? call->who->token->issuer : SPAN_NONE,
-        .token_key = is_token ? call->who->token->key_id : SPAN_NONE, .api_key = call->who != NULL ? call->who->key_id : 0,
-        .correlation = call->asked.correlation, .correlation_replaced = call->correlation_replaced,
-        .trace = call->trace, .upstream = call->asked.upstream, .dialect = call->dialect,
-        .protocol_version = call->protocol_version,
+        .time_us = asked->time_us, .tenant = asked->tenant, .principal = asked->principal, .client = asked->client,
+        .authentication = who != NULL ? who->authentication : SPAN_NONE, .issuer = token != NULL ? token->issuer : SPAN_NONE,
+        .token_key = token != NULL ? token->key_id : SPAN_NONE, .api_key = call->who != NULL ? call->who->key_id : 0,
+        .session = asked->session, .correlation = asked->correlation, .correlation_replaced = call->correlation_replaced,
+        .trace = call->trace, .upstream = asked->upstream, .dialect = call->dialect, .protocol_version = call->protocol_version,
         .direction = call->within != NULL ? SPAN_LIT("server") : SPAN_LIT("agent"),
-        .method = call->asked.method, .tool = call->target, .rpc_id = call->message.id,
-        .body = call->body,
-        .target = call->asked.path.at == NULL && call->asked.query.len > 0 ? SPAN_LIT("") : call->asked.path,
+        .method = asked->method, .tool = call->target, .rpc_id = call->message.id, .body = call->body,
+        .target = asked->path.at == NULL && asked->query.len > 0 ? SPAN_LIT("") : asked->path,
         .verdict = recorded_verdict(verdict->kind), .reason = verdict->reason, .rule = verdict->rule,
         .rule_reason = verdict->rule_reason, .undecided = verdict->undecided,
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
         .judge_us = call->judge_us, .status = permits ? 0 : status,
         .latency_us = permits ? 0 : clock_monotonic_us() - call->began_us,
-        .expects_outcome = permits && call->expects_outcome, .arguments = arguments,
+        .expects_outcome = permits && call->expects_outcome, .arguments = call->arguments, .params = call->params,
     };
     record->definition = gate__definition_text(&gate->text, call);
     gate__plan_texts(&gate->text, &call->plan, record);
-    record->params = gate__params_text(&gate->text, gate->shared->redact_key, call->asked.params, verdict, &redacted);
-    record->query = gate__query_text(&gate->text, gate->shared->redact_key, call->asked.query, verdict, &redacted);
+    if (record->arguments.at == NULL)
+        record->arguments = gate__arguments_text(&gate->text, key, asked->root, verdict, &redacted);
+    if (record->params.at == NULL)
+        record->params = gate__params_text(&gate->text, key, asked->params, verdict, &redacted);
+    record->query = gate__query_text(&gate->text, key, asked->query, verdict, &redacted);
     record->arguments_redacted = redacted;
-    record->groups = gate__held_text(&gate->text.groups, call->asked.groups, call->asked.group_count);
-    record->scopes = gate__held_text(&gate->text.scopes, call->asked.scopes, call->asked.scope_count);
-    record->claims = gate__claims_text(&gate->text, call->policy, call->asked.claims);
+    record->groups = gate__held_text(&gate->text.groups, asked->groups, asked->group_count);
+    record->scopes = gate__held_text(&gate->text.scopes, asked->scopes, asked->scope_count);
+    record->claims = gate__claims_text(&gate->text, call->policy, asked->claims);
     record->rules = gate__rules_text(&gate->text, verdict, &call->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }
@@ -549,7 +503,6 @@ struct span gate_lacking_scope(struct gate *gate, const struct call *call)
 
     moment.definition = gate__accepted(gate, call);
     question.state = gate_moment_view(&moment);
-    gate->serial++;
     return policy_lacking_scope(call->policy, &question, gate->scratch);
 }
 
@@ -564,7 +517,6 @@ bool gate_may_see(struct gate *gate, const struct call *call, struct span method
     question.any_scope = call->may_step_up;
     question.root = NULL;
     gate__follow(gate);
-    gate->serial++;
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
@@ -582,7 +534,6 @@ bool gate_passes(struct gate *gate, const struct call *call, const struct gate_c
     question.method = method;
     question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
     question.root = question.meta = question.params = NULL;
-    gate->serial++;
     passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, call, false, came);
     passing->generation = gate->generation;
     passing->method_len = (uint8_t)method.len;

@@ -66,8 +66,7 @@ void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_
 /* Judges a call that was begun (unless it is refused already). Never fails: it denies. */
 void gate_judge(struct gate *gate, struct call *call);
 
-/* Records the decision; `status` is what the agent will get when it is a denial. Other calls may be judged between
- * gate_judge and gate_record: redactions are then worked out again, under the same snapshot.
+/* Records the decision; `status` is what the agent will get when it is a denial. Whichever gate of these shared has judged.
  * Returns: CODE_OK (wait for gate_fate, or folded: answer at once), CODE_BUSY (ring full: call again after the next wake),
  * CODE_DOWN (deny with AUDIT_DOWN, no row; counted for the `audit_up` event). */
 enum code gate_record(struct gate *gate, struct call *call, int status) MUST_USE;

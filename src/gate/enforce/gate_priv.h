@@ -94,7 +94,6 @@ struct gate {
     struct identity_keys *keys;
     struct definition_set *accepted;
     struct policy_scratch *scratch;
-    uint64_t serial; /* of evaluations: the scratch holds the last one's */
     struct record_text text;
     struct plan_reader plans;
 };
@@ -114,12 +113,11 @@ struct span gate__held_text(struct buf *out, const struct span *names, uint32_t 
 /* JSON object of the claims that the policy asks for; at == NULL: it asks for none, or the identity has none. */
 struct span gate__claims_text(struct record_text *text, const struct policy *policy, const struct json_node *claims);
 
-/* The arguments as they may be recorded. *redacted: whether anything was replaced. */
+/* The arguments as they may be recorded. *redacted: set where something was replaced; otherwise it stays. */
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted);
 
-/* The same of the other members of params, and of the query, which is recorded whole or not at all.
- * *redacted: set where something was; otherwise it stays. */
+/* The same of the other members of params, and of the query, which is recorded whole or not at all. */
 struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                               const struct json_node *params, const struct verdict *verdict, bool *redacted);
 struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
@@ -143,8 +141,9 @@ struct gate_moment gate__moment_of(const struct gate *gate, const struct call *c
 void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
                 bool is_answer);
 
-/* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
-void gate__renew(struct gate *gate, struct call *call);
+/* What the verdict names lies in the scratch, which is another's with the next evaluation: so what the record says of it is
+ * written here, once, into the call's arena. Without memory all is replaced. */
+void gate__keep_redacted(struct gate *gate, struct call *call);
 
 /* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
  * the call is to be judged again. */

@@ -29,8 +29,7 @@ static void take_arguments(struct gate *gate, struct call *call, struct approval
 {
     struct span whole = call->asked.root != NULL ? call->asked.root->raw : SPAN_NONE;
 
-    gate__renew(gate, call);
-    ask->redacted = gate__redacted_text(&gate->text, call);
+    ask->redacted = call->redacted.at != NULL ? call->redacted : gate__redacted_text(&gate->text, call);
     ask->arguments_bytes = whole.len;
     ask->arguments = utf8_cut(whole, APPROVAL_ARGUMENTS_BYTES);
     ask->query = call->asked.query;

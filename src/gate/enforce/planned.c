@@ -132,7 +132,6 @@ static bool is_redacted(struct gate *gate, const struct call *call,
     buf_init(&canonical, AUDIT_JSON_BYTES);
     if (write_values(step, &text) == CODE_OK && json_read(buf_peek(&text), &json_file_rules, &canonical, &gate->plans.arena,
                                                           &question.root, &fault) == CODE_OK) {
-        gate->serial++;
         policy_eval(call->policy, &question, true, gate->scratch, &verdict);
     }
     buf_fini(&text);

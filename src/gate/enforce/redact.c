@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "enforce/answer.h"
 #include "enforce/gate_priv.h"
 
 #include "base/num.h"
@@ -263,7 +264,6 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
 {
     struct stand_ins in = {.text = text, .key = key, .values = verdict->redact, .count = verdict->redact_count};
 
-    *redacted = false;
     if (root == NULL)
         return SPAN_NONE;
     if (!verdict->redact_all && verdict->redact_count == 0)
@@ -404,6 +404,33 @@ struct span gate__redacted_text(struct record_text *text, const struct call *cal
     return buf_add_byte(&text->named, ']') == CODE_OK ? buf_peek(&text->named) : SPAN_LIT("[\"$\"]");
 }
 
+void gate__keep_redacted(struct gate *gate, struct call *call)
+{
+    const unsigned char *key = gate->shared->redact_key;
+    struct verdict *verdict = &call->verdict;
+    bool is_kept = true, redacted = false;
+
+    if (!verdict->redact_all && verdict->kind == VERDICT_HOLD && verdict->redact_count + verdict->redact_param_count > 0) {
+        call->redacted = gate__redacted_text(&gate->text, call);
+        is_kept = gate_keep_text(call->arena, &call->redacted);
+    }
+    if (!verdict->redact_all && verdict->redact_count > 0) {
+        call->arguments = gate__arguments_text(&gate->text, key, call->asked.root, verdict, &redacted);
+        is_kept = gate_keep_text(call->arena, &call->arguments) && is_kept;
+    }
+    if (!verdict->redact_all && verdict->redact_param_count > 0) {
+        call->params = gate__params_text(&gate->text, key, call->asked.params, verdict, &redacted);
+        is_kept = gate_keep_text(call->arena, &call->params) && is_kept;
+    }
+    if (!is_kept) {
+        verdict->redact_all = true;
+        call->arguments = call->params = call->redacted = SPAN_NONE;
+    }
+    if (verdict->undecided.len > 0 && !gate_keep_text(call->arena, &verdict->undecided))
+        verdict->undecided = SPAN_NONE;
+    verdict->redact = verdict->redact_params = NULL;
+}
+
 static void add_bound(struct buf *out, const char *before, const struct json_node *member)
 {
     add_key(out, before, member);
@@ -455,12 +482,11 @@ enum code gate_answer(struct gate *gate, const struct call *call, struct span re
     struct verdict found;
     struct arena arena;
     struct buf canonical;
-    bool redacted;
+    bool redacted = false;
 
     arena_init(&arena, 32 * ANSWER_TREE_BYTES);
     buf_init(&canonical, ANSWER_TREE_BYTES);
     question.root = NULL;
-    gate->serial++; /* the scratch is used */
     policy_redact_answer(call->policy, &question, NULL, gate->scratch, &found);
     if (found.redact_all && call->policy != NULL && (root = tree_of(result, &arena, &canonical)) != NULL)
         policy_redact_answer(call->policy, &question, root, gate->scratch, &found);

@@ -103,7 +103,7 @@ enum reason batch__read(struct pair *pair)
     for (const struct json_node *node = array->child; node != NULL; node = node->next) {
         struct call *member = &batch->members[i++];
 
-        call_begin(member, exchange->own);
+        call_begin(member, exchange->own, &exchange->arena);
         exchange->call = member;
         exchange->call->refused = exchange__read(pair, node->raw);
         kind = exchange->call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
@@ -191,7 +191,7 @@ static enum code record(struct pair *pair)
     while (batch->recorded < batch->count && code == CODE_OK) {
         struct call *member = &batch->members[batch->recorded];
 
-        code = gate_record(judge__gate(pair), member, status);
+        code = gate_record(pair->lane->gate, member, status);
         if (code != CODE_OK)
             break;
         member->owes_outcome = member->is_permitted;

@@ -58,7 +58,7 @@ bool exchange__begin(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
         return false;
     }
-    call_begin(exchange->own, NULL);
+    call_begin(exchange->own, NULL, &exchange->arena);
     exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
     exchange->call->asked.time_us = clock_wall_us();
@@ -205,7 +205,7 @@ static bool record(struct pair *pair)
 
     call->is_permitted = call_is_permit(call);
     call->refusal = call->is_permitted ? REASON_UNSET : call->verdict.reason;
-    code = gate_record(judge__gate(pair), call, call->is_permitted ? 0 : deny__status(pair, call->verdict.reason));
+    code = gate_record(pair->lane->gate, call, call->is_permitted ? 0 : deny__status(pair, call->verdict.reason));
     if (code != CODE_OK) {
         call->is_permitted = false;
         if (code != CODE_BUSY)
@@ -225,7 +225,7 @@ static bool record(struct pair *pair)
 
 static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
 {
-    call_begin(item, call);
+    call_begin(item, call, call->arena);
     item->message.id = call->message.id;
     item->body = call->body;
     item->read_us = call->read_us;
@@ -300,11 +300,10 @@ bool exchange__judge(struct pair *pair)
     if (exchange->progress < CALL_JUDGED && !judge__has_done(pair, bytes, decide))
         return false;
     exchange->progress = CALL_JUDGED;
+    judge__leave(pair);
     pair__stop_waiting(pair);
-    if (exchange->batch != NULL ? batch__record(pair) : record(pair)) {
-        judge__leave(pair);
+    if (exchange->batch != NULL ? batch__record(pair) : record(pair))
         return true;
-    }
     if (pair->timed_out) {
         deny__answer(pair, REASON_AUDIT_FULL);
         return true;

@@ -94,13 +94,6 @@ bool judge__is_out(const struct pair *pair)
     return judge->pair == pair && atomic_load_explicit(&judge->is_out, memory_order_acquire);
 }
 
-struct gate *judge__gate(const struct pair *pair)
-{
-    const struct judge *judge = &pair->lane->judge;
-
-    return judge->pair == pair ? judge->gate : pair->lane->gate;
-}
-
 bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
 {
     struct judge *judge = &pair->lane->judge;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker's judge: a thread on which large calls and large answers are judged, by the same functions as small ones, so that
- * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call is recorded, since what
- * is to be redacted lies in the judge's gate, or until its answer is back. Who waits for it waits without a deadline: each
- * judgement has a budget, and what waits holds memory of its account.
+ * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call or its answer is back. Who
+ * waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its account.
  *
  * Threads: its worker; judge__start and judge__stop main. While work is out, the thread alone touches the gate and the pair's
  *   exchange: the pair is not driven, and so cannot end, before it is back.
@@ -44,8 +43,7 @@ void judge__fini(struct judge *judge);
 /* Whether the work is done, at once where it is about few bytes; else the pair is stirred when it may be, and asks again. */
 bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work);
 bool judge__is_out(const struct pair *pair);
-struct gate *judge__gate(const struct pair *pair); /* by which the call was judged, and is recorded */
-void judge__leave(struct pair *pair);            /* its call is recorded, its answer back, or it has ended */
+void judge__leave(struct pair *pair);            /* its call or its answer is back, or it has ended */
 void judge__woken(struct judge *judge);          /* a verdict may be there */
 void judge__round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
 

@@ -218,7 +218,7 @@ static enum reason take_answer(struct pair *pair, const struct sse_event *event,
     name = arena_dup(&exchange->event_arena, method.at, method.len);
     if (call == NULL || name == NULL)
         return REASON_MEMORY;
-    call_begin(call, exchange->own);
+    call_begin(call, exchange->own, &exchange->event_arena);
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = span_of(name, method.len), .id = reply.id};
     exchange->call = call;
     (void)question__take(pair, event, &reply, true);

@@ -77,7 +77,7 @@ static void aim(struct pair *pair, struct server_question *question, struct call
     struct call *call = &question->call;
     struct question *asked = &call->asked;
 
-    call_begin(call, within);
+    call_begin(call, within, &pair->exchange.event_arena);
     call->within = within;
     call->message.id = reply->id;
     call->began_us = call->read_us = pair__now_us(pair);

@@ -193,8 +193,10 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
         rule->asks |= limit->asks;
     compile_approvals(c, yaml_member(node, "approvals"), rule);
-    if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks)
+    if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks) {
         compile__hash_rule(c, node, rule->hash);
+        c->policy->holds = true;
+    }
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);

@@ -45,6 +45,9 @@ bool policy_watches_all_of(const struct policy *policy, const struct policy *oth
 /* Whether some rule or redaction asks for queries. */
 bool policy_asks_query(const struct policy *policy);
 
+/* Whether some rule could hold a call for a person. */
+bool policy_holds(const struct policy *policy);
+
 /* Whether some rule asks for this member of params._meta in such a call; whether one may ask for any, or for _meta itself. */
 bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key);
 bool policy_asks_all_meta(const struct policy *policy, const struct question *question);

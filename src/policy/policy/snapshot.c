@@ -132,6 +132,11 @@ bool policy_asks_query(const struct policy *policy)
     return policy->asks_query;
 }
 
+bool policy_holds(const struct policy *policy)
+{
+    return policy->holds;
+}
+
 bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key)
 {
     for (const struct meta_key *at = policy->meta_asks[question_has_arguments(question)].keys; at != NULL; at = at->next)

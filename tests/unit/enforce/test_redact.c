@@ -68,6 +68,7 @@ static void expect_for(const char *value, char out[128])
 
 static struct span recorded(struct bench *bench, bool *redacted)
 {
+    *redacted = false;
     return gate__arguments_text(&bench->text, key, bench->root, &bench->verdict, redacted);
 }
 

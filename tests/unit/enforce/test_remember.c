@@ -286,6 +286,7 @@ static void pay(struct house *house, const char *arguments, int64_t ago_us, enum
     struct buf canonical;
 
     arena_init(&arena, (size_t)1 << 24);
+    message.arena = &arena;
     buf_init(&canonical, (size_t)1 << 24);
     assert_int_equal(json_read(span_text(arguments), &json_request_rules, &canonical, &arena, &message.asked.root, &fault), CODE_OK);
     assert_string_equal(reason_name(make(house, &message)), reason_name(reason));
