@@ -18,7 +18,7 @@ void call_unjudge(struct call *call)
 
 void call_begin(struct call *call, const struct call *head, struct arena *arena)
 {
-    size_t shared = head != NULL ? offsetof(struct call, within) : 0;
+    size_t shared = head != NULL ? offsetof(struct call, next) : 0;
 
     if (head != NULL)
         memcpy((void *)call, head, shared);

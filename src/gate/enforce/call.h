@@ -47,6 +47,7 @@ struct call {
     int64_t began_us;           /* monotonic, when its head was complete */
 
     /* What came. */
+    struct call *next;          /* that came in the same body */
     struct call *within;        /* in whose stream a server said it; NULL: an agent did */
     struct mcp_message message; /* of a server's message its id alone */
     struct span target;         /* for the audit's column `tool` */

@@ -85,7 +85,7 @@ enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed
 {
     struct exchange *exchange = &pair->exchange;
     /* HTTP+SSE: whose call is answered has its outcome already, so the stream's tells it. */
-    struct call *call = exchange->batch == NULL ? exchange->own : is_own ? exchange->call : batch__first(exchange);
+    struct call *call = exchange->batch != NULL && is_own ? exchange->call : exchange->calls;
 
     if ((weighed->rule_count == 0 && weighed->effect == ANSWER_NONE) || !call->owes_outcome)
         return REASON_UNSET;

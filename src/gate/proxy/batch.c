@@ -12,8 +12,6 @@
  * goes up is one body. */
 
 struct batch {
-    size_t recorded;         /* members whose record is in the ring */
-    size_t known;            /* of these, whose fate was seen: the audit forgets it, and the others may wait long for room */
     struct buf raw;          /* what the server sent last, taken apart into `parts` */
     struct buf id;           /* of its event */
     struct sse_event event;
@@ -22,8 +20,6 @@ struct batch {
     uint64_t part_bytes;     /* no part may have more */
     bool is_whole;           /* the parts are those of a whole reply, and become */
     struct buf list;
-    size_t count;
-    struct call members[];
 };
 
 size_t batch__held_bytes(const struct exchange *exchange)
@@ -31,8 +27,8 @@ size_t batch__held_bytes(const struct exchange *exchange)
     const struct batch *batch = exchange->batch;
     size_t bytes = batch->raw.size + batch->id.size + batch->list.size;
 
-    for (size_t i = 0; i < batch->count; i++)
-        bytes += batch->members[i].canonical.size + batch->members[i].answer.size;
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        bytes += call->canonical.size + call->answer.size;
     return bytes;
 }
 
@@ -48,203 +44,113 @@ bool batch__may_come(const struct exchange *exchange)
 }
 
 /* Whose answer would it be, where two ask under one id? And a session begins with one message alone. */
-static void check_members(const struct exchange *exchange)
+static void check_calls(const struct exchange *exchange)
 {
-    struct batch *batch = exchange->batch;
-
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
-        if (exchange->dialect->begins_session(&member->message))
-            member->refused = REASON_BATCH_MEMBER;
-        for (size_t j = 0; j < i && !span_is_empty(member->message.id); j++)
-            if (batch->members[j].message.kind != MCP_RESPONSE && member->message.kind != MCP_RESPONSE &&
-                span_equals(batch->members[j].message.id, member->message.id))
-                member->refused = batch->members[j].refused = REASON_BATCH_MEMBER;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
+        if (exchange->dialect->begins_session(&call->message))
+            call->refused = REASON_BATCH_MEMBER;
+        for (struct call *other = exchange->calls; other != call && !span_is_empty(call->message.id); other = other->next)
+            if (other->message.kind != MCP_RESPONSE && call->message.kind != MCP_RESPONSE &&
+                span_equals(other->message.id, call->message.id))
+                call->refused = other->refused = REASON_BATCH_MEMBER;
     }
 }
 
-/* What goes up: the canonical bytes of all members, as they were judged. */
+/* What goes up: the canonical bytes of all calls, as they were judged. */
 static enum code join(struct exchange *exchange)
 {
-    struct call *call = exchange->call;
-    const struct batch *batch = exchange->batch;
+    struct buf *whole = &exchange->own->canonical;
 
-    for (size_t i = 0; i < batch->count; i++) {
-        buf_add_byte(&call->canonical, i == 0 ? '[' : ',');
-        buf_add_span(&call->canonical, buf_peek(&batch->members[i].canonical));
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next) {
+        buf_add_byte(whole, call == exchange->calls ? '[' : ',');
+        buf_add_span(whole, buf_peek(&call->canonical));
     }
-    return buf_add_byte(&call->canonical, ']');
+    return buf_add_byte(whole, ']');
+}
+
+/* They lie side by side in the memory of their exchange. */
+static struct call *read_calls(struct pair *pair, const struct json_node *array)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct call *calls = arena_alloc(&exchange->arena, array->count * sizeof *calls);
+    size_t i = 0;
+
+    for (const struct json_node *node = array->child; calls != NULL && node != NULL; node = node->next, i++) {
+        struct call *call = exchange->call = &calls[i];
+
+        call_begin(call, exchange->own, &exchange->arena);
+        call->refused = exchange__read(pair, node->raw);
+        call->next = node->next != NULL ? call + 1 : NULL;
+    }
+    exchange->call = exchange->own;
+    return calls;
 }
 
 enum reason batch__read(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    const struct json_node *array = exchange->call->message.root;
-    size_t bytes = sizeof(struct batch) + array->count * sizeof(struct call);
+    const struct json_node *array = exchange->own->message.root;
     enum mcp_kind kind = MCP_NOTIFICATION;
-    enum reason reason = pair__refuses(pair, bytes);
-    struct batch *batch;
+    enum reason reason = pair__refuses(pair, array->count * sizeof(struct call));
+    struct call *calls = NULL;
     struct buf whole;
-    size_t i = 0;
 
     if (array->count == 0 || array->count > MCP_BATCH_MAX)
         return REASON_BATCH_LIMIT;
-    batch = reason == REASON_UNSET ? arena_zalloc(&exchange->arena, bytes) : NULL;
-    if (batch == NULL)
-        return reason == REASON_UNSET ? REASON_MEMORY : reason;
-    exchange->batch = batch;
-    buf_init(&batch->raw, SIZE_MAX / 2);
-    buf_init(&batch->id, SSE_ID_MAX_BYTES);
-    buf_init(&batch->list, SIZE_MAX / 2);
+    if (reason != REASON_UNSET)
+        return reason;
+    exchange->batch = arena_zalloc(&exchange->arena, sizeof *exchange->batch);
+    if (exchange->batch == NULL)
+        return REASON_MEMORY;
+    buf_init(&exchange->batch->raw, SIZE_MAX / 2);
+    buf_init(&exchange->batch->id, SSE_ID_MAX_BYTES);
+    buf_init(&exchange->batch->list, SIZE_MAX / 2);
     buf_init(&whole, SIZE_MAX / 2);
-    buf_move(&whole, &exchange->call->canonical);
-    batch->count = array->count;
-    for (const struct json_node *node = array->child; node != NULL; node = node->next) {
-        struct call *member = &batch->members[i++];
-
-        call_begin(member, exchange->own, &exchange->arena);
-        exchange->call = member;
-        exchange->call->refused = exchange__read(pair, node->raw);
-        kind = exchange->call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
-        exchange->call = exchange->own;
-    }
+    buf_move(&whole, &exchange->own->canonical);
+    calls = read_calls(pair, array);
     buf_fini(&whole);
-    check_members(exchange);
-    exchange->call->message = (struct mcp_message){.kind = kind}; /* how it is answered: as a request where one is among them */
+    if (calls == NULL) {
+        exchange->batch = NULL;
+        return REASON_MEMORY;
+    }
+    exchange__take_calls(exchange, calls);
+    check_calls(exchange);
+    for (const struct call *call = calls; call != NULL; call = call->next)
+        kind = call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
+    exchange->own->message = (struct mcp_message){.kind = kind}; /* it is answered as a request where one is among them */
     return join(exchange) == CODE_OK ? REASON_UNSET : REASON_MEMORY;
 }
 
-/* ---- JUDGE and AUDIT ---- */
+/* ---- JUDGE ---- */
 
 /* Who may have been called before whom nobody knows, since the server may take them in any order. */
-static bool asks_for_order(const struct batch *batch)
+static bool asks_for_order(const struct exchange *exchange)
 {
-    const struct policy *policy = batch->members[0].policy;
+    const struct policy *policy = exchange->calls->policy;
     bool is_ordered = policy != NULL && policy_watches(policy);
-    size_t calls = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < batch->count; i++) {
-        calls += !span_is_empty(batch->members[i].message.target);
-        is_ordered |= call_is_ordered(&batch->members[i]);
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next) {
+        count += !span_is_empty(call->message.target);
+        is_ordered |= call_is_ordered(call);
     }
-    return calls > 1 && is_ordered;
+    return count > 1 && is_ordered;
 }
 
-void batch__decide(struct exchange *exchange, struct gate *gate)
+void batch__agree(struct exchange *exchange)
 {
-    struct batch *batch = exchange->batch;
     enum reason others = REASON_UNSET;
 
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
-        member->expects_outcome = true;
-        member->asked.time_us = exchange->call->asked.time_us;
-        call_ask(member);
-        member->read_us = exchange->call->read_us;
-        if (exchange->call->refused != REASON_UNSET)
-            member->refused = exchange->call->refused;
-        gate_judge(gate, member);
-        if (member->verdict.kind != VERDICT_PERMIT)
-            others = REASON_BATCH_DENIED;
-    }
-    if (others == REASON_UNSET && asks_for_order(batch))
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        others = call_is_permit(call) ? others : REASON_BATCH_DENIED;
+    if (others == REASON_UNSET && asks_for_order(exchange))
         others = REASON_BATCH_ORDER;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
-        if (others != REASON_UNSET && member->verdict.kind == VERDICT_PERMIT)
-            gate_revoke(member, others);
-        member->is_permitted = others == REASON_UNSET;
-        member->refusal = others == REASON_UNSET ? REASON_UNSET : member->verdict.reason;
+    for (struct call *call = exchange->calls; call != NULL && others != REASON_UNSET; call = call->next) {
+        if (call_is_permit(call))
+            gate_revoke(call, others);
+        call->refusal = call->verdict.reason;
     }
-    exchange->call->is_permitted = others == REASON_UNSET;
-    exchange->call->refusal = others;
-}
-
-static void see_fates(struct pair *pair)
-{
-    struct batch *batch = pair->exchange.batch;
-
-    for (; batch->known < batch->recorded; batch->known++) {
-        struct call *member = &batch->members[batch->known];
-        enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
-
-        if (!member->folded)
-            fate = gate_fate(pair->lane->gate, member->ticket, &member->seq);
-        if (fate == AUDIT_WAITING)
-            return;
-        member->owes_outcome = member->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
-        gate_settle(pair->lane->gate, member);
-    }
-}
-
-/* Returns: CODE_BUSY: the ring is full; what of it was recorded is not recorded again. */
-static enum code record(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
-    int status = exchange->call->is_permitted ? 0 : batch__status(pair, exchange->call->refusal);
-    enum code code = CODE_OK;
-
-    while (batch->recorded < batch->count && code == CODE_OK) {
-        struct call *member = &batch->members[batch->recorded];
-
-        code = gate_record(pair->lane->gate, member, status);
-        if (code != CODE_OK)
-            break;
-        member->owes_outcome = member->is_permitted;
-        batch->recorded++;
-    }
-    return code;
-}
-
-bool batch__record(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum code code;
-
-    see_fates(pair);
-    code = record(pair);
-    if (code == CODE_OK) {
-        exchange->recorded_us = pair__now_us(pair);
-        pair__set_state(pair, STATE_AUDIT);
-        return true;
-    }
-    if (code != CODE_BUSY || pair->timed_out) {
-        enum reason reason = code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN;
-
-        exchange->call->is_permitted = false;
-        exchange__settle(pair, OUTCOME_NOT_SENT, reason);
-        deny__answer(pair, reason);
-        batch__finish(pair); /* at once, as exchange__audit does */
-        return true;
-    }
-    return false;
-}
-
-bool batch__settled(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
-    bool is_durable = true;
-
-    see_fates(pair);
-    for (size_t i = 0; i < batch->count; i++)
-        is_durable = is_durable && (batch->members[i].seq != 0 || batch->members[i].folded);
-    exchange->call->seq = batch->members[0].seq;
-    return is_durable;
-}
-
-uint64_t batch__last_ticket(const struct exchange *exchange)
-{
-    size_t i = exchange->batch->count;
-
-    while (i-- > 0)
-        if (!exchange->batch->members[i].folded)
-            return exchange->batch->members[i].ticket;
-    return 0;
+    exchange->own->refusal = others;
 }
 
 /* ---- DENY ---- */
@@ -258,18 +164,16 @@ static bool wants_answer(const struct call *member)
 static enum code write_denials(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form, int *status)
 {
     struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
     bool is_list = !exchange->wants_sse, is_first = true;
     enum code code = CODE_OK;
 
     *form = MCP_FORM_NONE;
     *status = 0;
-    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
-        struct call *member = &batch->members[i];
+    for (struct call *member = exchange->calls; member != NULL && code == CODE_OK; member = member->next) {
         enum reason own = member->refusal != REASON_UNSET ? member->refusal : reason;
         int told;
 
-        if (!wants_answer(member) && (exchange->call->message.kind == MCP_REQUEST || i > 0))
+        if (!wants_answer(member) && (exchange->own->message.kind == MCP_REQUEST || member != exchange->calls))
             continue;
         if (out != NULL && is_list && wants_answer(member)) {
             code = buf_add_byte(out, is_first ? '[' : ',');
@@ -304,11 +208,9 @@ enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, en
 
 /* ---- REPLY ---- */
 
-static struct call *find_id(struct batch *batch, struct span id)
+static struct call *find_id(struct exchange *exchange, struct span id)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
+    for (struct call *member = exchange->calls; member != NULL; member = member->next) {
         if (member->message.kind == MCP_REQUEST && !member->is_answered && span_equals(member->message.id, id))
             return member;
     }
@@ -316,29 +218,27 @@ static struct call *find_id(struct batch *batch, struct span id)
 }
 
 /* A number's id as text is that call's, whose answer is mended or refused by the name of its fault. */
-static struct call *find(struct batch *batch, const struct mcp_part *part)
+static struct call *find(struct exchange *exchange, const struct mcp_part *part)
 {
-    struct call *member = part->is_response ? find_id(batch, part->id) : NULL;
+    struct call *member = part->is_response ? find_id(exchange, part->id) : NULL;
 
     if (member == NULL && part->is_response && part->id.len > 2 && part->id.at[0] == '"')
-        member = find_id(batch, span_part(part->id, 1, part->id.len - 2));
+        member = find_id(exchange, span_part(part->id, 1, part->id.len - 2));
     return member;
 }
 
 bool batch__owes_answer(const struct exchange *exchange)
 {
-    const struct batch *batch = exchange->batch;
-
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->members[i].message.kind == MCP_REQUEST && !batch->members[i].is_answered)
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        if (call->message.kind == MCP_REQUEST && !call->is_answered)
             return true;
     return false;
 }
 
 void batch__unsettle(struct exchange *exchange)
 {
-    for (size_t i = 0; exchange->batch != NULL && i < exchange->batch->count; i++)
-        exchange->batch->members[i].outcome.reason = REASON_UNSET;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        call->outcome.reason = REASON_UNSET;
 }
 
 static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_bytes, bool *is_array)
@@ -367,12 +267,9 @@ static enum code add_to_list(struct buf *list, struct span json)
 static enum code add_missing(struct pair *pair, struct buf *list)
 {
     struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
     enum code code = CODE_OK;
 
-    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
-        struct call *member = &batch->members[i];
-
+    for (struct call *member = exchange->calls; member != NULL && code == CODE_OK; member = member->next) {
         if (member->message.kind != MCP_REQUEST || member->is_answered)
             continue;
         member->is_answered = true;
@@ -409,7 +306,7 @@ bool batch__next(struct pair *pair)
     struct batch *batch = exchange->batch;
     const struct mcp_part *part = &batch->parts[batch->part_at++];
     bool is_last = batch->part_at == batch->part_count; /* who resumes behind the event's id has seen all of it */
-    struct call *member = find(batch, part);
+    struct call *member = find(exchange, part);
     struct mcp_reply reply = {0};
     enum reason reason = REASON_UPSTREAM_UNASKED;
     bool goes_on;
@@ -442,11 +339,6 @@ bool batch__answer(struct pair *pair, const struct sse_event *event, const struc
         return true;
     fail(pair, REASON_MEMORY);
     return false;
-}
-
-struct call *batch__first(const struct exchange *exchange)
-{
-    return &exchange->batch->members[0];
 }
 
 bool batch__gathers(const struct exchange *exchange)
@@ -514,11 +406,8 @@ bool batch__take(struct pair *pair, const struct sse_event *event)
 bool batch__answer_rest(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
 
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
+    for (struct call *member = exchange->calls; member != NULL; member = member->next) {
         if (member->message.kind != MCP_REQUEST || member->is_answered)
             continue;
         member->is_answered = true;
@@ -532,27 +421,10 @@ bool batch__answer_rest(struct pair *pair, enum reason reason)
 
 /* ---- the end ---- */
 
-void batch__finish(struct pair *pair)
+void batch__fini(struct exchange *exchange)
 {
-    struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
-    enum audit_outcome outcome = exchange->call->outcome.outcome;
-    enum reason ended = exchange->call->outcome.reason;
-
-    for (size_t i = 0; i < batch->count; i++) {
-        struct call *member = &batch->members[i];
-
-        exchange->call = member;
-        exchange__settle(pair, outcome, ended);
-        exchange__end_call(pair);
-        gate_let_go(exchange->call);
-        exchange->call = exchange->own;
-        call_fini(member);
-        exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */
-        exchange->server_withheld = 0;
-    }
-    buf_fini(&batch->raw);
-    buf_fini(&batch->id);
-    buf_fini(&batch->list);
+    buf_fini(&exchange->batch->raw);
+    buf_fini(&exchange->batch->id);
+    buf_fini(&exchange->batch->list);
     exchange->batch = NULL;
 }

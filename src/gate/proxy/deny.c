@@ -145,10 +145,19 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
     };
 }
 
+/* Whether it is not one of a batch that is looked at, but all of it. */
+static bool is_several(const struct exchange *exchange)
+{
+    return exchange->batch != NULL && exchange->call == exchange->own;
+}
+
 int deny__status(struct pair *pair, enum reason reason)
 {
-    struct mcp_denial denial = denial_of(&pair->exchange, reason);
+    struct mcp_denial denial;
 
+    if (is_several(&pair->exchange))
+        return batch__status(pair, reason);
+    denial = denial_of(&pair->exchange, reason);
     if (legacy__tells(&pair->exchange))
         return 202;
     if (denial.by_status)
@@ -166,10 +175,13 @@ static bool is_request_limit(enum reason reason)
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_denial denial = denial_of(exchange, reason);
+    struct mcp_denial denial;
     size_t before = buf_len(out);
     enum code code;
 
+    if (is_several(exchange))
+        return batch__deny(pair, reason, out, form);
+    denial = denial_of(exchange, reason);
     *form = MCP_FORM_JSON;
     if (discovery__is_asked(pair))
         code = discovery__refuse(reason, exchange->status, out);
@@ -219,10 +231,10 @@ void deny__answer(struct pair *pair, enum reason reason)
     BUG_ON(exchange->head == REPLY_HEAD_WRITTEN);
     reason_count(reason);
     exchange->call->refusal = reason;
-    exchange->status = exchange->batch != NULL ? batch__status(pair, reason) : deny__status(pair, reason);
+    exchange->status = deny__status(pair, reason);
     buf_clear(text);
     buf_borrow(text);
-    code = exchange->batch != NULL ? batch__deny(pair, reason, text, &form) : deny__write(pair, reason, text, &form);
+    code = deny__write(pair, reason, text, &form);
     exchange->head = REPLY_HEAD_WRITTEN;
     if (code == CODE_OK && legacy__tells(exchange))
         code = tell_by_stream(pair, text, &form);

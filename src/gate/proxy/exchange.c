@@ -53,12 +53,14 @@ bool exchange__begin(struct pair *pair)
 
     BUG_ON(exchange->progress != CALL_NONE || exchange->own != NULL);
     memset(exchange, 0, offsetof(struct exchange, arena)); /* the memory was given back by exchange__finish */
-    exchange->own = exchange->call = arena_alloc(&exchange->arena, sizeof *exchange->own);
+    exchange->own = arena_alloc(&exchange->arena, sizeof *exchange->own);
     if (exchange->own == NULL) {
         pair__close(pair, REASON_MEMORY);
         return false;
     }
     call_begin(exchange->own, NULL, &exchange->arena);
+    exchange->call = exchange->own;
+    exchange__take_calls(exchange, exchange->own);
     exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
     exchange->call->asked.time_us = clock_wall_us();
@@ -69,6 +71,11 @@ bool exchange__begin(struct pair *pair)
     gauge_add(&pair->lane->gauges.requests, 1);
     gauge_add(&pair->lane->gauges.in_flight, 1);
     return true;
+}
+
+void exchange__take_calls(struct exchange *exchange, struct call *calls)
+{
+    exchange->calls = exchange->unrecorded = exchange->unsettled = calls;
 }
 
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
@@ -196,33 +203,6 @@ void exchange__read_message(struct pair *pair, struct span body)
 
 /* ---- JUDGE and AUDIT ---- */
 
-/* Returns: whether a verdict is there and recorded, or cannot be recorded, so that the state has changed. */
-static bool record(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-    enum code code;
-
-    call->is_permitted = call_is_permit(call);
-    call->refusal = call->is_permitted ? REASON_UNSET : call->verdict.reason;
-    code = gate_record(pair->lane->gate, call, call->is_permitted ? 0 : deny__status(pair, call->verdict.reason));
-    if (code != CODE_OK) {
-        call->is_permitted = false;
-        if (code != CODE_BUSY)
-            deny__answer(pair, REASON_AUDIT_DOWN);
-        return code != CODE_BUSY;
-    }
-    call->owes_outcome = call->is_permitted;
-    exchange->recorded_us = pair__now_us(pair);
-    if (call->ticket != 0) {
-        pair__set_state(pair, STATE_AUDIT);
-        return true;
-    }
-    BUG_ON(call->is_permitted); /* a permit is never folded */
-    deny__answer(pair, call->refusal);
-    return true;
-}
-
 static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
 {
     call_begin(item, call, call->arena);
@@ -241,15 +221,15 @@ static void judge_item(struct gate *gate, const struct call *call, const struct 
 /* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
  * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
  * they take belong to the record of all. */
-static void judge_items(struct exchange *exchange, struct gate *gate)
+static void judge_items(struct call *call, struct gate *gate)
 {
-    struct call *call = exchange->call, item;
     const struct mcp_message *message = &call->message;
     struct gate_token *tokens = NULL;
+    struct call item;
     uint32_t i;
 
     if (message->item_count > 0)
-        tokens = arena_zalloc(&exchange->arena, message->item_count * sizeof *tokens);
+        tokens = arena_zalloc(call->arena, message->item_count * sizeof *tokens);
     for (i = 0; i < message->item_count && call_is_permit(call); i++) {
         judge_item(gate, call, &message->items[i], &item);
         if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
@@ -271,58 +251,123 @@ static void judge_items(struct exchange *exchange, struct gate *gate)
     }
 }
 
-/* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. */
+/* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. What is
+ * refused as a whole is refused with each of its calls. */
 static void decide(struct pair *pair, struct gate *gate)
 {
     struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
+    struct call *own = exchange->own;
+    int64_t read_us = clock_monotonic_us();
 
-    call->asked.time_us = clock_wall_us();
-    call->read_us = clock_monotonic_us();
-    if (exchange->batch != NULL) {
-        batch__decide(exchange, gate);
-        return;
+    own->asked.time_us = clock_wall_us();
+    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
+        call->asked.time_us = own->asked.time_us;
+        call->read_us = read_us;
+        call->expects_outcome = true;
+        if (own->refused != REASON_UNSET)
+            call->refused = own->refused;
+        if (exchange->pass == NULL)
+            call_ask(call);
+        gate_judge(gate, call);
+        judge_items(call, gate);
+        call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
     }
-    if (exchange->pass == NULL)
-        call_ask(call);
-    call->expects_outcome = true;
-    gate_judge(gate, call);
-    judge_items(exchange, gate);
-    discovery__look_for_scope(exchange, gate);
+    if (exchange->batch != NULL)
+        batch__agree(exchange);
+    else
+        discovery__look_for_scope(exchange, gate);
+}
+
+/* The audit forgets a fate, and the calls of one body may wait long for room: so each is asked for as soon as may be. */
+static void see_fates(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    while (exchange->unsettled != exchange->unrecorded) {
+        struct call *call = exchange->unsettled;
+        enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
+
+        if (!call->folded)
+            fate = gate_fate(pair->lane->gate, call->ticket, &call->seq);
+        if (fate == AUDIT_WAITING)
+            return;
+        call->owes_outcome = call->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
+        gate_settle(pair->lane->gate, call);
+        exchange->unsettled = call->next;
+    }
+}
+
+/* Returns: CODE_BUSY: the ring is full; what was recorded is not recorded again. */
+static enum code record(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum reason refusal = exchange->own->refusal;
+    int status = refusal == REASON_UNSET ? 0 : deny__status(pair, refusal);
+
+    see_fates(pair);
+    while (exchange->unrecorded != NULL) {
+        struct call *call = exchange->unrecorded;
+        enum code code = gate_record(pair->lane->gate, call, status);
+
+        if (code != CODE_OK)
+            return code;
+        call->is_permitted = call->owes_outcome = call_is_permit(call);
+        exchange->unrecorded = call->next;
+    }
+    exchange->own->is_permitted = refusal == REASON_UNSET;
+    exchange->recorded_us = pair__now_us(pair);
+    return CODE_OK;
+}
+
+/* What cannot be recorded does not go on, and has its outcome at once: however long the agent takes to read this, the audit
+ * remembers a ticket for a while only. */
+static void give_up(struct pair *pair, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->own->seq = 0;
+    exchange__settle(pair, OUTCOME_NOT_SENT, reason);
+    deny__answer(pair, reason);
+    exchange->own->is_permitted = false;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
+    exchange__end_calls(pair);
 }
 
 bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     /* What was refused already costs nothing to judge. */
-    size_t bytes = exchange->call->refused == REASON_UNSET ? buf_len(&exchange->call->canonical) : 0;
+    size_t bytes = exchange->own->refused == REASON_UNSET ? buf_len(&exchange->own->canonical) : 0;
+    enum code code;
 
-    if (exchange->progress < CALL_JUDGED && !judge__has_done(pair, bytes, decide))
-        return false;
-    exchange->progress = CALL_JUDGED;
-    judge__leave(pair);
-    pair__stop_waiting(pair);
-    if (exchange->batch != NULL ? batch__record(pair) : record(pair))
-        return true;
-    if (pair->timed_out) {
-        deny__answer(pair, REASON_AUDIT_FULL);
-        return true;
+    if (exchange->progress < CALL_JUDGED) {
+        if (!judge__has_done(pair, bytes, decide))
+            return false;
+        exchange->progress = CALL_JUDGED;
+        judge__leave(pair);
     }
-    lane__wait_for_room(pair);
-    return false;
+    pair__stop_waiting(pair);
+    code = record(pair);
+    if (code == CODE_BUSY && !pair->timed_out) {
+        lane__wait_for_room(pair);
+        return false;
+    }
+    if (code == CODE_OK)
+        pair__set_state(pair, STATE_AUDIT);
+    else
+        give_up(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
+    return true;
 }
 
 static bool recorded(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
+    struct call *own = exchange->own;
 
     exchange->progress = CALL_DURABLE;
-    if (exchange->batch == NULL)
-        gate_settle(pair->lane->gate, call);
-    exchange->durable_us = pair__now_us(pair);
-    if (!call->is_permitted) {
-        deny__answer(pair, call->refusal);
+    if (!own->is_permitted) {
+        deny__answer(pair, own->refusal);
         return true;
     }
     if (exchange->endpoint.at != NULL && !legacy__open_call(pair)) {
@@ -333,6 +378,53 @@ static bool recorded(struct pair *pair)
     pair__set_state(pair, STATE_CONNECT);
     return true;
 }
+
+/* Tickets settle in their order: with the last one all have. */
+static enum audit_fate await_fates(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum audit_fate fate = AUDIT_DURABLE;
+    uint64_t last = 0, seq;
+
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        last = call->folded ? last : call->ticket;
+    if (last != 0 && lane__fate(pair, last, &seq) == AUDIT_WAITING)
+        return AUDIT_WAITING;
+    see_fates(pair);
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        fate = call->seq != 0 || call->folded ? fate : AUDIT_FAILED;
+    exchange->own->seq = exchange->calls->seq;
+    exchange->durable_us = last != 0 ? pair__now_us(pair) : 0;
+    return fate;
+}
+
+bool exchange__audit(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool waits;
+
+    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
+    if (exchange->own->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false, &waits) == REASON_UNSET &&
+        !upstream__begin(pair))
+        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
+    switch (await_fates(pair)) {
+    case AUDIT_DURABLE:
+        return recorded(pair);
+    case AUDIT_FAILED:
+        break;
+    case AUDIT_WAITING:
+        if (!pair->timed_out) {
+            if (pair->deadline_us == 0)
+                pair__deadline(pair, AUDIT_WAIT_US);
+            return false;
+        }
+        pair__stop_waiting(pair);
+    }
+    give_up(pair, REASON_AUDIT_DOWN);
+    return true;
+}
+
+/* ---- the outcome ---- */
 
 static void put_outcome(struct pair *pair)
 {
@@ -368,63 +460,6 @@ static void put_outcome(struct pair *pair)
     for (size_t i = 0; i < 2; i++)
         buf_fini(&texts[i]);
 }
-
-static void pay_outcome(struct pair *pair)
-{
-    if (pair->exchange.call->owes_outcome)
-        put_outcome(pair);
-    pair->exchange.call->owes_outcome = false;
-}
-
-static enum audit_fate fate_of(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
-    uint64_t last = batch != NULL ? batch__last_ticket(exchange) : exchange->call->ticket;
-    enum audit_fate fate = last != 0 ? lane__fate(pair, last, &exchange->call->seq) : AUDIT_DURABLE;
-
-    if (batch == NULL || fate == AUDIT_WAITING) /* tickets settle in their order: with the last one all have */
-        return fate;
-    return batch__settled(pair) ? AUDIT_DURABLE : AUDIT_FAILED;
-}
-
-bool exchange__audit(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-    bool waits;
-
-    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (call->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false, &waits) == REASON_UNSET &&
-        !upstream__begin(pair))
-        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
-    switch (fate_of(pair)) {
-    case AUDIT_DURABLE:
-        return recorded(pair);
-    case AUDIT_FAILED:
-        call->owes_outcome = false; /* of what has no row none is due */
-        if (exchange->batch == NULL)
-            gate_settle(pair->lane->gate, call);
-        break;
-    case AUDIT_WAITING:
-        if (!pair->timed_out) {
-            if (pair->deadline_us == 0)
-                pair__deadline(pair, AUDIT_WAIT_US);
-            return false;
-        }
-        pair__stop_waiting(pair);
-    }
-    call->seq = 0;
-    exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
-    deny__answer(pair, REASON_AUDIT_DOWN);
-    if (exchange->batch != NULL)
-        batch__finish(pair);
-    pay_outcome(pair); /* at once: however long the agent takes to read this, the audit remembers a ticket for a while only */
-    call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
-    return true;
-}
-
-/* ---- the outcome ---- */
 
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
@@ -470,7 +505,7 @@ static void report(struct pair *pair)
         pair->lane->ended(pair->lane->ended_context, &call);
 }
 
-void exchange__end_call(struct pair *pair)
+static void end_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
@@ -479,10 +514,30 @@ void exchange__end_call(struct pair *pair)
         call->outcome.reason = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
     else if (reason_blame(call->outcome.reason) == BLAME_NOBODY && exchange->was_stripped)
         call->outcome.reason = REASON_STRIPPED;
-    pay_outcome(pair);
+    if (call->owes_outcome)
+        put_outcome(pair);
+    call->owes_outcome = false;
     report(pair);
     question__put_back(pair);
     legacy__forget_call(pair);
+    gate_let_go(call);
+    /* What a server said is told with the first. */
+    exchange->server_requests = exchange->server_notifications = exchange->server_denied = exchange->server_withheld = 0;
+}
+
+void exchange__end_calls(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct call *own = exchange->own;
+
+    for (; exchange->calls != NULL; exchange->calls = exchange->calls->next) {
+        exchange->call = exchange->calls;
+        exchange__settle(pair, own->outcome.outcome, own->outcome.reason);
+        end_call(pair);
+        if (exchange->call != own)
+            call_fini(exchange->call);
+    }
+    exchange->call = own;
 }
 
 void exchange__finish(struct pair *pair)
@@ -493,10 +548,9 @@ void exchange__finish(struct pair *pair)
         return;
     exchange->progress = CALL_NONE;
     exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
+    exchange__end_calls(pair);
     if (exchange->batch != NULL)
-        batch__finish(pair);
-    else
-        exchange__end_call(pair);
+        batch__fini(exchange);
     pair__stop_waiting(pair);
     judge__leave(pair);
     question__forget(pair);
@@ -508,7 +562,6 @@ void exchange__finish(struct pair *pair)
         gauge_add(&pair->lane->gauges.streams, -1);
     gauge_add(&pair->lane->gauges.in_flight, -1);
     outgoing__forget(exchange);
-    gate_let_go(exchange->call);
     sse_parser_fini(&pair->events);
     if (pair->back.rest.len > 0)
         pair__drop_back(pair); /* it was answered before it had read all, which goes now */

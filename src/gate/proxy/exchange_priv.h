@@ -59,8 +59,11 @@ struct exchange {
     enum progress progress;
     enum body_kind body_kind;
     enum reply_head head;
-    struct call *own;        /* of its head, in the arena; NULL: between two */
-    struct call *call;       /* that is looked at: its own, or one of the batch */
+    struct call *own;        /* of its head, in the arena: the call, or what holds for all in its body; NULL: between two */
+    struct call *call;       /* that is looked at: its own, or one of several */
+    struct call *calls;      /* that came in its body: its own, or those of a batch; NULL: they have ended */
+    struct call *unrecorded; /* the first whose record is not in the ring, and the first whose fate was not seen */
+    struct call *unsettled;
     bool wants_sse;          /* a denial as event */
     bool slot_taken;
     bool origin_allowed;
@@ -131,7 +134,8 @@ bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
 void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
-void exchange__end_call(struct pair *pair);              /* of one call: its outcome, and what it took and did not use */
+void exchange__take_calls(struct exchange *exchange, struct call *calls); /* that are to be judged */
+void exchange__end_calls(struct pair *pair);             /* of each its outcome, and what it took and did not use */
 /* What a session id of this call is bound to. */
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
 struct mcp_binding exchange__binding(const struct pair *pair);

@@ -115,7 +115,7 @@ static void end_now(struct pair *pair)
     log_ending(pair);
     reason_count(pair->ending);
     if (pair->state == STATE_REPLY && leg_unsent(&pair->front) > 0) {
-        pair->exchange.call->outcome.reason = REASON_UNSET; /* whatever it was, the agent has not got it */
+        pair->exchange.own->outcome.reason = REASON_UNSET; /* whatever it was, the agent has not got it */
         batch__unsettle(&pair->exchange);
     }
     if (pair->exchange.call != NULL)

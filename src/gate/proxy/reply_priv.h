@@ -60,30 +60,26 @@ void answered__tell(struct answered *answered, struct audit_result *result, stru
 /* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
 bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
 enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
-void batch__decide(struct exchange *exchange, struct gate *gate); /* as exchange__decide */
-bool batch__record(struct pair *pair);                   /* false: the ring is full */
-uint64_t batch__last_ticket(const struct exchange *exchange); /* 0: all of them were folded */
-bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
+void batch__agree(struct exchange *exchange);            /* judged: none goes up unless all do */
 int batch__status(struct pair *pair, enum reason reason);
 enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
 void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply, part by part: */
 bool batch__gathers(const struct exchange *exchange);    /* such a reply is here */
 void batch__go_on(struct pair *pair);
 bool batch__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply); /* as reply__answer */
-struct call *batch__first(const struct exchange *exchange);
 bool batch__take(struct pair *pair, const struct sse_event *event);
 bool batch__has_parts(const struct exchange *exchange);  /* messages of an event that were not looked at yet */
 bool batch__next(struct pair *pair);
 bool batch__owes_answer(const struct exchange *exchange);
 bool batch__answer_rest(struct pair *pair, enum reason reason);
 void batch__unsettle(struct exchange *exchange);         /* what was settled has not reached the agent */
-void batch__finish(struct pair *pair);                   /* likewise callable before the exchange is finished */
+void batch__fini(struct exchange *exchange);             /* its calls have ended */
 size_t batch__held_bytes(const struct exchange *exchange);
 
 /* ---- deny.c: DENY, the gate's own answers ---- */
 bool deny__step(struct pair *pair);
 int deny__status(struct pair *pair, enum reason reason);
-enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
+enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* as called */
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE; /* in place of its answer; JSON */
 void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
 void deny__preflight(struct pair *pair);
