@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static char words[4096], *argv[sizeof words + 1];
     size_t count = len > 0 ? bytes[0] : 0, used = 0;
+    int found;
 
     if (len == 0 || len > sizeof words)
         return 0;
@@ -30,6 +31,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
         BUG_ON(identity_token_looks(login, &hint) && memchr(hint.issuer, '\0', sizeof hint.issuer) == NULL);
     }
-    (void)control_find((int)count, argv);
+    (void)command_find((int)count, argv, &found);
     return 0;
 }

@@ -35,8 +35,9 @@ static int start(char *const *args)
     return complain(STATUS_CANNOT, "%s cannot be started: %s; install it again, with this program", path, strerror(errno));
 }
 
-static int run_serve(int argc, char **argv)
+int cmd_serve(const struct asked *asked)
 {
+    const int argc = asked->given.count;
     char **args = mem_array((size_t)argc + 3, sizeof *args);
     int status;
 
@@ -45,10 +46,8 @@ static int run_serve(int argc, char **argv)
     args[0] = (char[]){"callgate"};
     args[1] = (char[]){"serve"};
     for (int i = 0; i < argc; i++)
-        args[i + 2] = argv[i];
+        args[i + 2] = asked->given.operands[i];
     status = start(args);
     mem_free(args);
     return status;
 }
-
-const struct command cmd_serve = {"serve", "the gate itself", run_serve, NULL};

@@ -25,27 +25,15 @@ static int print_json(bool verbose, const char *libraries[LIBRARIES])
     return print_doc(&doc);
 }
 
-static int run_version(int argc, char **argv)
+int cmd_version(const struct asked *asked)
 {
-    bool verbose = false, as_json = false;
-    const struct option options[] = {
-        {.name = "verbose", .help = "also of everything linked", .flag = &verbose},
-        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
-        {0},
-    };
-    const struct usage usage = {"callgate version [--verbose] [--json]", "Says which build this is.", options, 0, 0};
     const char *libraries[LIBRARIES];
-    int operands, status = options_read(&usage, argc, argv, &operands);
 
-    if (status != OPTIONS_GO)
-        return status;
     libraries_say(libraries);
-    if (as_json)
-        return print_json(verbose, libraries);
+    if (asked->json)
+        return print_json(asked->verbose, libraries);
     print_safely(stdout, "callgate %s\n", CALLGATE_VERSION);
-    for (size_t i = 0; verbose && i < LIBRARIES; i++)
+    for (size_t i = 0; asked->verbose && i < LIBRARIES; i++)
         print_safely(stdout, "%s%s\n", libraries[i], library_is_tried(libraries[i]) ? "" : " (nobody has tried this version)");
     return STATUS_DONE;
 }
-
-const struct command cmd_version = {"version", "which build this is", run_version, NULL};

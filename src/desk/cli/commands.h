@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands, one a file, as main.c lists them, and where a command finds the store.
+/* The commands: one table, from which help, completions, the manual page and the list of what is given over the gate's socket
+ * are made. A command is a line of it, and a function.
  *
  * Threads: main.
  * Owns: nothing.
@@ -8,38 +9,47 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "args/command.h"
-#include "db/db.h"
+#include "cli/asked.h"
 
-extern const struct command cmd_init;
-extern const struct command cmd_serve;
-extern const struct command cmd_pipe;
-extern const struct command cmd_status;
-extern const struct command cmd_policy;
-extern const struct command cmd_approvals;
-extern const struct command cmd_tools;
-extern const struct command cmd_key;
-extern const struct command cmd_plan;
-extern const struct command cmd_identity;
-extern const struct command cmd_audit;
-extern const struct command cmd_backup;
-extern const struct command cmd_restore;
-extern const struct command cmd_login;
-extern const struct command cmd_logout;
-extern const struct command cmd_version;
+typedef int command_fn(const struct asked *asked);
 
-/* `--config` and `--store` as they were given; both may be NULL: see conf_find. */
-struct store_place {
-    const char *config;
-    const char *store;
+struct command {
+    const char *words;      /* "key create"; a word alone may be a group, of the lines that follow */
+    const char *sentence;   /* for lists */
+    command_fn *run;        /* NULL: a group */
+    unsigned roles;         /* PEOPLE_BIT of each that may give it over the gate's socket; 0: nobody */
+    bool writes;            /* the store, or what the gate has */
+    bool lasts;             /* as long as the person looks on */
+    bool is_of_audit;       /* it reads the audit, and not the store */
+    struct usage usage;
+    const struct usage *of_another; /* its words are another program's, which reads them itself; else NULL */
 };
 
-/* The options that fill it. */
-#define STORE_OPTIONS(where)         \
-    CONFIG_OPTION(&(where)->config), \
-    {.name = "store", .takes = "FILE", .help = "the store itself, without a configuration", .value = &(where)->store}
+/* Ends with words == NULL. */
+extern const struct command commands[];
 
-/* Opens the store that a command means. */
-enum code store_find(const struct store_place *place, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+const struct usage *command_usage(const struct command *command);
+
+/* The command that the words begin with. Returns: NULL where none is; *used: how many words are its name. */
+const struct command *command_find(int argc, char *const *argv, int *used);
+
+/* Reads the words behind its name. Returns: OPTIONS_GO, or the exit status after help or a fault that was told. */
+int command_ask(const struct command *command, int argc, char **argv, struct asked *asked);
+
+/* Reads the words, which are a command and what it is asked. Returns: OPTIONS_GO with *command, or the exit status as
+ * above. */
+int command_read(int argc, char **argv, const struct command **command, struct asked *asked);
+
+/* All of the table as one JSON document, for whatever makes something of it. Returns: an exit status. */
+int commands_print(void);
+
+extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_status, cmd_backup, cmd_restore, cmd_login, cmd_logout, cmd_version;
+extern command_fn cmd_policy_check, cmd_policy_test, cmd_policy_load, cmd_policy_remove, cmd_policy_activate, cmd_policy_list,
+    cmd_policy_show, cmd_policy_diff, cmd_policy_explain, cmd_policy_replay, cmd_policy_learn;
+extern command_fn cmd_approvals_list, cmd_approvals_watch, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;
+extern command_fn cmd_tools_list, cmd_tools_show, cmd_tools_diff, cmd_tools_fetch, cmd_tools_accept, cmd_tools_withdraw;
+extern command_fn cmd_key_create, cmd_key_list, cmd_key_revoke, cmd_plan_sign, cmd_plan_check, cmd_identity_explain;
+extern command_fn cmd_audit_query, cmd_audit_tail, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,
+    cmd_audit_verify, cmd_audit_prove, cmd_audit_archive, cmd_audit_rotate_key, cmd_audit_erase;
 
 #endif

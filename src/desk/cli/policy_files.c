@@ -43,6 +43,11 @@ int policy_files_read(struct policy_files *files, const char *const *paths, size
     return OPTIONS_GO;
 }
 
+int policy_files_of(struct policy_files *files, const struct given *given)
+{
+    return policy_files_read(files, (const char *const *)given->operands, (size_t)given->count);
+}
+
 void policy_faults_doc(const struct faults *faults, struct doc *list)
 {
     for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {

@@ -21,6 +21,7 @@ struct policy_files {
 
 /* Returns: OPTIONS_GO, or the exit status after a sentence. */
 int policy_files_read(struct policy_files *files, const char *const *paths, size_t count);
+int policy_files_of(struct policy_files *files, const struct given *given); /* the operands */
 void policy_files_fini(struct policy_files *files);
 
 /* Up to 20 of them, each as an object. */

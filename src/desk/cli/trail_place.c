@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trail_place.h"
 
-#include "conf/conf.h"
 #include "args/print.h"
-#include "base/mem.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-int trail_place_find(const char *operand, const char *config, char **path)
-{
-    struct faults faults;
-    enum code code;
-
-    *path = NULL;
-    if (operand != NULL) {
-        *path = mem_dup(operand, strlen(operand));
-        return *path != NULL ? OPTIONS_GO : complain(STATUS_CANNOT, "not enough memory");
-    }
-    faults_init(&faults);
-    code = conf_audit_path(conf_find(config), path, &faults);
-    if (code == CODE_OK)
-        return OPTIONS_GO;
-    return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
-}
 
 int trail_place_tell_missing(const struct trail *trail, uint64_t from)
 {

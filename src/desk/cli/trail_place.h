@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which trail a command means, and what it says of one that has gaps or cannot be read.
+/* What a command says of a trail that has gaps or cannot be read.
  *
  * Threads: main.
  * Owns: nothing.
@@ -11,16 +11,9 @@
 #include "args/command.h"
 #include "files/trail.h"
 
-/* The database that a command means: its operand, or the configuration's. Returns: OPTIONS_GO with *path, which is the
- * caller's (mem_free), or the exit status. */
-int trail_place_find(const char *operand, const char *config, char **path);
-
 /* Says on stderr which rows of the trail are missing, but for those before number `from`: they were given away on purpose.
  * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
 int trail_place_tell_missing(const struct trail *trail, uint64_t from);
-#define AUDIT_FROM_OPTION(row) \
-    {.name = "from", .takes = "N", .help = "rows before number N were given away, and may be missing", .number = row, \
-     .least = 1}
 
 /* The worse of two: broken or unreadable files before what is only not vouched for. */
 int trail_place_worse(int one, int other);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate approvals: the calls that wait for a person, and what a person needs to know in order to decide. */
 #include "people/cmd_approvals_priv.h"
-#include "cli/commands.h"
 #include "args/print.h"
 #include "store/store.h"
 #include "unicode/terminal.h"
@@ -60,13 +59,16 @@ static int find_by_decision(struct db *db, const char *text, struct approvals_me
     return OPTIONS_GO;
 }
 
-int cmd_approvals__find(struct db *db, const char *decision, char **operands, int count, struct approvals_meant *meant)
+int cmd_approvals__find(struct db *db, const struct asked *asked, struct approvals_meant *meant)
 {
+    char *const *operands = asked->given.operands;
+    const int count = asked->given.count;
+
     meant->count = 0;
-    if ((decision != NULL) == (count > 0))
+    if ((asked->decision != NULL) == (count > 0))
         return complain(STATUS_USAGE, "name the approvals by their numbers, or one call by --decision N");
-    if (decision != NULL)
-        return find_by_decision(db, decision, meant);
+    if (asked->decision != NULL)
+        return find_by_decision(db, asked->decision, meant);
     if (count > APPROVALS_MEANT_MAX)
         return complain(STATUS_USAGE, "more than %d at once; name fewer", APPROVALS_MEANT_MAX);
     for (int i = 0; i < count; i++) {
@@ -443,34 +445,18 @@ static int show_all(struct db *db, const struct approvals_meant *meant, struct s
     return STATUS_DONE;
 }
 
-static int run_show(int argc, char **argv)
+int cmd_approvals_show(const struct asked *asked)
 {
-    struct store_place place = {0};
-    struct showing showing = {.now_us = clock_wall_us()};
+    struct showing showing = {.now_us = clock_wall_us(), .as_json = asked->json};
     struct approvals_meant meant;
-    const char *decision = NULL;
-    const struct option options[] = {
-        {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &decision},
-        {.name = "json", .help = "one JSON object a line", .flag = &showing.as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate approvals show (NUMBER... | --decision N) [OPTIONS]",
-                                "Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
-                                "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
-                                "does not show; once it is decided, they are erased.",
-                                options, 0, -1};
     struct why why = {0};
     struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
-    enum code code;
+    enum code code = asked_store(asked, DB_READ, &db, &why);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    code = store_find(&place, DB_READ, &db, &why);
     if (code != CODE_OK)
         return complain_why(code, &why);
-    status = cmd_approvals__find(db, decision, argv, operands, &meant);
+    status = cmd_approvals__find(db, asked, &meant);
     if (status == OPTIONS_GO) {
         showing.db = db;
         showing.policy = showing.as_json ? NULL : find_active(db);
@@ -480,15 +466,3 @@ static int run_show(int argc, char **argv)
     db_close(&db);
     return status;
 }
-
-static const struct command subs[] = {
-    {"list", "the calls that wait for a person", cmd_approvals__list, NULL},
-    {"watch", "the same, and further ones as they come", cmd_approvals__watch, NULL},
-    {"show", "one of them, with its arguments, as a story", run_show, NULL},
-    {"approve", "permit exactly that call, once", cmd_approvals__approve, NULL},
-    {"refuse", "deny exactly that call for a while", cmd_approvals__refuse, NULL},
-    {NULL, NULL, NULL, NULL},
-};
-
-const struct command cmd_approvals = {"approvals", "calls that a person decides: list, watch, show, approve, refuse", NULL,
-                                      subs};

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate approvals approve and refuse: what a person says of a held call. */
 #include "people/cmd_approvals_priv.h"
-#include "cli/commands.h"
 #include "args/print.h"
 #include "store/store.h"
 
-#include "base/num.h"
 #include "os/clock.h"
 
 #include <stdio.h>
 
-#define FOR_MAX_MS (UINT64_C(366) * 86400 * 1000)
-
-static int read_duration(const char *text, const char *usual, struct store_answer *answer)
-{
-    uint64_t ms;
-
-    if (num_duration(span_text(text != NULL ? text : usual), &ms) != CODE_OK || ms == 0 || ms > FOR_MAX_MS)
-        return complain(STATUS_USAGE, "--for \"%s\" is no time up to 366d; write for example 30min, 1h or 2d",
-                        text != NULL ? text : usual);
-    answer->until_us = answer->given_us + (int64_t)ms * 1000;
-    return OPTIONS_GO;
-}
+#define HOUR_US INT64_C(3600000000)
 
 static int tell(const struct store_answer *answer, bool as_json)
 {
@@ -97,24 +84,8 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
     return status;
 }
 
-struct saying {
-    struct store_place place;
-    const char *by, *why, *lasts, *decision;
-    bool as_json;
-    struct store_answer answer;
-};
-
-static int check_saying(struct saying *saying)
-{
-    int status = option_says(saying->by, saying->why, "Ada expects the invoice");
-
-    if (status == OPTIONS_GO)
-        status = read_duration(saying->lasts, saying->answer.is_granted ? "1h" : "24h", &saying->answer);
-    return status;
-}
-
 /* Who gives the command, and by which names he is known. Takes: aliases: of ACTOR_ALIASES places. */
-static enum code find_speaker(struct saying *saying, struct actor *actor, struct span *aliases, struct buf *known)
+static enum code find_speaker(struct store_answer *answer, struct actor *actor, struct span *aliases, struct buf *known)
 {
     enum code code = CODE_OK;
 
@@ -124,78 +95,47 @@ static enum code find_speaker(struct saying *saying, struct actor *actor, struct
         if (actor->is_own[i])
             code = buf_addf(known, "%s\n", actor->alias[i]);
     }
-    saying->answer.login = span_text(actor->name);
-    saying->answer.person = (struct store_person){
+    answer->login = span_text(actor->name);
+    answer->person = (struct store_person){
         .name = actor->shown[0] != '\0' ? span_text(actor->shown) : SPAN_NONE, .account = actor->account, .aliases = aliases,
         .alias_count = actor->alias_count, .known = buf_peek(known),
     };
-    saying->answer.by = saying->by != NULL ? span_text(saying->by) : saying->answer.login;
-    saying->answer.why = span_text(saying->why);
     return code;
 }
 
-static int store_saying(struct saying *saying, char **operands, int count)
+static int say(const struct asked *asked, bool is_granted, int64_t usual_us)
 {
+    const int64_t now_us = clock_wall_us(), lasts_us = asked->lasts_ms > 0 ? (int64_t)asked->lasts_ms * 1000 : usual_us;
+    struct store_answer answer = {.is_granted = is_granted, .given_us = now_us, .until_us = now_us + lasts_us,
+                                  .is_unseen = asked->unseen, .is_again = asked->again, .why = span_text(asked->why)};
     struct span aliases[ACTOR_ALIASES];
     struct actor actor;
     struct approvals_meant meant;
     struct buf known;
     struct why why = {0};
     struct db *db = NULL;
-    enum code code = store_find(&saying->place, DB_WRITE, &db, &why);
+    enum code code = asked_store(asked, DB_WRITE, &db, &why);
     int status;
 
     if (code != CODE_OK)
         return complain_why(code, &why);
     buf_init(&known, sizeof actor.alias + ACTOR_ALIASES);
-    code = find_speaker(saying, &actor, aliases, &known);
-    status = code == CODE_OK ? cmd_approvals__find(db, saying->decision, operands, count, &meant) : complain_why(code, &why);
+    code = find_speaker(&answer, &actor, aliases, &known);
+    answer.by = asked->by != NULL ? span_text(asked->by) : answer.login;
+    status = code == CODE_OK ? cmd_approvals__find(db, asked, &meant) : complain_why(code, &why);
     if (status == OPTIONS_GO)
-        status = answer_all(db, &meant, &saying->answer, saying->as_json);
+        status = answer_all(db, &meant, &answer, asked->json);
     buf_fini(&known);
     db_close(&db);
     return status;
 }
 
-static int run(bool is_granted, const char *synopsis, const char *about, const char *lasts, int argc, char **argv)
+int cmd_approvals_approve(const struct asked *asked)
 {
-    struct saying saying = {.answer = {.is_granted = is_granted, .given_us = clock_wall_us()}};
-    const struct option unseen = {.name = "unseen", .flag = &saying.answer.is_unseen,
-                                  .help = "although only the beginning of its arguments is kept, or nothing of them"};
-    const struct option again = {.name = "again", .flag = &saying.answer.is_again, .help = "although it was refused before"};
-    const struct option options[] = {
-        {.name = "why", .takes = "TEXT", .help = "for those who read the audit; must be said", .value = &saying.why},
-        {.name = "for", .takes = "TIME", .help = lasts, .value = &saying.lasts},
-        {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
-        {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &saying.decision},
-        {.name = "json", .help = "the answer as JSON, one object a line", .flag = &saying.as_json},
-        STORE_OPTIONS(&saying.place),
-        is_granted ? unseen : (struct option){0},
-        is_granted ? again : (struct option){0},
-        {0},
-    };
-    const struct usage usage = {synopsis, about, options, 0, -1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
-
-    if (status == OPTIONS_GO)
-        status = check_saying(&saying);
-    return status == OPTIONS_GO ? store_saying(&saying, argv, operands) : status;
+    return say(asked, true, HOUR_US);
 }
 
-int cmd_approvals__approve(int argc, char **argv)
+int cmd_approvals_refuse(const struct asked *asked)
 {
-    return run(true, "callgate approvals approve (NUMBER... | --decision N) --why TEXT [OPTIONS]",
-               "Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
-               "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
-               "denies it. Where the rule asks several people it waits for as many different ones, and nobody approves what\n"
-               "is asked for in his own name. The store then forgets its arguments. Exit status 1: one could not be approved.",
-               "how long it may be used: 30min, 2h, 1d; 1h by default", argc, argv);
-}
-
-int cmd_approvals__refuse(int argc, char **argv)
-{
-    return run(false, "callgate approvals refuse (NUMBER... | --decision N) --why TEXT [OPTIONS]",
-               "Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
-               "is held and asked for anew.",
-               "how long it stays denied: 30min, 2h, 7d; 24h by default", argc, argv);
+    return say(asked, false, 24 * HOUR_US);
 }

@@ -152,32 +152,19 @@ static enum code list_each(struct db *db, enum store_approvals which, store_appr
     return code;
 }
 
-int cmd_approvals__list(int argc, char **argv)
+int cmd_approvals_list(const struct asked *asked)
 {
-    struct store_place place = {0};
-    struct listing listing = {.now_us = clock_wall_us()};
-    const struct option options[] = {
-        {.name = "all", .help = "also what is decided, used or over", .flag = &listing.all},
-        {.name = "tenant", .takes = "NAME", .help = "only this tenant's", .value = &listing.tenant},
-        {.name = "json", .help = "one JSON object a line", .flag = &listing.as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate approvals list [OPTIONS]",
-                                "Lists the calls that a require_approval rule holds until a person decides.", options, 0, 0};
+    struct listing listing = {.now_us = clock_wall_us(), .tenant = asked->tenant, .as_json = asked->json};
     struct why why = {0};
     struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
     enum code code;
 
-    if (status != OPTIONS_GO)
-        return status;
     buf_init(&listing.line, TEXT_BYTES);
     buf_init(&listing.safe, TEXT_BYTES);
     buf_init(&listing.arguments, TEXT_BYTES);
-    code = store_find(&place, DB_READ, &db, &why);
+    code = asked_store(asked, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = list_each(db, listing.all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
+        code = list_each(db, asked->all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
     db_close(&db);
     buf_fini(&listing.line);
     buf_fini(&listing.safe);
@@ -233,34 +220,20 @@ static enum code look(struct db *db, struct watching *watching, struct why *why)
     return code == CODE_BUSY ? CODE_OK : code;
 }
 
-int cmd_approvals__watch(int argc, char **argv)
+int cmd_approvals_watch(const struct asked *asked)
 {
-    struct store_place place = {0};
-    struct watching watching = {.is_first = true};
-    const struct option options[] = {
-        {.name = "tenant", .takes = "NAME", .help = "only this tenant's", .value = &watching.listing.tenant},
-        {.name = "json", .help = "one JSON object a line", .flag = &watching.listing.as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate approvals watch [OPTIONS]",
-                                "Shows the calls that wait for a person, and further ones as they come, until it is\n"
-                                "interrupted.",
-                                options, 0, 0};
+    struct watching watching = {.is_first = true, .listing = {.tenant = asked->tenant, .as_json = asked->json}};
     struct why why = {0};
     struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
     enum code code;
 
-    if (status != OPTIONS_GO)
-        return status;
     (void)sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     buf_init(&watching.listing.line, TEXT_BYTES);
     buf_init(&watching.listing.safe, TEXT_BYTES);
     buf_init(&watching.listing.arguments, TEXT_BYTES);
-    code = store_find(&place, DB_READ, &db, &why);
+    code = asked_store(asked, DB_READ, &db, &why);
     while (code == CODE_OK && (code = look(db, &watching, &why)) == CODE_OK && is_wanted())
         continue;
     db_close(&db);

@@ -8,12 +8,8 @@
 #ifndef PEOPLE_CMD_APPROVALS_PRIV_H
 #define PEOPLE_CMD_APPROVALS_PRIV_H
 
+#include "cli/commands.h"
 #include "store/store_approvals.h"
-
-int cmd_approvals__list(int argc, char **argv);
-int cmd_approvals__watch(int argc, char **argv);
-int cmd_approvals__approve(int argc, char **argv);
-int cmd_approvals__refuse(int argc, char **argv);
 
 /* --decision N or the operands, as numbers of approvals. */
 #define APPROVALS_MEANT_MAX 256
@@ -22,8 +18,8 @@ struct approvals_meant {
     size_t count;
 };
 
-/* Takes: decision NULL: none was named. Returns: OPTIONS_GO, or an exit status after a word on stderr. */
-int cmd_approvals__find(struct db *db, const char *decision, char **operands, int count, struct approvals_meant *meant);
+/* Returns: OPTIONS_GO, or an exit status after a word on stderr. */
+int cmd_approvals__find(struct db *db, const struct asked *asked, struct approvals_meant *meant);
 
 /* Words of a call: what it is about; "40 s", "5 min", "3 h", "2 d". */
 struct span cmd_approvals__subject(const struct store_approval *approval);

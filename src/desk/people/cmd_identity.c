@@ -2,7 +2,6 @@
 /* callgate identity explain: who a token or a certificate would be on each route, and why not, in words. Without a network: by
  * the configuration, and by the keys that the gate has kept of its providers. */
 #include "cli/commands.h"
-#include "conf/conf.h"
 #include "args/print.h"
 
 #include "base/mem.h"
@@ -26,8 +25,7 @@ struct known {
 };
 
 struct explaining {
-    const char *config, *route, *slug, *keys;
-    bool as_json;
+    const struct asked *asked;
     struct conf *conf;
     int64_t now_us;
     struct buf text;                        /* what was shown; wiped */
@@ -150,7 +148,7 @@ static void fill_list(struct doc *doc, const char *name, const struct span *text
 
 static void tell_text(struct explaining *e, const char *name, struct span text)
 {
-    if (e->as_json)
+    if (e->asked->json)
         doc_text_or_null(e->doc, name, text);
     else if (text.at != NULL)
         print_safely(stdout, "  %-10s%.*s\n", name, SPAN_ARG(text));
@@ -179,7 +177,7 @@ static void tell_time(struct explaining *e, const char *name, const char *claim)
 
 static void tell_token(struct explaining *e)
 {
-    if (e->as_json)
+    if (e->asked->json)
         doc_text(e->doc, "kind", e->is_jwt ? SPAN_LIT("jwt") : SPAN_LIT("opaque"));
     else
         printf(e->is_jwt ? "a JSON Web Token, which says of itself:\n"
@@ -212,7 +210,7 @@ static void tell_name(struct explaining *e, const char *name, const struct tls_n
 
 static void tell_certificate(struct explaining *e)
 {
-    if (e->as_json)
+    if (e->asked->json)
         doc_text(e->doc, "kind", SPAN_LIT("certificate"));
     else
         printf("a certificate; whether an authority of `client_ca` vouches for it, and until when, is not asked here:\n");
@@ -251,7 +249,7 @@ static void take_kept(struct known *known, const struct identity_provider *provi
 
 static void read_keys(struct explaining *e, const struct identity_provider *provider, struct known *known)
 {
-    const char *file = e->keys != NULL ? e->keys : provider->keys_file;
+    const char *file = e->asked->keys != NULL ? e->asked->keys : provider->keys_file;
     char name[128], *kept = NULL;
     struct why why = {""};
     struct buf text;
@@ -289,7 +287,7 @@ static struct known *known_of(struct explaining *e, const struct identity_provid
 static void tell_outcome(struct explaining *e, const struct outcome *outcome)
 {
     const struct identity_token *token = outcome->token;
-    struct doc *doc = e->as_json ? doc_add_object(e->routes, NULL) : NULL;
+    struct doc *doc = e->asked->json ? doc_add_object(e->routes, NULL) : NULL;
 
     e->let_in += outcome->why[0] == '\0';
     if (doc != NULL) {
@@ -329,7 +327,7 @@ static void tell_outcome(struct explaining *e, const struct outcome *outcome)
 static void explain_reading(struct explaining *e, const struct identity_source *source, struct outcome *outcome)
 {
     const struct known *known = known_of(e, source->provider);
-    struct span slug = span_text(e->slug);
+    struct span slug = span_text(e->asked->slug);
     struct identity_token *token;
     enum identity_fault fault = identity_source_read(source, slug, known->set, e->shown, SPAN_NONE, e->now_us, &token);
     char more[IDENTITY_ISSUER_BYTES_MAX + 64] = "";
@@ -342,7 +340,7 @@ static void explain_reading(struct explaining *e, const struct identity_source *
 
         fault = then == IDENTITY_FAULT_NONE ? IDENTITY_FAULT_EXPIRED : then;
     }
-    if (fault == IDENTITY_FAULT_AUDIENCE && source->has_slug && e->slug == NULL)
+    if (fault == IDENTITY_FAULT_AUDIENCE && source->has_slug && e->asked->slug == NULL)
         (void)snprintf(more, sizeof more, " The audience has the mark {slug}; name one with --slug.");
     else if (fault == IDENTITY_FAULT_AUDIENCE)
         (void)snprintf(more, sizeof more, " Ask the provider for a token for %s.", source->rules.audiences[0]);
@@ -435,7 +433,7 @@ static void explain_certificate(struct explaining *e, const struct proxy_route *
 
 static bool is_asked(const struct explaining *e, const struct proxy_route *route)
 {
-    return e->route == NULL || span_is(route->name, e->route);
+    return e->asked->route == NULL || span_is(route->name, e->asked->route);
 }
 
 static bool has_route(const struct explaining *e)
@@ -443,7 +441,7 @@ static bool has_route(const struct explaining *e)
     for (size_t i = 0; i < e->conf->proxy->route_count; i++)
         if (is_asked(e, &e->conf->proxy->routes[i]))
             return true;
-    return e->route == NULL;
+    return e->asked->route == NULL;
 }
 
 static int explain_routes(struct explaining *e)
@@ -461,59 +459,39 @@ static int explain_routes(struct explaining *e)
     return e->let_in > 0 ? STATUS_DONE : STATUS_NEGATIVE;
 }
 
-static int explain(struct explaining *e, const char *operand)
+static int explain(struct explaining *e)
 {
-    struct faults faults;
-    int status, printed;
-    enum code code;
+    int status = read_shown(e, asked_operand(e->asked, 0)), printed;
 
-    status = read_shown(e, operand);
+    if (status == OPTIONS_GO)
+        status = asked_conf(e->asked, &e->conf);
     if (status != OPTIONS_GO)
         return status;
-    faults_init(&faults);
-    code = conf_load(conf_find(e->config), &e->conf, &faults, NULL);
-    if (code != CODE_OK)
-        return code == CODE_INVALID ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
     if (!has_route(e))
-        return complain(STATUS_USAGE, "no route is named \"%s\"; `callgate status` lists them", e->route);
-    e->doc = e->as_json ? doc_object() : NULL;
+        return complain(STATUS_USAGE, "no route is named \"%s\"; `callgate status` lists them", e->asked->route);
+    e->doc = e->asked->json ? doc_object() : NULL;
     if (e->is_certificate)
         tell_certificate(e);
     else
         tell_token(e);
-    e->routes = e->as_json ? doc_add_array(e->doc, "routes") : NULL;
+    e->routes = e->asked->json ? doc_add_array(e->doc, "routes") : NULL;
     status = explain_routes(e);
-    printed = e->as_json ? print_doc(&e->doc) : STATUS_DONE;
+    printed = e->asked->json ? print_doc(&e->doc) : STATUS_DONE;
     return printed == STATUS_DONE ? status : printed;
 }
 
-static int run_explain(int argc, char **argv)
+int cmd_identity_explain(const struct asked *asked)
 {
     static struct explaining e;
-    const struct option options[] = {
-        {.name = "route", .takes = "NAME", .help = "on this route only; by default on each", .value = &e.route},
-        {.name = "slug", .takes = "NAME", .help = "below a route with {slug}", .value = &e.slug},
-        {.name = "keys", .takes = "FILE", .help = "the provider's key set; by default what is kept", .value = &e.keys},
-        {.name = "json", .help = "the answer as JSON", .flag = &e.as_json},
-        CONFIG_OPTION(&e.config),
-        {0},
-    };
-    const struct usage usage = {"callgate identity explain [FILE | -] [OPTIONS]",
-                                "Says who a token or a certificate (PEM) would be, on which route, and why not. It comes from\n"
-                                "a file or from standard input, and is not printed. Nobody is asked: keys are those that the\n"
-                                "gate has kept. Exit status 0: it is somebody, 1: nobody.",
-                                options, 0, 1};
-    int operands, status;
+    int status;
 
-    e = (struct explaining){.now_us = clock_wall_us()};
+    e = (struct explaining){.now_us = clock_wall_us(), .asked = asked};
     buf_init(&e.text, SHOWN_BYTES);
     buf_wipes(&e.text);
     buf_init(&e.header_text, SHOWN_BYTES);
     buf_init(&e.claims_text, SHOWN_BYTES);
     arena_init(&e.arena, (size_t)64 << 20);
-    status = options_read(&usage, argc, argv, &operands);
-    if (status == OPTIONS_GO)
-        status = explain(&e, operands > 0 ? argv[0] : NULL);
+    status = explain(&e);
     for (size_t i = 0; i < IDENTITY_PROVIDERS_MAX; i++)
         identity_key_set_unref(&e.known[i].set);
     conf_free(&e.conf);
@@ -524,10 +502,3 @@ static int run_explain(int argc, char **argv)
     buf_fini(&e.claims_text);
     return status;
 }
-
-static const struct command subs[] = {
-    {"explain", "say who a token or a certificate would be, and why not", run_explain, NULL},
-    {NULL, NULL, NULL, NULL},
-};
-
-const struct command cmd_identity = {"identity", "who asks: explain", NULL, subs};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate key: keys of agents and people. The store holds only their SHA-256; a key itself is printed once, never again. */
 #include "cli/commands.h"
-#include "conf/conf.h"
 #include "args/print.h"
 #include "store/store.h"
 
@@ -27,20 +26,6 @@ static int check_name(const char *option, const char *name)
                             "and punctuation", option, name);
     if (len == 0 || len > NAME_BYTES_MAX)
         return complain(STATUS_USAGE, "--%s must have 1 to %d characters; give another", option, NAME_BYTES_MAX);
-    return OPTIONS_GO;
-}
-
-/* A duration from now, or 0 for NULL. */
-static int read_expiry(const char *text, int64_t now_us, int64_t *expires_us)
-{
-    uint64_t ms;
-
-    *expires_us = 0;
-    if (text == NULL)
-        return OPTIONS_GO;
-    if (num_duration(span_text(text), &ms) != CODE_OK || ms == 0 || ms > UINT64_C(100) * 366 * 86400 * 1000)
-        return complain(STATUS_USAGE, "--expires \"%s\" is no time; write for example 90d or 12h", text);
-    *expires_us = now_us + (int64_t)ms * 1000;
     return OPTIONS_GO;
 }
 
@@ -73,21 +58,21 @@ static int print_made(const struct store_key *key, const char *text, bool as_jso
     return print_doc(&doc);
 }
 
-static int make_key(struct store_key *key, const struct store_place *place, bool as_json)
+static int make_key(struct store_key *key, const struct asked *asked)
 {
     unsigned char digest[DIGEST_BYTES];
     char text[48];
     struct why why = {0};
     struct db *db = NULL;
     int status;
-    enum code code = store_find(place, DB_CREATE, &db, &why);
+    enum code code = asked_store(asked, DB_CREATE, &db, &why);
 
     if (code == CODE_OK)
         code = identity_key_make(text, digest);
     if (code == CODE_OK)
         code = store_key_add(db, key, digest, &key->id, &why);
     db_close(&db);
-    status = code == CODE_OK ? print_made(key, text, as_json) : complain_why(code, &why);
+    status = code == CODE_OK ? print_made(key, text, asked->json) : complain_why(code, &why);
     mem_wipe(text, sizeof text);
     return status;
 }
@@ -116,52 +101,27 @@ static int check_whose(const char *tenant, const struct option_values *claims, c
     return status;
 }
 
-static int run_create(int argc, char **argv)
+int cmd_key_create(const struct asked *asked)
 {
-    struct store_place place = {0};
-    struct option_values claims = {0}, roles = {0};
-    const char *principal = NULL, *tenant = NULL, *expires = NULL, *note = NULL;
-    bool as_json = false;
-    const struct option options[] = {
-        {.name = "principal", .takes = "NAME", .help = "who the agent, or the person, is (required)", .value = &principal},
-        {.name = "tenant", .takes = "NAME", .help = "of an agent's: whom it works for", .value = &tenant},
-        {.name = "role", .takes = "NAME", .help = "of a person's, who then logs in by it; may be repeated", .many = &roles},
-        {.name = "may-claim", .takes = "GLOB", .help = "a further tenant it may name; may be repeated", .many = &claims},
-        {.name = "expires", .takes = "TIME", .help = "90d, 12h; without: never", .value = &expires},
-        {.name = "note", .takes = "TEXT", .help = "for people", .value = &note},
-        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate key create --principal NAME (--tenant NAME | --role NAME...) [OPTIONS]",
-                                "Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
-                                "within a second. A person with --role gives commands over the gate's socket by it\n"
-                                "(`callgate login --key`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
-                                "Neither is good for the other.",
-                                options, 0, 0};
     struct buf role_text;
     char actor[ACTOR_BYTES];
     struct store_key key = {.made_us = clock_wall_us()};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = check_name("principal", asked->principal);
 
     if (status != OPTIONS_GO)
         return status;
-    if (principal == NULL)
-        return complain(STATUS_USAGE, "--principal is required; usage: %s", usage.synopsis);
-    if ((status = check_name("principal", principal)) != OPTIONS_GO ||
-        (status = read_expiry(expires, key.made_us, &key.expires_us)) != OPTIONS_GO)
-        return status;
     actor_name(actor);
     buf_init(&role_text, ROLES_BYTES_MAX);
-    status = check_whose(tenant, &claims, &roles, &role_text);
-    key.principal = span_text(principal);
-    key.tenant = span_text(tenant != NULL ? tenant : "");
-    key.roles = roles.count > 0 ? buf_peek(&role_text) : SPAN_NONE;
-    key.note = span_text(note);
+    status = check_whose(asked->tenant, &asked->may_claim, &asked->roles, &role_text);
+    key.expires_us = asked->expires_ms > 0 ? key.made_us + (int64_t)asked->expires_ms * 1000 : 0;
+    key.principal = span_text(asked->principal);
+    key.tenant = span_text(asked->tenant != NULL ? asked->tenant : "");
+    key.roles = asked->roles.count > 0 ? buf_peek(&role_text) : SPAN_NONE;
+    key.note = span_text(asked->note);
     key.made_by = span_text(actor);
-    key.may_claim = claims.value;
+    key.may_claim = asked->may_claim.value;
     if (status == OPTIONS_GO)
-        status = make_key(&key, &place, as_json);
+        status = make_key(&key, asked);
     buf_fini(&role_text);
     return status;
 }
@@ -214,40 +174,29 @@ static enum code list_line(void *context, const struct store_key *key)
     return CODE_OK;
 }
 
-static int run_list(int argc, char **argv)
+int cmd_key_list(const struct asked *asked)
 {
-    struct store_place place = {0};
-    bool as_json = false;
-    const struct option options[] = {
-        {.name = "json", .help = "one JSON object a line", .flag = &as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate key list [OPTIONS]", "Lists all keys, revoked and expired ones too.", options, 0, 0};
     struct why why = {0};
     struct db *db = NULL;
     size_t count = 0;
-    enum code code;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code = asked_store(asked, DB_READ, &db, &why);
 
-    if (status != OPTIONS_GO)
-        return status;
-    code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = store_keys_each(db, as_json ? list_json : list_line, &count, &why);
+        code = store_keys_each(db, asked->json ? list_json : list_line, &count, &why);
     db_close(&db);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 
-static int revoke_all(const struct store_place *place, char **ids, int count)
+int cmd_key_revoke(const struct asked *asked)
 {
+    char *const *ids = asked->given.operands;
     char actor[ACTOR_BYTES];
     struct why why = {0};
     struct db *db = NULL;
-    enum code code = store_find(place, DB_WRITE, &db, &why);
+    enum code code = asked_store(asked, DB_WRITE, &db, &why);
 
     actor_name(actor);
-    for (int i = 0; code == CODE_OK && i < count; i++) {
+    for (int i = 0; code == CODE_OK && i < asked->given.count; i++) {
         int64_t id;
 
         if (num_i64(span_text(ids[i]), &id) != CODE_OK)
@@ -262,23 +211,3 @@ static int revoke_all(const struct store_place *place, char **ids, int count)
         return complain(STATUS_NEGATIVE, "%s", why.text);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
-
-static int run_revoke(int argc, char **argv)
-{
-    struct store_place place = {0};
-    const struct option options[] = {STORE_OPTIONS(&place), {0}};
-    const struct usage usage = {"callgate key revoke ID... [OPTIONS]",
-                                "Ends keys for good; open connections end with their next request.", options, 1, -1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
-
-    return status != OPTIONS_GO ? status : revoke_all(&place, argv, operands);
-}
-
-static const struct command subs[] = {
-    {"create", "make a key and print it once", run_create, NULL},
-    {"list", "show all keys, without the keys themselves", run_list, NULL},
-    {"revoke", "end keys for good", run_revoke, NULL},
-    {NULL, NULL, NULL, NULL},
-};
-
-const struct command cmd_key = {"key", "keys of agents and people: create, list, revoke", NULL, subs};

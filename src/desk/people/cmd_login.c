@@ -17,11 +17,6 @@
 
 #define ANSWER_BYTES ((size_t)1 << 20)
 
-struct asked {
-    const char *config, *provider, *ca, *scopes, *key;
-    bool by_key, shows, as_json;
-};
-
 /* What the gate says of a person: CONTROL_WHO's answer. */
 struct answer {
     struct arena arena;
@@ -39,7 +34,8 @@ static void answer_fini(struct answer *answer)
 /* Takes: login: NULL: by the account alone. Returns: OPTIONS_GO with the answer, which is the caller's in any case. */
 static int ask_gate(const char *socket, const char *login, struct answer *answer)
 {
-    char word[] = CONTROL_WHO, *const words[] = {word, NULL};
+    char word[] = CONTROL_WHO, *words[] = {word, NULL};
+    const struct asked asked = {.words = words, .word_count = 1};
     struct json_fault fault;
     char bytes[4096];
     ssize_t got;
@@ -51,7 +47,7 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
     buf_init(&answer->canonical, ANSWER_BYTES);
     if (fd < 0)
         return complain(STATUS_CANNOT, "there is no memory for the gate's answer");
-    status = control_talk(socket, login, 1, (char **)(uintptr_t)words, fd);
+    status = control_talk(socket, login, &asked, fd);
     (void)lseek(fd, 0, SEEK_SET);
     while (status == STATUS_DONE && (got = read(fd, bytes, sizeof bytes)) > 0)
         if (buf_put(&answer->text, span_of(bytes, (size_t)got)) != CODE_OK)
@@ -110,7 +106,7 @@ static int try_and_keep(const struct login_kept *kept, const struct asked *asked
     status = ask_gate(kept->socket.at, buf_peek(&login).at, &answer);
     if (status == OPTIONS_GO) {
         code = login_keep(kept, &why);
-        status = code == CODE_OK ? tell(&answer, asked->as_json) : complain_why(code, &why);
+        status = code == CODE_OK ? tell(&answer, asked->json) : complain_why(code, &why);
     }
     answer_fini(&answer);
     buf_fini(&login);
@@ -145,7 +141,7 @@ static int log_in_by_key(const char *socket, const struct asked *asked)
 
     buf_init(&text, LOGIN_BYTES);
     buf_wipes(&text);
-    code = read_key(asked->key, &text, &why);
+    code = read_key(asked->key_file, &text, &why);
     kept.key = span_part(buf_peek(&text), 0, span_find(buf_peek(&text), '\n'));
     if (code != CODE_OK)
         status = complain_why(code, &why);
@@ -175,7 +171,7 @@ static const struct json_node *find_login(const struct answer *answer, const cha
 static int log_in_at(const struct json_node *login, const char *socket, const struct asked *asked)
 {
     char issuer[1024], client[1024], ca[PATH_MAX]; /* it is read again where the login is renewed, wherever that is */
-    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scopes,
+    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scope,
                                    .ca = asked->ca != NULL && realpath(asked->ca, ca) != NULL ? ca : asked->ca};
     struct login_kept kept;
     struct arena texts;
@@ -223,63 +219,34 @@ static int show(const char *socket, const struct asked *asked)
     }
     status = ask_gate(socket, text, &answer);
     if (status == OPTIONS_GO)
-        status = tell(&answer, asked->as_json);
+        status = tell(&answer, asked->json);
     answer_fini(&answer);
     buf_fini(&login);
     return status;
 }
 
-static int run_login(int argc, char **argv)
+int cmd_login(const struct asked *asked)
 {
-    struct asked asked = {.config = NULL};
-    const struct option options[] = {
-        {.name = "provider", .takes = "NAME", .help = "where to log in; by default the only one", .value = &asked.provider},
-        {.name = "key", .help = "by a person's key instead, which is read from the standard input", .flag = &asked.by_key},
-        {.name = "key-file", .takes = "FILE", .help = "likewise from this file", .value = &asked.key},
-        {.name = "who", .help = "only say who you are to the gate", .flag = &asked.shows},
-        {.name = "scope", .takes = "TEXT", .help = "what to ask the provider for; by default openid, and to be renewed",
-         .value = &asked.scopes},
-        {.name = "ca", .takes = "FILE", .help = "by whom the provider's certificate is; by default the system's",
-         .value = &asked.ca},
-        {.name = "json", .help = "who you are, as JSON", .flag = &asked.as_json},
-        CONFIG_OPTION(&asked.config),
-        {0},
-    };
-    const struct usage usage = {"callgate login [--provider NAME | --key] [OPTIONS]",
-                                "Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a\n"
-                                "provider's page, which you open in any browser, or by a key of `callgate key create --role`.\n"
-                                "What is kept is yours alone ($XDG_STATE_HOME/callgate/login.json), renewed while the\n"
-                                "provider lets it be, and gone with `callgate logout`. " LOGIN_KEY " holds a key without it.\n"
-                                "Without a login you are who the kernel says.",
-                                options, 0, 0};
     struct arena arena;
-    const char *socket;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    const char *socket = control_socket(asked_config(asked), &arena);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    socket = control_socket(conf_find(asked.config), &arena);
-    if (asked.shows)
-        status = show(socket, &asked);
-    else if (asked.by_key || asked.key != NULL)
-        status = log_in_by_key(socket, &asked);
+    if (asked->who)
+        status = show(socket, asked);
+    else if (asked->by_key || asked->key_file != NULL)
+        status = log_in_by_key(socket, asked);
     else
-        status = log_in(socket, &asked);
+        status = log_in(socket, asked);
     arena_fini(&arena);
     return status;
 }
 
-static int run_logout(int argc, char **argv)
+int cmd_logout(const struct asked *asked)
 {
-    const struct option options[] = {{0}};
-    const struct usage usage = {"callgate logout", "Forgets your login; from then on you are who the kernel says.", options,
-                                0, 0};
     struct why why = {""};
-    int operands, status = options_read(&usage, argc, argv, &operands);
     enum code code;
 
-    if (status != OPTIONS_GO)
-        return status;
+    (void)asked;
     code = login_forget(&why);
     if (code == CODE_NOT_FOUND)
         return complain(STATUS_NEGATIVE, "there is no login to be forgotten");
@@ -287,6 +254,3 @@ static int run_logout(int argc, char **argv)
         printf("your login is forgotten here; what the provider knows of it ends there\n");
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
-
-const struct command cmd_login = {"login", "say who you are to the gate's socket, by a provider or a key", run_login, NULL};
-const struct command cmd_logout = {"logout", "forget that again", run_logout, NULL};

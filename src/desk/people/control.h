@@ -15,25 +15,12 @@
 #ifndef PEOPLE_CONTROL_H
 #define PEOPLE_CONTROL_H
 
-#include "args/command.h"
+#include "cli/commands.h"
 #include "run/control_people.h"
 #include "query/query.h"
 
 #define CONTROL_SOCKET "CALLGATE_SOCKET" /* the environment's name of the socket, for who cannot read the configuration */
 #define CONTROL_USUAL "/run/callgate/control.sock" /* as conf_keys.c has it */
-
-/* A command that is given over the socket. */
-struct control_command {
-    const char *name, *sub;
-    unsigned roles;      /* PEOPLE_BIT of each that may */
-    int operands_max;    /* as in struct command_guest */
-    bool is_of_audit;    /* it reads the audit and not the store */
-    bool writes;
-    bool lasts;          /* as long as the person looks on */
-};
-
-/* Takes: the words of a command line behind the program's name. Returns: NULL where it is none of these. */
-const struct control_command *control_find(int argc, char *const *argv);
 
 /* What somebody may do. */
 struct control_rights {
@@ -98,22 +85,24 @@ bool control_words(struct span bytes, size_t count, char **argv);
 
 /* ---- the two sides ---- */
 
-/* Gives the command over the socket where it is one of them and its store is not this process's to open.
+/* Gives the command over the socket where somebody may do so and its store is not this process's to open.
  * Returns: OPTIONS_GO where it is to be run here; else its exit status. */
-int control_ask(int argc, char **argv);
+int control_ask(const struct command *command, const struct asked *asked);
 
 /* Where the gate of this configuration listens. Takes: arena: which holds it, and is the caller's in any case. */
 const char *control_socket(const char *config, struct arena *arena);
 
-/* Gives one command. Takes: login: what is shown of who gives it, or NULL; out: where it prints. Returns: its exit status. */
-int control_talk(const char *socket, const char *login, int argc, char **argv, int out);
+/* Gives one command: its words, without where the configuration is.
+ * Takes: asked: with its operands, which are the files of the person's that it may read; login: what is shown of who gives it,
+ * or NULL; out: where it prints. Returns: its exit status. */
+int control_talk(const char *socket, const char *login, const struct asked *asked, int out);
 
 /* What the person shows to the gate on this socket, as login_find has it; NULL: nothing. It stands in *login, made here
  * and the caller's (buf_fini), also where this failed. Returns: OPTIONS_GO, or a status after a complaint. */
 int control_login(const char *socket, struct buf *login, const char **text);
 
 /* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
- * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
-int control_serve(const struct command *commands, int argc, char **argv);
+ * Takes: argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
+int control_serve(int argc, char **argv);
 
 #endif

@@ -23,28 +23,6 @@
 
 /* ---- which socket, and whether it is needed ---- */
 
-/* The word behind an option, without reading the others: they are the command's. */
-static const char *value_of(int argc, char **argv, const char *option)
-{
-    size_t len = strlen(option);
-
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strncmp(argv[i], option, len) == 0 && argv[i][len] == '=')
-            return argv[i] + len + 1;
-        if (strcmp(argv[i], option) == 0)
-            return argv[i + 1];
-    }
-    return NULL;
-}
-
-static bool is_given(int argc, char **argv, const char *word)
-{
-    for (int i = 0; i < argc; i++)
-        if (strcmp(argv[i], word) == 0)
-            return true;
-    return false;
-}
-
 /* Whose rights, or whose mode, keep it from this process; a file that is not there is no such case. */
 static bool is_kept(const char *path, bool to_write)
 {
@@ -65,7 +43,7 @@ const char *control_socket(const char *config, struct arena *arena)
 
 /* What may not be read says nothing of the socket: then it is where it usually is. Who has a login gives his commands by it.
  * Returns: false where the command is to be run here. Takes: socket: on the arena. */
-static bool find_socket(const struct control_command *command, const char *config, struct arena *arena, const char **socket)
+static bool find_socket(const struct command *command, const char *config, struct arena *arena, const char **socket)
 {
     static struct faults faults;
     struct conf_people people;
@@ -145,8 +123,9 @@ static bool send_head(int fd, const struct control_head *head, int out)
 }
 
 /* Behind the login, where there is one, all but where the configuration is, which has said its word: the gate has its own. */
-static enum code add_words(struct buf *words, const char *login, int argc, char **argv, struct control_head *head)
+static enum code add_words(struct buf *words, const char *login, const struct asked *asked, struct control_head *head)
 {
+    char **argv = asked->words;
     enum code code = CODE_OK;
 
     if (login != NULL) {
@@ -156,8 +135,8 @@ static enum code add_words(struct buf *words, const char *login, int argc, char 
         head->count++;
     }
 
-    for (int i = 0; i < argc && code == CODE_OK; i++) {
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+    for (int i = 0; i < asked->word_count && code == CODE_OK; i++) {
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < asked->word_count) {
             i++;
         } else if (strncmp(argv[i], "--config=", 9) != 0) {
             code = buf_add(words, argv[i], strlen(argv[i]) + 1);
@@ -169,7 +148,15 @@ static enum code add_words(struct buf *words, const char *login, int argc, char 
 }
 
 /* Only what was named on the command line: the gate is not to choose what it reads of ours. */
-static enum code send_file(int fd, int argc, char **argv, struct span path)
+static bool is_operand(const struct asked *asked, struct span path)
+{
+    for (int i = 0; i < asked->given.count; i++)
+        if (span_is(path, asked->given.operands[i]))
+            return true;
+    return false;
+}
+
+static enum code send_file(int fd, const struct asked *asked, struct span path)
 {
     char name[4096];
     struct why why = {"no such word was given"};
@@ -178,7 +165,7 @@ static enum code send_file(int fd, int argc, char **argv, struct span path)
 
     buf_init(&text, CONTROL_FILE_BYTES);
     (void)snprintf(name, sizeof name, "%.*s", SPAN_ARG(path));
-    if (is_given(argc, argv, name))
+    if (is_operand(asked, path))
         code = file_read(name, FILE_ANY, CONTROL_FILE_BYTES, &text, &why);
     code = code == CODE_OK ? control_send(fd, CONTROL_CONTENT, buf_peek(&text))
                            : control_send(fd, CONTROL_NO_CONTENT, span_text(why.text[0] != '\0' ? why.text : code_text(code)));
@@ -186,7 +173,7 @@ static enum code send_file(int fd, int argc, char **argv, struct span path)
     return code;
 }
 
-static int talk(int fd, const char *login, int argc, char **argv, int out)
+static int talk(int fd, const char *login, const struct asked *asked, int out)
 {
     enum control_kind kind = CONTROL_FILE;
     enum code code = CODE_OK;
@@ -196,13 +183,13 @@ static int talk(int fd, const char *login, int argc, char **argv, int out)
 
     buf_init(&frame, CONTROL_WORDS_BYTES);
     buf_wipes(&frame);
-    code = add_words(&frame, login, argc, argv, &head);
+    code = add_words(&frame, login, asked, &head);
     if (code == CODE_OK && send_head(fd, &head, out))
         (void)control_write(fd, buf_peek(&frame)); /* where it is refused at once, the answer says why */
     while (kind == CONTROL_FILE && code == CODE_OK) {
         code = control_receive(fd, &kind, &frame);
         if (code == CODE_OK && kind == CONTROL_FILE)
-            code = send_file(fd, argc, argv, buf_peek(&frame));
+            code = send_file(fd, asked, buf_peek(&frame));
     }
     if (code == CODE_OK && kind == CONTROL_STATUS && buf_len(&frame) == 1)
         status = (unsigned char)buf_peek(&frame).at[0];
@@ -217,12 +204,12 @@ static int talk(int fd, const char *login, int argc, char **argv, int out)
     return status;
 }
 
-int control_talk(const char *socket, const char *login, int argc, char **argv, int out)
+int control_talk(const char *socket, const char *login, const struct asked *asked, int out)
 {
     int fd = -1, status = connect_to(socket, &fd);
 
     if (status == OPTIONS_GO)
-        status = talk(fd, login, argc, argv, out);
+        status = talk(fd, login, asked, out);
     sock_close(&fd);
     return status;
 }
@@ -244,31 +231,28 @@ int control_login(const char *socket, struct buf *login, const char **text)
 }
 
 /* As whoever the person shows to be. */
-static int talk_as_shown(const char *socket, int argc, char **argv)
+static int talk_as_shown(const char *socket, const struct asked *asked)
 {
     struct buf login;
     const char *text;
     int status = control_login(socket, &login, &text);
 
     if (status == OPTIONS_GO)
-        status = control_talk(socket, text, argc, argv, STDOUT_FILENO);
+        status = control_talk(socket, text, asked, STDOUT_FILENO);
     buf_fini(&login);
     return status;
 }
 
-int control_ask(int argc, char **argv)
+int control_ask(const struct command *command, const struct asked *asked)
 {
-    const struct control_command *command = control_find(argc, argv);
-    const char *config = conf_find(value_of(argc, argv, "--config")), *socket;
+    const char *socket;
     struct arena arena;
     int status = OPTIONS_GO;
 
-    if (command == NULL || is_given(argc, argv, "--help") || is_given(argc, argv, "-h") ||
-        value_of(argc, argv, "--store") != NULL)
+    if (command->roles == 0 || asked->store != NULL)
         return OPTIONS_GO;
-    print_failures_as_json(is_given(argc, argv, "--json"));
-    if (find_socket(command, config, &arena, &socket))
-        status = talk_as_shown(socket, argc, argv);
+    if (find_socket(command, asked_config(asked), &arena, &socket))
+        status = talk_as_shown(socket, asked);
     arena_fini(&arena);
     return status;
 }

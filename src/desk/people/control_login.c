@@ -232,13 +232,12 @@ enum code control_know_login(const struct conf_people *conf, const char *store, 
 
 int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights)
 {
-    static const char *const words[PEOPLE_ROLES] = {"approver", "author", "auditor", "admin", "viewer"};
     struct doc *doc = doc_object(), *list = doc_add_array(doc, "roles");
 
     doc_text(doc, "person", span_text(actor->name));
     for (unsigned role = 0; role < PEOPLE_ROLES; role++)
         if ((rights->roles & PEOPLE_BIT(role)) != 0)
-            doc_text(list, NULL, span_text(words[role]));
+            doc_text(list, NULL, people_role_names[role]);
     list = doc_add_array(doc, "audits");
     for (size_t i = 0; i < rights->tenant_count; i++)
         doc_text(list, NULL, rights->tenants[i]);

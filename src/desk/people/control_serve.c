@@ -42,7 +42,6 @@
     "login on. Who has a key or a login of a provider gives commands by `callgate login`"
 
 struct desk {
-    const struct command *commands;
     const char *config, *store, *audit;
     struct arena arena;
     struct conf_people conf;
@@ -191,7 +190,9 @@ static bool hold_failures(void)
 
 static int run(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
 {
-    const struct control_command *command = control_find(argc, argv);
+    static struct asked asked;
+    int used, status;
+    const struct command *command = command_find(argc, argv, &used);
     unsigned granted = command != NULL ? command->roles & rights->roles : 0;
     char text[256];
 
@@ -206,14 +207,15 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     }
     if (granted == PEOPLE_AUDITS_TENANTS)
         audit_restrict(rights->tenants, rights->tenant_count);
-    asker.guest.operands_max = command->operands_max;
     asker.guest.read = ask_file;
     if (command->lasts)
         asker.seconds = 0;
     if (!command->is_of_audit && !hold_failures())
         return STATUS_CANNOT;
     command_serve(&asker.guest);
-    return command_run(desk->commands, "callgate", argc, argv);
+    failures_as_asked(argc, argv);
+    status = command_ask(command, argc - used, argv + used, &asked);
+    return status == OPTIONS_GO ? command->run(&asked) : status;
 }
 
 /* By his login, where he shows one, else by his account: who he is and what he may. Returns: false where he is refused. */
@@ -488,7 +490,7 @@ static void serve(struct desk *desk)
     }
 }
 
-int control_serve(const struct command *commands, int argc, char **argv)
+int control_serve(int argc, char **argv)
 {
     static struct desk desk = {.listener = -1};
     struct why why = {""};
@@ -497,7 +499,6 @@ int control_serve(const struct command *commands, int argc, char **argv)
 
     if (argc != 3)
         return complain(STATUS_USAGE, "the gate starts this by itself");
-    desk.commands = commands;
     desk.config = argv[0];
     desk.store = argv[1];
     desk.audit = argv[2];

@@ -1,56 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which commands people may give, and how their words travel: for both sides of the socket, and not for the gate. */
+/* How a command's words travel: for both sides of the socket, and not for the gate. */
 #include "people/control.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#define APPROVERS PEOPLE_BIT(PEOPLE_APPROVERS)
-#define AUTHORS PEOPLE_BIT(PEOPLE_AUTHORS)
-#define AUDITORS PEOPLE_BIT(PEOPLE_AUDITORS)
-#define ADMINS PEOPLE_BIT(PEOPLE_ADMINS)
-#define VIEWERS PEOPLE_BIT(PEOPLE_VIEWERS)
-#define ANYBODY (APPROVERS | AUTHORS | AUDITORS | ADMINS | VIEWERS)
-#define WHOSE PEOPLE_AUDITS_TENANTS /* of those tenants alone */
-
-/* A key is a right to call and no text that others can read first: making one is no author's. */
-static const struct control_command commands[] = {
-    {.name = "approvals", .sub = "list", .roles = APPROVERS | ADMINS},
-    {.name = "approvals", .sub = "show", .roles = APPROVERS | ADMINS, .operands_max = 1},
-    {.name = "approvals", .sub = "watch", .roles = APPROVERS | ADMINS, .lasts = true},
-    {.name = "approvals", .sub = "approve", .roles = APPROVERS | ADMINS, .operands_max = -1, .writes = true},
-    {.name = "approvals", .sub = "refuse", .roles = APPROVERS | ADMINS, .operands_max = -1, .writes = true},
-    {.name = "policy", .sub = "load", .roles = AUTHORS | ADMINS, .operands_max = -1, .writes = true},
-    {.name = "policy", .sub = "remove", .roles = AUTHORS | ADMINS, .operands_max = 1, .writes = true},
-    {.name = "policy", .sub = "activate", .roles = AUTHORS | ADMINS, .operands_max = 1, .writes = true},
-    {.name = "policy", .sub = "diff", .roles = AUTHORS | ADMINS, .operands_max = -1},
-    {.name = "policy", .sub = "list", .roles = ANYBODY},
-    {.name = "policy", .sub = "show", .roles = ANYBODY, .operands_max = 1},
-    {.name = "tools", .sub = "list", .roles = ANYBODY},
-    {.name = "tools", .sub = "show", .roles = ANYBODY, .operands_max = -1},
-    {.name = "tools", .sub = "diff", .roles = ANYBODY, .operands_max = -1},
-    {.name = "tools", .sub = "accept", .roles = AUTHORS | ADMINS, .operands_max = -1, .writes = true},
-    {.name = "tools", .sub = "withdraw", .roles = AUTHORS | ADMINS, .operands_max = -1, .writes = true},
-    {.name = "key", .sub = "create", .roles = ADMINS, .writes = true},
-    {.name = "key", .sub = "revoke", .roles = ADMINS, .operands_max = -1, .writes = true},
-    {.name = "key", .sub = "list", .roles = AUDITORS | ADMINS},
-    {.name = "audit", .sub = "query", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "show", .roles = AUDITORS | ADMINS | WHOSE, .operands_max = 1, .is_of_audit = true},
-    {.name = "audit", .sub = "stats", .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "tail", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "export", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
-};
-
-const struct control_command *control_find(int argc, char *const *argv)
-{
-    for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(argv[0], commands[i].name) == 0 && strcmp(argv[1], commands[i].sub) == 0)
-            return &commands[i];
-    return NULL;
-}
-
-/* ---- frames ---- */
 
 struct frame {
     uint32_t kind, bytes;

@@ -24,7 +24,7 @@
 /* ---- sign ---- */
 
 struct signing {
-    const char *key_path, *key_id, *out;
+    const struct asked *asked;
     struct sign_key *key;
     struct span id;      /* the key's */
     struct buf draft, json, text, shown;
@@ -59,10 +59,10 @@ static enum code read_key(struct signing *s, struct why *why)
     enum code code;
 
     buf_init(&pem, 65536);
-    code = own != NULL ? file_read(s->key_path, FILE_SECRET, 65536, &pem, why) : CODE_NOMEM;
+    code = own != NULL ? file_read(s->asked->key, FILE_SECRET, 65536, &pem, why) : CODE_NOMEM;
     if (code == CODE_OK && sign_key_read(buf_peek(&pem), &s->key) != CODE_OK)
         code = why_set(why, CODE_INVALID, "%s holds no Ed25519 key; `openssl genpkey -algorithm ed25519` makes one",
-                       s->key_path);
+                       s->asked->key);
     mem_wipe(pem.block, pem.size);
     buf_fini(&pem);
     if (code == CODE_OK)
@@ -70,7 +70,7 @@ static enum code read_key(struct signing *s, struct why *why)
     if (code != CODE_OK)
         return code;
     plan_key_id(public, own);
-    s->id = span_text(s->key_id != NULL ? s->key_id : own);
+    s->id = span_text(s->asked->key_id != NULL ? s->asked->key_id : own);
     return CODE_OK;
 }
 
@@ -273,32 +273,18 @@ static int read_draft(struct signing *s, const char *path, struct yaml_tree **tr
     return faults.count > 0 ? complain_faults(&faults) : OPTIONS_GO;
 }
 
-static int run_sign(int argc, char **argv)
+int cmd_plan_sign(const struct asked *asked)
 {
-    struct signing s = {.key_path = NULL};
-    const struct option options[] = {
-        {.name = "key", .takes = "FILE", .help = "a private Ed25519 key as `openssl genpkey` makes it (required)",
-         .value = &s.key_path},
-        {.name = "key-id", .takes = "ID", .help = "the key's id among the gate's, where it is not that of its digest",
-         .value = &s.key_id},
-        {.name = "out", .takes = "FILE", .help = "writes the plan there, not to the standard output", .value = &s.out},
-        {0},
-    };
-    const struct usage usage = {"callgate plan sign DRAFT --key FILE [OPTIONS]",
-                                "Signs an intent plan: what a principal may do, step by step, until when. The draft is\n"
-                                "YAML or JSON; the line that comes out is what an agent shows with its calls.", options, 1, 1};
+    struct signing s = {.asked = asked};
+    char *draft = asked_operand(asked, 0);
     struct yaml_tree *tree = NULL;
     struct why why = {""};
     enum code code = CODE_OK;
     bool is_read;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    if (s.key_path == NULL)
-        return complain(STATUS_USAGE, "--key is required; usage: %s", usage.synopsis);
     signing_init(&s);
-    status = read_draft(&s, argv[0], &tree);
+    status = read_draft(&s, draft, &tree);
     if (status == OPTIONS_GO) {
         code = read_key(&s, &why);
         is_read = code == CODE_OK;
@@ -307,9 +293,9 @@ static int run_sign(int argc, char **argv)
         if (code == CODE_OK)
             code = sign_plan(&s, &why);
         if (is_read && code != CODE_OK)
-            why_before(&why, code, "%s: ", argv[0]);
-        if (code == CODE_OK && s.out != NULL)
-            code = file_replace(s.out, 0600, buf_peek(&s.shown), &why);
+            why_before(&why, code, "%s: ", draft);
+        if (code == CODE_OK && asked->out != NULL)
+            code = file_replace(asked->out, 0600, buf_peek(&s.shown), &why);
         else if (code == CODE_OK)
             code = print_block(stdout, buf_peek(&s.shown));
         status = code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
@@ -322,8 +308,7 @@ static int run_sign(int argc, char **argv)
 /* ---- check ---- */
 
 struct checking {
-    const char *keys_path, *at;
-    bool as_json;
+    const struct asked *asked;
     struct explain_call call;
     int64_t time_us;
     struct plan plan;
@@ -374,7 +359,7 @@ static enum code verify(struct checking *c, struct why *why)
     enum code code;
 
     buf_init(&text, DRAFT_BYTES);
-    code = file_read(c->keys_path, FILE_ANY, DRAFT_BYTES, &text, why);
+    code = file_read(c->asked->keys, FILE_ANY, DRAFT_BYTES, &text, why);
     if (code == CODE_OK) {
         code = plan_keys_read(buf_peek(&text), &c->arena, &keys, why);
         if (code == CODE_OK)
@@ -484,16 +469,16 @@ static void check_call(struct checking *c)
     bool fits = false;
 
     if (is_foreign)
-        printf(c->as_json ? "" : "the call is another principal's or tenant's\n");
+        printf(c->asked->json ? "" : "the call is another principal's or tenant's\n");
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const char *differs = plan_step_differs(plan, &plan->step[i], question->upstream, question->tool, question->root);
 
         fits |= differs == NULL;
         if (differs == NULL)
             doc_int(which, NULL, i + 1);
-        if (!c->as_json && differs == NULL)
+        if (!c->asked->json && differs == NULL)
             printf("the call is step %u\n", i + 1);
-        else if (!c->as_json)
+        else if (!c->asked->json)
             print_safely(stdout, "the call is not step %u: %s\n", i + 1, differs);
     }
     doc_bool(doc, "foreign", is_foreign);
@@ -513,50 +498,30 @@ static int check(struct checking *c, const char *path)
     if (code != CODE_OK)
         return complain_why(code, &why);
     c->status = strcmp(state_of(c), "valid") == 0 ? STATUS_DONE : STATUS_NEGATIVE;
-    if (c->as_json)
+    if (c->asked->json)
         put_plan(c);
     else
         say_plan(c);
-    if (c->call.call != NULL)
+    if (c->asked->call != NULL)
         check_call(c);
-    if (c->as_json && print_doc(&c->doc) != STATUS_DONE)
+    if (c->asked->json && print_doc(&c->doc) != STATUS_DONE)
         return STATUS_CANNOT;
     return c->status;
 }
 
-static int run_check(int argc, char **argv)
+int cmd_plan_check(const struct asked *asked)
 {
-    struct checking c = {.time_us = clock_wall_us()};
-    const char *call = NULL;
-    const struct option options[] = {
-        {.name = "keys", .takes = "FILE", .help = "public keys, as the route's `plan: {keys: {file}}` has them (required)",
-         .value = &c.keys_path},
-        {.name = "call", .takes = "FILE", .help = "whether this call is a step: as a policy's test writes it, or JSON-RPC",
-         .value = &call},
-        {.name = "at", .takes = "TIME", .help = "at another time than now: " WHEN_FORMS, .value = &c.at},
-        {.name = "json", .help = "the answer as JSON", .flag = &c.as_json},
-        {0},
-    };
-    const struct usage usage = {"callgate plan check PLAN --keys FILE [OPTIONS]",
-                                "Says in words what a signed plan allows, and whether a call is a step of it. Status 1:\n"
-                                "the plan does not count, or the call is none of its steps.", options, 1, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    struct checking c = {.asked = asked, .time_us = asked->at_us != 0 ? asked->at_us : clock_wall_us()};
+    int status = OPTIONS_GO;
 
-    if (status == OPTIONS_GO && c.keys_path == NULL)
-        status = complain(STATUS_USAGE, "--keys is required; usage: %s", usage.synopsis);
-    if (status == OPTIONS_GO)
-        status = when_option("at", c.at, &c.time_us);
-    if (status != OPTIONS_GO)
-        return status;
     arena_init(&c.arena, TREE_BYTES);
     buf_init(&c.file, DRAFT_BYTES);
     buf_init(&c.text, DRAFT_BYTES);
-    explain_call_init(&c.call);
-    c.call.call = call;
-    if (call != NULL)
+    explain_call_init(&c.call, asked);
+    if (asked->call != NULL)
         status = explain_call_make(&c.call);
     if (status == OPTIONS_GO)
-        status = check(&c, argv[0]);
+        status = check(&c, asked_operand(asked, 0));
     explain_call_fini(&c.call);
     doc_free(&c.doc);
     buf_fini(&c.file);
@@ -564,11 +529,3 @@ static int run_check(int argc, char **argv)
     arena_fini(&c.arena);
     return status;
 }
-
-static const struct command subs[] = {
-    {"sign", "signs a plan of what a principal may do", run_sign, NULL},
-    {"check", "says what a signed plan allows, and whether a call is a step of it", run_check, NULL},
-    {0},
-};
-
-const struct command cmd_plan = {"plan", "intent plans: signed, checked", NULL, subs};

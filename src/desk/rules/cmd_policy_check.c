@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy check: what authors ask before anything is stored. */
-#include "rules/cmd_policy_priv.h"
 #include "conf/conf.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
@@ -45,8 +44,7 @@ static void print_github(const struct faults *faults, const char *kind)
 #define FILE_NAME_BYTES 4096
 
 struct check {
-    bool as_json, github, strict;
-    const char *config;
+    struct asked asked; /* with the configuration that `load` would read, where none was named */
     struct faults faults, warnings;
     size_t files, active, rules; /* active: files of the active version that others lean on */
 };
@@ -69,12 +67,12 @@ static int print_check_json(const struct check *check, int status)
 
 static int tell_check(const struct check *check)
 {
-    bool warned = check->strict && check->warnings.count > 0;
+    bool warned = check->asked.strict && check->warnings.count > 0;
     int status = check->faults.count > 0 ? STATUS_USAGE : warned ? STATUS_NEGATIVE : STATUS_DONE;
 
-    if (check->as_json)
+    if (check->asked.json)
         return print_check_json(check, status);
-    if (check->github) {
+    if (check->asked.github) {
         print_github(&check->faults, "error");
         print_github(&check->warnings, "warning");
         return status;
@@ -89,7 +87,7 @@ static int tell_check(const struct check *check)
     if (check->faults.count == 0)
         print_safely(stdout, "%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules",
                      check->warnings.count, check->warnings.count == 1 ? "warning" : "warnings");
-    if (check->faults.count == 0 && check->config == NULL)
+    if (check->faults.count == 0 && check->asked.config == NULL)
         printf("no configuration was read: names of upstreams were not held against its routes, as `load` does\n");
     return status;
 }
@@ -116,14 +114,13 @@ static bool is_given(const struct policy_files *files, struct span name)
  * read it, there are none: what is missing then is told where it is named. */
 static enum code read_shared(const struct policy_files *files, struct policy_set *set)
 {
-    const struct store_place place = {.config = check.config};
     char hash[2 * DIGEST_BYTES];
     uint64_t active = 0;
     struct db *db = NULL;
     struct why why;
     enum code code = CODE_OK;
 
-    if (check.config != NULL && store_find(&place, DB_READ, &db, &why) == CODE_OK &&
+    if (check.asked.config != NULL && asked_store(&check.asked, DB_READ, &db, &why) == CODE_OK &&
         policy_store_active(db, &active, &why) == CODE_OK && active != 0 &&
         policy_set_read(db, active, set, hash, &why) != CODE_OK)
         set->count = 0;
@@ -159,11 +156,10 @@ static void keep_own(const struct policy_files *files, struct faults *warnings)
 /* What servers have listed, if there is a store yet that knows; else names of tools are not held against anything. */
 static void take_tools(struct route_names *names)
 {
-    const struct store_place place = {.config = check.config};
     struct why why = {""};
     struct db *db = NULL;
 
-    (void)(store_find(&place, DB_READ, &db, &why) == CODE_OK && store_tools_take(db, names, &why) == CODE_OK);
+    (void)(asked_store(&check.asked, DB_READ, &db, &why) == CODE_OK && store_tools_take(db, names, &why) == CODE_OK);
     db_close(&db);
 }
 
@@ -185,41 +181,25 @@ static enum code compile(const struct policy_files *files, const struct route_na
     return code;
 }
 
-int cmd_policy__check(int argc, char **argv)
+int cmd_policy_check(const struct asked *asked)
 {
-    const struct option options[] = {
-        {.name = "json", .help = "the answer as JSON", .flag = &check.as_json},
-        {.name = "github", .help = "as annotations of a GitHub workflow", .flag = &check.github},
-        {.name = "config", .takes = "FILE", .help = "as for `load`, where it is there: upstreams must be its routes",
-         .value = &check.config},
-        {.name = "strict", .help = "warnings give exit status 1", .flag = &check.strict},
-        {0},
-    };
-    const struct usage usage = {"callgate policy check FILE... [OPTIONS]",
-                                "Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
-                                "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
-                                "forbid, hold or redact must be those of some route.",
-                                options, 1, -1};
     struct policy_files files;
     struct route_names names;
     struct policy *policy = NULL;
     enum code code;
-    int operands, status;
+    int status = policy_files_of(&files, &asked->given);
 
-    check = (struct check){.as_json = false};
-    status = options_read(&usage, argc, argv, &operands);
-    if (status == OPTIONS_GO)
-        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
     if (status != OPTIONS_GO)
         return status;
+    check = (struct check){.asked = *asked};
     faults_init(&check.faults);
     faults_init(&check.warnings);
     route_names_init(&names);
-    if (check.config == NULL && access(conf_find(NULL), R_OK) == 0)
-        check.config = conf_find(NULL); /* what `load` would read, too */
-    if (check.config != NULL)
-        status = route_names_take(check.config, &names);
-    if (check.config != NULL && status == OPTIONS_GO)
+    if (check.asked.config == NULL && access(conf_find(NULL), R_OK) == 0)
+        check.asked.config = conf_find(NULL); /* what `load` would read, too */
+    if (check.asked.config != NULL)
+        status = route_names_take(check.asked.config, &names);
+    if (check.asked.config != NULL && status == OPTIONS_GO)
         take_tools(&names);
     code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;
     check.files = files.count;

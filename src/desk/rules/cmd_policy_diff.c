@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy diff: what a change does, in words and in calls. */
-#include "rules/cmd_policy_priv.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
@@ -18,8 +17,7 @@
 #define EXAMPLE_SHOWN 160
 
 struct diffing {
-    struct store_place place;
-    bool as_json, only;
+    const struct asked *asked;
     struct policy *before, *after;
     char names[2][32]; /* "version 3", "the files" */
 };
@@ -42,8 +40,10 @@ static enum code take(struct diffing *d, struct db *db, uint64_t version, int si
 }
 
 /* Two versions, or one and the active one. */
-static int find_versions(struct diffing *d, char **argv, int operands)
+static int find_versions(struct diffing *d)
 {
+    char *const *argv = d->asked->given.operands;
+    const int operands = d->asked->given.count;
     uint64_t versions[2] = {0, 0};
     struct why why = {""};
     struct db *db = NULL;
@@ -52,7 +52,7 @@ static int find_versions(struct diffing *d, char **argv, int operands)
     for (int i = 0; i < operands; i++)
         if (!is_number(argv[i], &versions[i]))
             return complain(STATUS_USAGE, "\"%s\" is no version, and the first operand is; name versions or files", argv[i]);
-    code = store_find(&d->place, DB_READ, &db, &why);
+    code = asked_store(d->asked, DB_READ, &db, &why);
     if (code == CODE_OK && operands == 1) {
         code = policy_store_active(db, &versions[1], &why);
         if (code == CODE_OK && versions[1] == 0)
@@ -65,24 +65,25 @@ static int find_versions(struct diffing *d, char **argv, int operands)
 }
 
 /* The active version, and the files laid over it as `load` would. */
-static int find_files(struct diffing *d, char **argv, int operands)
+static int find_files(struct diffing *d)
 {
+    const struct given *given = &d->asked->given;
     static struct faults faults;
-    struct policy_store_change change = {.only = d->only, .may_remove = true};
+    struct policy_store_change change = {.only = d->asked->only, .may_remove = true};
     struct policy_files files;
     struct why why = {""};
     struct db *db = NULL;
     uint64_t active = 0;
     enum code code;
-    int status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
+    int status = policy_files_of(&files, given);
 
     if (status != OPTIONS_GO)
         return status;
     faults_init(&faults);
     change.files = files.files;
     change.file_count = files.count;
-    (void)snprintf(d->names[1], sizeof d->names[1], "%s", operands == 1 ? "the file" : "the files");
-    code = store_find(&d->place, DB_READ, &db, &why);
+    (void)snprintf(d->names[1], sizeof d->names[1], "%s", given->count == 1 ? "the file" : "the files");
+    code = asked_store(d->asked, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = policy_store_active(db, &active, &why);
     if (code == CODE_OK)
@@ -296,7 +297,7 @@ static int tell(const struct diffing *d)
 
     if (diff_new(d->before, d->after, &diff) != CODE_OK)
         return complain(STATUS_CANNOT, "not enough memory");
-    if (d->as_json)
+    if (d->asked->json)
         status = print_diff_json(d, diff);
     else
         print_diff(d, diff);
@@ -306,29 +307,16 @@ static int tell(const struct diffing *d)
     return status;
 }
 
-int cmd_policy__diff(int argc, char **argv)
+int cmd_policy_diff(const struct asked *asked)
 {
-    struct diffing d = {.as_json = false};
-    const struct option options[] = {
-        {.name = "only", .help = "FILES alone, without the other policies that are active", .flag = &d.only},
-        {.name = "json", .help = "the answer as JSON", .flag = &d.as_json},
-        STORE_OPTIONS(&d.place),
-        {0},
-    };
-    const struct usage usage = {"callgate policy diff VERSION [VERSION] | FILE... [OPTIONS]",
-                                "What becomes permitted, what becomes denied, and by which rule: of two versions, of one and\n"
-                                "the active one, or of the active one and FILES laid over it as `load` would. The words are\n"
-                                "backed by calls: those of all tests, and calls around the bounds of what changed, judged by\n"
-                                "both. Exit status 0: the same, 1: it differs.",
-                                options, 1, -1};
+    struct diffing d = {.asked = asked};
     uint64_t version;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    bool is_of_versions = is_number(asked_operand(asked, 0), &version);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    if (is_number(argv[0], &version) && operands > 2)
+    if (is_of_versions && asked->given.count > 2)
         return complain(STATUS_USAGE, "two versions are compared; name no more");
-    status = is_number(argv[0], &version) ? find_versions(&d, argv, operands) : find_files(&d, argv, operands);
+    status = is_of_versions ? find_versions(&d) : find_files(&d);
     if (status == OPTIONS_GO)
         status = tell(&d);
     policy_unref(&d.before);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy explain: one call, judged as the gate would, with the walk in words. */
-#include "rules/cmd_policy_priv.h"
 #include "cli/commands.h"
 #include "conf/conf.h"
 #include "trail/explain_call.h"
@@ -26,10 +25,7 @@
 #define ROUTES_SHOWN 12
 
 struct explaining {
-    struct store_place place;
-    struct option_values policies;
-    const char *version;
-    bool as_json;
+    const struct asked *asked;
     struct explain_call call;
     struct route_names routes;         /* of the configuration, if there is one */
     /* the answer */
@@ -47,42 +43,31 @@ struct explaining {
 
 /* ---- the policy ---- */
 
-/* The version that was asked for, or the active one. */
-static enum code choose_version(const struct explaining *e, struct db *db, uint64_t *version, struct why *why)
-{
-    if (e->version != NULL) {
-        if (num_u64(span_text(e->version), version) == CODE_OK && *version > 0 && *version <= INT64_MAX)
-            return CODE_OK;
-        return why_set(why, CODE_INVALID, "\"%s\" is no version; `callgate policy list` shows the numbers", e->version);
-    }
-    return policy_store_active(db, version, why);
-}
-
 static int find_policy(struct explaining *e)
 {
     struct policy_files files;
     struct why why = {""};
     struct db *db = NULL;
-    uint64_t version = 0;
+    uint64_t version = e->asked->version;
     enum code code;
     int status;
 
-    if (e->policies.count > 0 && e->version != NULL)
+    if (e->asked->policies.count > 0 && e->asked->version != 0)
         return complain(STATUS_USAGE, "--policy and --version exclude each other; name one");
-    if (e->policies.count > 0) {
-        status = policy_files_read(&files, e->policies.value, e->policies.count);
+    if (e->asked->policies.count > 0) {
+        status = policy_files_read(&files, e->asked->policies.value, e->asked->policies.count);
         if (status == OPTIONS_GO)
             status = policy_files_compile(&files, &e->policy);
         policy_files_fini(&files);
         return status;
     }
-    if (e->call.is_recorded && e->version == NULL) {
-        code = explain_call_policy(&e->place, &e->call.recorded, &e->policy, &e->definitions, &why);
+    if (e->call.is_recorded && e->asked->version == 0) {
+        code = explain_call_policy(e->asked, &e->call.recorded, &e->policy, &e->definitions, &why);
         return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
     }
-    code = store_find(&e->place, DB_READ, &db, &why);
-    if (code == CODE_OK)
-        code = choose_version(e, db, &version, &why);
+    code = asked_store(e->asked, DB_READ, &db, &why);
+    if (code == CODE_OK && version == 0)
+        code = policy_store_active(db, &version, &why);
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(db, version, &e->policy, &why);
     if (code == CODE_OK)
@@ -164,13 +149,13 @@ static size_t take_unsaid(const struct explaining *e, struct part_of_call unsaid
 /* Reads the routes, where there is a configuration. Returns: OPTIONS_GO, or the exit status. */
 static int find_routes(struct explaining *e)
 {
-    const char *config = conf_find(e->place.config);
+    const char *config = asked_config(e->asked);
     struct faults unheard;
 
     faults_init(&unheard);
-    if (e->place.config != NULL)
+    if (e->asked->config != NULL)
         return route_names_take(config, &e->routes);
-    if (e->place.store == NULL && access(config, R_OK) == 0 && route_names_read(config, &e->routes, &unheard) == CODE_NOMEM)
+    if (e->asked->store == NULL && access(config, R_OK) == 0 && route_names_read(config, &e->routes, &unheard) == CODE_NOMEM)
         return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
     return OPTIONS_GO;
 }
@@ -273,7 +258,7 @@ static enum code judge(struct explaining *e)
         return code;
     if (e->call.is_recorded && e->call.question.hidden != NULL)
         e->is_guessed = recorded_guess(&e->call.recorded, &e->call.question, e->policy, e->scratch, e->verdict, &e->otherwise);
-    if (e->as_json) {
+    if (e->asked->json) {
         struct doc *rules = doc_add_array(e->doc, "candidates"), *answer = doc_add_array(e->doc, "answer_redacted");
 
         code = explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, rules, answer);
@@ -326,7 +311,7 @@ static int explain_what_comes(struct explaining *e)
         return complain(STATUS_CANNOT, "%s", code_text(code));
     fill_answer(doc, e->answered);
     doc_text(doc, "walk", buf_peek(&e->words));
-    if (!e->as_json) {
+    if (!e->asked->json) {
         printf(e->verdict->kind == VERDICT_PERMIT ? "\n" : "\nthe call is not permitted: nothing comes back; if it did:\n\n");
         print_lines(stdout, buf_peek(&e->words), "");
     }
@@ -338,17 +323,17 @@ static int answer(struct explaining *e)
     enum code code;
     int status, printed, came = STATUS_DONE;
 
-    e->doc = e->as_json ? doc_object() : NULL;
+    e->doc = e->asked->json ? doc_object() : NULL;
     code = judge(e);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", code_text(code));
     status = e->verdict->kind == VERDICT_PERMIT ? STATUS_DONE : STATUS_NEGATIVE;
-    if (e->as_json) {
+    if (e->asked->json) {
         if (e->call.is_recorded)
             fill_recorded(e);
         fill_notes(e);
         fill_verdict(e);
-        came = e->call.answer != NULL ? explain_what_comes(e) : STATUS_DONE;
+        came = e->asked->answered != NULL ? explain_what_comes(e) : STATUS_DONE;
         printed = came == STATUS_CANNOT ? came : print_doc(&e->doc);
         return printed != STATUS_DONE ? printed : status == STATUS_DONE ? came : status;
     }
@@ -357,7 +342,7 @@ static int answer(struct explaining *e)
     print_notes(e);
     print_lines(stdout, buf_peek(&e->words), "");
     print_doubt(e);
-    if (e->call.answer != NULL)
+    if (e->asked->answered != NULL)
         came = explain_what_comes(e);
     return status == STATUS_DONE || came == STATUS_CANNOT ? came : status;
 }
@@ -366,72 +351,32 @@ static int explain(struct explaining *e)
 {
     int status;
 
-    e->call.config = e->place.config;
     status = explain_call_make(&e->call);
     if (status == OPTIONS_GO && e->call.is_recorded && e->call.recorded.kind != RECORDED_JUDGED)
         return tell_unjudged(e);
     if (status == OPTIONS_GO)
         status = find_policy(e);
-    if (status == OPTIONS_GO && e->call.test != NULL && e->policy == NULL)
+    if (status == OPTIONS_GO && e->asked->test != NULL && e->policy == NULL)
         return complain(STATUS_USAGE, "no policy is active; name the test's file with --policy");
-    if (status == OPTIONS_GO && e->call.test != NULL)
+    if (status == OPTIONS_GO && e->asked->test != NULL)
         status = explain_call_of_test(&e->call, e->policy);
     if (status == OPTIONS_GO)
         status = find_routes(e);
-    if (status == OPTIONS_GO && e->call.answer != NULL)
+    if (status == OPTIONS_GO && e->asked->answered != NULL)
         status = explain_call_answer(&e->call);
     return status == OPTIONS_GO ? answer(e) : status;
 }
 
-int cmd_policy__explain(int argc, char **argv)
+int cmd_policy_explain(const struct asked *asked)
 {
     static struct explaining e;
-    struct explain_call *call = &e.call;
-    const struct option options[] = {
-        {.name = "call", .takes = "FILE", .help = "a call as under `tests:`, or a JSON-RPC request", .value = &call->call},
-        {.name = "test", .takes = "NAME", .help = "the call of a test of the policy", .value = &call->test},
-        {.name = "seq", .takes = "N", .help = "a recorded call, by its number in the audit", .value = &call->seq},
-        {.name = "audit", .takes = "FILE", .help = "with --seq: the database; the configuration's by default",
-         .value = &call->audit},
-        {.name = "tool", .takes = "NAME", .help = "the tool that is called", .value = &call->tool},
-        {.name = "arg", .takes = "KEY=VALUE", .help = "an argument, JSON or text; may be repeated", .many = &call->args},
-        {.name = "tenant", .takes = "NAME", .help = "test by default", .value = &call->tenant},
-        {.name = "principal", .takes = "NAME", .help = "test by default", .value = &call->principal},
-        {.name = "group", .takes = "NAME", .help = "a group of who asks; may be repeated", .many = &call->groups},
-        {.name = "scope", .takes = "NAME", .help = "a scope of the token; may be repeated", .many = &call->scopes},
-        {.name = "claim", .takes = "KEY=VALUE", .help = "a claim of the token; may be repeated", .many = &call->claims},
-        {.name = "upstream", .takes = "NAME", .help = "the route; test by default", .value = &call->upstream},
-        {.name = "method", .takes = "NAME", .help = "tools/call by default; --arg then gives its params",
-         .value = &call->method},
-        {.name = "answers", .takes = "NAME", .help = "with --method response: what it answers", .value = &call->answers},
-        {.name = "prompt", .takes = "NAME", .help = "with --method prompts/get", .value = &call->prompt},
-        {.name = "path", .takes = "PATH", .help = "below a route that ends in /*", .value = &call->path},
-        {.name = "query", .takes = "TEXT", .help = "without the ?", .value = &call->query},
-        {.name = "time", .takes = "TIME", .help = "when it comes, such as 2026-07-06T09:30:00Z", .value = &call->time},
-        {.name = "client", .takes = "ADDRESS", .help = "where it comes from", .value = &call->client},
-        {.name = "answer", .takes = "FILE", .help = "also what becomes of this result, as JSON, or of a JSON-RPC message",
-         .value = &call->answer},
-        {.name = "policy", .takes = "FILE", .help = "judge by these files; may be repeated", .many = &e.policies},
-        {.name = "version", .takes = "N", .help = "judge by this stored version", .value = &e.version},
-        {.name = "json", .help = "the answer as JSON", .flag = &e.as_json},
-        STORE_OPTIONS(&e.place),
-        {0},
-    };
-    const struct usage usage = {"callgate policy explain (--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]",
-                                "Judges a call by the active version (a recorded one by the version that judged it), or by\n"
-                                "--policy files, and says why; with --answer also what rules for answers find where, and\n"
-                                "what becomes of it. Nothing that the answer holds is printed. Exit status 0: permit, 1:\n"
-                                "deny or hold, or something of the answer does not go on. Nothing is sent or recorded.",
-                                options, 0, 0};
-    int operands, status;
+    int status;
 
-    e = (struct explaining){.as_json = false};
-    explain_call_init(&e.call);
+    e = (struct explaining){.asked = asked};
+    explain_call_init(&e.call, asked);
     route_names_init(&e.routes);
     buf_init(&e.words, WORDS_MAX_BYTES);
-    status = options_read(&usage, argc, argv, &operands);
-    if (status == OPTIONS_GO)
-        status = explain(&e);
+    status = explain(&e);
     policy_unref(&e.policy);
     policy_scratch_free(&e.scratch);
     recall_fini(&e.recall);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy learn: a draft of permits out of what was recorded, proved before it is printed. */
 #include "cli/trail_place.h"
-#include "rules/cmd_policy_priv.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "rules/policy_trail.h"
@@ -23,9 +22,8 @@
 #define DRAFT_MAX_BYTES ((size_t)256 << 20)
 
 struct learning {
-    bool as_json;
-    const char *config, *audit, *since, *until, *tenant, *upstream, *min_calls, *name;
-    uint64_t fewest, from;
+    const struct asked *asked;
+    const char *name;
     struct recorded_range range;
     struct progress progress;
     struct learn *learn;
@@ -53,18 +51,13 @@ static bool is_plain_name(const char *name)
 
 static int read_options(struct learning *l)
 {
-    int status = when_option("since", l->since, &l->range.since_us);
-
-    if (status == OPTIONS_GO)
-        status = when_option("until", l->until, &l->range.until_us);
-    if (status == OPTIONS_GO && !is_plain_name(l->name))
+    l->name = l->asked->name != NULL ? l->asked->name : "learned";
+    if (!is_plain_name(l->name))
         return complain(STATUS_USAGE, "--name \"%s\" is no name; write up to %d letters, digits, `_`, `.` and `-`", l->name,
                         NAME_BYTES);
-    l->range.tenant = span_text(l->tenant);
-    l->range.upstream = span_text(l->upstream);
-    if (status == OPTIONS_GO && l->min_calls != NULL && num_u64(span_text(l->min_calls), &l->fewest) != CODE_OK)
-        return complain(STATUS_USAGE, "--min-calls \"%s\" is no number; write for example 5", l->min_calls);
-    return status;
+    l->range = (struct recorded_range){.since_us = l->asked->since_us, .until_us = l->asked->until_us,
+                                       .tenant = span_text(l->asked->tenant), .upstream = span_text(l->asked->upstream)};
+    return OPTIONS_GO;
 }
 
 static int complain_draft(enum code code, const struct faults *faults, const struct why *why)
@@ -92,7 +85,7 @@ static int learn(struct learning *l, const struct policy_trail *trail)
         code = learn_read(l->learn, trail->files, trail->count, &l->range, tell_progress, l, &why);
     progress_end(&l->progress);
     if (code == CODE_OK)
-        code = learn_write(l->learn, span_text(l->name), l->fewest, &l->draft, &l->sum);
+        code = learn_write(l->learn, span_text(l->name), l->asked->min_calls, &l->draft, &l->sum);
     conf.range = l->range;
     if (code == CODE_OK)
         code = learn_prove(l->learn, buf_peek(&l->draft), &conf, &l->proof, &faults, &why);
@@ -152,7 +145,7 @@ static int print_draft(const struct learning *l)
 
     if (l->sum.calls == 0)
         return complain(STATUS_NEGATIVE, "no permitted call is recorded there; widen --since, or drop --tenant or --upstream");
-    if (l->as_json)
+    if (l->asked->json)
         return print_json(l);
     if (print_source(text) != CODE_OK || fflush(stdout) != 0)
         return complain(STATUS_CANNOT, "the output cannot be written");
@@ -160,57 +153,29 @@ static int print_draft(const struct learning *l)
 }
 
 /* The definitions of tools that are accepted; NULL where none is, or the store cannot be asked. */
-static struct definition_set *accepted(const char *config)
+static struct definition_set *accepted(const struct asked *asked)
 {
-    const struct store_place place = {.config = config};
     struct definition_set *set = NULL;
     struct why why = {""};
     struct db *db = NULL;
 
-    if (store_find(&place, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, &set, &why) != CODE_OK)
+    if (asked_store(asked, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, &set, &why) != CODE_OK)
         set = NULL;
     db_close(&db);
     return set;
 }
 
-int cmd_policy__learn(int argc, char **argv)
+int cmd_policy_learn(const struct asked *asked)
 {
-    struct learning l = {.fewest = 1, .name = "learned"};
-    const char *name = NULL;
-    const struct option options[] = {
-        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &l.since},
-        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &l.until},
-        {.name = "tenant", .takes = "NAME", .help = "calls of this tenant", .value = &l.tenant},
-        {.name = "upstream", .takes = "NAME", .help = "calls of this route", .value = &l.upstream},
-        {.name = "min-calls", .takes = "N", .help = "no rule for a tool with fewer; 1 by default", .value = &l.min_calls},
-        {.name = "name", .takes = "NAME", .help = "the policy's name; `learned` by default", .value = &name},
-        {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &l.audit},
-        AUDIT_FROM_OPTION(&l.from),
-        {.name = "json", .help = "the draft and what is known of it as one JSON object", .flag = &l.as_json},
-        CONFIG_OPTION(&l.config),
-        {0},
-    };
-    const struct usage usage = {
-        "callgate policy learn [--since TIME] [OPTIONS] > FILE",
-        "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
-        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
-        "an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it prints\n"
-        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
-        "Exit status 1: no call is recorded there, or a file of the trail is missing.",
-        options, 0, 0};
+    struct learning l = {.asked = asked};
     struct policy_trail trail = {0};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = read_options(&l);
 
-    if (status != OPTIONS_GO)
-        return status;
-    if (name != NULL)
-        l.name = name;
     buf_init(&l.draft, DRAFT_MAX_BYTES);
-    status = read_options(&l);
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, l.audit, l.config, l.from);
-    if (status == OPTIONS_GO && l.audit == NULL)
-        l.definitions = accepted(l.config);
+        status = policy_trail_find(&trail, asked);
+    if (status == OPTIONS_GO && asked->audit == NULL)
+        l.definitions = accepted(asked);
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)

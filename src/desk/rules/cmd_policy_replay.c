@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy replay: what a policy would have said to the calls that were recorded. */
 #include "cli/trail_place.h"
-#include "rules/cmd_policy_priv.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "rules/policy_trail.h"
@@ -42,10 +41,7 @@ struct group {
 };
 
 struct replaying {
-    struct store_place place;
-    const char *audit, *version, *since, *until, *tenant, *tool, *threads;
-    uint64_t from;
-    bool only, list, as_json;
+    const struct asked *asked;
     struct definition_set *definitions; /* NULL: with --only the store is not asked */
     struct replay_conf conf;
     struct replay_sum sum;
@@ -68,7 +64,7 @@ static int complain_candidate(enum code code, const struct faults *faults, const
 }
 
 /* The files over what is active, as `load` would lay them. With --only the store is not asked. */
-static int lay_files(struct replaying *r, const char *const *paths, size_t count, struct policy **policy)
+static int lay_files(struct replaying *r, struct policy **policy)
 {
     static struct faults faults;
     struct policy_store_change change = {0};
@@ -76,11 +72,11 @@ static int lay_files(struct replaying *r, const char *const *paths, size_t count
     struct why why = {""};
     struct db *db = NULL;
     enum code code;
-    int status = policy_files_read(&files, paths, count);
+    int status = policy_files_of(&files, &r->asked->given);
 
     if (status != OPTIONS_GO)
         return status;
-    if (r->only) {
+    if (r->asked->only) {
         status = policy_files_compile(&files, policy);
         policy_files_fini(&files);
         return status;
@@ -88,7 +84,7 @@ static int lay_files(struct replaying *r, const char *const *paths, size_t count
     faults_init(&faults);
     change.files = files.files;
     change.file_count = files.count;
-    code = store_find(&r->place, DB_READ, &db, &why);
+    code = asked_store(r->asked, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = policy_store_preview(db, &change, policy, &faults, &why);
     if (code == CODE_OK)
@@ -102,12 +98,10 @@ static int take_version(struct replaying *r, struct policy **policy)
 {
     struct why why = {""};
     struct db *db = NULL;
-    uint64_t version = 0;
+    uint64_t version = r->asked->version;
     enum code code;
 
-    if (r->version != NULL && (num_u64(span_text(r->version), &version) != CODE_OK || version == 0 || version > INT64_MAX))
-        return complain(STATUS_USAGE, "\"%s\" is no version; `callgate policy list` shows the numbers", r->version);
-    code = store_find(&r->place, DB_READ, &db, &why);
+    code = asked_store(r->asked, DB_READ, &db, &why);
     if (code == CODE_OK && version == 0) {
         code = policy_store_active(db, &version, &why);
         if (code == CODE_OK && version == 0)
@@ -271,8 +265,8 @@ static enum code tell_call(void *context, const struct replay_call *call)
     if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
         code = count_flip(r, true, word_of_answer(call->answer.was, call->answer.was_rule),
                           word_of_answer(call->answer.is, call->answer.is_rule));
-    if (code == CODE_OK && r->list)
-        code = r->as_json ? print_call_json(call) : print_call(r, call);
+    if (code == CODE_OK && r->asked->list)
+        code = r->asked->json ? print_call_json(call) : print_call(r, call);
     return code;
 }
 
@@ -427,19 +421,14 @@ static int print_sum_json(const struct replaying *r, int64_t took_us)
 
 static int read_range(struct replaying *r)
 {
-    struct recorded_range *range = &r->conf.range;
-    uint64_t threads = thread_cores();
-    int status = when_option("since", r->since, &range->since_us);
+    const struct asked *asked = r->asked;
 
-    if (status == OPTIONS_GO)
-        status = when_option("until", r->until, &range->until_us);
-    range->tenant = span_text(r->tenant);
-    range->tool = span_text(r->tool);
-    if (status == OPTIONS_GO && r->threads != NULL &&
-        (num_u64(span_text(r->threads), &threads) != CODE_OK || threads == 0 || threads > THREADS_MAX))
-        return complain(STATUS_USAGE, "--threads \"%s\" is no number from 1 to %d", r->threads, THREADS_MAX);
-    r->conf.threads = (unsigned)threads;
-    return status;
+    if (asked->threads > THREADS_MAX)
+        return complain(STATUS_USAGE, "--threads is no number from 1 to %d", THREADS_MAX);
+    r->conf.threads = (unsigned)(asked->threads > 0 ? asked->threads : thread_cores());
+    r->conf.range = (struct recorded_range){.since_us = asked->since_us, .until_us = asked->until_us,
+                                            .tenant = span_text(asked->tenant), .tool = span_text(asked->tool)};
+    return OPTIONS_GO;
 }
 
 static int replay(struct replaying *r, const struct policy_trail *trail, const struct policy *policy)
@@ -459,7 +448,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     r->groups = mem_array(GROUPS_MAX, sizeof *r->groups);
     if (r->groups == NULL)
         return complain(STATUS_CANNOT, "not enough memory");
-    if (!r->list) /* whose lines would break the bar */
+    if (!r->asked->list) /* whose lines would break the bar */
         progress_begin(&r->progress, "replaying", 0);
     code = replay_run(&r->conf, &r->sum, &why);
     progress_end(&r->progress);
@@ -470,7 +459,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     took_us = clock_monotonic_us() - began_us;
     if (r->group_count > 0)
         qsort(r->groups, r->group_count, sizeof *r->groups, by_calls);
-    if (r->as_json)
+    if (r->asked->json)
         status = print_sum_json(r, took_us);
     else
         print_sum(r, took_us);
@@ -479,20 +468,21 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] + r->sum.answers[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
 }
 
-static int run(struct replaying *r, const char *const *files, size_t count)
+static int run(struct replaying *r)
 {
+    const int count = r->asked->given.count;
     struct policy *policy = NULL;
     struct policy_trail trail = {0};
     int status = read_range(r);
 
-    if (status == OPTIONS_GO && count > 0 && r->version != NULL)
+    if (status == OPTIONS_GO && count > 0 && r->asked->version != 0)
         return complain(STATUS_USAGE, "FILES and --version exclude each other; name one");
-    if (status == OPTIONS_GO && r->only && count == 0)
+    if (status == OPTIONS_GO && r->asked->only && count == 0)
         return complain(STATUS_USAGE, "--only goes with FILES; name them");
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, r->audit, r->place.config, r->from);
+        status = policy_trail_find(&trail, r->asked);
     if (status == OPTIONS_GO)
-        status = count > 0 ? lay_files(r, files, count, &policy) : take_version(r, &policy);
+        status = count > 0 ? lay_files(r, &policy) : take_version(r, &policy);
     if (status == OPTIONS_GO)
         status = trail_place_worse(replay(r, &trail, policy), trail.missing);
     policy_unref(&policy);
@@ -501,41 +491,14 @@ static int run(struct replaying *r, const char *const *files, size_t count)
     return status;
 }
 
-int cmd_policy__replay(int argc, char **argv)
+int cmd_policy_replay(const struct asked *asked)
 {
-    struct replaying r = {.as_json = false};
-    const struct option options[] = {
-        {.name = "version", .takes = "N", .help = "a stored version, instead of FILES", .value = &r.version},
-        {.name = "only", .help = "FILES alone, without the policies that are active", .flag = &r.only},
-        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &r.since},
-        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &r.until},
-        {.name = "tenant", .takes = "NAME", .help = "calls of this tenant", .value = &r.tenant},
-        {.name = "tool", .takes = "NAME", .help = "calls of this tool", .value = &r.tool},
-        {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &r.audit},
-        {.name = "list", .help = "also each call that flips or cannot be replayed, as it comes", .flag = &r.list},
-        {.name = "threads", .takes = "N", .help = "one a core by default; always one for limits and sequences",
-         .value = &r.threads},
-        AUDIT_FROM_OPTION(&r.from),
-        {.name = "json", .help = "one JSON object a line, the sum last", .flag = &r.as_json},
-        STORE_OPTIONS(&r.place),
-        {0},
-    };
-    const struct usage usage = {
-        "callgate policy replay [FILE... | --version N] [OPTIONS]",
-        "Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
-        "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
-        "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
-        "are judged again where a route kept them as they came; denials that were folded into events are not judged.\n"
-        "Exit status 1 when a verdict flips, something else is done\n"
-        "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
-        options, 0, -1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    struct replaying r = {.asked = asked};
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
     arena_init(&r.arena, (size_t)64 << 20);
     buf_init(&r.line, 1 << 20);
-    status = run(&r, (const char *const *)argv, (size_t)operands);
+    status = run(&r);
     mem_free(r.groups);
     arena_fini(&r.arena);
     buf_fini(&r.line);

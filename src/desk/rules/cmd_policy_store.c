@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
-#include "rules/cmd_policy_priv.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
@@ -40,27 +39,15 @@ static int read_version(const char *text, uint64_t *version)
 /* ---- load and remove ---- */
 
 struct storing {
-    struct store_place place;
-    bool only, yes, no_activate, as_json, despite_tests, despite_strays;
-    const char *message, *why;
+    const struct asked *asked;
     struct route_names *names; /* of load; where none are known it has none */
     size_t failed;
     struct doc *doc, *policies, *failures; /* --json */
 };
 
-/* What load and remove have in common. */
-#define CHANGE_OPTIONS(storing)                                                                                            \
-    {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &(storing)->message},                    \
-    {.name = "no-activate", .help = "store only", .flag = &(storing)->no_activate},                                        \
-    {.name = "despite-failing-tests", .help = "store the set although its tests fail; needs --why",                        \
-     .flag = &(storing)->despite_tests},                                                                                   \
-    {.name = "why", .takes = "TEXT", .help = "why it must be so; kept with the version and in the audit",                  \
-     .value = &(storing)->why},                                                                                            \
-    {.name = "json", .help = "the answer as JSON", .flag = &(storing)->as_json}, STORE_OPTIONS(&(storing)->place), {0}
-
-static int check_despite(const struct storing *storing)
+static int check_despite(const struct asked *asked)
 {
-    if ((storing->despite_tests || storing->despite_strays) != (storing->why != NULL && storing->why[0] != '\0'))
+    if ((asked->despite_failing_tests || asked->despite_unknown_upstreams) != (asked->why != NULL && asked->why[0] != '\0'))
         return complain(STATUS_USAGE, "--despite-failing-tests or --despite-unknown-upstreams and --why TEXT go together; give "
                         "both or neither");
     return OPTIONS_GO;
@@ -71,7 +58,7 @@ static void tell_fate(void *context, struct span name, enum policy_store_fate fa
     struct storing *storing = context;
     struct doc *one;
 
-    if (!storing->as_json) {
+    if (!storing->asked->json) {
         print_safely(stdout, "%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
         return;
     }
@@ -85,9 +72,9 @@ static void tell_failed(void *context, const struct policy_test_result *result)
     struct storing *storing = context;
 
     storing->failed++;
-    if (storing->as_json && storing->failures == NULL)
+    if (storing->asked->json && storing->failures == NULL)
         storing->failures = doc_add_array(storing->doc, "failing_tests");
-    if (storing->as_json)
+    if (storing->asked->json)
         policy_test_doc(result, storing->failures);
     else
         policy_test_print(result);
@@ -95,14 +82,15 @@ static void tell_failed(void *context, const struct policy_test_result *result)
 
 static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
 {
-    if (!storing->as_json) {
+    if (!storing->asked->json) {
         print_faults(warnings, "warning: ");
-        print_safely(stdout, "version %" PRIu64 " is %s", version, storing->no_activate ? "stored, not active" : "active");
+        print_safely(stdout, "version %" PRIu64 " is %s", version,
+                     storing->asked->no_activate ? "stored, not active" : "active");
         printf(storing->failed > 0 ? ", although %zu of its tests failed\n" : "\n", storing->failed);
         return STATUS_DONE;
     }
     doc_int(storing->doc, "version", (int64_t)version);
-    doc_bool(storing->doc, "active", !storing->no_activate);
+    doc_bool(storing->doc, "active", !storing->asked->no_activate);
     policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
     doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
     return print_doc(&storing->doc);
@@ -110,7 +98,7 @@ static int tell_stored(struct storing *storing, uint64_t version, const struct f
 
 static int refuse_failing(struct storing *storing, const struct why *why)
 {
-    if (storing->as_json && print_doc(&storing->doc) != STATUS_DONE)
+    if (storing->asked->json && print_doc(&storing->doc) != STATUS_DONE)
         return STATUS_CANNOT;
     return complain(STATUS_NEGATIVE, "%s", why->text);
 }
@@ -122,25 +110,25 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     struct why why = {""};
     struct db *db = NULL;
     uint64_t version = 0;
-    enum code code = store_find(&storing->place, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
+    enum code code = asked_store(storing->asked, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
     int status;
 
     faults_init(&faults);
     faults_init(&warnings);
     actor_name(actor);
     change->author = span_text(actor);
-    change->message = span_text(storing->message);
-    change->despite = span_text(storing->why);
-    change->despite_tests = storing->despite_tests;
-    change->despite_strays = storing->despite_strays;
+    change->message = span_text(storing->asked->message);
+    change->despite = span_text(storing->asked->why);
+    change->despite_tests = storing->asked->despite_failing_tests;
+    change->despite_strays = storing->asked->despite_unknown_upstreams;
     change->failed = tell_failed;
-    change->activate = !storing->no_activate;
+    change->activate = !storing->asked->no_activate;
     change->now_us = clock_wall_us();
     change->tell = tell_fate;
     change->context = storing;
     if (storing->names != NULL && code == CODE_OK)
         code = store_tools_take(db, storing->names, &why);
-    storing->doc = storing->as_json ? doc_object() : NULL;
+    storing->doc = storing->asked->json ? doc_object() : NULL;
     storing->policies = doc_add_array(storing->doc, "policies");
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
@@ -155,40 +143,29 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     return status;
 }
 
-int cmd_policy__load(int argc, char **argv)
+/* What is stored is held against the routes, unless a store is all that is known. */
+static bool knows_routes(const struct asked *asked)
 {
-    struct storing storing = {.as_json = false};
-    const struct option options[] = {
-        {.name = "only", .help = "the version holds exactly these files", .flag = &storing.only},
-        {.name = "yes", .help = "--only may remove policies", .flag = &storing.yes},
-        {.name = "despite-unknown-upstreams", .help = "store it although no route has upstreams of its forbids; needs --why",
-         .flag = &storing.despite_strays},
-        CHANGE_OPTIONS(&storing),
-    };
-    const struct usage usage = {"callgate policy load FILE... [OPTIONS]",
-                                "Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
-                                "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
-                                "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
-                                "upstreams are held against the configuration's routes, unless --store is all that is given.",
-                                options, 1, -1};
+    return asked->store == NULL || asked->config != NULL;
+}
+
+int cmd_policy_load(const struct asked *asked)
+{
+    struct storing storing = {.asked = asked};
     struct policy_files files;
-    struct policy_store_change change = {.activate = true};
+    struct policy_store_change change = {.only = asked->only, .may_remove = asked->yes};
     struct route_names names;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = check_despite(asked);
 
     if (status == OPTIONS_GO)
-        status = check_despite(&storing);
-    if (status == OPTIONS_GO)
-        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
+        status = policy_files_of(&files, &asked->given);
     if (status != OPTIONS_GO)
         return status;
     change.files = files.files;
     change.file_count = files.count;
-    change.only = storing.only;
-    change.may_remove = storing.yes;
     route_names_init(&names);
-    if (storing.place.store == NULL || storing.place.config != NULL)
-        status = route_names_take(conf_find(storing.place.config), &names);
+    if (knows_routes(asked))
+        status = route_names_take(asked_config(asked), &names);
     storing.names = &names;
     change.routes = names.routes;
     change.route_count = names.count;
@@ -199,28 +176,19 @@ int cmd_policy__load(int argc, char **argv)
     return status;
 }
 
-int cmd_policy__remove(int argc, char **argv)
+int cmd_policy_remove(const struct asked *asked)
 {
-    struct storing storing = {.as_json = false};
-    const struct option options[] = {CHANGE_OPTIONS(&storing)};
-    const struct usage usage = {"callgate policy remove NAME [OPTIONS]",
-                                "Stores the active version without the policy of that name, and activates it, where the\n"
-                                "tests of what stays pass.", options, 1, 1};
-    struct policy_store_change change = {.activate = true};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    struct storing storing = {.asked = asked};
+    struct policy_store_change change = {.remove = span_text(asked_operand(asked, 0))};
+    int status = check_despite(asked);
 
-    if (status == OPTIONS_GO)
-        status = check_despite(&storing);
-    if (status != OPTIONS_GO)
-        return status;
-    change.remove = span_text(argv[0]);
-    return store_change(&storing, &change);
+    return status == OPTIONS_GO ? store_change(&storing, &change) : status;
 }
 
 /* ---- activate ---- */
 
 /* What goes back in a hurry is not refused for a route that has gone since, but that is said. */
-static void find_strays(struct db *db, const struct store_place *place, uint64_t version, struct faults *warnings)
+static void find_strays(struct db *db, const struct asked *asked, uint64_t version, struct faults *warnings)
 {
     struct policy *policy = NULL;
     struct route_names names;
@@ -229,8 +197,7 @@ static void find_strays(struct db *db, const struct store_place *place, uint64_t
 
     faults_init(&unread);
     route_names_init(&names);
-    if ((place->store == NULL || place->config != NULL) &&
-        route_names_read(conf_find(place->config), &names, &unread) == CODE_OK &&
+    if (knows_routes(asked) && route_names_read(asked_config(asked), &names, &unread) == CODE_OK &&
         store_compile_policy(db, version, &policy, &why) == CODE_OK)
         route_names_check(policy, &names, warnings, warnings);
     policy_unref(&policy);
@@ -254,46 +221,31 @@ static int tell_active(uint64_t version, bool as_json, const struct faults *warn
     return print_doc(&doc);
 }
 
-int cmd_policy__activate(int argc, char **argv)
+int cmd_policy_activate(const struct asked *asked)
 {
     static struct faults faults;
-    struct store_place place = {0};
-    const char *message = NULL;
-    bool as_json = false;
-    const struct option options[] = {
-        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &message},
-        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate policy activate VERSION [OPTIONS]",
-                                "Makes a stored version the active one; an old one is how a change is rolled back. Warns of\n"
-                                "upstreams of its rules that no route has.",
-                                options, 1, 1};
     char actor[ACTOR_BYTES];
     struct why why = {""};
     struct db *db = NULL;
     uint64_t version = 0;
     enum code code;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = read_version(asked_operand(asked, 0), &version);
 
-    if (status == OPTIONS_GO)
-        status = read_version(argv[0], &version);
     if (status != OPTIONS_GO)
         return status;
     faults_init(&faults);
     actor_name(actor);
-    code = store_find(&place, DB_WRITE, &db, &why);
+    code = asked_store(asked, DB_WRITE, &db, &why);
     if (code == CODE_OK)
-        code = policy_store_activate(db, version, span_text(actor), span_text(message), clock_wall_us(), &faults, &why);
+        code = policy_store_activate(db, version, span_text(actor), span_text(asked->message), clock_wall_us(), &faults, &why);
     if (code == CODE_INVALID && faults.count > 0) {
         print_faults(&faults, "");
         status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
     } else if (code != CODE_OK) {
         status = complain_store(db != NULL, code, NULL, &why);
     } else {
-        find_strays(db, &place, version, &faults);
-        status = tell_active(version, as_json, &faults);
+        find_strays(db, asked, version, &faults);
+        status = tell_active(version, asked->json, &faults);
     }
     db_close(&db);
     return status;
@@ -372,29 +324,17 @@ static enum code activation_json(void *context, const struct policy_store_activa
     return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
 }
 
-int cmd_policy__list(int argc, char **argv)
+int cmd_policy_list(const struct asked *asked)
 {
-    struct store_place place = {0};
-    bool as_json = false, activations = false;
-    const struct option options[] = {
-        {.name = "activations", .help = "what was in force when, by whom and why", .flag = &activations},
-        {.name = "json", .help = "one JSON object a line", .flag = &as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate policy list [OPTIONS]",
-                                "Shows all versions, or all activations, the newest first.", options, 0, 0};
+    const bool as_json = asked->json;
     struct why why = {""};
     struct db *db = NULL;
     size_t count = 0;
-    enum code code;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code = asked_store(asked, DB_READ, &db, &why);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = activations ? policy_store_activations(db, as_json ? activation_json : activation_line, &count, &why)
+        code = asked->activations ? policy_store_activations(db, as_json ? activation_json : activation_line, &count, &why)
                            : policy_store_list(db, as_json ? list_json : list_line, &count, &why);
     status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
     db_close(&db);
@@ -476,32 +416,24 @@ static enum code show(struct db *db, struct showing *showing, struct why *why)
     return code == CODE_OK ? policy_store_files(db, showing->version, show_file, showing, why) : code;
 }
 
-int cmd_policy__show(int argc, char **argv)
+int cmd_policy_show(const struct asked *asked)
 {
-    struct store_place place = {0};
     struct showing showing = {.version = 0};
-    bool as_json = false;
-    const struct option options[] = {
-        {.name = "json", .help = "the answer as JSON", .flag = &as_json}, STORE_OPTIONS(&place), {0}};
-    const struct usage usage = {"callgate policy show [VERSION] [OPTIONS]",
-                                "Prints the files of a version, or of the active one.", options, 0, 1};
     struct why why = {""};
     struct db *db = NULL;
     enum code code;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = asked->given.count > 0 ? read_version(asked_operand(asked, 0), &showing.version) : OPTIONS_GO;
 
-    if (status == OPTIONS_GO && operands == 1)
-        status = read_version(argv[0], &showing.version);
     if (status != OPTIONS_GO)
         return status;
-    showing.doc = as_json ? doc_object() : NULL;
-    code = store_find(&place, DB_READ, &db, &why);
+    showing.doc = asked->json ? doc_object() : NULL;
+    code = asked_store(asked, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = show(db, &showing, &why);
     if (code != CODE_OK)
         status = complain_store(db != NULL, code, NULL, &why);
     else
-        status = as_json ? print_doc(&showing.doc) : STATUS_DONE;
+        status = asked->json ? print_doc(&showing.doc) : STATUS_DONE;
     db_close(&db);
     doc_free(&showing.doc);
     return status;

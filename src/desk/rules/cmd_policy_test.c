@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy test: the tests that stand in policy files, and what they leave untried. */
-#include "rules/cmd_policy_priv.h"
+#include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
 
@@ -18,8 +18,7 @@
 #define SUITE_MAX_BYTES ((size_t)256 << 20)
 
 struct testing {
-    bool as_json, coverage;
-    const char *filter, *junit;
+    const struct asked *asked;
     struct policy *policy;
     struct coverage *seen;
     size_t passed, failed;
@@ -116,7 +115,7 @@ static void take_result(void *context, const struct policy_test_result *result)
 
     if (testing->report != NULL)
         report_junit(testing, result);
-    if (testing->as_json) {
+    if (testing->asked->json) {
         policy_test_doc(result, testing->results);
     } else if (!result->passed) {
         policy_test_print(result);
@@ -137,7 +136,7 @@ static void tell_rule(void *context, const struct coverage_rule *rule)
 
     testing->rule_count++;
     testing->decided_rules += rule->decided > 0;
-    if (!testing->as_json) {
+    if (!testing->asked->json) {
         print_safely(stdout, "%-54.*s %7" PRIu64 " %7" PRIu64, SPAN_ARG(rule->id), rule->decided, rule->applied);
         print_gap(rule->decided == 0, rule->monitor ? "monitored" : "decides no test");
         return;
@@ -161,7 +160,7 @@ static void tell_condition(void *context, const struct coverage_condition *condi
 
     testing->condition_count++;
     testing->decided_conditions += both;
-    if (!testing->as_json) {
+    if (!testing->asked->json) {
         print_safely(stdout, "  %-52.*s %7" PRIu64 " %7" PRIu64 " %9" PRIu64, SPAN_ARG(condition->label), condition->is_true,
                      condition->is_false, condition->undecided);
         print_gap(!both, condition->is_true > 0 ? "never false" : condition->is_false > 0 ? "never true" : "never either");
@@ -177,11 +176,11 @@ static void tell_condition(void *context, const struct coverage_condition *condi
 
 static enum code tell_coverage(struct testing *testing)
 {
-    struct doc *doc = testing->as_json ? doc_add_object(testing->doc, "coverage") : NULL;
+    struct doc *doc = testing->asked->json ? doc_add_object(testing->doc, "coverage") : NULL;
     enum code code;
 
     testing->rules = doc_add_array(doc, "rules");
-    if (!testing->as_json)
+    if (!testing->asked->json)
         print_safely(stdout, "%-54s %7s %7s\n  %-52s %7s %7s %9s\n", "rule", "decided", "applied", "condition", "true", "false",
                      "undecided");
     code = coverage_each(testing->seen, tell_rule, tell_condition, testing);
@@ -189,7 +188,7 @@ static enum code tell_coverage(struct testing *testing)
     doc_int(doc, "rule_count", (int64_t)testing->rule_count);
     doc_int(doc, "conditions_decided", (int64_t)testing->decided_conditions);
     doc_int(doc, "condition_count", (int64_t)testing->condition_count);
-    if (!testing->as_json)
+    if (!testing->asked->json)
         printf("%zu of %zu rules decide a test; %zu of %zu conditions were seen true and false\n", testing->decided_rules,
                testing->rule_count, testing->decided_conditions, testing->condition_count);
     return code;
@@ -201,11 +200,11 @@ static int tell_tests(struct testing *testing)
 {
     int status = testing->failed > 0 ? STATUS_NEGATIVE : STATUS_DONE, printed;
 
-    if (testing->coverage && tell_coverage(testing) != CODE_OK)
+    if (testing->asked->coverage && tell_coverage(testing) != CODE_OK)
         return complain(STATUS_CANNOT, "not enough memory");
-    if (testing->filter != NULL && testing->passed + testing->failed == 0)
-        print_safely(stderr, "callgate: no test's name matches \"%s\"\n", testing->filter);
-    if (!testing->as_json) {
+    if (testing->asked->filter != NULL && testing->passed + testing->failed == 0)
+        print_safely(stderr, "callgate: no test's name matches \"%s\"\n", testing->asked->filter);
+    if (!testing->asked->json) {
         printf("%zu passed, %zu failed\n", testing->passed, testing->failed);
         return status;
     }
@@ -220,12 +219,12 @@ static int run_tests(struct testing *testing)
     struct policy_scratch *scratch = NULL;
     enum code code = policy_scratch_new(&scratch);
 
-    if (code == CODE_OK && testing->coverage)
+    if (code == CODE_OK && testing->asked->coverage)
         code = coverage_new(testing->policy, &testing->seen);
     if (testing->report != NULL)
         fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"callgate policy test\">\n", testing->report);
     if (code == CODE_OK)
-        code = coverage_test(testing->policy, testing->filter, testing->seen, scratch, take_result, testing,
+        code = coverage_test(testing->policy, testing->asked->filter, testing->seen, scratch, take_result, testing,
                              &testing->passed, &testing->failed);
     if (testing->report != NULL) {
         end_suite(testing);
@@ -242,17 +241,17 @@ static int test_files(struct testing *testing, const struct policy_files *files)
 
     if (status != OPTIONS_GO)
         return status;
-    if (testing->junit != NULL) {
-        int fd = file_make(testing->junit, O_WRONLY | O_TRUNC, 0666);
+    if (testing->asked->junit != NULL) {
+        int fd = file_make(testing->asked->junit, O_WRONLY | O_TRUNC, 0666);
 
         testing->report = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (testing->report == NULL)
-            status = complain(STATUS_CANNOT, "%s: %s; name a file that can be written", testing->junit, strerror(errno));
+            status = complain(STATUS_CANNOT, "%s: %s; name a file that can be written", testing->asked->junit, strerror(errno));
     }
     if (status == OPTIONS_GO)
         status = run_tests(testing);
     if (testing->report != NULL && fclose(testing->report) != 0 && status == OPTIONS_GO)
-        status = complain(STATUS_CANNOT, "%s: %s", testing->junit, strerror(errno));
+        status = complain(STATUS_CANNOT, "%s: %s", testing->asked->junit, strerror(errno));
     if (status == OPTIONS_GO)
         status = tell_tests(testing);
     coverage_free(&testing->seen);
@@ -260,29 +259,15 @@ static int test_files(struct testing *testing, const struct policy_files *files)
     return status;
 }
 
-int cmd_policy__test(int argc, char **argv)
+int cmd_policy_test(const struct asked *asked)
 {
-    struct testing testing = {.as_json = false};
-    const struct option options[] = {
-        {.name = "filter", .takes = "GLOB", .help = "only tests whose name it matches", .value = &testing.filter},
-        {.name = "coverage", .help = "also what the tests saw: rules that decided, conditions true and false",
-         .flag = &testing.coverage},
-        {.name = "junit", .takes = "FILE", .help = "write a JUnit report", .value = &testing.junit},
-        {.name = "json", .help = "the answer as JSON", .flag = &testing.as_json},
-        {0},
-    };
-    const struct usage usage = {"callgate policy test FILE... [OPTIONS]",
-                                "Judges the calls under `tests:` by the files as one complete set. Exit status 1 where one\n"
-                                "fails.",
-                                options, 1, -1};
+    struct testing testing = {.asked = asked};
     struct policy_files files;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = policy_files_of(&files, &asked->given);
 
-    if (status == OPTIONS_GO)
-        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
     if (status != OPTIONS_GO)
         return status;
-    testing.doc = testing.as_json ? doc_object() : NULL;
+    testing.doc = asked->json ? doc_object() : NULL;
     testing.results = doc_add_array(testing.doc, "tests");
     buf_init(&testing.suite, SUITE_MAX_BYTES);
     status = test_files(&testing, &files);

@@ -326,9 +326,7 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
 /* ---- commands ---- */
 
 struct looking {
-    struct store_place place;
-    const char *upstream;
-    bool as_json, all;
+    const struct asked *asked;
     struct tools_meant known;
 };
 
@@ -336,7 +334,7 @@ static int open_known(struct looking *looking, struct db **db)
 {
     const struct store_definitions_asked asked = {.upstream = SPAN_NONE}; /* all: names may look like those of any server */
     struct why why = {0};
-    enum code code = store_find(&looking->place, DB_READ, db, &why);
+    enum code code = asked_store(looking->asked, DB_READ, db, &why);
 
     cmd_tools__init(&looking->known);
     if (code == CODE_OK)
@@ -352,7 +350,7 @@ static int list_one(const struct looking *looking, const struct store_definition
     struct read_definition read;
     struct marks marks = {.meant = &looking->known, .is_quiet = true};
 
-    if (looking->as_json)
+    if (looking->asked->json)
         return print_json(&looking->known, definition, false);
     if (read_definition(&read, definition->text, false) == CODE_OK)
         mark_all(&marks, definition, read.root);
@@ -372,14 +370,14 @@ static int list_all(struct looking *looking)
     for (size_t i = 0; i < looking->known.count && status == STATUS_DONE; i++) {
         const struct store_definition *at = &looking->known.all[i];
 
-        if ((looking->upstream != NULL && !span_is(at->upstream, looking->upstream)) ||
-            (!looking->all && !at->is_accepted && !at->is_waiting))
+        if ((looking->asked->upstream != NULL && !span_is(at->upstream, looking->asked->upstream)) ||
+            (!looking->asked->all && !at->is_accepted && !at->is_waiting))
             continue;
         shown++;
         waiting += at->is_waiting;
         status = list_one(looking, at);
     }
-    if (status != STATUS_DONE || looking->as_json)
+    if (status != STATUS_DONE || looking->asked->json)
         return status;
     if (shown == 0)
         printf("no server has told its tools yet; agents' lists are kept as they pass, and `callgate tools fetch` asks\n");
@@ -388,26 +386,12 @@ static int list_all(struct looking *looking)
     return STATUS_DONE;
 }
 
-static int run_list(int argc, char **argv)
+int cmd_tools_list(const struct asked *asked)
 {
-    struct looking looking = {.as_json = false};
-    const struct option options[] = {
-        {.name = "upstream", .takes = "NAME", .help = "its tools alone", .value = &looking.upstream},
-        {.name = "all", .help = "also what was told once, and was neither accepted nor told since", .flag = &looking.all},
-        {.name = "json", .help = "one JSON object a line", .flag = &looking.as_json},
-        STORE_OPTIONS(&looking.place),
-        {0},
-    };
-    const struct usage usage = {"callgate tools list [OPTIONS]",
-                                "Lists what servers say that their tools are: accepted, changed (another than was accepted),\n"
-                                "new (nothing was), withdrawn. With `definitions: hold` on a route agents see accepted ones.",
-                                options, 0, 0};
+    struct looking looking = {.asked = asked};
     struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = open_known(&looking, &db);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = open_known(&looking, &db);
     db_close(&db);
     if (status == OPTIONS_GO)
         status = list_all(&looking);
@@ -423,7 +407,7 @@ static int show_named(struct looking *looking, struct db *db, const char *name, 
     int status;
 
     cmd_tools__init(&meant);
-    status = cmd_tools__find(db, looking->upstream, name, &meant);
+    status = cmd_tools__find(db, looking->asked->upstream, name, &meant);
     for (size_t i = 0; i < meant.count; i++)
         any_waits |= meant.all[i].is_waiting;
     for (size_t i = 0; i < meant.count && (status == OPTIONS_GO || status == STATUS_DONE); i++) {
@@ -431,7 +415,7 @@ static int show_named(struct looking *looking, struct db *db, const char *name, 
 
         if (is_diff && meant.count > 1 && !(any_waits ? at->is_waiting : at->is_latest))
             continue;
-        status = looking->as_json ? print_json(&looking->known, at, true)
+        status = looking->asked->json ? print_json(&looking->known, at, true)
                  : is_diff        ? print_diff(&looking->known, at)
                                   : print_one(&looking->known, at);
     }
@@ -439,52 +423,25 @@ static int show_named(struct looking *looking, struct db *db, const char *name, 
     return status;
 }
 
-static int look(const char *synopsis, const char *about, bool is_diff, int argc, char **argv)
+static int look(const struct asked *asked, bool is_diff)
 {
-    struct looking looking = {.as_json = false};
-    const struct option options[] = {
-        {.name = "upstream", .takes = "NAME", .help = "whose tool", .value = &looking.upstream},
-        {.name = "json", .help = "one JSON object a line", .flag = &looking.as_json},
-        STORE_OPTIONS(&looking.place),
-        {0},
-    };
-    const struct usage usage = {synopsis, about, options, 1, -1};
+    struct looking looking = {.asked = asked};
     struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = open_known(&looking, &db);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = open_known(&looking, &db);
-    for (int i = 0; i < operands && (status == OPTIONS_GO || status == STATUS_DONE); i++)
-        status = show_named(&looking, db, argv[i], is_diff);
+    for (int i = 0; i < asked->given.count && (status == OPTIONS_GO || status == STATUS_DONE); i++)
+        status = show_named(&looking, db, asked->given.operands[i], is_diff);
     db_close(&db);
     cmd_tools__drop(&looking.known);
     return status;
 }
 
-static int run_show(int argc, char **argv)
+int cmd_tools_show(const struct asked *asked)
 {
-    return look("callgate tools show NAME[@DIGEST]... [OPTIONS]",
-                "Shows definitions of tools whole, a line a value, with what deserves a second look: characters that nobody\n"
-                "sees (shown as \\u200b), sentences that address a model, text in odd places, names that look like others'.",
-                false, argc, argv);
+    return look(asked, false);
 }
 
-static int run_diff(int argc, char **argv)
+int cmd_tools_diff(const struct asked *asked)
 {
-    return look("callgate tools diff NAME[@DIGEST]... [OPTIONS]",
-                "Shows what a tool's definition says now that the accepted one did not, in words and by line.",
-                true, argc, argv);
+    return look(asked, true);
 }
-
-static const struct command subs[] = {
-    {"list", "what servers say that their tools are, and whether it is accepted", run_list, NULL},
-    {"show", "definitions of a tool, whole", run_show, NULL},
-    {"diff", "what is new in it", run_diff, NULL},
-    {"fetch", "ask servers for their tools now", cmd_tools__fetch, NULL},
-    {"accept", "let a definition count", cmd_tools__accept, NULL},
-    {"withdraw", "take that back", cmd_tools__withdraw, NULL},
-    {NULL, NULL, NULL, NULL},
-};
-
-const struct command cmd_tools = {"tools", "definitions of tools: list, show, diff, fetch, accept, withdraw", NULL, subs};

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 struct fetching {
-    const char *config, *tenant, *principal;
+    const struct asked *asked;
     struct web *web;
     struct db *store;
     struct definitions *told;
@@ -67,8 +67,8 @@ static const char *find_credential(const struct fetching *fetching, const struct
         return "its tokens are a provider's: its tools are noted when an agent lists them";
     if (outgoing->kind == OUTGOING_FILE)
         *authorization = (struct proxy_header){SPAN_LIT("Authorization"), outgoing_find(
-            outgoing, fetching->tenant != NULL ? span_text(fetching->tenant) : SPAN_LIT(""),
-            fetching->principal != NULL ? span_text(fetching->principal) : SPAN_LIT(""))};
+            outgoing, fetching->asked->tenant != NULL ? span_text(fetching->asked->tenant) : SPAN_LIT(""),
+            fetching->asked->principal != NULL ? span_text(fetching->asked->principal) : SPAN_LIT(""))};
     return outgoing->kind == OUTGOING_FILE && authorization->value.at == NULL
                ? "its credentials are each caller's own: say --tenant, and --principal where it is that" : NULL;
 }
@@ -115,35 +115,33 @@ static int fetch_one(struct fetching *fetching, const struct proxy_route *route)
     return STATUS_DONE;
 }
 
-static int fetch_all(struct fetching *fetching, const struct conf *conf, char **names, int count)
+static int fetch_all(struct fetching *fetching, const struct conf *conf)
 {
+    const struct given *given = &fetching->asked->given;
     int status = STATUS_DONE, asked = 0;
 
     for (size_t i = 0; i < conf->proxy->route_count; i++) {
         const struct proxy_route *route = &conf->proxy->routes[i];
-        bool is_meant = count == 0;
+        bool is_meant = given->count == 0;
 
-        for (int j = 0; j < count; j++)
-            is_meant |= span_is(route->name, names[j]);
+        for (int j = 0; j < given->count; j++)
+            is_meant |= span_is(route->name, given->operands[j]);
         if (is_meant && fetch_one(fetching, route) != STATUS_DONE)
             status = STATUS_CANNOT;
         asked += is_meant;
     }
-    return asked < count ? complain(STATUS_USAGE, "not all of these are names of routes of the configuration") : status;
+    return asked < given->count ? complain(STATUS_USAGE, "not all of these are names of routes of the configuration") : status;
 }
 
-static int fetch(struct fetching *fetching, char **names, int count)
+static int fetch(struct fetching *fetching)
 {
     struct conf *conf = NULL;
-    struct faults faults;
     struct why why = {0};
-    int status = STATUS_DONE;
+    int status = asked_conf(fetching->asked, &conf);
     enum code code;
 
-    faults_init(&faults);
-    code = conf_load(conf_find(fetching->config), &conf, &faults, NULL);
-    if (code != CODE_OK)
-        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (status != OPTIONS_GO)
+        return status;
     code = store_open(conf->store, DB_CREATE, &fetching->store, &why);
     if (code == CODE_OK)
         code = definitions_new(&fetching->told);
@@ -151,7 +149,7 @@ static int fetch(struct fetching *fetching, char **names, int count)
         code = web_new(&fetching->web, &why);
     if (code == CODE_OK)
         code = web_start(fetching->web, &why);
-    status = code == CODE_OK ? fetch_all(fetching, conf, names, count) : complain_why(code, &why);
+    status = code == CODE_OK ? fetch_all(fetching, conf) : complain_why(code, &why);
     web_free(&fetching->web);
     definitions_free(&fetching->told);
     db_close(&fetching->store);
@@ -159,20 +157,9 @@ static int fetch(struct fetching *fetching, char **names, int count)
     return status;
 }
 
-int cmd_tools__fetch(int argc, char **argv)
+int cmd_tools_fetch(const struct asked *asked)
 {
-    struct fetching fetching = {.config = NULL};
-    const struct option options[] = {
-        {.name = "tenant", .takes = "NAME", .help = "whose credential goes up, where each tenant has its own",
-         .value = &fetching.tenant},
-        {.name = "principal", .takes = "NAME", .help = "likewise", .value = &fetching.principal},
-        CONFIG_OPTION(&fetching.config),
-        {0},
-    };
-    const struct usage usage = {"callgate tools fetch [UPSTREAM...] [OPTIONS]",
-                                "Asks the servers of the configuration for their tools, with the credentials of their routes,\n"
-                                "and notes what they say. Nothing is accepted by that.", options, 0, -1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    struct fetching fetching = {.asked = asked};
 
-    return status == OPTIONS_GO ? fetch(&fetching, argv, operands) : status;
+    return fetch(&fetching);
 }

@@ -13,10 +13,6 @@
 #include "cli/text_detectors.h"
 #include "base/mem.h"
 
-int cmd_tools__accept(int argc, char **argv);
-int cmd_tools__withdraw(int argc, char **argv);
-int cmd_tools__fetch(int argc, char **argv);
-
 /* Copies of rows. */
 struct tools_meant {
     struct arena arena;

@@ -9,9 +9,8 @@
 #include <stdio.h>
 
 struct saying {
-    struct store_place place;
-    const char *by, *why, *upstream;
-    bool accepts, all, as_json;
+    const struct asked *asked;
+    bool accepts;
     struct tools_meant meant;  /* what the word is about */
 };
 
@@ -49,7 +48,7 @@ static int add_named(struct saying *saying, struct db *db, const char *name)
     int status;
 
     cmd_tools__init(&found);
-    status = cmd_tools__find(db, saying->upstream, name, &found);
+    status = cmd_tools__find(db, saying->asked->upstream, name, &found);
     for (size_t i = 0; i < found.count && status == OPTIONS_GO; i++) {
         const struct store_definition *row = &found.all[i];
 
@@ -79,25 +78,26 @@ static enum code keep_acceptable(void *context, const struct store_definition *r
     return span_is(row->text, DEFINITION_UNKEPT) ? CODE_OK : cmd_tools__keep(context, row);
 }
 
-static int find_all(struct saying *saying, struct db *db, char **names, int count)
+static int find_all(struct saying *saying, struct db *db)
 {
+    const struct given *given = &saying->asked->given;
     const struct store_definitions_asked waiting = {
-        .upstream = saying->upstream != NULL ? span_text(saying->upstream) : SPAN_NONE, .waiting = true};
+        .upstream = saying->asked->upstream != NULL ? span_text(saying->asked->upstream) : SPAN_NONE, .waiting = true};
     struct why why = {0};
     int status = OPTIONS_GO;
     enum code code = CODE_OK;
 
-    if (saying->all)
+    if (saying->asked->all)
         code = store_definitions_each(db, &waiting, keep_acceptable, &saying->meant, &why);
-    for (int i = 0; i < count && status == OPTIONS_GO; i++)
-        status = add_named(saying, db, names[i]);
+    for (int i = 0; i < given->count && status == OPTIONS_GO; i++)
+        status = add_named(saying, db, given->operands[i]);
     return code == CODE_OK ? status : complain_why(code, &why);
 }
 
 static enum code say_all(const struct saying *saying, struct db *db, struct why *why)
 {
     struct store_definition_word word = {.given_us = clock_wall_us(), .is_accepted = saying->accepts,
-                                         .why = span_text(saying->why)};
+                                         .why = span_text(saying->asked->why)};
     char login[ACTOR_BYTES];
     enum code code = db_begin(db);
 
@@ -105,7 +105,7 @@ static enum code say_all(const struct saying *saying, struct db *db, struct why 
         return store_why(why, code, db, "locking the store");
     actor_name(login);
     word.login = span_text(login);
-    word.by = saying->by != NULL ? span_text(saying->by) : word.login;
+    word.by = saying->asked->by != NULL ? span_text(saying->asked->by) : word.login;
     for (size_t i = 0; i < saying->meant.count && code == CODE_OK; i++) {
         word.definition = saying->meant.all[i].id;
         code = store_definition_say(db, &word, why);
@@ -125,7 +125,7 @@ static int tell(const struct saying *saying)
     for (size_t i = 0; i < saying->meant.count; i++) {
         const struct store_definition *row = &saying->meant.all[i];
 
-        if (!saying->as_json) {
+        if (!saying->asked->json) {
             print_safely(stdout, "%s %.*s of %.*s, %.*s\n", saying->accepts ? "accepted" : "withdrawn", SPAN_ARG(row->tool),
                          SPAN_ARG(row->upstream), SPAN_ARG(row->digest));
             continue;
@@ -139,22 +139,22 @@ static int tell(const struct saying *saying)
         if (print_doc(&doc) != STATUS_DONE)
             return STATUS_CANNOT;
     }
-    if (!saying->as_json)
+    if (!saying->asked->json)
         printf(saying->meant.count > 0 ? "a running gate follows within a second\n" : "nothing is to be done\n");
     return STATUS_DONE;
 }
 
-static int say(struct saying *saying, char **names, int count)
+static int say(struct saying *saying)
 {
     struct why why = {0};
     struct db *db = NULL;
-    enum code code = store_find(&saying->place, DB_WRITE, &db, &why);
+    enum code code = asked_store(saying->asked, DB_WRITE, &db, &why);
     int status;
 
     if (code != CODE_OK)
         return complain_why(code, &why);
     cmd_tools__init(&saying->meant);
-    status = find_all(saying, db, names, count);
+    status = find_all(saying, db);
     if (status == OPTIONS_GO) {
         code = say_all(saying, db, &why);
         status = code == CODE_OK ? tell(saying) : complain_why(code, &why);
@@ -164,40 +164,18 @@ static int say(struct saying *saying, char **names, int count)
     return status;
 }
 
-static int run(bool accepts, const char *synopsis, const char *about, int argc, char **argv)
+int cmd_tools_accept(const struct asked *asked)
 {
-    struct saying saying = {.accepts = accepts};
-    const struct option all = {.name = "all", .help = "all that wait by now, read or not", .flag = &saying.all};
-    const struct option options[] = {
-        {.name = "why", .takes = "TEXT", .help = "for those who read the audit; must be said", .value = &saying.why},
-        {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
-        {.name = "upstream", .takes = "NAME", .help = "whose tools", .value = &saying.upstream},
-        {.name = "json", .help = "one JSON object a line", .flag = &saying.as_json},
-        STORE_OPTIONS(&saying.place),
-        accepts ? all : (struct option){0},
-        {0},
-    };
-    const struct usage usage = {synopsis, about, options, 0, -1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    struct saying saying = {.asked = asked, .accepts = true};
 
-    if (status == OPTIONS_GO && (operands == 0) != saying.all)
-        status = complain(STATUS_USAGE, accepts ? "name tools, or say --all" : "name tools");
-    if (status == OPTIONS_GO)
-        status = option_says(saying.by, saying.why, "read it with Ada");
-    return status == OPTIONS_GO ? say(&saying, argv, operands) : status;
+    if ((asked->given.count == 0) != asked->all)
+        return complain(STATUS_USAGE, "name tools, or say --all");
+    return say(&saying);
 }
 
-int cmd_tools__accept(int argc, char **argv)
+int cmd_tools_withdraw(const struct asked *asked)
 {
-    return run(true, "callgate tools accept (NAME[@DIGEST]... | --all) --why TEXT [OPTIONS]",
-               "Lets what a server says of a tool count, as `tools diff` shows it: where the route says `definitions: hold`\n"
-               "the tool is listed and may be called, as far as policies permit. Exit status 1: one could not be accepted,\n"
-               "and nothing was done. Other definitions of the tool that are accepted stay so, until they are withdrawn.",
-               argc, argv);
-}
+    struct saying saying = {.asked = asked, .accepts = false};
 
-int cmd_tools__withdraw(int argc, char **argv)
-{
-    return run(false, "callgate tools withdraw NAME[@DIGEST]... --why TEXT [OPTIONS]",
-               "Takes an acceptance back, of one definition or of all of a tool.", argc, argv);
+    return say(&saying);
 }

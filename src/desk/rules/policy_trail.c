@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/policy_trail.h"
 
-#include "trail/audit_filter.h"
 #include "cli/trail_place.h"
-#include "args/command.h"
 #include "base/mem.h"
 
 static int list_files(struct policy_trail *trail, uint64_t from)
@@ -18,12 +16,12 @@ static int list_files(struct policy_trail *trail, uint64_t from)
     return OPTIONS_GO;
 }
 
-int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, uint64_t from)
+int policy_trail_find(struct policy_trail *trail, const struct asked *asked)
 {
     struct why why = {""};
     char *path = NULL;
     enum code code;
-    int status = trail_place_find(audit, config, &path);
+    int status = asked_trail(asked, asked->audit, &path);
 
     *trail = (struct policy_trail){.count = 0};
     if (status != OPTIONS_GO)
@@ -32,7 +30,7 @@ int policy_trail_find(struct policy_trail *trail, const char *audit, const char 
     mem_free(path);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    return list_files(trail, from);
+    return list_files(trail, asked->from);
 }
 
 void policy_trail_fini(struct policy_trail *trail)

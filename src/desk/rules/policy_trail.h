@@ -9,6 +9,7 @@
 #define RULES_POLICY_TRAIL_H
 
 #include "files/trail.h"
+#include "cli/asked.h"
 
 struct policy_trail {
     struct trail trail;
@@ -17,9 +18,8 @@ struct policy_trail {
     int missing;        /* STATUS_NEGATIVE: a file is not here, which was told; what is there can be read */
 };
 
-/* Takes: audit: a path; NULL: the configuration's. from: rows before it were given away; 0: none.
- * Returns: OPTIONS_GO, or the exit status after a sentence. */
-int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, uint64_t from);
+/* Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_trail_find(struct policy_trail *trail, const struct asked *asked);
 void policy_trail_fini(struct policy_trail *trail);
 
 #endif

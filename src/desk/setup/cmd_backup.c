@@ -324,37 +324,17 @@ static int make(struct task *task, const char *folder, bool as_json)
                     why.text[0] != '\0' ? why.text : code_text(code), part);
 }
 
-static int run(int argc, char **argv)
+int cmd_backup(const struct asked *asked)
 {
     static struct task task;
-    const char *config = NULL;
     struct conf *conf = NULL;
-    struct faults faults;
-    bool as_json = false;
-    const struct option options[] = {
-        CONFIG_OPTION(&config),
-        {.name = "json", .help = "one JSON object", .flag = &as_json},
-        {0},
-    };
-    static const char about[] =
-        "Writes the configuration and every file that it names, the store, the trail with its checkpoints, and the keys into\n"
-        "a new folder, while the gate runs. `callgate restore` puts it back; `callgate audit verify --all` reads the trail in\n"
-        "it as it stands. It holds secrets. An erasure (`callgate audit erase`) does not reach it.";
-    const struct usage usage = {"callgate backup FOLDER [--config FILE] [--json]", about, options, 1, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
-    enum code code;
+    int status = asked_conf(asked, &conf);
 
     if (status != OPTIONS_GO)
         return status;
-    faults_init(&faults);
-    code = conf_load(conf_find(config), &conf, &faults, NULL);
-    if (code != CODE_OK)
-        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
     task.conf = conf;
-    status = make(&task, argv[0], as_json);
+    status = make(&task, asked_operand(asked, 0), asked->json);
     backup_fini(&task.backup);
     conf_free(&conf);
     return status;
 }
-
-const struct command cmd_backup = {"backup", "configuration, store, trail and keys in one folder", run, NULL};

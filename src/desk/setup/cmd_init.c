@@ -277,7 +277,7 @@ static enum code try_conf(struct init *init, struct why *why)
 
 static enum code make_key(const char *principal, char text[48], struct why *why)
 {
-    const struct store_place place = {0};
+    const struct asked here = {.config = NULL};
     const struct store_key key = {.principal = span_text(principal), .tenant = SPAN_LIT("default"),
                                   .note = SPAN_LIT("made by init"), .made_us = clock_wall_us()};
     unsigned char digest[DIGEST_BYTES];
@@ -291,7 +291,7 @@ static enum code make_key(const char *principal, char text[48], struct why *why)
     made.made_by = span_text(actor);
     code = identity_key_make(text, digest);
     if (code == CODE_OK)
-        code = store_find(&place, DB_CREATE, &store, why);
+        code = asked_store(&here, DB_CREATE, &store, why);
     if (code == CODE_OK)
         code = store_key_add(store, &made, digest, &id, why);
     db_close(&store);
@@ -389,28 +389,13 @@ static int init_with(struct init *init)
     return status;
 }
 
-static int run_init(int argc, char **argv)
+int cmd_init(const struct asked *asked)
 {
-    struct init init = {.conf_path = "callgate.yaml"};
-    const struct option options[] = {
-        {.name = "upstream", .takes = "URL", .help = "the server's MCP endpoint", .value = &init.url},
-        {.name = "command", .takes = "LINE", .help = "the command of a server that a desktop client starts",
-         .value = &init.line},
-        {.name = "name", .takes = "NAME", .help = "the route's name; by default from the URL's host or the command",
-         .value = &init.name},
-        {.name = "ca", .takes = "FILE", .help = "certificates to trust; the system's by default", .value = &init.ca},
-        {.name = "bearer-file", .takes = "FILE", .help = "a token that the server wants", .value = &init.bearer_file},
-        {.name = "insecure", .help = "plain HTTP to a server that is not on this machine", .flag = &init.insecure},
-        {0},
-    };
-    const struct usage usage = {"callgate init --upstream URL | --command LINE [OPTIONS]",
-                                "Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
-                                "what to paste into the configuration of desktop clients.", options, 0, 0};
+    struct init init = {.conf_path = "callgate.yaml", .url = asked->url, .line = asked->line, .name = asked->name,
+                        .ca = asked->ca, .bearer_file = asked->bearer_file, .insecure = asked->insecure};
     struct why why = {0};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
     if (init.url != NULL && init.line != NULL)
         return complain(STATUS_USAGE, "--upstream is for a server that listens, --command for one that clients start; "
                         "leave one out");
@@ -427,5 +412,3 @@ static int run_init(int argc, char **argv)
         init_command_close(&init.command);
     return status;
 }
-
-const struct command cmd_init = {"init", "asks a server for its tools and writes a first configuration", run_init, NULL};

@@ -169,41 +169,23 @@ static int run(struct pipe *pipe, char *const *argv)
     return status;
 }
 
-static int run_pipe(int argc, char **argv)
+int cmd_pipe(const struct asked *asked)
 {
-    const char *config = NULL, *route = NULL, *dialect = NULL;
-    const struct option options[] = {
-        CONFIG_OPTION(&config),
-        {.name = "route", .takes = "NAME", .help = "the route, where the configuration has several for pipes", .value = &route},
-        {.name = "dialect", .takes = "NAME", .value = &dialect,
-         .help = "the one that is meant; refused where the route has another"},
-        {0},
-    };
-    const struct usage usage = {"callgate pipe [--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]",
-                                "Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
-                                "and recorded like any call, by the gate that runs for the configuration, or by one that\n"
-                                "is started. The server's stderr, its exit status and signals pass. A key that the route\n"
-                                "asks for stands in the environment, as CALLGATE_KEY.", options, 1, -1};
-    struct pipe pipe = {.status = 0};
+    const char *dialect = asked->dialect;
+    struct pipe pipe = {.conf = asked_config(asked)};
     struct faults faults;
-    int operands, status = options_read(&usage, argc, argv, &operands);
     enum code code;
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    argv[operands] = NULL;
     faults_init(&faults);
-    pipe.conf = conf_find(config);
-    code = conf_pipe_route(pipe.conf, route, &pipe.route, &faults);
+    code = conf_pipe_route(pipe.conf, asked->route, &pipe.route, &faults);
     if (code != CODE_OK)
         status = faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s: %s", pipe.conf, code_text(code));
     else if (dialect != NULL && strcmp(pipe.route.dialect->name, dialect) != 0)
         status = complain(STATUS_USAGE, "the route %.*s speaks %s, not %s; name another with --route",
                           SPAN_ARG(pipe.route.name), pipe.route.dialect->name, dialect);
     else
-        status = run(&pipe, argv);
+        status = run(&pipe, asked->given.operands);
     arena_fini(&pipe.route.arena);
     return status;
 }
-
-const struct command cmd_pipe = {"pipe", "a tool server's command behind the gate, for desktop clients", run_pipe, NULL};

@@ -422,11 +422,11 @@ static int tell(const struct task *task, bool checked, bool as_json)
     return STATUS_DONE;
 }
 
-static int run_on(struct task *task, const char *folder, const char *config, const char *reason, bool only_check, bool as_json)
+static int run(struct task *task, const struct asked *asked)
 {
     struct why why = {""};
     char stamp[CLOCK_TEXT_BYTES];
-    enum code code = backup_init(&task->backup, folder, config, &why);
+    enum code code = backup_init(&task->backup, asked_operand(asked, 0), asked->config, &why);
 
     clock_text(clock_wall_us(), stamp);
     if (code == CODE_OK)
@@ -436,57 +436,29 @@ static int run_on(struct task *task, const char *folder, const char *config, con
         code = why_set(&why, CODE_LIMIT, "%s: the path is too long", task->backup.here);
     if (code == CODE_OK)
         code = check(task, &why);
-    if (code == CODE_OK && !only_check)
+    if (code == CODE_OK && !asked->check)
         code = hold(task, &why);
-    if (code == CODE_OK && !only_check)
-        code = restore(task, reason, &why);
+    if (code == CODE_OK && !asked->check)
+        code = restore(task, asked->why, &why);
     if (code == CODE_OK)
-        return tell(task, only_check, as_json);
+        return tell(task, asked->check, asked->json);
     if (task->moved)
         return complain(STATUS_CANNOT, "%s; what stood there is in %s; the gate does not start before a restore has ended",
                         why.text, task->aside);
     return complain_why(code, &why);
 }
 
-/* Where the configuration was when it was saved, unless --config says where it is to be. */
-static int run(int argc, char **argv)
+int cmd_restore(const struct asked *asked)
 {
     static struct task task = {.lock_fd = -1};
-    const char *config = NULL, *reason = NULL;
-    bool only_check = false, as_json = false;
-    const struct option options[] = {
-        {.name = "config", .takes = "FILE", .help = "where the configuration is to be (required), with the files of its folder",
-         .value = &config},
-        {.name = "why", .takes = "TEXT", .help = "for the record (required, but with --check)", .value = &reason},
-        {.name = "check", .help = "only look whether the backup is whole; change nothing", .flag = &only_check},
-        {.name = "key", .takes = "PUB", .help = "audit-key.pub from elsewhere: who must have signed; else the backup's own",
-         .value = &task.key},
-        {.name = "json", .help = "one JSON object", .flag = &as_json},
-        {0},
-    };
-    static const char about[] =
-        "Puts back what `callgate backup` saved: first all of it is looked at (digests, the store, the trail with its chain\n"
-        "and checkpoints), then it is put in place, and what stood there is moved into a folder `replaced-TIME` beside the\n"
-        "configuration. No gate may run. The next start records it. What was recorded after the backup stands in that folder\n"
-        "alone; keys that were revoked since are keys again: `callgate key list` shows them.";
-    const struct usage usage = {"callgate restore FOLDER --config FILE --why TEXT [--check] [--key PUB] [--json]", about,
-                                options, 1, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
-    if (config == NULL)
-        return complain(STATUS_USAGE, "--config FILE is required: where the configuration is to be");
-    if (reason == NULL && !only_check)
+    if (asked->why == NULL && !asked->check)
         return complain(STATUS_USAGE, "--why TEXT is required: why is a backup put in the place of what is there?");
-    status = only_check ? OPTIONS_GO : option_says(NULL, reason, "the disk was lost");
-    if (status != OPTIONS_GO)
-        return status;
-    status = run_on(&task, argv[0], config, reason, only_check, as_json);
+    task.key = asked->key;
+    status = run(&task, asked);
     if (task.lock_fd >= 0)
         (void)close(task.lock_fd);
     backup_fini(&task.backup);
     return status;
 }
-
-const struct command cmd_restore = {"restore", "put a backup in place, after it was looked at", run, NULL};

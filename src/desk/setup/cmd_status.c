@@ -383,32 +383,14 @@ static int tell_status(const struct conf *conf, bool as_json)
     return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
 }
 
-static int run_status(int argc, char **argv)
+int cmd_status(const struct asked *asked)
 {
-    const char *config = NULL;
-    bool as_json = false;
-    const struct option options[] = {
-        CONFIG_OPTION(&config),
-        {.name = "json", .help = "print one JSON object", .flag = &as_json},
-        {0},
-    };
-    const struct usage usage = {"callgate status [--config FILE] [--json]",
-                                "Says in words whether calls can pass, and if not, why. Exit status 1: something is bad.",
-                                options, 0, 0};
     struct conf *conf = NULL;
-    struct faults faults;
-    int operands, status = options_read(&usage, argc, argv, &operands);
-    enum code code;
+    int status = asked_conf(asked, &conf);
 
     if (status != OPTIONS_GO)
         return status;
-    faults_init(&faults);
-    code = conf_load(conf_find(config), &conf, &faults, NULL);
-    if (code != CODE_OK)
-        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
-    status = tell_status(conf, as_json);
+    status = tell_status(conf, asked->json);
     conf_free(&conf);
     return status;
 }
-
-const struct command cmd_status = {"status", "why is everything denied?", run_status, NULL};

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/audit_filter.h"
 
-#include "args/command.h"
-#include "cli/when.h"
 #include "rows/record.h"
 #include "base/num.h"
 #include "base/reason.h"
-#include "os/clock.h"
 
 /* The words that there are; a wrong one would find nothing, and look like an answer. */
 static int check_word(const char *option, const char *word, const char *const *words)
@@ -25,7 +22,7 @@ static int check_word(const char *option, const char *word, const char *const *w
                     option);
 }
 
-static int check_words(const struct audit_filter *filter)
+static int check_words(const struct asked *asked)
 {
     static const char *const verdicts[] = {"permit", "deny", "hold", NULL};
     static const char *const effects[] = {"redact", "withhold", "flag", NULL};
@@ -36,55 +33,40 @@ static int check_words(const struct audit_filter *filter)
         outcomes[i] = audit_outcome_text((enum audit_outcome)i);
     for (int i = 0; i < REASON_COUNT; i++)
         reasons[i] = reason_name((enum reason)i);
-    status = check_word("verdict", filter->verdict, verdicts);
+    status = check_word("verdict", asked->verdict, verdicts);
     if (status == OPTIONS_GO)
-        status = check_word("outcome", filter->outcome, outcomes);
+        status = check_word("outcome", asked->outcome, outcomes);
     if (status == OPTIONS_GO)
-        status = check_word("answer", filter->answer, effects);
-    return status == OPTIONS_GO ? check_word("reason", filter->reason, reasons) : status;
+        status = check_word("answer", asked->answer, effects);
+    return status == OPTIONS_GO ? check_word("reason", asked->reason, reasons) : status;
 }
 
-static int read_time(const char *option, const char *text, int64_t *time_us)
-{
-    struct why why = {""};
-
-    if (text == NULL)
-        return OPTIONS_GO;
-    if (when_parse(span_text(text), clock_wall_us(), time_us, &why) != CODE_OK)
-        return complain(STATUS_USAGE, "--%s: %s", option, why.text);
-    return OPTIONS_GO;
-}
-
-static void read_session(struct audit_filter *filter, struct query *query)
+static void read_session(const char *session, unsigned char bytes[DIGEST_BYTES])
 {
     struct digest digest;
 
-    if (filter->session == NULL)
+    if (num_unhex(span_text(session), bytes, DIGEST_BYTES) == CODE_OK)
         return;
-    if (num_unhex(span_text(filter->session), filter->session_digest, DIGEST_BYTES) != CODE_OK) {
-        digest_init(&digest);
-        digest_add(&digest, filter->session, strlen(filter->session));
-        digest_final(&digest, filter->session_digest);
-    }
-    query->session = span_of(filter->session_digest, DIGEST_BYTES);
+    digest_init(&digest);
+    digest_add(&digest, session, strlen(session));
+    digest_final(&digest, bytes);
 }
 
-int audit_filter_read(struct audit_filter *filter, struct query *query)
+int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYTES], struct query *query)
 {
-    int status = check_words(filter);
-
     *query = (struct query){
-        .tenant = span_text(filter->tenant), .correlation = span_text(filter->correlation),
-        .principal = span_text(filter->principal), .tool = span_text(filter->tool), .method = span_text(filter->method),
-        .upstream = span_text(filter->upstream), .verdict = span_text(filter->verdict), .reason = span_text(filter->reason),
-        .rule = span_text(filter->rule), .outcome = span_text(filter->outcome), .client = span_text(filter->client),
-        .group = span_text(filter->group), .scope = span_text(filter->scope), .text = span_text(filter->text),
-        .answer = span_text(filter->answer), .answer_rule = span_text(filter->answer_rule),
-        .detector = span_text(filter->detector),
-        .status = (int64_t)filter->status, .policy_version = (int64_t)filter->policy_version,
+        .tenant = span_text(asked->tenant), .correlation = span_text(asked->correlation),
+        .principal = span_text(asked->principal), .tool = span_text(asked->tool), .method = span_text(asked->method),
+        .upstream = span_text(asked->upstream), .verdict = span_text(asked->verdict), .reason = span_text(asked->reason),
+        .rule = span_text(asked->rule), .outcome = span_text(asked->outcome), .client = span_text(asked->client),
+        .group = span_text(asked->group), .scope = span_text(asked->scope), .text = span_text(asked->text),
+        .answer = span_text(asked->answer), .answer_rule = span_text(asked->answer_rule),
+        .detector = span_text(asked->detector), .status = (int64_t)asked->status,
+        .policy_version = (int64_t)asked->policy_version, .since_us = asked->since_us, .until_us = asked->until_us,
     };
-    read_session(filter, query);
-    if (status == OPTIONS_GO)
-        status = read_time("since", filter->since, &query->since_us);
-    return status == OPTIONS_GO ? read_time("until", filter->until, &query->until_us) : status;
+    if (asked->session != NULL) {
+        read_session(asked->session, digest);
+        query->session = span_of(digest, DIGEST_BYTES);
+    }
+    return check_words(asked);
 }

@@ -41,22 +41,25 @@ static int take_fields(struct audit_out *out, const char *list)
     return OPTIONS_GO;
 }
 
-int audit_out_begin(struct audit_out *out)
+int audit_out_begin(struct audit_out *out, const struct asked *asked)
 {
-    bool all = out->fields != NULL && strcmp(out->fields, "all") == 0;
+    bool all = asked->fields != NULL && strcmp(asked->fields, "all") == 0;
     int status = OPTIONS_GO;
 
     buf_init(&out->cells, CELLS_BYTES);
     buf_init(&out->line, LINE_BYTES);
     buf_init(&out->safe, 2 * LINE_BYTES);
+    out->as_json = asked->json;
+    out->as_csv = asked->csv;
+    out->is_usual = asked->fields == NULL;
     if (out->as_json && out->as_csv)
         return complain(STATUS_USAGE, "--json and --csv exclude each other; name one");
-    if (out->fields != NULL && !all)
-        status = take_fields(out, out->fields);
+    if (asked->fields != NULL && !all)
+        status = take_fields(out, asked->fields);
     else if (!out->as_json && !out->as_csv)
         status = all ? complain(STATUS_USAGE, "--fields all needs --json or --csv; a table has no room for them")
                      : take_fields(out, TABLE_FIELDS);
-    if (status == OPTIONS_GO && out->fields != NULL && !all && out->field_count == 0)
+    if (status == OPTIONS_GO && asked->fields != NULL && !all && out->field_count == 0)
         return complain(STATUS_USAGE, "--fields is empty; name columns of the view `call`");
     return status;
 }
@@ -256,7 +259,7 @@ static void fit(struct audit_out *out, size_t *widths)
 {
     size_t room = terminal_width(), total = 0;
 
-    if (room != 0 && out->fields == NULL && !out->titled)
+    if (room != 0 && out->is_usual && !out->titled)
         leave_out(out, room);
     for (size_t i = 0; i < out->field_count; i++)
         total += out->hidden[i] ? 0 : GAP + widths[i];

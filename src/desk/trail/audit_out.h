@@ -11,16 +11,15 @@
 #define TRAIL_AUDIT_OUT_H
 
 #include "base/buf.h"
+#include "cli/asked.h"
 #include "query/query.h"
 
 #define AUDIT_OUT_FIELDS_MAX 64
 #define AUDIT_OUT_BATCH 256 /* rows of a table that are measured together */
 
 struct audit_out {
-    /* as given */
     bool as_json, as_csv;
-    const char *fields;
-    /* as understood */
+    bool is_usual;      /* the table's own fields: what does not fit is left out */
     struct span field[AUDIT_OUT_FIELDS_MAX];
     size_t field_count; /* 0: every column */
     /* the table's */
@@ -33,13 +32,8 @@ struct audit_out {
     uint64_t rows;
 };
 
-#define AUDIT_OUT_OPTIONS(out)                                                                                        \
-    {.name = "json", .help = "one JSON object a line", .flag = &(out)->as_json},                                      \
-    {.name = "csv", .help = "RFC 4180 with a line of names; made safe for spreadsheets", .flag = &(out)->as_csv},     \
-    {.name = "fields", .takes = "LIST", .help = "columns of the view `call`, by commas, or all", .value = &(out)->fields}
-
-/* After options_read. Returns: OPTIONS_GO or an exit status. */
-int audit_out_begin(struct audit_out *out);
+/* Returns: OPTIONS_GO or an exit status. */
+int audit_out_begin(struct audit_out *out, const struct asked *asked);
 
 /* A query_row_fn; context is the struct audit_out. */
 enum code audit_out_row(void *context, const struct query_row *row) MUST_USE;

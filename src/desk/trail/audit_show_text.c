@@ -272,6 +272,7 @@ static int print(struct story *story, int status)
 /* The calls around it, as `audit query` shows them. */
 static int print_neighbours(const struct show *show)
 {
+    static const struct asked table = {.fields = "seq,time,principal,tool,verdict,reason,rule,outcome"};
     static struct audit_out out;
     int status;
     enum code code = CODE_OK;
@@ -279,8 +280,8 @@ static int print_neighbours(const struct show *show)
     if (show->neighbours < 2)
         return STATUS_DONE;
     printf("\nin the same correlation, %" PRIu64 " of %" PRIu64 " calls\n", (uint64_t)show->neighbours, show->related);
-    out = (struct audit_out){.fields = "seq,time,principal,tool,verdict,reason,rule,outcome"};
-    status = audit_out_begin(&out);
+    out = (struct audit_out){.rows = 0};
+    status = audit_out_begin(&out, &table);
     for (size_t i = 0; i < show->neighbours && code == CODE_OK; i++)
         code = audit_out_row(&out, &(struct query_row){show->neighbour[i].count, show->neighbour[i].names,
                                                        show->neighbour[i].values});

@@ -94,7 +94,7 @@ static enum code walk_record(struct show *show, struct recorded *recorded, struc
                        ? "it was refused before a policy was asked" : "no policy was active");
         return CODE_OK;
     }
-    code = explain_call_policy(&show->place, recorded, &policy, &definitions, &hindrance);
+    code = explain_call_policy(show->asked, recorded, &policy, &definitions, &hindrance);
     if (code == CODE_OK)
         code = walk(show, recorded, policy, definitions, why);
     else if (code != CODE_NOMEM) {

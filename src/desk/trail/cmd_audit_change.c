@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
 #include "run/serve_audit.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
 #include "store/store_audit.h"
-#include "cli/when.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -116,18 +114,15 @@ static int ask_gate(const struct conf *conf, struct store_audit_request *request
     return status;
 }
 
-static int change(const char *config, struct store_audit_request *request)
+static int change(const struct asked *asked, struct store_audit_request *request)
 {
     struct serve serve = {.conf = NULL};
-    struct faults faults;
     struct why why = {0};
     enum code code;
-    int status;
+    int status = asked_conf(asked, &serve.conf);
 
-    faults_init(&faults);
-    code = conf_load(conf_find(config), &serve.conf, &faults, NULL);
-    if (code != CODE_OK)
-        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (status != OPTIONS_GO)
+        return status;
     if (access(serve.conf->audit.database, F_OK) != 0) {
         status = complain(STATUS_CANNOT, "there is no %s", serve.conf->audit.database);
     } else {
@@ -148,41 +143,25 @@ static void from_us(struct store_audit_request *request)
     request->asked_us = clock_wall_us();
 }
 
-int cmd_audit__archive(int argc, char **argv)
+int cmd_audit_archive(const struct asked *asked)
 {
     struct store_audit_request request = {.kind = STORE_AUDIT_ARCHIVE};
-    const char *config = NULL;
-    const struct option options[] = {
-        CONFIG_OPTION(&config),
-        {0},
-    };
-    static const char about[] =
-        "Seals the audit's file: an event `sealed` and a signed checkpoint over it are its last words. It is renamed to\n"
-        "audit-FIRST-LAST.db beside it, and the next file goes on with its chain. Calls go on, but for some\n"
-        "milliseconds. It waits while somebody reads the file. query, stats and verify --all, show, export and policy\n"
-        "replay find sealed files that are beside the audit.";
-    const struct usage usage = {"callgate audit archive [--config FILE]", about, options, 0, 0};
-    int operands, status = options_read(&usage, argc, argv, &operands);
 
-    if (status != OPTIONS_GO)
-        return status;
     from_us(&request);
-    return change(config, &request);
+    return change(asked, &request);
 }
 
-static int read_erasure(const char *tenant, const char *before, struct store_audit_request *request)
+static int read_erasure(const struct asked *asked, struct store_audit_request *request)
 {
-    int status;
+    const char *tenant = asked->tenant;
 
-    if (tenant == NULL || before == NULL)
-        return complain(STATUS_USAGE, "--tenant and --before are required: whose values, and from before when");
     if (*tenant == '\0' || strlen(tenant) >= sizeof request->tenant || !unicode_is_utf8(span_text(tenant)))
         return complain(STATUS_USAGE, "--tenant \"%s\" is no tenant", tenant);
+    if (asked->before_us > clock_wall_us())
+        return complain(STATUS_USAGE, "--before is not past yet");
     (void)snprintf(request->tenant, sizeof request->tenant, "%s", tenant);
-    status = when_option("before", before, &request->before_us);
-    if (status == OPTIONS_GO && request->before_us > clock_wall_us())
-        return complain(STATUS_USAGE, "--before %s is not past yet", before);
-    return status;
+    request->before_us = asked->before_us;
+    return OPTIONS_GO;
 }
 
 static int confirm(const struct store_audit_request *request)
@@ -201,33 +180,14 @@ static int confirm(const struct store_audit_request *request)
     return OPTIONS_GO;
 }
 
-int cmd_audit__erase(int argc, char **argv)
+int cmd_audit_erase(const struct asked *asked)
 {
     struct store_audit_request request = {.kind = STORE_AUDIT_ERASE};
-    const char *config = NULL, *tenant = NULL, *before = NULL;
-    bool yes = false;
-    const struct option options[] = {
-        {.name = "tenant", .takes = "NAME", .help = "whose values", .value = &tenant},
-        {.name = "before", .takes = "TIME", .help = "of calls before: " WHEN_FORMS, .value = &before},
-        {.name = "yes", .help = "do not ask", .flag = &yes},
-        CONFIG_OPTION(&config),
-        {0},
-    };
-    static const char about[] =
-        "Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
-        "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
-        "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
-        "event of the tenant. An answer counts by when it came: of a call under way at TIME it stays.\n"
-        "What was exported, copied or backed up is not reached, nor blocks that the file system freed.";
-    const struct usage usage = {"callgate audit erase --tenant NAME --before TIME [--yes] [--config FILE]", about,
-                                options, 0, 0};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
     from_us(&request);
-    status = read_erasure(tenant, before, &request);
-    if (status == OPTIONS_GO && !yes)
+    status = read_erasure(asked, &request);
+    if (status == OPTIONS_GO && !asked->yes)
         status = confirm(&request);
-    return status == OPTIONS_GO ? change(config, &request) : status;
+    return status == OPTIONS_GO ? change(asked, &request) : status;
 }

@@ -4,9 +4,7 @@
 #include "trail/audit_form.h"
 #include "trail/audit_out.h"
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
-#include "cli/when.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -27,11 +25,8 @@
 enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF, FORM_SQLITE };
 
 struct exporting {
-    struct audit_filter filter;
-    const char *config, *format, *cursor_path, *output_path;
-    uint64_t from; /* rows before it were given away */
+    const struct asked *asked;
     int missing;   /* STATUS_NEGATIVE: rows that are not here were passed over */
-    bool no_events, follow;
     enum form form;
     struct query query;
     struct audit_cursor cursor;
@@ -111,17 +106,17 @@ static enum code open_output(struct exporting *e, struct why *why)
     struct stat there;
     int fd;
 
-    if (e->output_path == NULL) {
+    if (e->asked->output == NULL) {
         e->output = stdout;
         return CODE_OK;
     }
-    fd = file_make(e->output_path, O_WRONLY | O_APPEND, 0666);
+    fd = file_make(e->asked->output, O_WRONLY | O_APPEND, 0666);
     e->output = fd >= 0 ? fdopen(fd, "a") : NULL;
     if (e->output == NULL || fstat(fileno(e->output), &there) != 0)
-        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+        return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
     if (S_ISREG(there.st_mode) && e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes &&
         ftruncate(fileno(e->output), (off_t)e->cursor.output_bytes) != 0)
-        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+        return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
     if (e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes)
         there.st_size = (off_t)e->cursor.output_bytes;
     e->titled = there.st_size > 0;
@@ -136,9 +131,9 @@ static enum code save(struct exporting *e, struct why *why)
     if (fflush(e->output) != 0)
         return why_set(why, CODE_IO, "the output cannot be written: %s", strerror(errno));
     e->cursor.output_inode = e->cursor.output_bytes = 0;
-    if (e->output_path != NULL && e->cursor_path != NULL) {
+    if (e->asked->output != NULL && e->asked->cursor != NULL) {
         if (fstat(fileno(e->output), &there) != 0 || (S_ISREG(there.st_mode) && fsync(fileno(e->output)) != 0))
-            return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+            return why_set(why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
         e->cursor.output_inode = S_ISREG(there.st_mode) ? there.st_ino : 0;
         e->cursor.output_bytes = S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
     }
@@ -164,10 +159,10 @@ static void pass_gap(struct exporting *e, const struct trail *trail)
         int64_t first, last;
 
         if (!trail_gap(trail, i, &first, &last) || place->seq + 1 < first || place->seq >= last ||
-            (last >= (int64_t)e->from && e->cursor_path != NULL))
+            (last >= (int64_t)e->asked->from && e->asked->cursor != NULL))
             continue;
-        if (last >= (int64_t)e->from && e->missing == STATUS_DONE)
-            e->missing = trail_place_tell_missing(trail, e->from);
+        if (last >= (int64_t)e->asked->from && e->missing == STATUS_DONE)
+            e->missing = trail_place_tell_missing(trail, e->asked->from);
         *place = (struct entry_place){.seq = last};
     }
 }
@@ -182,7 +177,7 @@ static enum code export_turn(struct exporting *e, const char *path, bool *moved,
     if (code == CODE_OK) {
         pass_gap(e, &trail);
         code = audit_entries(&trail, &e->query,
-                             (e->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0),
+                             (e->asked->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0),
                              &e->cursor.place, take, e, why);
     }
     trail_fini(&trail);
@@ -195,7 +190,7 @@ static enum code export_turn(struct exporting *e, const char *path, bool *moved,
 static int run(const char *path, struct exporting *e)
 {
     struct why why = {""};
-    enum code code = audit_cursor_open(&e->cursor, e->cursor_path, &why);
+    enum code code = audit_cursor_open(&e->cursor, e->asked->cursor, &why);
     struct pollfd watch = {.fd = STDOUT_FILENO};
 
     if (code == CODE_OK)
@@ -206,86 +201,54 @@ static int run(const char *path, struct exporting *e)
         code = export_turn(e, path, &moved, &why);
         if (moved)
             continue;
-        if (code != CODE_OK || !e->follow)
+        if (code != CODE_OK || !e->asked->follow)
             break;
-        if (poll(&watch, e->output_path == NULL ? 1 : 0, FOLLOW_MS) > 0 && (watch.revents & (POLLERR | POLLHUP)) != 0)
+        if (poll(&watch, e->asked->output == NULL ? 1 : 0, FOLLOW_MS) > 0 && (watch.revents & (POLLERR | POLLHUP)) != 0)
             break;
     }
     if (e->output != NULL && e->output != stdout && fclose(e->output) != 0 && code == CODE_OK)
-        code = why_set(&why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+        code = why_set(&why, CODE_IO, "%s: %s", e->asked->output, strerror(errno));
     audit_cursor_close(&e->cursor);
     return code == CODE_OK ? e->missing : trail_place_complain(code, &why);
 }
 
-static int read_form(struct exporting *e)
+static enum form form_of(const char *word)
 {
-    static const char *const names[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
-    const char *near;
+    static const char *const names[] = {"json", "csv", "ocsf", "cef", "sqlite"};
+    int form = FORM_JSON;
 
-    for (int i = 0; names[i] != NULL; i++)
-        if (e->format == NULL || strcmp(e->format, names[i]) == 0) {
-            e->form = (enum form)i;
-            return OPTIONS_GO;
-        }
-    near = why_nearest(e->format, strlen(e->format), names);
-    return complain(STATUS_USAGE, "--format \"%s\" is none; %s%s", e->format,
-                    near != NULL ? "did you mean " : "write json, csv, ocsf, cef or sqlite", near != NULL ? near : "");
+    while (word != NULL && form < FORM_SQLITE && strcmp(word, names[form]) != 0)
+        form++;
+    return (enum form)form;
 }
 
 /* All of a time, as one database. */
 static int merge(const char *path, const struct exporting *e)
 {
-    static const struct audit_filter none;
-    struct audit_filter other = e->filter;
+    static const struct query none;
+    struct query other = e->query;
 
-    other.since = other.until = NULL;
-    if (e->output_path == NULL || e->cursor_path != NULL || e->follow || e->no_events ||
-        memcmp(&other, &none, sizeof none) != 0)
+    other.since_us = other.until_us = 0;
+    if (e->asked->output == NULL || e->asked->cursor != NULL || e->asked->follow || e->asked->no_events ||
+        memcmp(&other, &none, offsetof(struct query, order)) != 0)
         return complain(STATUS_USAGE, "--format sqlite takes --output FILE, --since and --until, and nothing else; ask what it "
                         "wrote with SQL");
-    return cmd_audit__merge(path, e->output_path, e->query.since_us, e->query.until_us, e->from);
+    return cmd_audit__merge(path, e->asked);
 }
 
-int cmd_audit__export(int argc, char **argv)
+int cmd_audit_export(const struct asked *asked)
 {
-    struct exporting e = {.output = NULL};
-    bool as_json = false;
+    unsigned char session[DIGEST_BYTES];
+    struct exporting e = {.asked = asked, .form = form_of(asked->format)};
     char *path = NULL;
-    const struct option options[] = {
-        {.name = "format", .takes = "FORM", .help = "json (lines; the default), csv, ocsf, cef, or sqlite: one database",
-         .value = &e.format},
-        {.name = "json", .help = "as --format json", .flag = &as_json},
-        {.name = "cursor", .takes = "FILE", .help = "go on where the last export with it stopped; made where missing",
-         .value = &e.cursor_path},
-        {.name = "output", .takes = "FILE", .help = "append to this file instead of stdout", .value = &e.output_path},
-        {.name = "follow", .help = "go on as rows come, until it is interrupted", .flag = &e.follow},
-        {.name = "no-events", .help = "decisions and outcomes only", .flag = &e.no_events},
-        AUDIT_FROM_OPTION(&e.from),
-        AUDIT_DECISION_OPTIONS(&e.filter),
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &e.config},
-        {0},
-    };
-    const struct usage usage = {"callgate audit export [DATABASE] [OPTIONS]",
-                                "Writes every row for another program, in the order of its number: decisions, later their\n"
-                                "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
-                                "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
-                                "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
-                                "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
-                                "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
-                                "indices of a sealed file instead: all files of a time, for sqlite3.",
-                                options, 0, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = asked->json && e.form != FORM_JSON
+                     ? complain(STATUS_USAGE, "--json and --format exclude each other; name one")
+                     : audit_filter_read(asked, session, &e.query);
 
-    if (status != OPTIONS_GO)
-        return status;
     buf_init(&e.line, LINE_BYTES);
     buf_init(&e.safe, 2 * LINE_BYTES);
-    status = as_json && e.format != NULL && strcmp(e.format, "json") != 0
-                 ? complain(STATUS_USAGE, "--json and --format exclude each other; name one") : read_form(&e);
     if (status == OPTIONS_GO)
-        status = audit_filter_read(&e.filter, &e.query);
-    if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 0 ? argv[0] : NULL, e.config, &path);
+        status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)
         status = e.form == FORM_SQLITE ? merge(path, &e) : run(path, &e);
     buf_fini(&e.line);

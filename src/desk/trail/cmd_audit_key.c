@@ -9,7 +9,6 @@
  *
  * 3 and 4 are under the audit's lock: no gate starts in between with the old key. */
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
 #include "run/serve_audit.h"
 
@@ -212,18 +211,16 @@ static enum code check_owner(const struct conf *conf, struct why *why)
     return CODE_OK;
 }
 
-static int change_key(const char *config, const char *lost_why)
+static int change_key(const struct asked *asked)
 {
     struct rotation_of_key task = {.before = NULL};
-    struct faults faults;
     struct why why = {0};
+    const char *lost_why = asked->why;
     enum code code;
-    int status;
+    int status = asked_conf(asked, &task.serve.conf);
 
-    faults_init(&faults);
-    code = conf_load(conf_find(config), &task.serve.conf, &faults, NULL);
-    if (code != CODE_OK)
-        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (status != OPTIONS_GO)
+        return status;
     buf_init(&task.pem, PEM_BYTES);
     buf_init(&task.old, NOTE_BYTES);
     buf_init(&task.new, NOTE_BYTES);
@@ -252,27 +249,9 @@ static int change_key(const char *config, const char *lost_why)
     return status;
 }
 
-int cmd_audit__rotate_key(int argc, char **argv)
+int cmd_audit_rotate_key(const struct asked *asked)
 {
-    const char *config = NULL, *why = NULL;
-    bool is_lost = false;
-    const struct option options[] = {
-        {.name = "lost", .help = "the old key is gone, and cannot sign the new one; needs --why", .flag = &is_lost},
-        {.name = "why", .takes = "TEXT", .help = "how it was lost: recorded, with who says so", .value = &why},
-        CONFIG_OPTION(&config),
-        {0},
-    };
-    static const char about[] =
-        "Makes a new key of checkpoints in the place of the old one, which is not kept. The old key signs the new one, and\n"
-        "the new one the old, over the last checkpoint, in an event `checkpoint_key`: `audit verify --all --key` proves\n"
-        "the whole trail with either. No gate may run. Killed at any moment, either key is in place and goes on; run it\n"
-        "again then. --lost records that the old key is gone: verifying takes both keys from then on, and says so.";
-    const struct usage usage = {"callgate audit rotate-key [--lost --why TEXT] [--config FILE]", about, options, 0, 0};
-    int operands, status = options_read(&usage, argc, argv, &operands);
-
-    if (status != OPTIONS_GO)
-        return status;
-    if (is_lost != (why != NULL) || (why != NULL && *why == '\0'))
+    if (asked->lost != (asked->why != NULL) || (asked->why != NULL && asked->why[0] == '\0'))
         return complain(STATUS_USAGE, "--lost and --why TEXT go together: how the key was lost");
-    return change_key(config, why);
+    return change_key(asked);
 }

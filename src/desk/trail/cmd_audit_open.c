@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate audit open: plain SQL over many files. What is asked is a copy, so that a session of hours keeps nothing of the
  * gate's. */
-#include "trail/audit_filter.h"
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
-#include "cli/when.h"
 
 #include "base/mem.h"
 #include "query/merge.h"
@@ -45,7 +42,7 @@ static void remove_at_signals(void)
             (void)sigaction(signals[i], &removing, NULL);
 }
 
-static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
+static int merge(const char *path, const struct asked *asked)
 {
     struct trail trail = {0};
     struct merged merged = {0};
@@ -54,9 +51,9 @@ static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t 
     enum code code = trail_find(path, true, &trail, &why);
 
     if (code == CODE_OK)
-        status = trail_place_tell_missing(&trail, from);
+        status = trail_place_tell_missing(&trail, asked->from);
     if (code == CODE_OK)
-        code = audit_merge(&trail, copy, since_us, until_us, &merged, &why);
+        code = audit_merge(&trail, copy, asked->since_us, asked->until_us, &merged, &why);
     trail_fini(&trail);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
@@ -64,8 +61,9 @@ static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t 
     return status;
 }
 
-int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_t until_us, uint64_t from)
+int cmd_audit__merge(const char *path, const struct asked *asked)
 {
+    const char *out = asked->output;
     int fd = -1, status;
 
     if (access(out, F_OK) == 0)
@@ -78,7 +76,7 @@ int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_
                         errno == EEXIST ? "; another export is writing it, or one was killed: then remove it" : "");
     remove_at_signals();
     (void)close(fd);
-    status = merge(path, since_us, until_us, from);
+    status = merge(path, asked);
     if ((status == STATUS_DONE || status == STATUS_NEGATIVE) && link(copy, out) != 0 &&
         (errno == EEXIST || rename(copy, out) != 0)) /* a disk without links */
         status = complain(STATUS_CANNOT, "%s: %s", out, strerror(errno));
@@ -116,7 +114,7 @@ static int run_sqlite(void)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STATUS_DONE : STATUS_NEGATIVE;
 }
 
-static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
+static int run(const char *path, const struct asked *asked)
 {
     const char *folder = getenv("TMPDIR");
     int fd = -1, status, ended;
@@ -130,7 +128,7 @@ static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t fr
                         strerror(errno));
     remove_at_signals();
     (void)close(fd);
-    status = merge(path, since_us, until_us, from);
+    status = merge(path, asked);
     if (status == STATUS_DONE || status == STATUS_NEGATIVE) {
         ended = run_sqlite();
         status = ended != STATUS_DONE ? ended : status;
@@ -139,36 +137,13 @@ static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t fr
     return status;
 }
 
-int cmd_audit__open(int argc, char **argv)
+int cmd_audit_open(const struct asked *asked)
 {
-    const char *config = NULL, *since = NULL, *until = NULL;
-    int64_t since_us = 0, until_us = 0;
-    uint64_t from = 0;
     char *path = NULL;
-    const struct option options[] = {
-        {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &since},
-        {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &until},
-        AUDIT_FROM_OPTION(&from),
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
-        {0},
-    };
-    const struct usage usage = {"callgate audit open [DATABASE] [OPTIONS]",
-                                "Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
-                                "indices of a sealed file. It is a copy in $TMPDIR or /var/tmp, as large as what it holds,\n"
-                                "and is removed when sqlite3 ends; calls are not held up. A file by itself needs no copy:\n"
-                                "`sqlite3 -readonly FILE`. Exit status 1: a file of the trail is missing, or sqlite3 failed.",
-                                options, 0, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = asked_trail(asked, asked_operand(asked, 0), &path);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = when_option("since", since, &since_us);
     if (status == OPTIONS_GO)
-        status = when_option("until", until, &until_us);
-    if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
-    if (status == OPTIONS_GO)
-        status = run(path, since_us, until_us, from);
+        status = run(path, asked);
     mem_free(path);
     return status;
 }

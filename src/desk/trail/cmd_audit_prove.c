@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
 
 #include "files/trail.h"
@@ -12,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-struct asked {
+/* What is proved: of the options, but where operands say so. */
+struct proving {
     const char *row, *from, *to, *tenant, *checkpoint;
 };
 
@@ -62,13 +62,14 @@ static enum code find_old(const char *path, const char *from, struct buf *note, 
     return code;
 }
 
-static enum code prove_consistency(const char *path, const struct asked *asked, uint64_t size, struct buf *out, struct why *why)
+static enum code prove_consistency(const char *path, const struct proving *proving, uint64_t size, struct buf *out,
+                                   struct why *why)
 {
     struct buf old;
     enum code code;
 
     buf_init(&old, NOTE_BYTES);
-    code = find_old(path, asked->from, &old, why);
+    code = find_old(path, proving->from, &old, why);
     if (code == CODE_OK)
         code = audit_prove_consistency(path, buf_peek(&old), size, out, why);
     buf_fini(&old);
@@ -91,25 +92,25 @@ static enum code prove_row(const char *path, uint64_t seq, uint64_t size, struct
     return code;
 }
 
-static int prove(const char *path, const struct asked *asked)
+static int prove(const char *path, const struct proving *proving)
 {
     uint64_t size, to, seq = 0;
     struct why why = {0};
     struct buf out;
     enum code code;
-    int status = read_size(asked->checkpoint, "--checkpoint", &size);
+    int status = read_size(proving->checkpoint, "--checkpoint", &size);
 
     if (status == OPTIONS_GO)
-        status = read_size(asked->to, "--to", &to);
+        status = read_size(proving->to, "--to", &to);
     if (status != OPTIONS_GO)
         return status;
     buf_init(&out, SIZE_MAX / 4);
-    if (asked->tenant != NULL) {
-        code = audit_prove_tenant(path, span_text(asked->tenant), size, put, NULL, &why);
-    } else if (asked->from != NULL) {
-        code = prove_consistency(path, asked, to != 0 ? to : size, &out, &why);
+    if (proving->tenant != NULL) {
+        code = audit_prove_tenant(path, span_text(proving->tenant), size, put, NULL, &why);
+    } else if (proving->from != NULL) {
+        code = prove_consistency(path, proving, to != 0 ? to : size, &out, &why);
     } else {
-        code = num_u64(span_text(asked->row), &seq);
+        code = num_u64(span_text(proving->row), &seq);
         if (code == CODE_OK)
             code = prove_row(path, seq, size, &out, &why);
     }
@@ -122,54 +123,35 @@ static int prove(const char *path, const struct asked *asked)
 }
 
 /* Operands in any order: numbers are a row, or two checkpoints; anything else is the database. */
-static int sort_operands(int operands, char **argv, struct asked *asked, const char **database)
+static int sort_operands(const struct given *given, struct proving *proving, const char **database)
 {
-    for (int i = 0; i < operands; i++) {
-        if (!is_number(argv[i]) && *database == NULL)
-            *database = argv[i];
-        else if (is_number(argv[i]) && asked->row == NULL)
-            asked->row = argv[i];
-        else if (is_number(argv[i]) && asked->from == NULL && asked->to == NULL) {
-            asked->from = asked->row;
-            asked->to = argv[i];
+    for (int i = 0; i < given->count; i++) {
+        if (!is_number(given->operands[i]) && *database == NULL)
+            *database = given->operands[i];
+        else if (is_number(given->operands[i]) && proving->row == NULL)
+            proving->row = given->operands[i];
+        else if (is_number(given->operands[i]) && proving->from == NULL && proving->to == NULL) {
+            proving->from = proving->row;
+            proving->to = given->operands[i];
         } else
-            return complain(STATUS_USAGE, "%s is one operand too many; see `callgate audit prove --help`", argv[i]);
+            return complain(STATUS_USAGE, "%s is one operand too many; see `callgate audit prove --help`", given->operands[i]);
     }
-    if (asked->row == NULL && asked->from == NULL && asked->tenant == NULL)
+    if (proving->row == NULL && proving->from == NULL && proving->tenant == NULL)
         return complain(STATUS_USAGE, "say what to prove: a row's number, two checkpoints' numbers, or --tenant NAME");
     return OPTIONS_GO;
 }
 
-int cmd_audit__prove(int argc, char **argv)
+int cmd_audit_prove(const struct asked *asked)
 {
-    const char *config = NULL, *database = NULL;
-    struct asked asked = {NULL};
+    struct proving proving = {.from = asked->old, .to = asked->to, .tenant = asked->tenant, .checkpoint = asked->checkpoint};
+    const char *database = NULL;
     char *path = NULL;
-    const struct option options[] = {
-        {.name = "checkpoint", .takes = "ROWS", .help = "the checkpoint over so many rows; the last one by default",
-         .value = &asked.checkpoint},
-        {.name = "from", .takes = "ROWS|FILE", .help = "the earlier checkpoint: of the database, or one kept in a file",
-         .value = &asked.from},
-        {.name = "to", .takes = "ROWS", .help = "the later one; the last by default", .value = &asked.to},
-        {.name = "tenant", .takes = "NAME", .help = "all rows of one tenant, and that these are all", .value = &asked.tenant},
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
-        {0},
-    };
-    const struct usage usage = {"callgate audit prove ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]",
-                                "Writes a proof for somebody who does not get the database: that a row is in a signed\n"
-                                "checkpoint, that a later checkpoint holds all that an earlier one held, or what rows a\n"
-                                "tenant has and that none is left out. A row is looked\n"
-                                "for in the sealed files, too. `callgate audit verify PROOF --key PUB` checks proofs, and\n"
-                                "so does tools/verify-audit. Exit status: 1: there is no such row or checkpoint.",
-                                options, 0, 3};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = sort_operands(&asked->given, &proving, &database);
 
     if (status == OPTIONS_GO)
-        status = sort_operands(operands, argv, &asked, &database);
+        status = asked_trail(asked, database, &path);
     if (status == OPTIONS_GO)
-        status = trail_place_find(database, config, &path);
-    if (status == OPTIONS_GO)
-        status = prove(path, &asked);
+        status = prove(path, &proving);
     mem_free(path);
     return status;
 }

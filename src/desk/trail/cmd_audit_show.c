@@ -20,7 +20,7 @@ static enum code take_entry(void *context, enum entry_kind kind, int64_t seq, co
 {
     struct show *show = context;
 
-    if (seq != show->asked)
+    if (seq != show->number)
         return CODE_NOT_FOUND;
     show->kind = kind;
     if (kind == ENTRY_OUTCOME && num_i64(query_value(row, "decision"), &show->seq) != CODE_OK)
@@ -42,7 +42,7 @@ static enum code take_call(void *context, const struct query_row *row)
 /* A number may be a decision's, an outcome's or an event's. */
 static enum code find_row(struct show *show, struct why *why)
 {
-    struct entry_place place = {.seq = show->asked - 1};
+    struct entry_place place = {.seq = show->number - 1};
     struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST};
     struct why passed = {""};
     int64_t first, last;
@@ -50,12 +50,12 @@ static enum code find_row(struct show *show, struct why *why)
     enum code code;
 
     for (size_t i = 0; i < show->trail.count; i++)
-        if (trail_gap(&show->trail, i, &first, &last) && first <= show->asked && show->asked <= last)
-            return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->asked,
+        if (trail_gap(&show->trail, i, &first, &last) && first <= show->number && show->number <= last)
+            return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->number,
                            show->trail.files[show->trail.count - 1].path);
     code = audit_entries(&show->trail, &query, ENTRIES_EVENTS, &place, take_entry, show, &passed);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
-        return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 "; the last one is %" PRId64, show->asked,
+        return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 "; the last one is %" PRId64, show->number,
                        show->trail.files[show->trail.count - 1].last_seq);
     if (code != FOUND)
         return why_set(why, code, "%s", passed.text);
@@ -66,7 +66,7 @@ static enum code find_row(struct show *show, struct why *why)
     code = audit_query(&show->trail, &query, take_call, show, &more, why);
     if (code == CODE_OK && show->call.count == 0)
         return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is the outcome of decision %" PRId64 ", which is in a file that "
-                       "is not here", show->asked, show->seq);
+                       "is not here", show->number, show->seq);
     return code;
 }
 
@@ -135,38 +135,22 @@ static int gather(struct show *show, struct why *why)
     return code == CODE_OK ? OPTIONS_GO : trail_place_complain(code, why);
 }
 
-int cmd_audit__show(int argc, char **argv)
+int cmd_audit_show(const struct asked *asked)
 {
     static struct show show;
-    bool as_json = false;
-    const struct option options[] = {
-        {.name = "json", .help = "the same as one JSON object", .flag = &as_json},
-        STORE_OPTIONS(&show.place),
-        {0},
-    };
-    const struct usage usage = {"callgate audit show N [DATABASE] [OPTIONS]",
-                                "Tells one call as a story: what was asked, what came of it, how the policy version of then\n"
-                                "walks over it, approvals, and the calls of the same correlation around it. N is the number\n"
-                                "of a decision, or of its outcome; of an event, that is shown. Sealed files beside the\n"
-                                "database are looked through, too.",
-                                options, 1, 2};
     struct why why = {""};
-    int operands, status;
     uint64_t number = 0;
+    int status = option_number("N", asked_operand(asked, 0), 1, &number);
 
-    show = (struct show){.kind = ENTRY_DECISION};
+    show = (struct show){.kind = ENTRY_DECISION, .asked = asked, .number = (int64_t)number};
     arena_init(&show.arena, SHOW_MEMORY_BYTES);
     buf_init(&show.words, SHOW_MEMORY_BYTES);
-    status = options_read(&usage, argc, argv, &operands);
     if (status == OPTIONS_GO)
-        status = option_number("N", argv[0], 1, &number);
-    show.asked = (int64_t)number;
-    if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 1 ? argv[1] : NULL, show.place.config, &show.path);
+        status = asked_trail(asked, asked_operand(asked, 1), &show.path);
     if (status == OPTIONS_GO)
         status = gather(&show, &why);
     if (status == OPTIONS_GO)
-        status = as_json ? show__json(&show) : show__text(&show);
+        status = asked->json ? show__json(&show) : show__text(&show);
     trail_fini(&show.trail);
     buf_fini(&show.words);
     arena_fini(&show.arena);

@@ -26,11 +26,11 @@ struct show_row {
 };
 
 struct show {
-    struct store_place place;
+    const struct asked *asked;
     struct arena arena;
     char *path;
     struct trail trail;
-    int64_t asked, seq; /* the number that was given; the decision's */
+    int64_t number, seq; /* the number that was given; the decision's */
     char seq_text[NUM_TEXT_BYTES + 1];
     enum entry_kind kind; /* of the number that was given */
     struct show_row call, event;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/audit_filter.h"
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
-#include "cli/when.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -14,19 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TOP_DEFAULT 10
 #define NAME_CELLS 32
 #define BAR_MAX 40
 #define FIGURES 78 /* columns that a line takes beside name and bar */
-
-struct asked {
-    struct audit_filter filter;
-    const char *config, *by;
-    uint64_t from; /* rows before it were given away */
-    bool all, as_json;
-    unsigned bys;
-    uint64_t rows; /* of each table; 0: all */
-};
 
 static int read_by(const char *text, unsigned *bys)
 {
@@ -73,7 +61,7 @@ static void print_figures(struct doc *to, const struct stats_group *group)
     doc_int(to, "max_us", group->max_latency_us);
 }
 
-static int print_json(const struct stats *stats, const struct asked *asked)
+static int print_json(const struct stats *stats, const struct asked *asked, unsigned bys)
 {
     struct doc *doc = doc_object(), *by_what;
     int64_t first_us, last_us;
@@ -88,11 +76,11 @@ static int print_json(const struct stats *stats, const struct asked *asked)
         struct doc *list;
         size_t count;
 
-        if ((asked->bys & (1u << by)) == 0)
+        if ((bys & (1u << by)) == 0)
             continue;
         count = stats_groups(stats, (enum stats_by)by, &groups);
         list = doc_add_array(by_what, stats_by_text((enum stats_by)by));
-        for (size_t i = 0; i < count && (asked->rows == 0 || i < asked->rows); i++) {
+        for (size_t i = 0; i < count && (asked->top == 0 || i < asked->top); i++) {
             struct doc *one = doc_add_object(list, NULL);
 
             if (groups[i]->name.at != NULL)
@@ -203,7 +191,7 @@ static void add_total(struct buf *text, const struct stats *stats)
              duration(total->max_latency_us, max));
 }
 
-static int print_text(const struct stats *stats, const struct asked *asked)
+static int print_text(const struct stats *stats, const struct asked *asked, unsigned bys)
 {
     struct buf text;
     enum code code;
@@ -214,8 +202,8 @@ static int print_text(const struct stats *stats, const struct asked *asked)
     else
         add_total(&text, stats);
     for (int by = 0; by < STATS_BYS && stats_total(stats)->calls > 0; by++)
-        if ((asked->bys & (1u << by)) != 0)
-            add_kind(&text, stats, (enum stats_by)by, asked->rows);
+        if ((bys & (1u << by)) != 0)
+            add_kind(&text, stats, (enum stats_by)by, asked->top);
     code = buf_code(&text);
     if (code == CODE_OK)
         code = print_block(stdout, buf_peek(&text));
@@ -223,7 +211,7 @@ static int print_text(const struct stats *stats, const struct asked *asked)
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
-static int run(const char *path, const struct asked *asked, const struct query *query)
+static int run(const char *path, const struct asked *asked, unsigned bys, const struct query *query)
 {
     struct trail trail = {0};
     struct stats *stats = NULL;
@@ -235,56 +223,32 @@ static int run(const char *path, const struct asked *asked, const struct query *
     if (code == CODE_OK && asked->all)
         missing = trail_place_tell_missing(&trail, asked->from);
     if (code == CODE_OK)
-        code = audit_stats(&trail, query, asked->bys, &stats, &why);
+        code = audit_stats(&trail, query, bys, &stats, &why);
     sealed = asked->all ? 0 : trail.missing_to;
     trail_fini(&trail);
     if (code != CODE_OK)
         return trail_place_complain(code, &why);
-    if (sealed > 0 && !asked->as_json)
+    if (sealed > 0 && !asked->json)
         fprintf(stderr, "callgate: rows up to %" PRId64 " are in sealed files; --all counts them, too\n", sealed);
-    status = asked->as_json ? print_json(stats, asked) : print_text(stats, asked);
+    status = asked->json ? print_json(stats, asked, bys) : print_text(stats, asked, bys);
     stats_free(&stats);
     return trail_place_worse(status, missing);
 }
 
-int cmd_audit__stats(int argc, char **argv)
+int cmd_audit_stats(const struct asked *asked)
 {
-    struct asked asked = {.rows = TOP_DEFAULT};
+    unsigned char session[DIGEST_BYTES];
     struct query query;
     char *path = NULL;
-    const struct option options[] = {
-        AUDIT_DECISION_OPTIONS(&asked.filter),
-        AUDIT_OUTCOME_OPTIONS(&asked.filter),
-        {.name = "by", .takes = "LIST",
-         .help = "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector",
-         .value = &asked.by},
-        {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all",
-         .number = &asked.rows},
-        {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
-        AUDIT_FROM_OPTION(&asked.from),
-        {.name = "json", .help = "the figures as JSON; times in microseconds", .flag = &asked.as_json},
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
-        {0},
-    };
-    const struct usage usage = {"callgate audit stats [DATABASE] [OPTIONS]",
-                                "Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"
-                                "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.\n"
-                                "Every call is read that no filter by tenant, correlation, tool or time passes over: some\n"
-                                "two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
-                                "Denials of a flood that were folded into events have no row, and are not counted.\n"
-                                "Exit status 1: with --all, a file of the trail is missing; what is there was counted.",
-                                options, 0, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    unsigned bys = 0;
+    int status = audit_filter_read(asked, session, &query);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = audit_filter_read(&asked.filter, &query);
     if (status == OPTIONS_GO)
-        status = read_by(asked.by, &asked.bys);
+        status = read_by(asked->breakdown, &bys);
     if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+        status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)
-        status = run(path, &asked, &query);
+        status = run(path, asked, bys, &query);
     mem_free(path);
     return status;
 }

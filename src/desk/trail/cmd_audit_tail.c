@@ -2,8 +2,6 @@
 #include "trail/audit_filter.h"
 #include "trail/audit_out.h"
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
-#include "cli/when.h"
 
 #include "base/mem.h"
 #include "query/follow.h"
@@ -11,24 +9,24 @@
 #include <poll.h>
 #include <stdio.h>
 
-#define LINES_DEFAULT 10
 #define POLL_MS 200
 
-struct asked {
-    struct audit_filter filter;
+struct tailing {
+    const struct asked *asked;
     struct audit_out out;
-    const char *config;
-    uint64_t line_count, stop_after; /* stop_after 0: never */
 };
+
+static bool is_enough(const struct tailing *tailing)
+{
+    return tailing->asked->stop_after != 0 && tailing->out.rows >= tailing->asked->stop_after;
+}
 
 /* Prints what comes, and stops where enough was asked for. */
 static enum code take(void *context, const struct query_row *row)
 {
-    struct asked *asked = context;
+    struct tailing *tailing = context;
 
-    if (asked->stop_after != 0 && asked->out.rows >= asked->stop_after)
-        return CODE_OK;
-    return audit_out_row(&asked->out, row);
+    return is_enough(tailing) ? CODE_OK : audit_out_row(&tailing->out, row);
 }
 
 /* A reader that went away is noticed also while nothing is written. */
@@ -39,55 +37,39 @@ static bool is_read(void)
     return poll(&watch, 1, POLL_MS) == 0 || (watch.revents & (POLLERR | POLLHUP)) == 0;
 }
 
-static int run(const char *path, struct asked *asked, const struct query *query)
+static int run(const char *path, struct tailing *tailing, const struct query *query)
 {
     struct follow *follow = NULL;
     struct why why = {""};
     enum code code = follow_open(path, &follow, &why);
 
     if (code == CODE_OK)
-        code = follow_last(follow, query, asked->line_count, take, asked, &why);
+        code = follow_last(follow, query, tailing->asked->lines, take, tailing, &why);
     while (code == CODE_OK) {
-        code = audit_out_flush(&asked->out);
-        if (code != CODE_OK || (asked->stop_after != 0 && asked->out.rows >= asked->stop_after) || !is_read())
+        code = audit_out_flush(&tailing->out);
+        if (code != CODE_OK || is_enough(tailing) || !is_read())
             break;
-        code = follow_next(follow, query, take, asked, &why);
+        code = follow_next(follow, query, take, tailing, &why);
     }
     follow_close(&follow);
     return code == CODE_OK ? STATUS_DONE : trail_place_complain(code, &why);
 }
 
-int cmd_audit__tail(int argc, char **argv)
+int cmd_audit_tail(const struct asked *asked)
 {
-    struct asked asked = {.line_count = LINES_DEFAULT};
+    unsigned char session[DIGEST_BYTES];
+    struct tailing tailing = {.asked = asked};
     struct query query;
     char *path = NULL;
-    const struct option options[] = {
-        AUDIT_DECISION_OPTIONS(&asked.filter),
-        AUDIT_OUTCOME_OPTIONS(&asked.filter),
-        {.name = "lines", .takes = "N", .help = "begin with the newest so many; 10 by default", .number = &asked.line_count},
-        {.name = "stop-after", .takes = "N", .help = "end once so many were shown", .number = &asked.stop_after,
-         .least = 1},
-        AUDIT_OUT_OPTIONS(&asked.out),
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
-        {0},
-    };
-    const struct usage usage = {"callgate audit tail [DATABASE] [OPTIONS]",
-                                "Shows calls as they end, until it is interrupted: denials at once, permitted calls when\n"
-                                "their outcome is there. Follows the trail over rotations.",
-                                options, 0, 1};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int status = audit_filter_read(asked, session, &query);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = audit_filter_read(&asked.filter, &query);
     if (status == OPTIONS_GO)
-        status = audit_out_begin(&asked.out);
+        status = audit_out_begin(&tailing.out, asked);
     if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+        status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)
-        status = run(path, &asked, &query);
-    audit_out_end(&asked.out);
+        status = run(path, &tailing, &query);
+    audit_out_end(&tailing.out);
     mem_free(path);
     return status;
 }

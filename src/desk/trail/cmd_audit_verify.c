@@ -2,7 +2,6 @@
 #include "trail/audit_filter.h"
 #include "trail/audit_policies.h"
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
 #include "args/print.h"
 #include "cli/progress.h"
 
@@ -441,7 +440,7 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
     return status;
 }
 
-static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
+static int verify(struct verify_conf *conf, const struct asked *asked)
 {
     struct place place = {.path = conf->path, .tries = ROTATIONS_MAX, .erasures = ERASURES_MAX};
     struct buf heads;
@@ -451,77 +450,40 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, u
 
     buf_init(&heads, HEADS_BYTES);
     /* Before the database: what it covers must be there. */
-    status = read_heads(conf->path, checkpoints, &heads_path, &heads, &heads_there);
+    status = read_heads(conf->path, asked->checkpoint, &heads_path, &heads, &heads_there);
     conf->heads = buf_peek(&heads);
     if (conf->heads.at == NULL && heads_there)
         conf->heads = SPAN_LIT(""); /* a file that was emptied holds none, which is a finding */
-    if (status == OPTIONS_GO && all)
-        status = verify_all(conf, &place, heads_path, from, as_json);
+    if (status == OPTIONS_GO && asked->all)
+        status = verify_all(conf, &place, heads_path, asked->from, asked->json);
     else if (status == OPTIONS_GO) {
         do
             place_look(&place);
-        while ((status = verify_file(conf, &place, heads_path, as_json)) == RETRY);
+        while ((status = verify_file(conf, &place, heads_path, asked->json)) == RETRY);
     }
     mem_free(heads_path);
     buf_fini(&heads);
     return status;
 }
 
-int cmd_audit__verify(int argc, char **argv)
+int cmd_audit_verify(const struct asked *asked)
 {
-    const char *config = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
-    uint64_t given_away = 0, seconds = 0;
-    struct option_values key_paths = {.count = 0};
-    char *path = NULL;
-    bool all = false, as_json = false;
-    const struct option options[] = {
-        {.name = "all", .help = "also sealed files beside the database, each against the one before", .flag = &all},
-        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "
-         "that no signed change of key leads to",
-         .many = &key_paths},
-        {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
-         .value = &checkpoints},
-        {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
-         .value = &store},
-        AUDIT_FROM_OPTION(&given_away),
-        {.name = "unsigned", .takes = "SECONDS", .help = "so old may rows be that nobody signed yet; 10 by default, more where "
-         "`checkpoint_interval` is", .number = &seconds, .least = 1},
-        {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
-        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
-        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
-        {0},
-    };
-    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] "
-                                "[--store FILE] [--json]",
-                                "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
-                                "has its one outcome, that values match their digests, and signed checkpoints against all\n"
-                                "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
-                                "A file that `callgate audit prove` wrote is checked by itself.\n"
-                                "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
-                                "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
-                                "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
-                                "stands beside that is no part of it.",
-                                options, 0, 1};
     struct keyring keys = {.count = 0};
     struct verify_conf conf = {.path = NULL};
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    char *path = NULL;
+    int status = asked_trail(asked, asked_operand(asked, 0), &path);
 
+    for (size_t i = 0; i < asked->public_keys.count && status == OPTIONS_GO; i++)
+        status = read_key(asked->public_keys.value[i], &keys);
     if (status == OPTIONS_GO)
-        status = trail_place_find(operands > 0 ? argv[0] : NULL, config, &path);
-    for (size_t i = 0; i < key_paths.count && status == OPTIONS_GO; i++)
-        status = read_key(key_paths.value[i], &keys);
-    if (status == OPTIONS_GO)
-        status = try_proof(path, keys.count > 0 ? &keys : NULL, tenant, as_json);
+        status = try_proof(path, keys.count > 0 ? &keys : NULL, asked->tenant, asked->json);
     if (status == OPTIONS_GO) {
         conf.path = path;
-        conf.unsigned_us = seconds < SECONDS_MAX ? (int64_t)seconds * 1000000 : (int64_t)SECONDS_MAX * 1000000;
+        conf.unsigned_us = (int64_t)(asked->unsigned_s < SECONDS_MAX ? asked->unsigned_s : SECONDS_MAX) * 1000000;
         conf.keys = keys.count > 0 ? &keys : NULL;
-        status = verify(&conf, checkpoints, all, given_away, as_json);
-        if (store != NULL) {
-            int policies = verify_policies(path, store, all, as_json);
-
-            status = trail_place_worse(policies, status);
-        }
+        status = verify(&conf, asked);
+        if (asked->store != NULL)
+            status = trail_place_worse(verify_policies(path, asked->store, asked->all, asked->json), status);
     }
     mem_free(path);
     return status;

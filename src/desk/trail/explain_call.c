@@ -19,9 +19,9 @@
 #define CALL_MAX_BYTES ((size_t)16 << 20)
 #define TREE_MAX_BYTES ((size_t)256 << 20)
 
-void explain_call_init(struct explain_call *call)
+void explain_call_init(struct explain_call *call, const struct asked *asked)
 {
-    *call = (struct explain_call){.call = NULL};
+    *call = (struct explain_call){.asked = asked};
     buf_init(&call->text, CALL_MAX_BYTES * 2);
     recorded_init(&call->recorded);
     arena_init(&call->answer_arena, TREE_MAX_BYTES);
@@ -142,12 +142,12 @@ static bool take_message(struct explain_call *call, enum code *code)
 static int read_file(struct explain_call *call)
 {
     struct why why = {""};
-    enum code code = file_read(call->call, FILE_ANY, CALL_MAX_BYTES, &call->text, &why);
+    enum code code = file_read(call->asked->call, FILE_ANY, CALL_MAX_BYTES, &call->text, &why);
 
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] ? why.text : code_text(code));
     (void)take_message(call, &code);
-    return code == CODE_OK ? read_text(call, call->call) : complain(STATUS_CANNOT, "%s", code_text(code));
+    return code == CODE_OK ? read_text(call, call->asked->call) : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
 /* ---- what comes back ---- */
@@ -173,12 +173,12 @@ int explain_call_answer(struct explain_call *call)
     enum code code;
 
     buf_init(&text, CALL_MAX_BYTES);
-    code = file_read(call->answer, FILE_ANY, CALL_MAX_BYTES, &text, &why);
+    code = file_read(call->asked->answered, FILE_ANY, CALL_MAX_BYTES, &text, &why);
     if (code == CODE_OK)
         code = json_read(buf_peek(&text), &json_reply_rules, &call->answer_text, &call->answer_arena, &answer->root, &fault);
     buf_fini(&text);
     if (code == CODE_INVALID && why.text[0] == '\0')
-        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->answer, fault.offset, fault.text);
+        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->asked->answered, fault.offset, fault.text);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
     if (answer->root->type == JSON_OBJECT && json_member(answer->root, SPAN_LIT("jsonrpc")) != NULL)
@@ -247,26 +247,27 @@ static void add_held(struct buf *out, const char *key, const struct option_value
 
 static int read_options(struct explain_call *call)
 {
-    struct span method = call->method ? span_text(call->method) : SPAN_LIT("tools/call");
+    const struct asked *asked = call->asked;
+    struct span method = asked->method ? span_text(asked->method) : SPAN_LIT("tools/call");
     bool by_arguments = span_is(method, "tools/call") || span_is(method, "prompts/get");
     struct {
         const char *key, *value;
-    } given[] = {{"method", call->method}, {"tool", call->tool}, {"prompt", call->prompt}, {"time", call->time},
-                 {"client", call->client}, {"answers", call->answers}, {"path", call->path}, {"query", call->query}};
+    } given[] = {{"method", asked->method}, {"tool", asked->tool}, {"prompt", asked->prompt}, {"time", asked->time},
+                 {"client", asked->client}, {"answers", asked->answers}, {"path", asked->path}, {"query", asked->query}};
     int status = OPTIONS_GO;
 
-    if (call->tool == NULL && span_is(method, "tools/call"))
+    if (asked->tool == NULL && span_is(method, "tools/call"))
         return complain(STATUS_USAGE, "no tool is named; add --tool NAME, or --method for another method");
     buf_add_byte(&call->text, '{');
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         add_option(&call->text, given[i].key, given[i].value);
-    add_held(&call->text, "groups", &call->groups);
-    add_held(&call->text, "scopes", &call->scopes);
+    add_held(&call->text, "groups", &asked->groups);
+    add_held(&call->text, "scopes", &asked->scopes);
     buf_add_text(&call->text, "\"claims\":{");
-    status = add_members(call, "claim", &call->claims);
+    status = add_members(call, "claim", &asked->claims);
     buf_add_text(&call->text, by_arguments ? "},\"arguments\":{" : "},\"params\":{");
     if (status == OPTIONS_GO)
-        status = add_members(call, "arg", &call->args);
+        status = add_members(call, "arg", &asked->args);
     if (status == OPTIONS_GO && buf_add_text(&call->text, "}}") != CODE_OK)
         status = complain(STATUS_CANNOT, "%s", code_text(buf_code(&call->text)));
     return status == OPTIONS_GO ? read_text(call, "the call") : status;
@@ -281,9 +282,9 @@ static void prefer(struct span *text, const char *given)
 
 static void apply_options(struct explain_call *call)
 {
-    prefer(&call->question.tenant, call->tenant);
-    prefer(&call->question.principal, call->principal);
-    prefer(&call->question.upstream, call->upstream);
+    prefer(&call->question.tenant, call->asked->tenant);
+    prefer(&call->question.principal, call->asked->principal);
+    prefer(&call->question.upstream, call->asked->upstream);
 }
 
 /* ---- the audit ---- */
@@ -312,16 +313,12 @@ static int read_recorded(struct explain_call *call)
 {
     struct why why = {""};
     char *path = NULL;
-    uint64_t seq;
     enum code code;
-    int status;
+    int status = asked_trail(call->asked, call->asked->audit, &path);
 
-    if (num_u64(span_text(call->seq), &seq) != CODE_OK || seq == 0 || seq > INT64_MAX)
-        return complain(STATUS_USAGE, "--seq \"%s\" is no number of a decision; `callgate audit query` shows them", call->seq);
-    status = trail_place_find(call->audit, call->config, &path);
     if (status != OPTIONS_GO)
         return status;
-    code = find_in_trail(call, path, seq, &why);
+    code = find_in_trail(call, path, call->asked->seq, &why);
     call->trail = path;
     if (code == CODE_NOT_FOUND && why.text[0] != '\0')
         return complain(STATUS_CANNOT, "%s", why.text);
@@ -336,41 +333,42 @@ static int read_recorded(struct explain_call *call)
 
 /* ---- all of them ---- */
 
-static bool describes(const struct explain_call *call)
+static bool describes(const struct asked *asked)
 {
-    return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
-           call->query != NULL || call->time != NULL || call->client != NULL ||
-           call->args.count + call->groups.count + call->scopes.count + call->claims.count > 0;
+    return asked->tool != NULL || asked->prompt != NULL || asked->method != NULL || asked->answers != NULL ||
+           asked->path != NULL || asked->query != NULL || asked->time != NULL || asked->client != NULL ||
+           asked->args.count + asked->groups.count + asked->scopes.count + asked->claims.count > 0;
 }
 
-static bool names_caller(const struct explain_call *call)
+static bool names_caller(const struct asked *asked)
 {
-    return call->tenant != NULL || call->principal != NULL || call->upstream != NULL;
+    return asked->tenant != NULL || asked->principal != NULL || asked->upstream != NULL;
 }
 
 int explain_call_make(struct explain_call *call)
 {
-    int ways = (call->call != NULL) + (call->test != NULL) + (call->seq != NULL) + describes(call), status;
+    const struct asked *asked = call->asked;
+    int ways = (asked->call != NULL) + (asked->test != NULL) + (asked->seq != 0) + describes(asked), status;
 
     if (ways > 1)
         return complain(STATUS_USAGE, "--call, --test, --seq and --tool or --method exclude each other; name one call");
-    if (call->seq != NULL && names_caller(call))
+    if (asked->seq != 0 && names_caller(asked))
         return complain(STATUS_USAGE, "the record says who asked; leave --tenant, --principal and --upstream out");
-    if (call->test != NULL)
+    if (asked->test != NULL)
         return OPTIONS_GO;
-    if (call->seq != NULL)
+    if (asked->seq != 0)
         return read_recorded(call);
-    status = call->call != NULL ? read_file(call) : read_options(call);
+    status = asked->call != NULL ? read_file(call) : read_options(call);
     if (status == OPTIONS_GO)
         apply_options(call);
     return status;
 }
 
-enum code explain_call_policy(const struct store_place *place, const struct recorded *recorded, struct policy **policy,
+enum code explain_call_policy(const struct asked *asked, const struct recorded *recorded, struct policy **policy,
                               struct definition_set **definitions, struct why *why)
 {
     struct db *db = NULL;
-    enum code code = store_find(place, DB_READ, &db, why);
+    enum code code = asked_store(asked, DB_READ, &db, why);
 
     if (code == CODE_OK && recorded->policy_version != 0)
         code = store_compile_policy(db, recorded->policy_version, policy, why);
@@ -385,12 +383,12 @@ enum code explain_call_policy(const struct store_place *place, const struct reco
 
 int explain_call_of_test(struct explain_call *call, const struct policy *policy)
 {
-    enum code code = policy_case_question(policy, span_text(call->test), &call->question);
+    enum code code = policy_case_question(policy, span_text(call->asked->test), &call->question);
 
     if (code == CODE_NOT_FOUND)
-        return complain(STATUS_USAGE, "no test is named \"%s\"; `callgate policy test --json` lists them", call->test);
+        return complain(STATUS_USAGE, "no test is named \"%s\"; `callgate policy test --json` lists them", call->asked->test);
     if (code == CODE_EXISTS)
-        return complain(STATUS_USAGE, "several tests are named \"%s\"; give one of them another name", call->test);
+        return complain(STATUS_USAGE, "several tests are named \"%s\"; give one of them another name", call->asked->test);
     apply_options(call);
     return OPTIONS_GO;
 }

@@ -8,17 +8,13 @@
 #ifndef TRAIL_EXPLAIN_CALL_H
 #define TRAIL_EXPLAIN_CALL_H
 
-#include "args/command.h"
-#include "cli/commands.h"
+#include "cli/asked.h"
 #include "state/definition_set.h"
 #include "past/recorded.h"
 #include "policy/answer.h"
 
 struct explain_call {
-    /* as they were given; NULL: not */
-    const char *call, *test, *seq, *audit, *config, *answer;
-    const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client, *path, *query;
-    struct option_values args, groups, scopes, claims;
+    const struct asked *asked;
     /* what they became */
     struct question question;
     struct policy *holder;
@@ -31,7 +27,7 @@ struct explain_call {
     struct buf answer_text;
 };
 
-void explain_call_init(struct explain_call *call);
+void explain_call_init(struct explain_call *call, const struct asked *asked);
 void explain_call_fini(struct explain_call *call);
 
 /* Everything but --test, which needs its policy. Returns: OPTIONS_GO, or the exit status after a sentence. */
@@ -42,7 +38,7 @@ int explain_call_answer(struct explain_call *call);
 
 /* The version that judged a recorded call, and the definitions that people accept now. The version must be the very text that
  * judged: another store's of the same number would explain what never happened. *policy stays NULL where none was active. */
-enum code explain_call_policy(const struct store_place *place, const struct recorded *recorded, struct policy **policy,
+enum code explain_call_policy(const struct asked *asked, const struct recorded *recorded, struct policy **policy,
                               struct definition_set **definitions, struct why *why) MUST_USE;
 
 /* --test. */

@@ -52,6 +52,7 @@ enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE
 #define PEOPLE_BIT(role) (1u << (role))
 #define PEOPLE_AUDITS_TENANTS PEOPLE_BIT(PEOPLE_ROLES) /* `auditor:TENANT`, and no other's rows */
 
+extern const struct span people_role_names[PEOPLE_ROLES];
 /* One role as it is written: "approver", "auditor:acme". Takes: tenant: set to what stands behind the colon, or to nothing.
  * Returns: its bit; 0: it is none. */
 unsigned people_role_read(struct span text, struct span *tenant);

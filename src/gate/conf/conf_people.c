@@ -6,16 +6,16 @@
 #define MAX_MEMBERS 1024
 #define MAX_LISTED 64 /* accounts, principals, roles of one */
 
+const struct span people_role_names[PEOPLE_ROLES] = {
+    [PEOPLE_APPROVERS] = {"approver", 8}, [PEOPLE_AUTHORS] = {"author", 6}, [PEOPLE_AUDITORS] = {"auditor", 7},
+    [PEOPLE_ADMINS] = {"admin", 5}, [PEOPLE_VIEWERS] = {"viewer", 6},
+};
+
 unsigned people_role_read(struct span text, struct span *tenant)
 {
-    static const struct span words[PEOPLE_ROLES] = {
-        [PEOPLE_APPROVERS] = {"approver", 8}, [PEOPLE_AUTHORS] = {"author", 6}, [PEOPLE_AUDITORS] = {"auditor", 7},
-        [PEOPLE_ADMINS] = {"admin", 5}, [PEOPLE_VIEWERS] = {"viewer", 6},
-    };
-
     *tenant = SPAN_NONE;
     for (unsigned role = 0; role < PEOPLE_ROLES; role++)
-        if (span_equals(text, words[role]))
+        if (span_equals(text, people_role_names[role]))
             return PEOPLE_BIT(role);
     if (!span_starts_with(text, SPAN_LIT("auditor:")) || !identity_name_is_good(span_part(text, 8, SIZE_MAX), 128))
         return 0;

@@ -3,6 +3,7 @@
 #include "args/command.h"
 #include "run/libraries.h"
 #include "run/serve.h"
+#include "run/serve_usage.h"
 
 #include "base/log.h"
 #include "base/num.h"
@@ -94,45 +95,31 @@ static int read_ready_fd(const char *text, int *fd)
 
 static int run_serve(int argc, char **argv)
 {
-    const char *config = NULL, *ready = NULL, *reason = NULL, *used = NULL;
-    uint64_t linger_ms = 0;
-    bool check = false, verbose = false, goes_on = false;
-    const struct option options[] = {
-        CONFIG_OPTION(&config),
-        {.name = "check", .help = "load everything, change nothing", .flag = &check},
-        {.name = "verbose", .help = "also log why each request was refused and how each connection ended", .flag = &verbose},
-        {.name = "continue-after-loss", .help = "though audit.db lacks rows that a checkpoint covers; recorded",
-         .flag = &goes_on},
-        {.name = "why", .takes = "TEXT", .help = "why a loss is accepted, for the record", .value = &reason},
-        {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
-        {.name = "while-used", .takes = "MS", .help = "end so long after the last connection, as `callgate pipe` wants it",
-         .value = &used},
-        {0},
-    };
-    const struct usage usage = {"callgate serve [--config FILE] [--check] [--verbose] [--continue-after-loss --why TEXT]",
-                                "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
-                                options, 0, 0};
+    struct serve_asked asked = {.check = false};
     struct conf *conf = NULL;
     struct why why = {""};
-    int ready_fd, operands, status = options_read(&usage, argc, argv, &operands);
+    int ready_fd, status;
 
-    if (status == OPTIONS_GO && (goes_on != (reason != NULL) || (goes_on && check)))
+    failures_as_asked(argc, argv);
+    status = options_read(&serve_usage, argc, argv, &asked.given);
+    if (status == OPTIONS_GO &&
+        (asked.continue_after_loss != (asked.why != NULL) || (asked.continue_after_loss && asked.check)))
         status = complain(STATUS_USAGE, "--continue-after-loss and --why TEXT go together, and not with --check: who accepts a "
                           "loss says why");
-    if (status == OPTIONS_GO && used != NULL && (num_u64(span_text(used), &linger_ms) != CODE_OK || linger_ms > UINT32_MAX))
-        status = complain(STATUS_USAGE, "--while-used %s is no number of milliseconds", used);
+    if (status == OPTIONS_GO && asked.while_used_ms > UINT32_MAX)
+        status = complain(STATUS_USAGE, "--while-used is more than %u milliseconds; write fewer", UINT32_MAX);
     if (status == OPTIONS_GO)
-        status = read_ready_fd(ready, &ready_fd);
+        status = read_ready_fd(asked.ready_fd, &ready_fd);
     if (status != OPTIONS_GO)
         return status;
-    if (!check && (sandbox_harden(&why) != CODE_OK || secret_heap_open(&why) != CODE_OK)) /* before a secret is read */
+    if (!asked.check && (sandbox_harden(&why) != CODE_OK || secret_heap_open(&why) != CODE_OK)) /* before a secret is read */
         return complain(STATUS_CANNOT, "%s", why.text);
-    status = load_conf(conf_find(config), &conf);
+    status = load_conf(conf_find(asked.config), &conf);
     if (status != OPTIONS_GO)
         return status;
-    if (verbose)
+    if (asked.verbose)
         log_init(LOG_DEBUG, LOG_AUTO);
-    return check ? check_only(&conf) : serve_all(conf, reason, (int64_t)linger_ms * 1000, ready_fd);
+    return asked.check ? check_only(&conf) : serve_all(conf, asked.why, (int64_t)asked.while_used_ms * 1000, ready_fd);
 }
 
 /* Started as `callgate serve` is: the word stays, so that whoever looks for the process by its words finds it. */

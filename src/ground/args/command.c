@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define WORDS_MAX 64
-#define BY_MAX 128
-#define WHY_MAX 1000
+#define SYNOPSIS_BYTES 512
+#define DURATION_MAX_MS (UINT64_C(100) * 366 * 86400 * 1000) /* a hundred years */
 
 static const struct command_guest *guest; /* NULL: who runs the process gives the command */
 
@@ -78,9 +78,46 @@ enum code why_of_faults(struct why *why, enum code code, const struct faults *fa
     return why_set(why, code, "%s:%d:%d: %s", first->file, first->line, first->column, first->text);
 }
 
-static void print_usage(const struct usage *usage)
+bool option_is_guests(const struct option *option)
 {
-    print_safely(stdout, "usage: %s\n\n%s\n\n", usage->synopsis, usage->about);
+    static const bool are[OPTION_TYPES] = {
+        [OPTION_FLAG] = true, [OPTION_TEXT] = true, [OPTION_LINE] = true, [OPTION_WORD] = true, [OPTION_NUMBER] = true,
+        [OPTION_TIME] = true, [OPTION_DURATION] = true, [OPTION_LIST] = true,
+    };
+
+    return are[option->type];
+}
+
+void usage_synopsis(const struct usage *usage, char *text, size_t size)
+{
+    const struct operand *operand = usage->operands;
+    const struct option *option = usage->options;
+    bool has_more = false;
+    size_t at = 0;
+
+    text[0] = '\0';
+    if (usage->synopsis != NULL) {
+        (void)snprintf(text, size, "%s", usage->synopsis);
+        return;
+    }
+    for (; operand != NULL && operand->name != NULL && at < size; operand++)
+        at += (size_t)snprintf(text + at, size - at, " %s%s%s%s", operand->may_lack ? "[" : "", operand->name,
+                               operand->is_many ? "..." : "", operand->may_lack ? "]" : "");
+    for (; option->name != NULL && at < size; option++) {
+        has_more |= option->must == NULL;
+        if (option->must != NULL)
+            at += (size_t)snprintf(text + at, size - at, " --%s %s", option->name, option->takes);
+    }
+    if (has_more && at < size)
+        (void)snprintf(text + at, size - at, " [OPTIONS]");
+}
+
+void usage_print(const struct usage *usage)
+{
+    char text[SYNOPSIS_BYTES];
+
+    usage_synopsis(usage, text, sizeof text);
+    print_safely(stdout, "usage: %s%s\n\n%s\n\n", usage->path, text, usage->about);
     for (const struct option *option = usage->options; option->name != NULL; option++) {
         char left[64];
 
@@ -113,112 +150,200 @@ int option_number(const char *name, const char *text, uint64_t least, uint64_t *
     return OPTIONS_GO;
 }
 
-static int check_text(const char *option, const char *text, size_t max)
+static int read_line(const struct option *option, const char *text)
 {
     struct span span = span_text(text);
 
-    if (text == NULL)
-        return OPTIONS_GO;
     if (span.len == 0 || !unicode_is_utf8(span) || unicode_is_deceptive(span) || span_find(span, '\n') < span.len)
-        return complain(STATUS_USAGE, "--%s must be one line of visible characters; write it plainly", option);
-    if (unicode_count(span) > max)
-        return complain(STATUS_USAGE, "--%s has more than %zu characters; say it shorter", option, max);
+        return complain(STATUS_USAGE, "--%s must be one line of visible characters; write it plainly", option->name);
+    if (unicode_count(span) > option->most)
+        return complain(STATUS_USAGE, "--%s has more than %llu characters; say it shorter", option->name,
+                        (unsigned long long)option->most);
     return OPTIONS_GO;
 }
 
-int option_says(const char *by, const char *why, const char *example)
+static int read_word(const struct option *option, const char *text)
 {
-    int status = check_text("by", by, BY_MAX);
+    const char *near = why_nearest(text, strlen(text), option->words);
+    char all[256] = "";
+    size_t at = 0;
 
-    if (status == OPTIONS_GO && why == NULL)
-        status = complain(STATUS_USAGE, "say why, for those who read the audit: --why '%s'", example);
-    return status == OPTIONS_GO ? check_text("why", why, WHY_MAX) : status;
+    for (const char *const *word = option->words; *word != NULL && at < sizeof all; word++) {
+        if (strcmp(*word, text) == 0)
+            return OPTIONS_GO;
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", at == 0 ? "" : word[1] == NULL ? " or " : ", ", *word);
+    }
+    return complain(STATUS_USAGE, "--%s \"%s\" is none; %s%s", option->name, text, near != NULL ? "did you mean " : "write ",
+                    near != NULL ? near : all);
 }
 
-/* What an option may take from a guest: words that nobody opens. */
-static bool is_plain(const char *takes)
+static int read_duration(const struct option *option, const char *text, uint64_t *ms)
 {
-    static const char *const plain[] = {"TEXT", "NAME", "N", "TIME", "ID", "GLOB", "WORD", "CODE", "ROUTE", "ADDRESS", "LIST",
-                                        "END", "FORM", NULL};
-    const char *const *one = plain;
+    uint64_t most = option->most != 0 ? option->most : DURATION_MAX_MS;
 
-    while (*one != NULL && strcmp(*one, takes) != 0)
-        one++;
-    return *one != NULL;
+    if (num_duration(span_text(text), ms) != CODE_OK || *ms == 0 || *ms > most)
+        return complain(STATUS_USAGE, "--%s \"%s\" is no time up to %llud; write for example 30min, 12h or 90d", option->name,
+                        text, (unsigned long long)(most / 86400000));
+    return OPTIONS_GO;
 }
 
-/* Takes: given: bits of the options that were. */
-static int store_value(const struct usage *usage, const struct option *option, const char *value, uint64_t *given)
+static int add_value(const struct option *option, const char *text, struct option_values *values)
 {
-    uint64_t bit = UINT64_C(1) << (option - usage->options);
+    if (values->count == OPTION_VALUES_MAX)
+        return complain(STATUS_USAGE, "--%s is given more than %d times; give fewer", option->name, OPTION_VALUES_MAX);
+    values->value[values->count++] = text;
+    return OPTIONS_GO;
+}
 
-    if (guest != NULL && !is_plain(option->takes))
+static int store_value(const struct option *option, const char *text, struct given *given)
+{
+    void *to = (char *)given + option->at;
+    int status = OPTIONS_GO;
+
+    if (guest != NULL && !option_is_guests(option))
         return complain(STATUS_USAGE, "--%s names a %s where the gate is, which is not yours to name over its socket; leave "
                         "it out", option->name, option->takes);
-    if (option->many != NULL) {
-        if (option->many->count == OPTION_VALUES_MAX)
-            return complain(STATUS_USAGE, "--%s is given more than %d times; give fewer", option->name,
-                            OPTION_VALUES_MAX);
-        option->many->value[option->many->count++] = value;
+    switch (option->type) {
+    case OPTION_FLAG:
+        *(bool *)to = true;
         return OPTIONS_GO;
+    case OPTION_NUMBER:
+        return option_number(option->name, text, option->least, to);
+    case OPTION_TIME:
+        return option->when(option->name, text, to);
+    case OPTION_DURATION:
+        return read_duration(option, text, to);
+    case OPTION_LIST:
+    case OPTION_FILES:
+        return add_value(option, text, to);
+    case OPTION_LINE:
+        status = read_line(option, text);
+        break;
+    case OPTION_WORD:
+        status = read_word(option, text);
+        break;
+    case OPTION_TEXT:
+    case OPTION_FILE:
+        break;
     }
-    if ((*given & bit) != 0)
-        return complain(STATUS_USAGE, "--%s is given twice; give it once", option->name);
-    *given |= bit;
-    if (option->number != NULL)
-        return option_number(option->name, value, option->least, option->number);
-    *option->value = value;
-    return OPTIONS_GO;
+    *(const char **)to = text;
+    return status;
 }
 
-/* Takes: text after the two dashes; *at is moved when the next word is its value. */
-static int read_option(const struct usage *usage, char **argv, int argc, int *at, uint64_t *given)
+static bool is_repeatable(const struct option *option)
+{
+    return option->type == OPTION_FLAG || option->type == OPTION_LIST || option->type == OPTION_FILES;
+}
+
+/* What is being read, and which options were given. */
+struct reading {
+    const struct usage *usage;
+    struct given *given;
+    uint64_t seen; /* bits */
+};
+
+static int take_value(struct reading *reading, const struct option *option, const char *value)
+{
+    uint64_t bit = UINT64_C(1) << (option - reading->usage->options);
+
+    if ((reading->seen & bit) != 0 && !is_repeatable(option))
+        return complain(STATUS_USAGE, "--%s is given twice; give it once", option->name);
+    reading->seen |= bit;
+    return store_value(option, value, reading->given);
+}
+
+/* Takes: *at: of the option among argv; it is moved when the next word is its value. */
+static int read_option(struct reading *reading, char **argv, int argc, int *at)
 {
     const char *text = argv[*at] + 2;
     const char *equals = strchr(text, '=');
     size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
-    const struct option *option = usage->options;
+    const struct option *option = reading->usage->options;
 
     while (option->name != NULL && (strlen(option->name) != len || strncmp(option->name, text, len) != 0))
         option++;
     if (option->name == NULL)
-        return unknown_option(usage, text, len);
-    if (option->flag != NULL) {
-        if (equals != NULL)
-            return complain(STATUS_USAGE, "--%s takes no value; write --%s", option->name, option->name);
-        *option->flag = true;
-        return OPTIONS_GO;
-    }
-    if (equals != NULL)
-        return store_value(usage, option, equals + 1, given);
+        return unknown_option(reading->usage, text, len);
+    if (option->type == OPTION_FLAG && equals != NULL)
+        return complain(STATUS_USAGE, "--%s takes no value; write --%s", option->name, option->name);
+    if (option->type == OPTION_FLAG || equals != NULL)
+        return take_value(reading, option, equals != NULL ? equals + 1 : NULL);
     if (*at + 1 >= argc)
         return complain(STATUS_USAGE, "--%s needs a value; write --%s %s", option->name, option->name, option->takes);
-    return store_value(usage, option, argv[++*at], given);
+    return take_value(reading, option, argv[++*at]);
 }
 
-/* Also of a failure that the words before it make, and where the command has no answer in JSON. */
-static bool wants_json(int argc, char **argv)
+static int complain_use(const struct usage *usage, const char *what)
+{
+    char text[SYNOPSIS_BYTES];
+
+    usage_synopsis(usage, text, sizeof text);
+    return complain(STATUS_USAGE, "%s; usage: %s%s", what, usage->path, text);
+}
+
+static int check_operands(const struct usage *usage, const struct given *given)
+{
+    int least = 0, most = 0;
+    char text[256];
+
+    for (const struct operand *one = usage->operands; one != NULL && one->name != NULL && most >= 0; one++) {
+        if (guest != NULL && one->type == OPERAND_FILE)
+            break;
+        least += !one->may_lack;
+        most = one->is_many ? -1 : most + 1;
+    }
+    if (given->count < least)
+        return complain_use(usage, "something is missing");
+    if (most < 0 || given->count <= most)
+        return OPTIONS_GO;
+    (void)snprintf(text, sizeof text, "\"%s\" is too much", given->operands[most]);
+    return complain_use(usage, text);
+}
+
+static int check_given(const struct reading *reading)
+{
+    const struct usage *usage = reading->usage;
+    char text[64];
+
+    for (const struct option *option = usage->options; option->name != NULL; option++) {
+        if (option->must == NULL || (reading->seen & UINT64_C(1) << (option - usage->options)) != 0)
+            continue;
+        if (option->must[0] != '\0')
+            return complain(STATUS_USAGE, "%s", option->must);
+        (void)snprintf(text, sizeof text, "--%s is required", option->name);
+        return complain_use(usage, text);
+    }
+    return check_operands(usage, reading->given);
+}
+
+static void store_usual(const struct usage *usage, struct given *given)
+{
+    for (const struct option *option = usage->options; option->name != NULL; option++)
+        if (option->type == OPTION_NUMBER)
+            *(uint64_t *)(void *)((char *)given + option->at) = option->usual;
+}
+
+void failures_as_asked(int argc, char *const *argv)
 {
     int i = 0;
 
     while (i < argc && strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--") != 0)
         i++;
-    return i < argc && strcmp(argv[i], "--json") == 0;
+    print_failures_as_json(i < argc && strcmp(argv[i], "--json") == 0);
 }
 
-int options_read(const struct usage *usage, int argc, char **argv, int *operands)
+int options_read(const struct usage *usage, int argc, char **argv, struct given *given)
 {
-    const int most = guest != NULL && guest->operands_max >= 0 ? guest->operands_max : usage->operands_max;
+    struct reading reading = {.usage = usage, .given = given};
     bool options_over = false;
-    uint64_t given = 0;
 
-    print_failures_as_json(wants_json(argc, argv));
-    *operands = 0;
+    *given = (struct given){.operands = argv};
+    store_usual(usage, given);
     for (int i = 0; i < argc; i++) {
         int status;
 
         if (options_over || argv[i][0] != '-' || argv[i][1] == '\0') {
-            argv[(*operands)++] = argv[i];
+            argv[given->count++] = argv[i];
             continue;
         }
         if (strcmp(argv[i], "--") == 0) {
@@ -226,73 +351,17 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
             continue;
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_usage(usage);
+            usage_print(usage);
             return STATUS_DONE;
         }
         if (argv[i][1] != '-')
             return complain(STATUS_USAGE, "unknown option %s; options are written --name, --help lists them", argv[i]);
-        status = read_option(usage, argv, argc, &i, &given);
+        status = read_option(&reading, argv, argc, &i);
         if (status != OPTIONS_GO)
             return status;
     }
-    if (*operands < usage->operands_min)
-        return complain(STATUS_USAGE, "something is missing; usage: %s", usage->synopsis);
-    if (most >= 0 && *operands > most)
-        return complain(STATUS_USAGE, "\"%s\" is too much; usage: %s", argv[most], usage->synopsis);
-    return OPTIONS_GO;
-}
-
-static void print_commands(FILE *out, const struct command *commands, const char *path)
-{
-    print_safely(out, "usage: %s COMMAND [OPTIONS]\n\n", path);
-    for (const struct command *command = commands; command->name != NULL; command++)
-        print_safely(out, "  %-12s %s\n", command->name, command->summary);
-    print_safely(out, "\n`%s COMMAND --help` says more.\n", path);
-}
-
-static int unknown_command(const struct command *commands, const char *path, const char *word)
-{
-    const char *words[WORDS_MAX];
-    size_t count = 0;
-    const char *near;
-
-    for (const struct command *command = commands; command->name != NULL && count < WORDS_MAX - 1; command++)
-        words[count++] = command->name;
-    words[count] = NULL;
-    near = why_nearest(word, strlen(word), words);
-    if (near != NULL)
-        return complain(STATUS_USAGE, "unknown command \"%s\"; did you mean \"%s %s\"?", word, path, near);
-    return complain(STATUS_USAGE, "unknown command \"%s\"; `%s --help` lists them", word, path);
-}
-
-static bool is_help(const char *word)
-{
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
-}
-
-int command_run(const struct command *commands, const char *path, int argc, char **argv)
-{
-    static char option[] = "--help";
-    const struct command *command = commands;
-    const bool helps = argc > 0 && is_help(argv[0]); /* `help policy check` says what `policy check --help` does */
-    const char *word = helps ? argv[1] : argv[0];
-    char deeper[128];
-
-    print_failures_as_json(wants_json(argc, argv));
-    if (argc == 0 || (helps && argc == 1)) {
-        print_commands(helps ? stdout : stderr, commands, path);
-        return helps ? STATUS_DONE : STATUS_USAGE;
-    }
-    while (command->name != NULL && strcmp(command->name, word) != 0)
-        command++;
-    if (command->name == NULL)
-        return unknown_command(commands, path, word);
-    snprintf(deeper, sizeof deeper, "%s %s", path, command->name);
-    if (helps)
-        argv[1] = option; /* the command's first word now */
-    if (helps && command->subs == NULL)
-        return command->run(1, argv + 1);
-    return command->subs != NULL ? command_run(command->subs, deeper, argc - 1, argv + 1) : command->run(argc - 1, argv + 1);
+    argv[given->count] = NULL; /* where they are another program's words */
+    return check_given(&reading);
 }
 
 void command_serve(const struct command_guest *whom)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command of the program is: its words, its help, its options, its exit status.
- *
- * Each file cmd_*.c defines one `const struct command cmd_*` and main.c lists it. A command either runs, or has `subs`.
+/* What a program's words are: operands and options with their types, help, exit status, and who gives them.
  *
  * Threads: main, before any other is started.
  * Owns: nothing but the guest; option values point into argv.
@@ -26,29 +24,36 @@ enum exit_status {
     STATUS_UNPROVEN = 4  /* consistent, and not all of it is vouched for as it should be */
 };
 
-struct command {
-    const char *name;
-    const char *summary;           /* one line, for the list of commands */
-    int (*run)(int argc, char **argv); /* what follows the command's words; argv[argc] == NULL */
-    const struct command *subs;    /* ends with name == NULL; or NULL */
+/* What a value is. Whether somebody else may give an option over a socket hangs on this alone: see option_is_guests. */
+enum option_type {
+    OPTION_FLAG,     /* a bool; takes no value */
+    OPTION_TEXT,     /* a const char *: words that nobody opens */
+    OPTION_LINE,     /* likewise one line of visible characters, for the audit and for terminals; `most` of them */
+    OPTION_WORD,     /* likewise one of `words` */
+    OPTION_NUMBER,   /* an uint64_t from `least` on; `usual` where it is not given */
+    OPTION_TIME,     /* an int64_t: microseconds since 1970, as `when` reads them; 0 where it is not given */
+    OPTION_DURATION, /* an uint64_t: milliseconds, up to `most`; 0 where it is not given */
+    OPTION_LIST,     /* a struct option_values: texts, one each time that it is given */
+    OPTION_FILE,     /* a const char *: a path where the command runs */
+    OPTION_FILES     /* a struct option_values of such paths */
 };
+#define OPTION_TYPES (OPTION_FILES + 1)
 
-/* An option: `--name` or `--name VALUE` or `--name=VALUE`. Exactly one of flag, value and many is set. */
+/* `--name` or `--name VALUE` or `--name=VALUE`. Given twice it is an error, but for flags, LIST and FILES. */
 struct option {
-    const char *name;              /* without dashes */
-    const char *takes;             /* "FILE"; NULL for flags */
+    const char *name;               /* without dashes */
+    const char *takes;              /* "FILE"; NULL for flags */
     const char *help;
-    bool *flag;
-    const char **value;            /* given twice is an error */
-    uint64_t *number;              /* likewise; left as it is where the option is not given */
-    uint64_t least;                /* that it may be */
-    struct option_values *many;    /* may be repeated */
+    enum option_type type;
+    size_t at;                      /* where its value goes: from the beginning of the struct given */
+    const char *must;               /* be given: what is said where it is not, "" for the usual words; NULL: it need not */
+    uint64_t least, most, usual;
+    const char *const *words;       /* ends with NULL */
+    int (*when)(const char *option, const char *text, int64_t *time_us); /* Returns: as options_read */
 };
 
-/* Where the configuration is; NULL goes to conf_find. */
-#define CONFIG_OPTION(where)                                                                                                   \
-    {.name = "config", .takes = "FILE", .help = "by default $CALLGATE_CONFIG, ./callgate.yaml or /etc/callgate/callgate.yaml", \
-     .value = (where)}
+/* Whether a guest may give it: it names nothing that this process would open. */
+bool option_is_guests(const struct option *option);
 
 #define OPTION_VALUES_MAX 256
 struct option_values {
@@ -56,26 +61,48 @@ struct option_values {
     size_t count;
 };
 
+enum operand_type {
+    OPERAND_TEXT,    /* words that nobody opens */
+    OPERAND_CONTENT, /* a file of whoever gives the command, read by command_file; or words */
+    OPERAND_FILE     /* a path where the command runs: no guest's to give, nor what stands behind it */
+};
+
+struct operand {
+    const char *name;               /* "DATABASE" */
+    enum operand_type type;
+    bool may_lack;
+    bool is_many;                   /* the last one: any number of them */
+};
+
 struct usage {
-    const char *synopsis;          /* "callgate key create --principal NAME --tenant NAME [OPTIONS]" */
-    const char *about;             /* what it does, a few lines */
-    const struct option *options;  /* ends with name == NULL; --help is always understood */
-    int operands_min;
-    int operands_max;              /* -1: any number */
+    const char *path;               /* "callgate key create" */
+    const char *synopsis;           /* what stands behind it in the usage; NULL: operands, and options that must be given */
+    const char *about;              /* what it does, a few lines */
+    const struct operand *operands; /* ends with name == NULL; or NULL */
+    const struct option *options;   /* likewise; --help is always understood */
+};
+
+/* What was given: the first member of the struct whose further members `at` of the options names. */
+struct given {
+    char **operands;                /* in argv; ends with NULL */
+    int count;
 };
 
 #define OPTIONS_GO (-1)
 
-/* Reads argv; what is no option is moved to its front and counted into *operands. `--` ends the options.
+/* Reads argv; what is no option is moved to its front. `--` ends the options. Takes: given: all zero but for it.
  * Returns: OPTIONS_GO, or the exit status to return at once (after --help or a fault that was told). */
-int options_read(const struct usage *usage, int argc, char **argv, int *operands);
+int options_read(const struct usage *usage, int argc, char **argv, struct given *given);
+
+/* Where --json is among the words what is wrong is told as JSON, also where a command has no answer in JSON, or is none. */
+void failures_as_asked(int argc, char *const *argv);
+
+/* The usage in one line, without the path. */
+void usage_synopsis(const struct usage *usage, char *text, size_t size);
+void usage_print(const struct usage *usage);
 
 /* A number that somebody wrote, of an option or an operand, from `least` on. Returns: as options_read. */
 int option_number(const char *name, const char *text, uint64_t least, uint64_t *number);
-
-/* Whether --by (or NULL) and --why are fit for the audit and for terminals. Takes: example: of a reason. Returns: as
- * options_read. */
-int option_says(const char *by, const char *why, const char *example);
 
 /* Prints `callgate: ...` on stderr. Returns: status. */
 int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -92,9 +119,6 @@ enum code why_of_faults(struct why *why, enum code code, const struct faults *fa
 
 /* What each of our programs begins with. Returns: false where it cannot go on. */
 bool command_begin(void) MUST_USE;
-
-/* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
-int command_run(const struct command *commands, const char *path, int argc, char **argv);
 
 /* Who gives a command. */
 #define ACTOR_BYTES PERSON_BYTES
@@ -122,7 +146,6 @@ void actor_name(char out[ACTOR_BYTES]);
  * process's, so that no option names one and operands only where somebody reads them by command_file. */
 struct command_guest {
     struct actor actor;
-    int operands_max;              /* as in struct usage, whatever the command takes otherwise */
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
 };
 void command_serve(const struct command_guest *guest);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person asked of a command: every option of every command by its name, once, and the files that they lead to.
+ *
+ * Threads: main.
+ * Owns: nothing; what is opened is the caller's.
+ * Lifetime: argv's.
+ * Errors: exit statuses, told on stderr; enum code with a sentence. */
+#ifndef CLI_ASKED_H
+#define CLI_ASKED_H
+
+#include "args/command.h"
+#include "conf/conf.h"
+#include "db/db.h"
+
+/* What was not given is NULL, 0 or false, but for numbers that have a usual value in the table (commands.c). */
+struct asked {
+    struct given given; /* the operands; first */
+    char **words;       /* all of the command line behind the program's name, as it was written */
+    int word_count;
+    /* where */
+    const char *config, *store, *audit;
+    uint64_t from; /* rows before it were given away */
+    /* which calls */
+    const char *tenant, *correlation, *principal, *group, *scope, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
+    const char *client, *text, *outcome, *answer, *answer_rule, *detector;
+    uint64_t status, policy_version;
+    int64_t since_us, until_us, before_us, at_us;
+    /* how much, in which order and form */
+    bool all, activations, coverage, list, follow, no_events, verbose, json, csv, github;
+    const char *order, *format, *fields, *breakdown, *filter, *cursor, *output, *junit;
+    uint64_t limit, top, lines, stop_after, threads, min_calls;
+    /* one call, as it is made up or recorded */
+    const char *call, *test, *answered, *answers, *prompt, *path, *query, *time;
+    uint64_t seq;
+    struct option_values args, groups, scopes, claims;
+    /* policies */
+    struct option_values policies;
+    uint64_t version;
+    bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
+    /* who says so, and why */
+    const char *by, *why, *message, *note, *decision;
+    uint64_t lasts_ms, expires_ms;
+    bool unseen, again, lost, check;
+    /* proofs and keys */
+    const char *checkpoint, *old, *to, *key, *keys, *key_id, *out;
+    struct option_values public_keys, roles, may_claim;
+    uint64_t unsigned_s;
+    /* routes, servers and logins */
+    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *key_file;
+    bool insecure, by_key, who;
+};
+
+/* The configuration that is meant, and what it says. Returns: OPTIONS_GO with *conf, which is the caller's (conf_free), or the
+ * exit status. */
+const char *asked_config(const struct asked *asked);
+int asked_conf(const struct asked *asked, struct conf **conf);
+
+/* Opens the store that is meant. */
+enum code asked_store(const struct asked *asked, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+
+/* The audit's database: what was named, or the configuration's. Takes: named: NULL where nothing was. Returns: OPTIONS_GO with
+ * *path, which is the caller's (mem_free), or the exit status. */
+int asked_trail(const struct asked *asked, const char *named, char **path);
+/* An operand by its place; NULL: it was not given. */
+char *asked_operand(const struct asked *asked, int at);
+
+#endif

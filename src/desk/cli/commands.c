@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every command with its operands and options, and who may give it over the gate's socket. What a guest may name there hangs on
+ * the type of an option or operand alone: tests/unit/cli/test_commands.c goes through all of them. */
+#include "cli/commands.h"
+#include "cli/when.h"
+#include "run/serve_usage.h"
+
+#include <stddef.h>
+
+#define APPROVERS PEOPLE_BIT(PEOPLE_APPROVERS)
+#define AUTHORS PEOPLE_BIT(PEOPLE_AUTHORS)
+#define AUDITORS PEOPLE_BIT(PEOPLE_AUDITORS)
+#define ADMINS PEOPLE_BIT(PEOPLE_ADMINS)
+#define VIEWERS PEOPLE_BIT(PEOPLE_VIEWERS)
+#define ANYBODY (APPROVERS | AUTHORS | AUDITORS | ADMINS | VIEWERS)
+#define WHOSE PEOPLE_AUDITS_TENANTS /* of those tenants alone */
+
+#define IS(name, function, what) .words = name, .sentence = what, .run = function, .usage.path = "callgate " name
+#define GROUP(name, what) {IS(name, NULL, what)}
+#define BEHIND(...) .usage.synopsis = " " __VA_ARGS__ /* where it is no mere list of what must be given */
+#define ABOUT(...) .usage.about = __VA_ARGS__
+#define OPERANDS(...) .usage.operands = (const struct operand[]){__VA_ARGS__, {0}}
+#define ONE(called, kind) {.name = called, .type = OPERAND_##kind}
+#define MAYBE(called, kind) {.name = called, .type = OPERAND_##kind, .may_lack = true}
+#define MANY(called, kind) {.name = called, .type = OPERAND_##kind, .is_many = true}
+#define MAYBE_MANY(called, kind) {.name = called, .type = OPERAND_##kind, .may_lack = true, .is_many = true}
+#define OPTIONS(...) .usage.options = (const struct option[]){__VA_ARGS__, {0}}
+
+/* Where the value goes, if its type is that of the option. */
+#define AT(member, kind)         \
+    (offsetof(struct asked, member) + \
+     0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((struct asked *)NULL)->member), kind) ? 1 : -1]))
+#define OPTION(called, kind, to, word, ...) \
+    {.name = called, .type = OPTION_##kind, .at = to, .takes = word, .help = __VA_ARGS__}
+#define FLAG(name, to, ...) OPTION(name, FLAG, AT(to, bool), NULL, __VA_ARGS__)
+#define TEXT(name, to, takes, ...) OPTION(name, TEXT, AT(to, const char *), takes, __VA_ARGS__)
+#define LINE(name, to, takes, at_most, ...) OPTION(name, LINE, AT(to, const char *), takes, __VA_ARGS__, .most = at_most)
+#define WORD(name, to, takes, list, ...) OPTION(name, WORD, AT(to, const char *), takes, __VA_ARGS__, .words = list)
+#define NUMBER(name, to, takes, at_least, usually, ...) \
+    OPTION(name, NUMBER, AT(to, uint64_t), takes, __VA_ARGS__, .least = at_least, .usual = usually)
+#define TIME(name, to, ...) OPTION(name, TIME, AT(to, int64_t), "TIME", __VA_ARGS__, .when = when_option)
+#define DURATION(name, to, ...) OPTION(name, DURATION, AT(to, uint64_t), "TIME", __VA_ARGS__)
+#define LIST(name, to, takes, ...) OPTION(name, LIST, AT(to, struct option_values), takes, __VA_ARGS__)
+#define PATH(name, to, takes, ...) OPTION(name, FILE, AT(to, const char *), takes, __VA_ARGS__)
+#define PATHS(name, to, takes, ...) OPTION(name, FILES, AT(to, struct option_values), takes, __VA_ARGS__)
+#define MUST .must = ""
+#define YEAR_MS (UINT64_C(366) * 86400 * 1000)
+
+/* ---- what several commands have ---- */
+
+#define CONFIG PATH("config", config, "FILE", "by default $CALLGATE_CONFIG, ./callgate.yaml or /etc/callgate/callgate.yaml")
+#define CONFIG_OF_AUDIT PATH("config", config, "FILE", "names the database where no operand does")
+#define STORE CONFIG, PATH("store", store, "FILE", "the store itself, without a configuration")
+#define JSON FLAG("json", json, "the answer as JSON")
+#define JSON_LINES FLAG("json", json, "one JSON object a line")
+#define FROM NUMBER("from", from, "N", 1, 0, "rows before number N were given away, and may be missing")
+#define SPAN_OF_TIME TIME("since", since_us, WHEN_FORMS), TIME("until", until_us, "likewise; not including it")
+#define ALL_FILES FLAG("all", all, "also sealed files beside the database")
+#define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
+#define SAID(example)                                                                                            \
+    LINE("why", why, "TEXT", 1000, "for those who read the audit; must be said",                                 \
+         .must = "say why, for those who read the audit: --why '" example "'"),                                  \
+        LINE("by", by, "NAME", 128, "who says so; else the login, which is recorded anyway")
+#define OF_DECISION TEXT("decision", decision, "N", "by the number that the agent was told")
+#define CHANGE                                                                                                   \
+    TEXT("message", message, "TEXT", "why, for the history"), FLAG("no-activate", no_activate, "store only"),    \
+        FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), \
+        TEXT("why", why, "TEXT", "why it must be so; kept with the version and in the audit"), JSON, STORE
+#define OUT                                                                                                      \
+    JSON_LINES, FLAG("csv", csv, "RFC 4180 with a line of names; made safe for spreadsheets"),                   \
+        TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all")
+#define DECISION                                                                                                 \
+    TEXT("tenant", tenant, "NAME", "of this tenant; in texts * stands for anything"),                            \
+        TEXT("correlation", correlation, "ID", "that belong together"),                                          \
+        TEXT("principal", principal, "NAME", "of this agent"),                                                   \
+        TEXT("group", group, "NAME", "who asked is in this group"),                                              \
+        TEXT("scope", scope, "NAME", "the token has this scope"),                                                \
+        TEXT("tool", tool, "NAME", "of this tool, prompt or resource"),                                          \
+        TEXT("method", method, "NAME", "tools/call, initialize ..."),                                            \
+        TEXT("upstream", upstream, "ROUTE", "of this route, or of this slug"),                                   \
+        TEXT("verdict", verdict, "WORD", "permit, deny or hold"),                                                \
+        TEXT("reason", reason, "CODE", "decided for this reason: forbidden, no_rule ..."),                       \
+        TEXT("rule", rule, "ID", "decided by this rule"),                                                        \
+        TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"),                                  \
+        TEXT("client", client, "ADDRESS", "from this address: 10.1.2.3, 10.1.*"),                                \
+        NUMBER("policy-version", policy_version, "N", 1, 0, "judged by this version"), SPAN_OF_TIME,             \
+        TEXT("text", text, "TEXT", "anywhere in the call, its arguments included")
+/* What an outcome says; a decision that waits for its own matches none. */
+#define OUTCOME                                                                                                  \
+    TEXT("outcome", outcome, "WORD", "result, tool_error, cancelled, unknown ..."),                              \
+        NUMBER("status", status, "N", 100, 0, "the HTTP status that the agent got"),                             \
+        TEXT("answer", answer, "WORD", "what came back was redacted, withheld or flagged: redact, withhold, flag"), \
+        TEXT("answer-rule", answer_rule, "ID", "this rule for answers applied"),                                 \
+        TEXT("detector", detector, "NAME", "this detector found something in the answer")
+
+static const char *const orders[] = {"newest", "oldest", NULL};
+static const char *const formats[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
+
+/* ---- the table ---- */
+
+const struct command commands[] = {
+    {IS("init", cmd_init, "asks a server for its tools and writes a first configuration"),
+     BEHIND("--upstream URL | --command LINE [OPTIONS]"),
+     ABOUT("Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
+           "what to paste into the configuration of desktop clients."),
+     OPTIONS(TEXT("upstream", url, "URL", "the server's MCP endpoint"),
+             TEXT("command", line, "LINE", "the command of a server that a desktop client starts"),
+             TEXT("name", name, "NAME", "the route's name; by default from the URL's host or the command"),
+             PATH("ca", ca, "FILE", "certificates to trust; the system's by default"),
+             PATH("bearer-file", bearer_file, "FILE", "a token that the server wants"),
+             FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"))},
+    {IS("serve", cmd_serve, "the gate itself"), .of_another = &serve_usage},
+    {IS("pipe", cmd_pipe, "a tool server's command behind the gate, for desktop clients"),
+     BEHIND("[--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]"),
+     ABOUT("Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
+           "and recorded like any call, by the gate that runs for the configuration, or by one that\n"
+           "is started. The server's stderr, its exit status and signals pass. A key that the route\n"
+           "asks for stands in the environment, as CALLGATE_KEY."),
+     OPERANDS(MANY("COMMAND", FILE)),
+     OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
+             TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
+    {IS("status", cmd_status, "why is everything denied?"),
+     ABOUT("Says in words whether calls can pass, and if not, why. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
+
+    GROUP("policy", "policies"),
+    {IS("policy check", cmd_policy_check, "read policy files: all errors, then warnings"),
+     ABOUT("Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
+           "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
+           "forbid, hold or redact must be those of some route."),
+     OPERANDS(MANY("FILE", CONTENT)),
+     OPTIONS(JSON, FLAG("github", github, "as annotations of a GitHub workflow"),
+             PATH("config", config, "FILE", "as for `load`, where it is there: upstreams must be its routes"),
+             FLAG("strict", strict, "warnings give exit status 1"))},
+    {IS("policy test", cmd_policy_test, "run the tests that stand in policy files"),
+     ABOUT("Judges the calls under `tests:` by the files as one complete set. Exit status 1 where one\n"
+           "fails."),
+     OPERANDS(MANY("FILE", CONTENT)),
+     OPTIONS(TEXT("filter", filter, "GLOB", "only tests whose name it matches"),
+             FLAG("coverage", coverage, "also what the tests saw: rules that decided, conditions true and false"),
+             PATH("junit", junit, "FILE", "write a JUnit report"), JSON)},
+    {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
+     .roles = AUTHORS | ADMINS, .writes = true,
+     ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
+           "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
+           "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
+           "upstreams are held against the configuration's routes, unless --store is all that is given."),
+     OPERANDS(MANY("FILE", CONTENT)),
+     OPTIONS(FLAG("only", only, "the version holds exactly these files"), FLAG("yes", yes, "--only may remove policies"),
+             FLAG("despite-unknown-upstreams", despite_unknown_upstreams,
+                  "store it although no route has upstreams of its forbids; needs --why"), CHANGE)},
+    {IS("policy remove", cmd_policy_remove, "store a new version without one policy and activate it"),
+     .roles = AUTHORS | ADMINS,
+     .writes = true,
+     ABOUT("Stores the active version without the policy of that name, and activates it, where the\n"
+           "tests of what stays pass."),
+     OPERANDS(ONE("NAME", TEXT)), OPTIONS(CHANGE)},
+    {IS("policy activate", cmd_policy_activate, "activate a stored version, also an old one"),
+     .roles = AUTHORS | ADMINS, .writes = true,
+     ABOUT("Makes a stored version the active one; an old one is how a change is rolled back. Warns of\n"
+           "upstreams of its rules that no route has."),
+     OPERANDS(ONE("VERSION", TEXT)), OPTIONS(TEXT("message", message, "TEXT", "why, for the history"), JSON, STORE)},
+    {IS("policy list", cmd_policy_list, "show all versions"), .roles = ANYBODY,
+     ABOUT("Shows all versions, or all activations, the newest first."),
+     OPTIONS(FLAG("activations", activations, "what was in force when, by whom and why"), JSON_LINES, STORE)},
+    {IS("policy show", cmd_policy_show, "print a version's files"), .roles = ANYBODY,
+     ABOUT("Prints the files of a version, or of the active one."),
+     OPERANDS(MAYBE("VERSION", TEXT)), OPTIONS(JSON, STORE)},
+    {IS("policy diff", cmd_policy_diff, "say what a change permits and denies, in words and in calls"),
+     .roles = AUTHORS | ADMINS,
+     BEHIND("VERSION [VERSION] | FILE... [OPTIONS]"),
+     ABOUT("What becomes permitted, what becomes denied, and by which rule: of two versions, of one and\n"
+           "the active one, or of the active one and FILES laid over it as `load` would. The words are\n"
+           "backed by calls: those of all tests, and calls around the bounds of what changed, judged by\n"
+           "both. Exit status 0: the same, 1: it differs."),
+     OPERANDS(MANY("VERSION|FILE", CONTENT)),
+     OPTIONS(FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
+    {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
+     BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
+     ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
+           "--policy files, and says why; with --answer also what rules for answers find where, and\n"
+           "what becomes of it. Nothing that the answer holds is printed. Exit status 0: permit, 1:\n"
+           "deny or hold, or something of the answer does not go on. Nothing is sent or recorded."),
+     OPTIONS(PATH("call", call, "FILE", "a call as under `tests:`, or a JSON-RPC request"),
+             TEXT("test", test, "NAME", "the call of a test of the policy"),
+             NUMBER("seq", seq, "N", 1, 0, "a recorded call, by its number in the audit"),
+             PATH("audit", audit, "FILE", "with --seq: the database; the configuration's by default"),
+             TEXT("tool", tool, "NAME", "the tool that is called"),
+             LIST("arg", args, "KEY=VALUE", "an argument, JSON or text; may be repeated"),
+             TEXT("tenant", tenant, "NAME", "test by default"), TEXT("principal", principal, "NAME", "test by default"),
+             LIST("group", groups, "NAME", "a group of who asks; may be repeated"),
+             LIST("scope", scopes, "NAME", "a scope of the token; may be repeated"),
+             LIST("claim", claims, "KEY=VALUE", "a claim of the token; may be repeated"),
+             TEXT("upstream", upstream, "NAME", "the route; test by default"),
+             TEXT("method", method, "NAME", "tools/call by default; --arg then gives its params"),
+             TEXT("answers", answers, "NAME", "with --method response: what it answers"),
+             TEXT("prompt", prompt, "NAME", "with --method prompts/get"),
+             TEXT("path", path, "PATH", "below a route that ends in /*"),
+             TEXT("query", query, "TEXT", "without the ?"),
+             TEXT("time", time, "TIME", "when it comes, such as 2026-07-06T09:30:00Z"),
+             TEXT("client", client, "ADDRESS", "where it comes from"),
+             PATH("answer", answered, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
+             PATHS("policy", policies, "FILE", "judge by these files; may be repeated"),
+             NUMBER("version", version, "N", 1, 0, "judge by this stored version"), JSON, STORE)},
+    {IS("policy replay", cmd_policy_replay, "judge the recorded calls again and show what flips"),
+     BEHIND("[FILE... | --version N] [OPTIONS]"),
+     ABOUT("Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
+           "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
+           "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
+           "are judged again where a route kept them as they came; denials that were folded into events are not judged.\n"
+           "Exit status 1 when a verdict flips, something else is done\n"
+           "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing."),
+     OPERANDS(MAYBE_MANY("FILE", CONTENT)),
+     OPTIONS(NUMBER("version", version, "N", 1, 0, "a stored version, instead of FILES"),
+             FLAG("only", only, "FILES alone, without the policies that are active"), SPAN_OF_TIME,
+             TEXT("tenant", tenant, "NAME", "calls of this tenant"), TEXT("tool", tool, "NAME", "calls of this tool"),
+             PATH("audit", audit, "FILE", "the database, with the sealed ones beside it"),
+             FLAG("list", list, "also each call that flips or cannot be replayed, as it comes"),
+             NUMBER("threads", threads, "N", 1, 0, "one a core by default; always one for limits and sequences"), FROM,
+             FLAG("json", json, "one JSON object a line, the sum last"), STORE)},
+    {IS("policy learn", cmd_policy_learn, "draft permits out of the recorded calls"), BEHIND("[--since TIME] [OPTIONS] > FILE"),
+     ABOUT(
+        "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
+        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
+        "an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it prints\n"
+        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
+        "Exit status 1: no call is recorded there, or a file of the trail is missing."),
+     OPTIONS(SPAN_OF_TIME, TEXT("tenant", tenant, "NAME", "calls of this tenant"),
+             TEXT("upstream", upstream, "NAME", "calls of this route"),
+             NUMBER("min-calls", min_calls, "N", 0, 1, "no rule for a tool with fewer; 1 by default"),
+             TEXT("name", name, "NAME", "the policy's name; `learned` by default"),
+             PATH("audit", audit, "FILE", "the database, with the sealed ones beside it"), FROM,
+             FLAG("json", json, "the draft and what is known of it as one JSON object"), CONFIG)},
+
+    GROUP("approvals", "calls that a person decides"),
+    {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = APPROVERS | ADMINS,
+     ABOUT("Lists the calls that a require_approval rule holds until a person decides."),
+     OPTIONS(FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
+             JSON_LINES,
+             STORE)},
+    {IS("approvals watch", cmd_approvals_watch, "the same, and further ones as they come"),
+     .roles = APPROVERS | ADMINS, .lasts = true,
+     ABOUT("Shows the calls that wait for a person, and further ones as they come, until it is\n"
+           "interrupted."),
+     OPTIONS(TEXT("tenant", tenant, "NAME", "only this tenant's"), JSON_LINES, STORE)},
+    {IS("approvals show", cmd_approvals_show, "one of them, with its arguments, as a story"), .roles = APPROVERS | ADMINS,
+     BEHIND("(NUMBER... | --decision N) [OPTIONS]"),
+     ABOUT("Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
+           "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
+           "does not show; once it is decided, they are erased."),
+     OPERANDS(MAYBE_MANY("NUMBER", TEXT)), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
+    {IS("approvals approve", cmd_approvals_approve, "permit exactly that call, once"),
+     .roles = APPROVERS | ADMINS, .writes = true,
+     BEHIND("(NUMBER... | --decision N) --why TEXT [OPTIONS]"),
+     ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
+           "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
+           "denies it. Where the rule asks several people it waits for as many different ones, and nobody approves what\n"
+           "is asked for in his own name. The store then forgets its arguments. Exit status 1: one could not be approved."),
+     OPERANDS(MAYBE_MANY("NUMBER", TEXT)),
+     OPTIONS(SAID("Ada expects the invoice"),
+             DURATION("for", lasts_ms, "how long it may be used: 30min, 2h, 1d; 1h by default", .most = YEAR_MS),
+             OF_DECISION, JSON_LINES,
+             STORE, FLAG("unseen", unseen, "although only the beginning of its arguments is kept, or nothing of them"),
+             FLAG("again", again, "although it was refused before"))},
+    {IS("approvals refuse", cmd_approvals_refuse, "deny exactly that call for a while"),
+     .roles = APPROVERS | ADMINS, .writes = true,
+     BEHIND("(NUMBER... | --decision N) --why TEXT [OPTIONS]"),
+     ABOUT("Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
+           "is held and asked for anew."),
+     OPERANDS(MAYBE_MANY("NUMBER", TEXT)),
+     OPTIONS(SAID("Ada expects the invoice"),
+             DURATION("for", lasts_ms, "how long it stays denied: 30min, 2h, 7d; 24h by default", .most = YEAR_MS), OF_DECISION,
+             JSON_LINES, STORE)},
+
+    GROUP("tools", "definitions of tools"),
+    {IS("tools list", cmd_tools_list, "what servers say that their tools are, and whether it is accepted"), .roles = ANYBODY,
+     ABOUT("Lists what servers say that their tools are: accepted, changed (another than was accepted),\n"
+           "new (nothing was), withdrawn. With `definitions: hold` on a route agents see accepted ones."),
+     OPTIONS(TEXT("upstream", upstream, "NAME", "its tools alone"),
+             FLAG("all", all, "also what was told once, and was neither accepted nor told since"), JSON_LINES, STORE)},
+    {IS("tools show", cmd_tools_show, "definitions of a tool, whole"), .roles = ANYBODY,
+     ABOUT("Shows definitions of tools whole, a line a value, with what deserves a second look: characters that nobody\n"
+           "sees (shown as \\u200b), sentences that address a model, text in odd places, names that look like others'."),
+     OPERANDS(MANY("NAME[@DIGEST]", TEXT)), OPTIONS(TEXT("upstream", upstream, "NAME", "whose tool"), JSON_LINES, STORE)},
+    {IS("tools diff", cmd_tools_diff, "what is new in it"), .roles = ANYBODY,
+     ABOUT("Shows what a tool's definition says now that the accepted one did not, in words and by line."),
+     OPERANDS(MANY("NAME[@DIGEST]", TEXT)), OPTIONS(TEXT("upstream", upstream, "NAME", "whose tool"), JSON_LINES, STORE)},
+    {IS("tools fetch", cmd_tools_fetch, "ask servers for their tools now"),
+     ABOUT("Asks the servers of the configuration for their tools, with the credentials of their routes,\n"
+           "and notes what they say. Nothing is accepted by that."),
+     OPERANDS(MAYBE_MANY("UPSTREAM", TEXT)),
+     OPTIONS(TEXT("tenant", tenant, "NAME", "whose credential goes up, where each tenant has its own"),
+             TEXT("principal", principal, "NAME", "likewise"), CONFIG)},
+    {IS("tools accept", cmd_tools_accept, "let a definition count"), .roles = AUTHORS | ADMINS, .writes = true,
+     BEHIND("(NAME[@DIGEST]... | --all) --why TEXT [OPTIONS]"),
+     ABOUT("Lets what a server says of a tool count, as `tools diff` shows it: where the route says `definitions: hold`\n"
+           "the tool is listed and may be called, as far as policies permit. Exit status 1: one could not be accepted,\n"
+           "and nothing was done. Other definitions of the tool that are accepted stay so, until they are withdrawn."),
+     OPERANDS(MAYBE_MANY("NAME[@DIGEST]", TEXT)),
+     OPTIONS(SAID("read it with Ada"), TEXT("upstream", upstream, "NAME", "whose tools"), JSON_LINES, STORE,
+             FLAG("all", all, "all that wait by now, read or not"))},
+    {IS("tools withdraw", cmd_tools_withdraw, "take that back"), .roles = AUTHORS | ADMINS, .writes = true,
+     ABOUT("Takes an acceptance back, of one definition or of all of a tool."),
+     OPERANDS(MANY("NAME[@DIGEST]", TEXT)),
+     OPTIONS(SAID("read it with Ada"), TEXT("upstream", upstream, "NAME", "whose tools"), JSON_LINES, STORE)},
+
+    /* A key is a right to call and no text that others can read first: making one is no author's. */
+    GROUP("key", "keys of agents and people"),
+    {IS("key create", cmd_key_create, "make a key and print it once"), .roles = ADMINS, .writes = true,
+     BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"),
+     ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
+           "within a second. A person with --role gives commands over the gate's socket by it\n"
+           "(`callgate login --key`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
+           "Neither is good for the other."),
+     OPTIONS(TEXT("principal", principal, "NAME", "who the agent, or the person, is (required)", MUST),
+             TEXT("tenant", tenant, "NAME", "of an agent's: whom it works for"),
+             LIST("role", roles, "NAME", "of a person's, who then logs in by it; may be repeated"),
+             LIST("may-claim", may_claim, "GLOB", "a further tenant it may name; may be repeated"),
+             DURATION("expires", expires_ms, "90d, 12h; without: never"), TEXT("note", note, "TEXT", "for people"),
+             JSON, STORE)},
+    {IS("key list", cmd_key_list, "show all keys, without the keys themselves"), .roles = AUDITORS | ADMINS,
+     ABOUT("Lists all keys, revoked and expired ones too."), OPTIONS(JSON_LINES, STORE)},
+    {IS("key revoke", cmd_key_revoke, "end keys for good"), .roles = ADMINS, .writes = true,
+     ABOUT("Ends keys for good; open connections end with their next request."),
+     OPERANDS(MANY("ID", TEXT)), OPTIONS(STORE)},
+
+    GROUP("plan", "intent plans"),
+    {IS("plan sign", cmd_plan_sign, "signs a plan of what a principal may do"),
+     ABOUT("Signs an intent plan: what a principal may do, step by step, until when. The draft is\n"
+           "YAML or JSON; the line that comes out is what an agent shows with its calls."),
+     OPERANDS(ONE("DRAFT", FILE)),
+     OPTIONS(PATH("key", key, "FILE", "a private Ed25519 key as `openssl genpkey` makes it (required)", MUST),
+             TEXT("key-id", key_id, "ID", "the key's id among the gate's, where it is not that of its digest"),
+             PATH("out", out, "FILE", "writes the plan there, not to the standard output"))},
+    {IS("plan check", cmd_plan_check, "says what a signed plan allows, and whether a call is a step of it"),
+     ABOUT("Says in words what a signed plan allows, and whether a call is a step of it. Status 1:\n"
+           "the plan does not count, or the call is none of its steps."),
+     OPERANDS(ONE("PLAN", FILE)),
+     OPTIONS(PATH("keys", keys, "FILE", "public keys, as the route's `plan: {keys: {file}}` has them (required)", MUST),
+             PATH("call", call, "FILE", "whether this call is a step: as a policy's test writes it, or JSON-RPC"),
+             TIME("at", at_us, "at another time than now: " WHEN_FORMS), JSON)},
+
+    GROUP("identity", "who asks"),
+    {IS("identity explain", cmd_identity_explain, "say who a token or a certificate would be, and why not"),
+     BEHIND("[FILE | -] [OPTIONS]"),
+     ABOUT("Says who a token or a certificate (PEM) would be, on which route, and why not. It comes from\n"
+           "a file or from standard input, and is not printed. Nobody is asked: keys are those that the\n"
+           "gate has kept. Exit status 0: it is somebody, 1: nobody."),
+     OPERANDS(MAYBE("FILE", FILE)),
+     OPTIONS(TEXT("route", route, "NAME", "on this route only; by default on each"),
+             TEXT("slug", slug, "NAME", "below a route with {slug}"),
+             PATH("keys", keys, "FILE", "the provider's key set; by default what is kept"), JSON, CONFIG)},
+
+    GROUP("audit", "the audit trail"),
+    {IS("audit query", cmd_audit_query, "find calls by tenant, correlation, tool, verdict, time ..."),
+     .roles = AUDITORS | ADMINS | WHOSE,
+     .is_of_audit = true, .lasts = true,
+     ABOUT("Lists calls. All conditions must hold. Only reads; the gate may go on writing. Sealed\n"
+           "files are indexed by correlation, tenant, tool, principal and rule; in the one that is\n"
+           "written, and for the rest, all rows of the time are looked through.\n"
+           "Exit status 1: with --all, a file of the trail is missing; what is there was asked."),
+     ONE_DATABASE,
+     OPTIONS(DECISION, OUTCOME, NUMBER("limit", limit, "N", 0, 100, "so many at most; 100 by default, 0 for all"),
+             WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM, OUT,
+             CONFIG_OF_AUDIT)},
+    {IS("audit tail", cmd_audit_tail, "show calls as they end"),
+     .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
+     ABOUT("Shows calls as they end, until it is interrupted: denials at once, permitted calls when\n"
+           "their outcome is there. Follows the trail over rotations."),
+     ONE_DATABASE,
+     OPTIONS(DECISION, OUTCOME, NUMBER("lines", lines, "N", 0, 10, "begin with the newest so many; 10 by default"),
+             NUMBER("stop-after", stop_after, "N", 1, 0, "end once so many were shown"), OUT, CONFIG_OF_AUDIT)},
+    {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
+     .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
+     ABOUT("Tells one call as a story: what was asked, what came of it, how the policy version of then\n"
+           "walks over it, approvals, and the calls of the same correlation around it. N is the number\n"
+           "of a decision, or of its outcome; of an event, that is shown. Sealed files beside the\n"
+           "database are looked through, too."),
+     OPERANDS(ONE("N", TEXT), MAYBE("DATABASE", FILE)),
+     OPTIONS(FLAG("json", json, "the same as one JSON object"), STORE)},
+    {IS("audit stats", cmd_audit_stats, "calls, denials and latencies by tenant, tool, rule ..."),
+     .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true,
+     ABOUT("Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"
+           "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.\n"
+           "Every call is read that no filter by tenant, correlation, tool or time passes over: some\n"
+           "two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
+           "Denials of a flood that were folded into events have no row, and are not counted.\n"
+           "Exit status 1: with --all, a file of the trail is missing; what is there was counted."),
+     ONE_DATABASE,
+     OPTIONS(DECISION, OUTCOME,
+             TEXT("by", breakdown, "LIST",
+                  "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector"),
+             NUMBER("top", top, "N", 0, 10, "of each, those with most calls; 10 by default, 0 for all"), ALL_FILES, FROM,
+             FLAG("json", json, "the figures as JSON; times in microseconds"), CONFIG_OF_AUDIT)},
+    {IS("audit open", cmd_audit_open, "sqlite3 over all files of a time, as one database"),
+     ABOUT("Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
+           "indices of a sealed file. It is a copy in $TMPDIR or /var/tmp, as large as what it holds,\n"
+           "and is removed when sqlite3 ends; calls are not held up. A file by itself needs no copy:\n"
+           "`sqlite3 -readonly FILE`. Exit status 1: a file of the trail is missing, or sqlite3 failed."),
+     ONE_DATABASE, OPTIONS(SPAN_OF_TIME, FROM, CONFIG_OF_AUDIT)},
+    {IS("audit export", cmd_audit_export, "every row as JSON lines, CSV, OCSF or CEF, to go on from later; or as one database"),
+     .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
+     ABOUT("Writes every row for another program, in the order of its number: decisions, later their\n"
+           "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
+           "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
+           "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
+           "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
+           "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
+           "indices of a sealed file instead: all files of a time, for sqlite3."),
+     ONE_DATABASE,
+     OPTIONS(WORD("format", format, "FORM", formats, "json (lines; the default), csv, ocsf, cef, or sqlite: one database"),
+             FLAG("json", json, "as --format json"),
+             PATH("cursor", cursor, "FILE", "go on where the last export with it stopped; made where missing"),
+             PATH("output", output, "FILE", "append to this file instead of stdout"),
+             FLAG("follow", follow, "go on as rows come, until it is interrupted"),
+             FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, CONFIG_OF_AUDIT)},
+    {IS("audit verify", cmd_audit_verify, "check that nothing was changed, removed or inserted"),
+     BEHIND("[DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] [--store FILE] [--json]"),
+     ABOUT("Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
+           "has its one outcome, that values match their digests, and signed checkpoints against all\n"
+           "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
+           "A file that `callgate audit prove` wrote is checked by itself.\n"
+           "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
+           "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
+           "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
+           "stands beside that is no part of it."),
+     OPERANDS(MAYBE("DATABASE|PROOF", FILE)),
+     OPTIONS(FLAG("all", all, "also sealed files beside the database, each against the one before"),
+             PATHS("key", public_keys, "PUB", "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "
+                   "that no signed change of key leads to"),
+             PATH("checkpoint", checkpoint, "FILE", "checkpoints kept elsewhere; DATABASE.heads by default, if it is there"),
+             PATH("store", store, "FILE", "callgate.db: it must hold the policies that rows name, as they were"), FROM,
+             NUMBER("unsigned", unsigned_s, "SECONDS", 1, 0, "so old may rows be that nobody signed yet; 10 by default, "
+                    "more where `checkpoint_interval` is"),
+             TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, JSON)},
+    {IS("audit prove", cmd_audit_prove, "write a proof of a row, of two checkpoints or of a tenant's rows"),
+     BEHIND("ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]"),
+     ABOUT("Writes a proof for somebody who does not get the database: that a row is in a signed\n"
+           "checkpoint, that a later checkpoint holds all that an earlier one held, or what rows a\n"
+           "tenant has and that none is left out. A row is looked\n"
+           "for in the sealed files, too. `callgate audit verify PROOF --key PUB` checks proofs, and\n"
+           "so does tools/verify-audit. Exit status: 1: there is no such row or checkpoint."),
+     OPERANDS(MAYBE("ROW", FILE), MAYBE("ROWS", FILE),
+              MAYBE("DATABASE", FILE)),
+     OPTIONS(TEXT("checkpoint", checkpoint, "ROWS", "the checkpoint over so many rows; the last one by default"),
+             PATH("from", old, "ROWS|FILE", "the earlier checkpoint: of the database, or one kept in a file"),
+             TEXT("to", to, "ROWS", "the later one; the last by default"),
+             TEXT("tenant", tenant, "NAME", "all rows of one tenant, and that these are all"), CONFIG_OF_AUDIT)},
+    {IS("audit archive", cmd_audit_archive, "seal the file and go on in a new one; calls go on"),
+     ABOUT("Seals the audit's file: an event `sealed` and a signed checkpoint over it are its last words. It is renamed to\n"
+           "audit-FIRST-LAST.db beside it, and the next file goes on with its chain. Calls go on, but for some\n"
+           "milliseconds. It waits while somebody reads the file. query, stats and verify --all, show, export and policy\n"
+           "replay find sealed files that are beside the audit."),
+     OPTIONS(CONFIG)},
+    {IS("audit rotate-key", cmd_audit_rotate_key, "change the key of checkpoints, by the old one's word; no gate may run"),
+     BEHIND("[--lost --why TEXT] [--config FILE]"),
+     ABOUT("Makes a new key of checkpoints in the place of the old one, which is not kept. The old key signs the new one, and\n"
+           "the new one the old, over the last checkpoint, in an event `checkpoint_key`: `audit verify --all --key` proves\n"
+           "the whole trail with either. No gate may run. Killed at any moment, either key is in place and goes on; run it\n"
+           "again then. --lost records that the old key is gone: verifying takes both keys from then on, and says so."),
+     OPTIONS(FLAG("lost", lost, "the old key is gone, and cannot sign the new one; needs --why"),
+             TEXT("why", why, "TEXT", "how it was lost: recorded, with who says so"), CONFIG)},
+    {IS("audit erase", cmd_audit_erase, "erase a tenant's argument values; the chain stays whole"),
+     ABOUT("Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
+           "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
+           "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
+           "event of the tenant. An answer counts by when it came: of a call under way at TIME it stays.\n"
+           "What was exported, copied or backed up is not reached, nor blocks that the file system freed."),
+     OPTIONS(TEXT("tenant", tenant, "NAME", "whose values", MUST),
+             TIME("before", before_us, "of calls before: " WHEN_FORMS, MUST),
+             FLAG("yes", yes, "do not ask"), CONFIG)},
+
+    {IS("backup", cmd_backup, "configuration, store, trail and keys in one folder"),
+     ABOUT(
+        "Writes the configuration and every file that it names, the store, the trail with its checkpoints, and the keys into\n"
+        "a new folder, while the gate runs. `callgate restore` puts it back; `callgate audit verify --all` reads the trail in\n"
+        "it as it stands. It holds secrets. An erasure (`callgate audit erase`) does not reach it."),
+     OPERANDS(ONE("FOLDER", FILE)), OPTIONS(CONFIG, JSON)},
+    {IS("restore", cmd_restore, "put a backup in place, after it was looked at"),
+     BEHIND("FOLDER --config FILE --why TEXT [--check] [--key PUB] [--json]"),
+     ABOUT(
+        "Puts back what `callgate backup` saved: first all of it is looked at (digests, the store, the trail with its chain\n"
+        "and checkpoints), then it is put in place, and what stood there is moved into a folder `replaced-TIME` beside the\n"
+        "configuration. No gate may run. The next start records it. What was recorded after the backup stands in that folder\n"
+        "alone; keys that were revoked since are keys again: `callgate key list` shows them."),
+     OPERANDS(ONE("FOLDER", FILE)),
+     OPTIONS(PATH("config", config, "FILE", "where the configuration is to be (required), with the files of its folder",
+                  .must = "--config FILE is required: where the configuration is to be"),
+             LINE("why", why, "TEXT", 1000, "for the record (required, but with --check)"),
+             FLAG("check", check, "only look whether the backup is whole; change nothing"),
+             PATH("key", key, "PUB", "audit-key.pub from elsewhere: who must have signed; else the backup's own"), JSON)},
+    {IS("login", cmd_login, "say who you are to the gate's socket, by a provider or a key"),
+     BEHIND("[--provider NAME | --key] [OPTIONS]"),
+     ABOUT("Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a\n"
+           "provider's page, which you open in any browser, or by a key of `callgate key create --role`.\n"
+           "What is kept is yours alone ($XDG_STATE_HOME/callgate/login.json), renewed while the\n"
+           "provider lets it be, and gone with `callgate logout`. CALLGATE_LOGIN holds a key without it.\n"
+           "Without a login you are who the kernel says."),
+     OPTIONS(TEXT("provider", provider, "NAME", "where to log in; by default the only one"),
+             FLAG("key", by_key, "by a person's key instead, which is read from the standard input"),
+             PATH("key-file", key_file, "FILE", "likewise from this file"),
+             FLAG("who", who, "only say who you are to the gate"),
+             TEXT("scope", scope, "TEXT", "what to ask the provider for; by default openid, and to be renewed"),
+             PATH("ca", ca, "FILE", "by whom the provider's certificate is; by default the system's"),
+             FLAG("json", json, "who you are, as JSON"), CONFIG)},
+    {IS("logout", cmd_logout, "forget that again"), ABOUT("Forgets your login; from then on you are who the kernel says."),
+     .usage.options = (const struct option[]){{0}}},
+    {IS("version", cmd_version, "which build this is"), ABOUT("Says which build this is."),
+     OPTIONS(FLAG("verbose", verbose, "also of everything linked"), JSON)},
+    {.words = NULL},
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/serve_usage.h"
+
+#define AT(member) offsetof(struct serve_asked, member)
+
+static const struct option options[] = {
+    {.name = "config", .type = OPTION_FILE, .at = AT(config), .takes = "FILE",
+     .help = "by default $CALLGATE_CONFIG, ./callgate.yaml or /etc/callgate/callgate.yaml"},
+    {.name = "check", .type = OPTION_FLAG, .at = AT(check), .help = "load everything, change nothing"},
+    {.name = "verbose", .type = OPTION_FLAG, .at = AT(verbose),
+     .help = "also log why each request was refused and how each connection ended"},
+    {.name = "continue-after-loss", .type = OPTION_FLAG, .at = AT(continue_after_loss),
+     .help = "though audit.db lacks rows that a checkpoint covers; recorded"},
+    {.name = "why", .type = OPTION_TEXT, .at = AT(why), .takes = "TEXT", .help = "why a loss is accepted, for the record"},
+    {.name = "ready-fd", .type = OPTION_TEXT, .at = AT(ready_fd), .takes = "N",
+     .help = "write one JSON line with the addresses there when ready"},
+    {.name = "while-used", .type = OPTION_NUMBER, .at = AT(while_used_ms), .takes = "MS",
+     .help = "end so long after the last connection, as `callgate pipe` wants it"},
+    {0},
+};
+
+const struct usage serve_usage = {
+    .path = "callgate serve",
+    .synopsis = " [--config FILE] [--check] [--verbose] [--continue-after-loss --why TEXT]",
+    .about = "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
+    .options = options,
+};

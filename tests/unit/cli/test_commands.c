@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 11.9, 7.9: the table of commands: what is found, guessed and helped with; and of every option of every command, what somebody
+ * may give over the gate's socket. */
+#include "cli/commands.h"
+
+#include "fakes/audit_file.h"
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECONDS_MAX 20 /* of a command that should end at once */
+
+static char said[16384];
+
+/* Reads the words, split at blanks. What is said on both outputs goes to `said`. */
+static int read_words(const char *line, const struct command **command)
+{
+    static struct asked asked;
+    static char copy[256];
+    static char *argv[32];
+    int argc = 0, status, saved[2] = {dup(1), dup(2)};
+    FILE *file = tmpfile();
+    char *save = NULL;
+    size_t len;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    asked = (struct asked){.config = NULL};
+    fflush(NULL);
+    dup2(fileno(file), 1);
+    dup2(fileno(file), 2);
+    status = command_read(argc, argv, command, &asked);
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        dup2(saved[i], i + 1);
+        close(saved[i]);
+    }
+    rewind(file);
+    len = fread(said, 1, sizeof said - 1, file);
+    said[len] = '\0';
+    fclose(file);
+    return status;
+}
+
+static void expect(const char *line, int status, const char *part)
+{
+    const struct command *command = NULL;
+    int got = read_words(line, &command);
+
+    if (got != status || strstr(said, part) == NULL)
+        fail_msg("%s: status %d, said %s", line, got, said);
+}
+
+static void commands_are_found_or_guessed(void **state)
+{
+    const struct command *command = NULL;
+
+    (void)state;
+    assert_int_equal(read_words("key list --json", &command), OPTIONS_GO);
+    assert_ptr_equal(command->run, cmd_key_list);
+    assert_int_equal(read_words("version", &command), OPTIONS_GO);
+    assert_ptr_equal(command->run, cmd_version);
+    expect("key creat", STATUS_USAGE, "did you mean \"callgate key create\"?");
+    expect("statsu", STATUS_USAGE, "did you mean \"callgate status\"?");
+    expect("frobnicate", STATUS_USAGE, "`callgate --help` lists them");
+    expect("key frobnicate", STATUS_USAGE, "`callgate key --help` lists them");
+    expect("frobnicate --json", STATUS_USAGE, "{\"error\":");
+    expect("", STATUS_USAGE, "usage: callgate COMMAND");
+    expect("key", STATUS_USAGE, "usage: callgate key COMMAND");
+}
+
+static void help_is_given_of_what_is_named(void **state)
+{
+    (void)state;
+    expect("--help", STATUS_DONE, "  key          keys of agents and people: create, list, revoke\n");
+    expect("help", STATUS_DONE, "usage: callgate COMMAND");
+    expect("help version", STATUS_DONE, "usage: callgate version");
+    expect("help key", STATUS_DONE, "usage: callgate key COMMAND");
+    expect("key --help", STATUS_DONE, "usage: callgate key COMMAND");
+    expect("help key create", STATUS_DONE, "usage: callgate key create --principal NAME");
+    expect("key help create", STATUS_DONE, "usage: callgate key create --principal NAME");
+    expect("key create --help", STATUS_DONE, "usage: callgate key create --principal NAME");
+    expect("help serve", STATUS_DONE, "usage: callgate serve");
+    expect("help kez", STATUS_USAGE, "did you mean \"callgate key\"?");
+    expect("help key frobnicate", STATUS_USAGE, "unknown command");
+}
+
+/* ---- 11.9: what a guest may name ---- */
+
+static char folder[64], trap[96], config[96];
+static struct audit_file audit;
+
+static enum code read_nothing(const char *path, size_t max_bytes, struct buf *out, struct why *why)
+{
+    (void)path;
+    (void)max_bytes;
+    return buf_add_text(out, "policy: a\n") == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "no memory");
+}
+
+static int make_folder(void **state)
+{
+    static struct why why;
+    struct audit *writer;
+    struct db *store;
+    char path[96];
+    FILE *file;
+
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/callgate-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(trap, sizeof trap, "%s/trap", folder);
+    snprintf(config, sizeof config, "%s/callgate.yaml", folder);
+    snprintf(path, sizeof path, "%s/callgate.db", folder);
+    assert_int_equal(store_open(path, DB_CREATE, &store, &why), CODE_OK);
+    db_close(&store);
+    audit_file_init(&audit);
+    writer = audit_file_open(&audit, 1);
+    (void)audit_file_call(audit_ring(writer, 0), "acme", "c-1");
+    audit_close(&writer);
+    file = fopen(trap, "w");
+    assert_non_null(file);
+    fclose(file);
+    file = fopen(config, "w");
+    assert_non_null(file);
+    fprintf(file, "store: callgate.db\naudit: {database: '%s'}\n", audit.path);
+    fclose(file);
+    return setenv("CALLGATE_CONFIG", config, 1);
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"trap", "callgate.yaml", "callgate.db", "callgate.db-wal", "callgate.db-shm"};
+    char path[128];
+
+    (void)state;
+    audit_file_fini(&audit);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(folder);
+}
+
+/* A command with all that it needs, and one option, as a guest gives it; nobody reads what it prints. Returns: as waitpid. */
+static int give(const struct command *command, const struct option *given, const char *value)
+{
+    static const struct command_guest guest = {.actor = {.name = "ada"}, .read = read_nothing};
+    static char words[16][256];
+    pid_t pid = fork();
+    int status = 0;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        static struct asked asked;
+        int ends[2], argc = 0, null = open("/dev/null", O_RDWR);
+        char *argv[17];
+
+        (void)alarm(SECONDS_MAX);
+        (void)signal(SIGPIPE, SIG_IGN);
+        if (pipe(ends) != 0 || close(ends[0]) != 0 || dup2(ends[1], 1) < 0 || dup2(null, 2) < 0)
+            _exit(99);
+        for (const struct operand *one = command->usage.operands; one != NULL && one->name != NULL && !one->may_lack; one++)
+            snprintf(words[argc++], sizeof words[0], "1");
+        for (const struct option *one = command->usage.options; one->name != NULL; one++)
+            if (one->must != NULL && one != given)
+                snprintf(words[argc++], sizeof words[0], "--%s=x", one->name);
+        snprintf(words[argc++], sizeof words[0], "--%s%s%s", given->name, value != NULL ? "=" : "", value != NULL ? value : "");
+        for (int i = 0; i < argc; i++)
+            argv[i] = words[i];
+        argv[argc] = NULL;
+        command_serve(&guest);
+        status = command_ask(command, argc, argv, &asked);
+        if (status == OPTIONS_GO)
+            status = command->run(&asked);
+        _exit(status);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static bool was_touched(int watch)
+{
+    char events[4096];
+
+    return read(watch, events, sizeof events) > 0;
+}
+
+/* What takes words is given the path of a file: it is opened, and made, by no command that somebody may give over the socket.
+ * What takes a file is refused to him before anything is done. */
+static void no_option_of_a_guest_opens_a_file(void **state)
+{
+    int watch = inotify_init1(IN_NONBLOCK), commands_tried = 0, words = 0, files = 0;
+    char missing[128];
+
+    (void)state;
+    snprintf(missing, sizeof missing, "%s/other", folder);
+    assert_true(inotify_add_watch(watch, trap, IN_OPEN) >= 0);
+    for (const struct command *command = commands; command->words != NULL; command++) {
+        commands_tried += command->roles != 0;
+        for (const struct option *option = command->usage.options; command->roles != 0 && option->name != NULL; option++) {
+            bool is_file = option->type == OPTION_FILE || option->type == OPTION_FILES;
+            int status = give(command, option, option->type != OPTION_FLAG ? trap : NULL);
+
+            if (!WIFEXITED(status) || (is_file && WEXITSTATUS(status) != STATUS_USAGE))
+                fail_msg("%s --%s: %x", command->words, option->name, (unsigned)status);
+            if (was_touched(watch))
+                fail_msg("%s --%s is given by guests, and opened %s", command->words, option->name, trap);
+            if (option->type != OPTION_FLAG && option->type != OPTION_FILE)
+                (void)give(command, option, missing);
+            if (access(missing, F_OK) == 0)
+                fail_msg("%s --%s is given by guests, and made %s", command->words, option->name, missing);
+            files += is_file;
+            words += !is_file;
+        }
+    }
+    assert_int_equal(commands_tried, 24);
+    assert_true(words > 150 && files > 40);
+    close(watch);
+}
+
+/* The same trap does catch what is no guest's: else nothing above means anything. */
+static void the_trap_catches(void **state)
+{
+    int watch = inotify_init1(IN_NONBLOCK);
+    const struct command *command = NULL;
+    static struct asked asked;
+    char word[128], *argv[] = {(char *)"policy", (char *)"check", word, NULL};
+
+    (void)state;
+    snprintf(word, sizeof word, "--config=%s", trap);
+    assert_true(inotify_add_watch(watch, trap, IN_OPEN) >= 0);
+    argv[1] = (char *)"list";
+    assert_int_equal(command_read(3, argv, &command, &asked), OPTIONS_GO);
+    assert_int_not_equal(command->run(&asked), STATUS_DONE);
+    assert_true(was_touched(watch));
+    close(watch);
+}
+
+/* A database that somebody names is opened where the gate is, and so is no guest's, whatever stands before it. */
+static void no_operand_of_a_guest_is_a_file_of_the_gates(void **state)
+{
+    static const struct command_guest guest = {.actor = {.name = "ada"}, .read = read_nothing};
+
+    (void)state;
+    command_serve(&guest);
+    expect("audit query /tmp/other.db", STATUS_USAGE, "\"/tmp/other.db\" is too much");
+    expect("audit show 1 /tmp/other.db", STATUS_USAGE, "\"/tmp/other.db\" is too much");
+    command_serve(NULL);
+    for (const struct command *command = commands; command->words != NULL; command++)
+        for (const struct operand *one = command->usage.operands; one != NULL && one->name != NULL; one++)
+            if (command->roles != 0 && one->type == OPERAND_FILE && !one->may_lack)
+                fail_msg("%s cannot be given over the socket: it needs the file %s there", command->words, one->name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_found_or_guessed),
+        cmocka_unit_test(help_is_given_of_what_is_named),
+        cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
+        cmocka_unit_test(no_operand_of_a_guest_is_a_file_of_the_gates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
