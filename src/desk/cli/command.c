@@ -168,7 +168,8 @@ static void fill_operands(struct doc *list, const struct usage *usage)
 static void fill_options(struct doc *list, const struct usage *usage)
 {
     static const char *const types[OPTION_TYPES] = {
-        [OPTION_FLAG] = "flag", [OPTION_TEXT] = "text", [OPTION_LINE] = "line", [OPTION_WORD] = "word", [OPTION_NUMBER] = "number",
+        [OPTION_FLAG] = "flag", [OPTION_TEXT] = "text", [OPTION_LINE] = "line", [OPTION_WORD] = "word",
+        [OPTION_NUMBER] = "number",
         [OPTION_TIME] = "time", [OPTION_DURATION] = "duration", [OPTION_LIST] = "list", [OPTION_FILE] = "file",
         [OPTION_FILES] = "files",
     };
