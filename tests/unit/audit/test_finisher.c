@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/finisher_priv.h"
+#include "files/finisher.h"
 #include "audit/writer_priv.h"
 #include "trail_bench.h"
 
@@ -17,16 +17,16 @@ static void test_indices_wait(void **state)
     audit_file_call(audit_ring(bench->audit, 0), "acme", "c");
     archive(bench);
     in_file(bench, 0, &sealed);
-    for (; files__has_log(sealed.path); nap())
+    for (; files_has_log(sealed.path); nap())
         continue;
     for (int round = 0; round < 3; round++, nap()) {
         finisher__poke(finisher);
-        assert_true(files__is_unfinished(sealed.path));
+        assert_true(files_is_unfinished(sealed.path));
         assert_int_equal(audit_file_number(&sealed, known), 0);
         assert_int_equal(count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'c'"), 1);
     }
     atomic_store(&finisher->loaded_us, 1);
-    for (finisher__poke(finisher); files__is_unfinished(sealed.path); nap())
+    for (finisher__poke(finisher); files_is_unfinished(sealed.path); nap())
         continue;
     assert_int_equal(audit_file_number(&sealed, known), 1);
 }
