@@ -179,14 +179,21 @@ static bool read_header(const char *path, struct stat *there, unsigned char head
     return is_read && (id == AUDIT_APPLICATION_ID || (id == 0 && is_ours_by_wal(path)));
 }
 
+bool files_has_log(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    struct stat there;
+
+    return read_header(path, &there, header) && (header[HEADER_WRITE_VERSION] == 2 || db_stray(path, &there) != NULL);
+}
+
 /* What stands beside a finished one goes when it is finished once more. */
 bool files_is_unfinished(const char *path)
 {
     unsigned char header[HEADER_BYTES];
     struct stat there;
 
-    return read_header(path, &there, header) &&
-           ((there.st_mode & 0222) != 0 || header[HEADER_WRITE_VERSION] == 2 || db_stray(path, &there) != NULL);
+    return read_header(path, &there, header) && ((there.st_mode & 0222) != 0 || files_has_log(path));
 }
 
 /* One that its own user may not even read has no descriptor to change it by. */

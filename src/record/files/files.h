@@ -54,6 +54,7 @@ void files_newest(const char *audit, char newest[FILES_PATH_BYTES]);
 
 /* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
 bool files_is_unfinished(const char *path);
+bool files_has_log(const char *path); /* in WAL mode, or with something beside it: files_absorb has not been there */
 /* Removes what SQLite would roll into one of the files, or read in its place (db_stray): a kill leaves a -journal that undoes
  * nothing but the mode, and whoever may write in the folder any other. Before each opening to write. */
 void files_disarm(const char *path);

@@ -15,6 +15,7 @@
 struct finisher {
     const char *audit;         /* the ledger's path: the link, which others may set elsewhere */
     _Atomic uint64_t live;     /* the first row of the file that is written */
+    _Atomic int64_t loaded_us; /* when the writer last committed many calls at once, monotonic */
     struct thread thread;
     int wake_fd;
     atomic_bool stopping;
@@ -30,7 +31,7 @@ void finisher_fini(struct finisher *finisher);
 void finisher_follow(struct finisher *finisher, const char *live); /* a file was sealed; live: the one behind it */
 void finisher_poke(struct finisher *finisher);                     /* erase.state was set */
 
-/* One round. Returns: whether a file is left that somebody has open, or that failed. */
+/* One round. Returns: whether a file is left that somebody has open, that waits until calls are fewer, or that failed. */
 bool finisher_round(struct finisher *finisher);
 
 #endif

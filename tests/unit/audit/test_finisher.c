@@ -20,13 +20,13 @@ static void test_indices_wait(void **state)
     for (; files_has_log(sealed.path); nap())
         continue;
     for (int round = 0; round < 3; round++, nap()) {
-        finisher__poke(finisher);
+        finisher_poke(finisher);
         assert_true(files_is_unfinished(sealed.path));
         assert_int_equal(audit_file_number(&sealed, known), 0);
         assert_int_equal(count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'c'"), 1);
     }
     atomic_store(&finisher->loaded_us, 1);
-    for (finisher__poke(finisher); files_is_unfinished(sealed.path); nap())
+    for (finisher_poke(finisher); files_is_unfinished(sealed.path); nap())
         continue;
     assert_int_equal(audit_file_number(&sealed, known), 1);
 }
