@@ -133,11 +133,21 @@ enum code place__check_schema(struct ledger *ledger)
     return code == CODE_OK && ledger->place.fault.text[0] != '\0' ? CODE_INVALID : code;
 }
 
+/* What SQLite counts up where another connection has written. */
+static enum code ask_version(const struct ledger *ledger, int64_t *version)
+{
+    enum code code = db_step(ledger->ask_version);
+
+    *version = code == CODE_OK ? db_int(ledger->ask_version, 0) : 0;
+    db_reset(ledger->ask_version);
+    return code;
+}
+
 bool place__is_written_by_others(const struct ledger *ledger)
 {
     int64_t version;
 
-    return db_number(ledger->db, "PRAGMA data_version", &version) == CODE_OK && version != ledger->place.version;
+    return ask_version(ledger, &version) == CODE_OK && version != ledger->place.version;
 }
 
 /* Inside a transaction, so that nobody writes behind our look. */
@@ -145,10 +155,8 @@ enum code place__check_others(struct ledger *ledger)
 {
     struct place *place = &ledger->place;
     int64_t last = 0, schema = 0, version;
-    enum code code = db_step(ledger->ask_version);
+    enum code code = ask_version(ledger, &version);
 
-    version = code == CODE_OK ? db_int(ledger->ask_version, 0) : 0;
-    db_reset(ledger->ask_version);
     if (code != CODE_OK || version == place->version)
         return code;
     place->version = version;
