@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define SHARDS 16
@@ -33,6 +34,7 @@ struct shard {
 
 struct definitions {
     struct shard shards[SHARDS];
+    atomic_bool is_any_told; /* before it, nobody looks for what is meant */
     pthread_mutex_t lock;
     struct buf notes;
 };
@@ -124,6 +126,7 @@ static void note(struct definitions *definitions, const uint64_t key[2], const u
 {
     struct shard *shard = &definitions->shards[key[0] % SHARDS];
 
+    atomic_store(&definitions->is_any_told, true);
     BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
     if (shard->slots == NULL)
         shard->slots = mem_array((size_t)SETS * WAYS, sizeof *shard->slots);
@@ -311,12 +314,12 @@ bool definitions_meant(struct definitions *definitions, const struct definition_
     const struct definition *latest;
     struct slot slot;
     uint64_t key[2];
-    bool is_told;
+    bool is_told = false;
 
-    make_key(KIND_ASKER, asker, tool, key);
-    is_told = recall(definitions, key, &slot);
-    make_key(KIND_ANYBODY, asker, tool, key);
-    is_told = is_told || recall(definitions, key, &slot);
+    for (int i = 0; i < 2 && !is_told && atomic_load(&definitions->is_any_told); i++) {
+        make_key(i == 0 ? KIND_ASKER : KIND_ANYBODY, asker, tool, key);
+        is_told = recall(definitions, key, &slot);
+    }
     latest = is_told ? NULL : definition_set_find(set, asker->upstream, tool, NULL);
     if (is_told || latest != NULL)
         memcpy(digest, is_told ? slot.digest : latest->digest, DIGEST_BYTES);
