@@ -299,7 +299,7 @@ oracle: all $(ORACLE_BIN)
 differential: all $(ORACLE_BIN)
 	@tests/oracle/differential $(B)/tests/oracle/reader --inputs $(DIFFERENTIAL_INPUTS) --seed $(ORACLE_SEED)
 
-integration: all $(filter $(B)/tests/figures/%,$(ORACLE_BIN))
+integration: all $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/tests/torture/preload_clock.so
 	@$(RUN_SCENARIOS) tests/integration
 
 interop: all

@@ -57,9 +57,11 @@
 #define SPAN_OF_TIME TIME("since", since_us, WHEN_FORMS), TIME("until", until_us, "likewise; not including it")
 #define ALL_FILES FLAG("all", all, "also sealed files beside the database")
 #define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
-#define SAID(example)                                                                                            \
+#define REASON(example)                                                                                          \
     LINE("why", why, "TEXT", 1000, "for those who read the audit; must be said",                                 \
-         .must = "say why, for those who read the audit: --why '" example "'"),                                  \
+         .must = "say why, for those who read the audit: --why '" example "'")
+#define SAID(example)                                                                                            \
+    REASON(example),                                                                                             \
         LINE("by", by, "NAME", 128, "who says so; else the login, which is recorded anyway")
 #define OF_DECISION TEXT("decision", decision, "N", "by the number that the agent was told")
 #define CHANGE                                                                                                   \
@@ -459,15 +461,35 @@ const struct command commands[] = {
            "again then. --lost records that the old key is gone: verifying takes both keys from then on, and says so."),
      OPTIONS(FLAG("lost", lost, "the old key is gone, and cannot sign the new one; needs --why"),
              TEXT("why", why, "TEXT", "how it was lost: recorded, with who says so"), CONFIG)},
+    {IS("audit retire", cmd_audit_retire, "record that sealed files are given away, and why"),
+     ABOUT("Records that a sealed file of the trail and all files before it are given away: an event `retired` with the rows,\n"
+           "who says so and why. It prints their paths and leaves them where they are: move them then. Where they are\n"
+           "missing later, --all takes the event's word for it. A hold keeps nothing from being given away, since nothing\n"
+           "is erased by it."),
+     OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG)},
+    {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
+     .writes = true, BEHIND("[--tenant NAME] [--principal NAME] [--since TIME] [--until TIME] --why TEXT [OPTIONS]"),
+     ABOUT("Keeps values from erasure: of a tenant, of a person, of a time, or of all that are named together.\n"
+           "`callgate audit erase` takes the values of all persons of a tenant from before a time: it is refused\n"
+           "where a hold keeps any of these. The hold stands in the trail, as does its release."),
+     OPTIONS(TEXT("tenant", tenant, "NAME", "whose values; without: every tenant's"),
+             TEXT("principal", principal, "NAME", "of this person's, or agent's, calls"), SPAN_OF_TIME,
+             REASON("the court asks for them, 4 O 12/26"), STORE)},
+    {IS("audit release", cmd_audit_release, "end a hold"), .roles = ADMINS, .writes = true,
+     ABOUT("Ends a hold: what it kept may be erased. Both stand in the trail."),
+     OPERANDS(ONE("HOLD", TEXT)), OPTIONS(REASON("the case is closed"), STORE)},
+    {IS("audit holds", cmd_audit_holds, "show all holds"), .roles = AUDITORS | ADMINS,
+     ABOUT("Lists all holds, released ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("audit erase", cmd_audit_erase, "erase a tenant's argument values; the chain stays whole"),
      ABOUT("Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
            "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
            "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
-           "event of the tenant. An answer counts by when it came: of a call under way at TIME it stays.\n"
+           "event of the tenant, with why. What a hold keeps (`callgate audit hold`) is refused whole.\n"
+           "An answer counts by when it came: of a call under way at TIME it stays.\n"
            "What was exported, copied or backed up is not reached, nor blocks that the file system freed."),
      OPTIONS(TEXT("tenant", tenant, "NAME", "whose values", MUST),
              TIME("before", before_us, "of calls before: " WHEN_FORMS, MUST),
-             FLAG("yes", yes, "do not ask"), CONFIG)},
+             REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), CONFIG)},
 
     {IS("backup", cmd_backup, "configuration, store, trail and keys in one folder"),
      ABOUT(

@@ -2,12 +2,48 @@
 #include "cli/trail_place.h"
 
 #include "args/print.h"
+#include "db/db.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum code trail_place_retired_to(const struct trail *trail, int64_t *last, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    *last = 0;
+    for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
+        struct db_stmt *stmt = NULL;
+        struct db *db = NULL;
+
+        code = trail_open(trail->files[i].path, &db, why);
+        if (code == CODE_OK)
+            code = db_prepare(db, "SELECT json_extract(detail, '$.first'), json_extract(detail, '$.last') FROM event "
+                              "WHERE kind = 'retired' AND json_valid(detail) ORDER BY seq", &stmt);
+        while (db_next(&stmt, &code))
+            if (db_int(stmt, 0) <= *last + 1 && db_int(stmt, 1) > *last)
+                *last = db_int(stmt, 1);
+        if (code != CODE_OK && why->text[0] == '\0')
+            (void)why_set(why, code, "%s: its events cannot be read: %s", trail->files[i].path, db_error(db));
+        db_close(&db);
+    }
+    return code;
+}
+
+/* Whether the beginning up to a row was given away, as the trail says. */
+static bool is_retired(const struct trail *trail, int64_t last)
+{
+    struct why why = {""};
+    int64_t retired_to;
+
+    if (trail_place_retired_to(trail, &retired_to, &why) != CODE_OK || retired_to < last)
+        return false;
+    print_safely(stderr, "callgate: rows 1 to %" PRId64 " were given away, as an event `retired` says\n", last);
+    return true;
+}
 
 int trail_place_tell_missing(const struct trail *trail, uint64_t from)
 {
@@ -17,6 +53,8 @@ int trail_place_tell_missing(const struct trail *trail, uint64_t from)
         int64_t first, last;
 
         if (!trail_gap(trail, i, &first, &last) || last < (int64_t)from)
+            continue;
+        if (i == 0 && is_retired(trail, last))
             continue;
         if (last >= first)
             print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them "

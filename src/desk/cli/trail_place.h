@@ -11,9 +11,13 @@
 #include "args/command.h"
 #include "files/trail.h"
 
-/* Says on stderr which rows of the trail are missing, but for those before number `from`: they were given away on purpose.
+/* Says on stderr which rows of the trail are missing. Those before number `from` were given away on purpose, and those of which
+ * the trail itself says that they were (`audit retire`): of these it is said, too.
  * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
 int trail_place_tell_missing(const struct trail *trail, uint64_t from);
+
+/* Up to which row its beginning was given away, as events `retired` in its files say; 0: nothing was. Reads them all. */
+enum code trail_place_retired_to(const struct trail *trail, int64_t *last, struct why *why) MUST_USE;
 
 /* The worse of two: broken or unreadable files before what is only not vouched for. */
 int trail_place_worse(int one, int other);

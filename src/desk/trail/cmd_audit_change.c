@@ -6,6 +6,8 @@
 #include "store/store.h"
 #include "store/store_approvals.h"
 #include "store/store_audit.h"
+#include "store/store_behind.h"
+#include "store/store_holds.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -31,7 +33,7 @@ static enum code ask_writer(struct audit *audit, const struct store_audit_reques
     if (request->kind == STORE_AUDIT_ARCHIVE)
         return audit_archive(audit, span_text(request->actor));
     return audit_erase(audit, &(struct audit_erasure){span_text(request->tenant), span_text(request->actor),
-                                                      request->before_us, 0});
+                                                      span_text(request->why), request->before_us, 0});
 }
 
 static int tell(const struct store_audit_request *request, bool done, const char *text)
@@ -42,17 +44,32 @@ static int tell(const struct store_audit_request *request, bool done, const char
     return STATUS_DONE;
 }
 
+/* Without the store nobody knows what is held. */
+static enum code may_erase(const struct conf *conf, const struct store_audit_request *request, struct why *why)
+{
+    struct store_places places;
+    struct db *store = NULL;
+    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_OK;
+
+    if (code == CODE_OK && store != NULL) /* an older one may lack a hold */
+        code = store_is_behind(store, conf->store, conf->audit.database, &places, why);
+    if (code == CODE_OK && store != NULL)
+        code = store_holds_allow(store, request->tenant, request->before_us, why);
+    db_close(&store);
+    return code;
+}
+
 /* What of the values the store holds, for people who have to decide. */
 static enum code erase_held(const struct conf *conf, const struct store_audit_request *request, struct why *why)
 {
     struct db *store = NULL;
-    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_NOT_FOUND;
+    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_OK;
 
-    if (code == CODE_OK)
+    if (code == CODE_OK && store != NULL)
         code = store_approvals_erase(store, &(struct store_erasure){span_text(request->tenant), request->before_us,
                                      clock_wall_us()}, why);
     db_close(&store);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* Nobody else writes the audit: until it is done, or we are interrupted and the next start goes on. */
@@ -60,8 +77,10 @@ static int do_here(struct serve *serve, const struct store_audit_request *reques
 {
     struct audit_done done;
     struct why why = {0};
-    enum code code = audit_start(serve->audit, &why);
+    enum code code = may_erase(serve->conf, request, &why);
 
+    if (code == CODE_OK)
+        code = audit_start(serve->audit, &why);
     if (code == CODE_OK)
         code = ask_writer(serve->audit, request);
     if (code != CODE_OK)
@@ -106,7 +125,8 @@ static int ask_gate(const struct conf *conf, struct store_audit_request *request
     enum code code = store_open(conf->store, DB_WRITE, &store, &why);
     int status;
 
-    store_audit_mark(conf->audit.database, mark);
+    if (code == CODE_OK)
+        code = store_audit_mark(conf->audit.database, mark, &why);
     if (code == CODE_OK)
         code = store_audit_ask(store, mark, request, &why);
     status = code == CODE_OK ? await_answer(store, request) : complain_why(code, &why);
@@ -161,6 +181,7 @@ static int read_erasure(const struct asked *asked, struct store_audit_request *r
         return complain(STATUS_USAGE, "--before is not past yet");
     (void)snprintf(request->tenant, sizeof request->tenant, "%s", tenant);
     request->before_us = asked->before_us;
+    (void)snprintf(request->why, sizeof request->why, "%s", asked->why);
     return OPTIONS_GO;
 }
 

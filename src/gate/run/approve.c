@@ -18,7 +18,7 @@
 
 static struct span mark_of(const struct serve *serve)
 {
-    return span_text(serve->told_mark);
+    return span_text(serve->gate_mark);
 }
 
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)

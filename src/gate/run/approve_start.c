@@ -110,7 +110,7 @@ static enum code look_in_audit(struct serve *serve, struct claims *claims, uint6
 
 static enum code store_found(struct serve *serve, const struct claims *claims, uint64_t last, struct why *why)
 {
-    struct span mark = span_text(serve->told_mark);
+    struct span mark = span_text(serve->gate_mark);
     enum code code = store_approvals_begin(serve->store, why);
 
     if (code != CODE_OK)
@@ -130,7 +130,7 @@ enum code serve__settle_claims(struct serve *serve, struct why *why)
 {
     struct claims claims = {0};
     struct audit_gauges gauges;
-    enum code code = store_claims_each(serve->store, span_text(serve->told_mark), add_claim, &claims, why);
+    enum code code = store_claims_each(serve->store, span_text(serve->gate_mark), add_claim, &claims, why);
 
     audit_gauges(serve->audit, &gauges);
     if (code == CODE_OK && claims.count > 0) {

@@ -5,10 +5,11 @@
 
 #include "store/store.h"
 #include "store/store_approvals.h"
+#include "store/store_holds.h"
 #include "base/log.h"
 #include "os/clock.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)
@@ -56,11 +57,20 @@ static void take_up(struct serve *serve)
         mine->store_seen = serve->store_seen;
         return;
     }
+    if (code == CODE_OK && request.kind == STORE_AUDIT_ERASE) /* placed since it was asked for */
+        code = store_holds_allow(serve->store, request.tenant, request.before_us, &why);
+    if (code == CODE_DENIED) {
+        mine->request = request;
+        mine->done = (struct audit_done){.code = code};
+        (void)snprintf(mine->done.text, sizeof mine->done.text, "%s", why.text);
+        mine->is_over = true;
+        return;
+    }
     if (code == CODE_OK && request.kind == STORE_AUDIT_ARCHIVE)
         code = audit_archive(serve->audit, span_text(request.actor));
     else if (code == CODE_OK)
         code = audit_erase(serve->audit, &(struct audit_erasure){span_text(request.tenant), span_text(request.actor),
-                                                                 request.before_us, request.id});
+                                                                 span_text(request.why), request.before_us, request.id});
     if (code == CODE_OK) {
         mine->request = request;
         log_info("app", "%s asks to %s", request.actor, request.kind == STORE_AUDIT_ERASE ? "erase values in the audit"

@@ -54,7 +54,7 @@ enum code serve__start_notify(struct serve *serve, struct why *why)
     char name[TOLD_NAME_BYTES];
     enum code code = CODE_OK;
 
-    (void)snprintf(name, sizeof name, "notify@%s", serve->told_mark);
+    (void)snprintf(name, sizeof name, "notify@%s", serve->gate_mark);
     if (posters(serve)[0] != NULL || posters(serve)[1] != NULL)
         code = store_told(serve->store, name, &serve->notify.told, why);
     for (size_t i = 0; i < SERVE_POSTERS; i++) {
@@ -154,7 +154,7 @@ struct offering {
 static enum code offer(void *context, const struct store_approval *row)
 {
     const struct offering *offering = context;
-    bool is_ours = span_is(row->gate, offering->serve->told_mark) &&
+    bool is_ours = span_is(row->gate, offering->serve->gate_mark) &&
                    store_approval_state(row, offering->now_us) == APPROVAL_IS_WAITING;
     enum code code = CODE_OK;
     struct buf text;
@@ -182,7 +182,7 @@ static void remember(struct serve *serve)
             all = poster_settled(posters(serve)[i]);
     if (all == INT64_MAX || all <= serve->notify.told)
         return;
-    (void)snprintf(name, sizeof name, "notify@%s", serve->told_mark);
+    (void)snprintf(name, sizeof name, "notify@%s", serve->gate_mark);
     if (store_set_told(serve->store, name, all, &why) == CODE_OK) /* else at the next look */
         serve->notify.told = all;
 }

@@ -7,6 +7,11 @@
 #include "os/clock.h"
 #include "os/file.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#define JUMP_US 500000 /* so much is no step of a clock that is kept right */
+
 static void tell_low(const struct serve *serve, struct buf *out)
 {
     uint64_t room_bytes;
@@ -65,6 +70,21 @@ void serve__watch_disk(struct serve *serve)
         serve->disk_is_low = false;
         log_info("app", "the disk of the audit has %llu MiB left again", (unsigned long long)(room_bytes >> 20));
     }
+}
+
+/* Against what the trail was told last: many small steps are one that is told, too. A clock that is slewed takes the monotonic
+ * one with it; a machine that slept has jumped. */
+void serve__watch_clock(struct serve *serve)
+{
+    int64_t ahead_us = clock_wall_us() - clock_monotonic_us(), by_us = ahead_us - serve->clock_ahead_us;
+    char detail[64];
+
+    if (llabs(by_us) < JUMP_US)
+        return;
+    (void)snprintf(detail, sizeof detail, "{\"by_us\":%lld}", (long long)by_us);
+    log_warn("app", "the clock has jumped by %lld ms; the audit's times go by it", (long long)(by_us / 1000));
+    serve__event(serve, "clock_jumped", "gate", span_text(detail));
+    serve->clock_ahead_us = ahead_us;
 }
 
 #define EXPIRY "callgate_certificate_expiry_timestamp_seconds"

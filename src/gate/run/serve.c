@@ -229,6 +229,16 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     return code;
 }
 
+static enum code open_trail(struct serve *serve, struct why *why)
+{
+    bool is_marked = serve__mark_audit(serve, why) == CODE_OK; /* else it is new, or none: audit_open says which */
+    enum code code = serve__compare_store(serve, why);
+
+    if (code == CODE_OK)
+        code = serve_open_audit(serve, (int64_t)serve->conf->drain_ms * 1000, why);
+    return code == CODE_OK && !is_marked ? serve__mark_audit(serve, why) : code;
+}
+
 enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why)
 {
     enum code code;
@@ -236,6 +246,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
                              .continue_why = continue_why};
     serve->file.taken_us = clock_wall_us();
+    serve->clock_ahead_us = clock_wall_us() - clock_monotonic_us();
     buf_init(&serve->listed, LISTED_MAX_BYTES);
     buf_init(&serve->definitions.notes, SIZE_MAX / 2);
     serve->definitions.mark = -1;
@@ -258,11 +269,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = open_loop(serve, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
-    serve__mark_audit(serve);
     if (code == CODE_OK)
-        code = serve__compare_store(serve, why);
-    if (code == CODE_OK)
-        code = serve_open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
+        code = open_trail(serve, why);
     if (code == CODE_OK)
         code = serve__open_notify(serve, why);
     if (code == CODE_OK)
@@ -399,6 +407,7 @@ static void poll_store(void *context)
     serve__tell_audit(serve);
     serve__attend(serve);
     serve__tell_outgoing(serve);
+    serve__watch_clock(serve);
     serve__watch_disk(serve);
     mind_signer(serve);
     serve__mind_control(serve);

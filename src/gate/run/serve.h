@@ -112,6 +112,7 @@ struct serve_file {              /* the configuration's, and what came of it */
 struct serve {
     struct conf *conf;
     struct serve_file file;
+    int64_t clock_ahead_us;      /* the wall clock of the monotonic one, as the trail knows it */
     struct buf confined;         /* what holds, as JSON */
     struct buf listed;           /* tools that the store is to be told of */
     int64_t listed_next_us;      /* not before then of further ones */
@@ -138,6 +139,7 @@ struct serve {
     bool awaits_audit;           /* rows up to put_to were put and are not known to be durable */
     int64_t put_to[STORE_SOURCES];
     char told_mark[17];          /* which audit was told: several gates on one store have one each */
+    char gate_mark[17];          /* which gate this is, among these */
     uint64_t commits_then;       /* the audit's, before they were put */
 
     struct serve_approvals approvals;

@@ -64,8 +64,8 @@ void serve__keep_definitions(struct serve *serve);
 /* Says what the version in force names and no route has. */
 void serve__tell_strays(const struct serve *serve);
 
-/* Names the audit in what the store remembers of it. */
-void serve__mark_audit(struct serve *serve);
+/* Names the audit in what the store remembers of it. CODE_NOT_FOUND before there is one. */
+enum code serve__mark_audit(struct serve *serve, struct why *why) MUST_USE;
 
 /* Before workers start: what was used before a crash, and what waits. */
 enum code serve__open_approvals(struct serve *serve, struct why *why) MUST_USE;
@@ -89,6 +89,9 @@ void serve__tell_audit(struct serve *serve);
 
 /* A line in the log when the audit's disk gets nearly full, and one when it is not any more. */
 void serve__watch_disk(struct serve *serve);
+
+/* An event where the wall clock has jumped against the monotonic one, since the trail's times go by it. */
+void serve__watch_clock(struct serve *serve);
 
 /* What people ask of the audit. After serve__follow_store. */
 void serve__attend(struct serve *serve);

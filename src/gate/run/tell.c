@@ -4,11 +4,13 @@
 #include "store/store.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
+#include "files/trail.h"
 #include "base/log.h"
 #include "json/json.h"
 #include "os/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define TOLD_NAME_BYTES 96
 
@@ -70,6 +72,19 @@ const struct store_source store_sources[STORE_SOURCES] = {
     {"restoration", "restored", "restored_us",
      "SELECT id, NULL, restored_by, json_object('row', id, 'backup_made', backup_made, 'restored_us', restored_us, 'why', why) "
      "FROM restoration WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"audit_hold", "hold_placed", "held_us",
+     "SELECT id, tenant, held_by, json_object('row', id, 'hold', id, 'principal', principal, 'since_us', since_us, 'until_us', "
+     "until_us, 'held_us', held_us, 'why', why) FROM audit_hold WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"audit_hold_release", "hold_released", "released_us",
+     "SELECT r.id, h.tenant, r.released_by, json_object('row', r.id, 'hold', h.id, 'principal', h.principal, 'released_us', "
+     "r.released_us, 'why', r.why) FROM audit_hold_release r JOIN audit_hold h ON h.id = r.hold WHERE r.id > ?1 "
+     "ORDER BY r.id LIMIT 64"},
+    {"audit_reading", "audit_read", NULL,
+     "SELECT id, NULL, asked_by, json_object('row', id, 'command', command, 'tenants', json(tenants), 'asked_us', asked_us) "
+     "FROM audit_reading WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
+    {STORE_RETIREMENTS, "retired", NULL,
+     "SELECT id, NULL, retired_by, json_object('row', id, 'first', first, 'last', last, 'retired_us', retired_us, 'why', why) "
+     "FROM " STORE_RETIREMENTS " WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},
 };
 
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail)
@@ -88,6 +103,8 @@ static enum code put_rows(struct serve *serve, const struct store_source *source
     enum code code;
 
     db_bind_int(stmt, 1, *put_to);
+    if (strstr(source->sql, "?2") != NULL)
+        db_bind_text(stmt, 2, span_text(serve->told_mark));
     while ((code = db_step(stmt)) == CODE_OK) {
         struct audit_event event = {
             .time_us = clock_wall_us(), .kind = span_text(source->kind), .tenant = db_text(stmt, 1),
@@ -104,9 +121,13 @@ static enum code put_rows(struct serve *serve, const struct store_source *source
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-void serve__mark_audit(struct serve *serve)
+enum code serve__mark_audit(struct serve *serve, struct why *why)
 {
-    store_audit_mark(serve->conf->audit.database, serve->told_mark);
+    char settled[TRAIL_PATH_BYTES];
+
+    store_audit_place(serve->conf->audit.database, serve->gate_mark);
+    trail_settle(serve->conf->audit.database, settled);
+    return store_audit_mark(settled, serve->told_mark, why);
 }
 
 enum code serve__compare_store(struct serve *serve, struct why *why)

@@ -2,6 +2,8 @@
 #include "store/store_audit.h"
 
 #include "store/store.h"
+#include "store/store_holds.h"
+#include "files/trail.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"
@@ -18,7 +20,8 @@ const char store_audit_schema[] =
     "  tenant    TEXT,"
     "  before_us INTEGER,"
     "  asked_us  INTEGER NOT NULL,"
-    "  asked_by  TEXT NOT NULL) STRICT;"
+    "  asked_by  TEXT NOT NULL,"
+    "  why       TEXT) STRICT;"
     "CREATE TABLE audit_answer("
     "  request     INTEGER PRIMARY KEY REFERENCES audit_request(id),"
     "  done        INTEGER NOT NULL,"
@@ -31,12 +34,43 @@ const char store_audit_schema[] =
     "CREATE TRIGGER audit_answer_stays BEFORE UPDATE ON audit_answer"
     "  BEGIN SELECT raise(ABORT, 'answers are append-only'); END;"
     "CREATE TRIGGER audit_answer_remains BEFORE DELETE ON audit_answer"
-    "  BEGIN SELECT raise(ABORT, 'answers are append-only'); END;";
+    "  BEGIN SELECT raise(ABORT, 'answers are append-only'); END;"
+    "CREATE TABLE audit_reading("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  audit    TEXT NOT NULL,"
+    "  command  TEXT NOT NULL,"
+    "  tenants  TEXT," /* JSON; NULL: all */
+    "  asked_us INTEGER NOT NULL,"
+    "  asked_by TEXT NOT NULL) STRICT;"
+    "CREATE TABLE " STORE_RETIREMENTS "("
+    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  audit      TEXT NOT NULL,"
+    "  first      INTEGER NOT NULL,"
+    "  last       INTEGER NOT NULL,"
+    "  retired_us INTEGER NOT NULL,"
+    "  retired_by TEXT NOT NULL,"
+    "  why        TEXT NOT NULL) STRICT;"
+    "CREATE TRIGGER audit_reading_stays BEFORE UPDATE ON audit_reading"
+    "  BEGIN SELECT raise(ABORT, 'readings are append-only'); END;"
+    "CREATE TRIGGER audit_reading_remains BEFORE DELETE ON audit_reading"
+    "  BEGIN SELECT raise(ABORT, 'readings are append-only'); END;"
+    "CREATE TRIGGER audit_retirement_stays BEFORE UPDATE ON audit_retirement"
+    "  BEGIN SELECT raise(ABORT, 'retirements are append-only'); END;"
+    "CREATE TRIGGER audit_retirement_remains BEFORE DELETE ON audit_retirement"
+    "  BEGIN SELECT raise(ABORT, 'retirements are append-only'); END;";
 
-void store_audit_mark(const char *path, char mark[STORE_MARK_BYTES])
+static void digest_mark(const char *text, char mark[STORE_MARK_BYTES])
+{
+    unsigned char digest[DIGEST_BYTES];
+
+    digest_of(span_text(text), digest);
+    num_hex(digest, (STORE_MARK_BYTES - 1) / 2, mark);
+    mark[STORE_MARK_BYTES - 1] = '\0';
+}
+
+void store_audit_place(const char *path, char mark[STORE_MARK_BYTES])
 {
     const char *slash = strrchr(path, '/');
-    unsigned char digest[DIGEST_BYTES];
     char folder[PATH_MAX], real[2 * PATH_MAX];
 
     (void)snprintf(real, sizeof real, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
@@ -44,35 +78,63 @@ void store_audit_mark(const char *path, char mark[STORE_MARK_BYTES])
         (void)snprintf(real, sizeof real, "%s", path);
     else
         (void)snprintf(real, sizeof real, "%s/%s", folder, slash != NULL ? slash + 1 : path);
-    digest_of(span_text(real), digest);
-    num_hex(digest, (STORE_MARK_BYTES - 1) / 2, mark);
-    mark[STORE_MARK_BYTES - 1] = '\0';
+    digest_mark(real, mark);
 }
 
-enum code store_audit_ask(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
+enum code store_audit_mark(const char *path, char mark[STORE_MARK_BYTES], struct why *why)
+{
+    struct trail_candidate candidate = {.continues = false};
+    enum code code = trail_look_at(path, &candidate, why);
+
+    mark[0] = '\0';
+    if (code == CODE_OK)
+        digest_mark(candidate.origin[0] != '\0' ? candidate.origin : path, mark);
+    return code;
+}
+
+static enum code put_request(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
     bool erases = request->kind == STORE_AUDIT_ERASE;
-    enum code code = db_change(db, "INSERT INTO audit_request(audit, kind, tenant, before_us, asked_us, asked_by) "
-                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    enum code code = db_change(db, "INSERT INTO audit_request(audit, kind, tenant, before_us, asked_us, asked_by, why) "
+                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                                DB_VALUES(db_of_text(span_text(mark)),
                                          db_of_text(erases ? SPAN_LIT("erase") : SPAN_LIT("archive")),
                                          db_of_text(erases ? span_text(request->tenant) : SPAN_NONE),
                                          erases ? db_of_int(request->before_us) : db_of_text(SPAN_NONE),
-                                         db_of_int(request->asked_us), db_of_text(span_text(request->actor))));
+                                         db_of_int(request->asked_us), db_of_text(span_text(request->actor)),
+                                         db_of_text(erases ? span_text(request->why) : SPAN_NONE)));
 
     request->id = code == CODE_OK ? db_last_id(db) : 0;
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
 
-static void copy(char out[STORE_AUDIT_TEXT], struct span text)
+/* In one transaction: a hold that is placed now is seen, or sees the request. */
+enum code store_audit_ask(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
-    (void)snprintf(out, STORE_AUDIT_TEXT, "%.*s", SPAN_ARG(text));
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    if (request->kind == STORE_AUDIT_ERASE)
+        code = store_holds_allow(db, request->tenant, request->before_us, why);
+    if (code == CODE_OK)
+        code = put_request(db, mark, request, why);
+    if (code == CODE_OK && (code = db_commit(db)) != CODE_OK)
+        (void)store_why(why, code, db, "writing the store");
+    if (code != CODE_OK)
+        db_rollback(db);
+    return code;
+}
+
+static void copy(char *out, size_t size, struct span text)
+{
+    (void)snprintf(out, size, "%.*s", SPAN_ARG(text));
 }
 
 enum code store_audit_next(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
     struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT id, kind, tenant, before_us, asked_by, asked_us FROM audit_request "
+    enum code code = db_find(db, "SELECT id, kind, tenant, before_us, asked_by, asked_us, why FROM audit_request "
                              "WHERE audit = ?1 AND id NOT IN (SELECT request FROM audit_answer) ORDER BY id LIMIT 1",
                              DB_VALUES(db_of_text(span_text(mark))), &stmt);
 
@@ -80,10 +142,11 @@ enum code store_audit_next(struct db *db, const char *mark, struct store_audit_r
     if (code == CODE_OK) {
         request->id = db_int(stmt, 0);
         request->kind = span_is(db_text(stmt, 1), "erase") ? STORE_AUDIT_ERASE : STORE_AUDIT_ARCHIVE;
-        copy(request->tenant, db_text(stmt, 2));
+        copy(request->tenant, sizeof request->tenant, db_text(stmt, 2));
         request->before_us = db_int(stmt, 3);
-        copy(request->actor, db_text(stmt, 4));
+        copy(request->actor, sizeof request->actor, db_text(stmt, 4));
         request->asked_us = db_int(stmt, 5);
+        copy(request->why, sizeof request->why, db_text(stmt, 6));
     }
     db_finalize(&stmt);
     return code == CODE_OK || code == CODE_NOT_FOUND ? code : store_why(why, code, db, "reading the store");

@@ -11,6 +11,7 @@
 #include "db/db.h"
 
 #define STORE_AUDIT_TEXT 512
+#define STORE_AUDIT_WHY 4096 /* more than a reason's thousand characters */
 #define STORE_MARK_BYTES 17
 
 extern const char store_audit_schema[];
@@ -22,13 +23,19 @@ struct store_audit_request {
     enum store_audit_kind kind;
     char tenant[STORE_AUDIT_TEXT]; /* erase */
     int64_t before_us;             /* erase */
+    char why[STORE_AUDIT_WHY];     /* erase */
     char actor[STORE_AUDIT_TEXT];
     int64_t asked_us;
 };
 
-/* Which audit is meant: by the file's place, which stays when the audit goes on in a new file there. */
-void store_audit_mark(const char *path, char mark[STORE_MARK_BYTES]);
+/* Which gate is meant, by the place of its audit: what it has claimed stays its own where that audit is lost. */
+void store_audit_place(const char *path, char mark[STORE_MARK_BYTES]);
 
+/* Which audit is meant: by its log's name, which stays when the audit goes on in a new file, and when its folder is moved.
+ * CODE_NOT_FOUND with an empty mark: there is none yet. */
+enum code store_audit_mark(const char *path, char mark[STORE_MARK_BYTES], struct why *why) MUST_USE;
+
+/* CODE_DENIED with a sentence: a hold keeps what would be erased. */
 enum code store_audit_ask(struct db *db, const char *mark, struct store_audit_request *request, struct why *why) MUST_USE;
 
 /* The oldest one to this audit that has no answer. CODE_NOT_FOUND: there is none. */
@@ -39,5 +46,8 @@ enum code store_audit_answer(struct db *db, int64_t request, bool done, const ch
 
 /* CODE_NOT_FOUND while there is none. *text is the caller's (mem_free). */
 enum code store_audit_answered(struct db *db, int64_t request, bool *done, char **text, struct why *why) MUST_USE;
+
+/* Where files of an audit were given away: rows that that audit alone is told of, as store_told names them. */
+#define STORE_RETIREMENTS "audit_retirement"
 
 #endif

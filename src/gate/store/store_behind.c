@@ -202,14 +202,23 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
     "d.digest = json_extract(?1, '$.definition') AND (SELECT w.accepted AND w.given_us < json_extract(?1, '$.given_us') " \
     "FROM definition_word w WHERE w.definition = d.id ORDER BY w.id DESC LIMIT 1)"
 
+/* One that was released since is a hold again: who releases it says why once more. */
+#define HOLD \
+    "INSERT INTO audit_hold(tenant, principal, since_us, until_us, held_us, held_by, why) SELECT ?3, " \
+    "json_extract(?1, '$.principal'), json_extract(?1, '$.since_us'), json_extract(?1, '$.until_us'), " \
+    "json_extract(?1, '$.held_us'), ?2, json_extract(?1, '$.why') WHERE NOT EXISTS (SELECT 1 FROM audit_hold h " \
+    "WHERE h.held_us = json_extract(?1, '$.held_us') AND h.held_by = ?2 AND h.tenant IS ?3)"
+
 struct going_on {
     struct db *store;
-    int64_t revoked, withdrawn, version;
+    int64_t revoked, withdrawn, held, version;
 };
 
-static enum code apply(struct going_on *going_on, struct span kind, struct span actor, struct span detail)
+static enum code apply(struct going_on *going_on, struct span kind, struct span actor, struct span detail,
+                       struct span tenant)
 {
-    bool revokes = span_is(kind, "key_revoked");
+    bool revokes = span_is(kind, "key_revoked"), holds_back = span_is(kind, "hold_placed");
+    int64_t *counted = revokes ? &going_on->revoked : holds_back ? &going_on->held : &going_on->withdrawn;
     int64_t before = 0, after = 0, version, ignored;
     enum code code;
 
@@ -221,10 +230,13 @@ static enum code apply(struct going_on *going_on, struct span kind, struct span 
     }
     code = db_number(going_on->store, "SELECT total_changes()", &before);
     if (code == CODE_OK)
-        code = db_change(going_on->store, revokes ? REVOKE : WITHDRAW, DB_VALUES(db_of_text(detail), db_of_text(actor)));
+        code = holds_back ? db_change(going_on->store, HOLD,
+                                      DB_VALUES(db_of_text(detail), db_of_text(actor), db_of_text(tenant)))
+                          : db_change(going_on->store, revokes ? REVOKE : WITHDRAW,
+                                      DB_VALUES(db_of_text(detail), db_of_text(actor)));
     if (code == CODE_OK)
         code = db_number(going_on->store, "SELECT total_changes()", &after);
-    *(revokes ? &going_on->revoked : &going_on->withdrawn) += after - before;
+    *counted += after - before;
     return code;
 }
 
@@ -235,10 +247,11 @@ static enum code apply_file(struct going_on *going_on, const char *path, struct 
     enum code code = trail_open(path, &db, why);
 
     if (code == CODE_OK)
-        code = db_prepare(db, "SELECT kind, actor, detail FROM event WHERE kind IN ('key_revoked', 'definition_withdrawn', "
-                          "'policy_activated') AND json_valid(detail) ORDER BY seq", &stmt);
+        code = db_prepare(db, "SELECT kind, actor, detail, tenant FROM event WHERE kind IN ('key_revoked', "
+                          "'definition_withdrawn', 'policy_activated', 'hold_placed') AND json_valid(detail) ORDER BY seq",
+                          &stmt);
     while (db_next(&stmt, &code))
-        code = apply(going_on, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2));
+        code = apply(going_on, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), db_text(stmt, 3));
     db_close(&db);
     return code;
 }
@@ -309,5 +322,6 @@ enum code store_go_on(struct db *store, const char *audit, const char *mark, con
     trail_fini(&trail);
     if (code != CODE_OK)
         return why->text[0] != '\0' ? code : store_why(why, code, store, "locking the store");
-    return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64, going_on.revoked, going_on.withdrawn);
+    return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64 ",\"held\":%" PRId64, going_on.revoked,
+                    going_on.withdrawn, going_on.held);
 }

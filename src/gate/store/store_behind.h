@@ -17,7 +17,8 @@
 #include "db/db.h"
 
 /* The tables, and how the audit is told of their rows: `sql` gives id, tenant, actor and detail of 64 rows past ?1 at most, in
- * their order. `time` is the member of detail that says when; NULL: rows may go, so that they are not compared. */
+ * their order; where rows are of one audit each it has ?2, that one's mark. `time` is the member of detail that says when;
+ * NULL: rows may go, or are another audit's, so that they are not compared. */
 struct store_source {
     const char *table; /* the part before a slash; behind it, which of its rows */
     const char *kind;  /* of the event */
@@ -25,7 +26,7 @@ struct store_source {
     const char *sql;
 };
 
-#define STORE_SOURCES 13
+#define STORE_SOURCES 17
 extern const struct store_source store_sources[STORE_SOURCES];
 
 /* Rows by which a store is known: of each source the last that a trail was told of. */

@@ -2,6 +2,7 @@
 #include "audit/writer_priv.h"
 
 #include "base/log.h"
+#include "json/json.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -10,11 +11,13 @@
 #define SLICE_ROWS 256   /* about a millisecond: what a commit may be late by */
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
+#define DETAIL_BYTES ((size_t)6 * ERASE_WHY_BYTES + 160) /* JSON may write a byte in six */
 
 /* ---- recorded ---------------------------------------------------------------------------------------------------- */
 
 #define OF_ERASED "SELECT e.seq, e.tenant, json_extract(e.detail, '$.before_us'), json_extract(e.detail, '$.request'), " \
-                  "e.actor, d.seq IS NOT NULL, json_extract(d.detail, '$.rows') FROM event AS e LEFT JOIN event AS d " \
+                  "e.actor, d.seq IS NOT NULL, json_extract(d.detail, '$.rows'), " \
+                  "json_extract(e.detail, '$.why') FROM event AS e LEFT JOIN event AS d " \
                   "ON d.kind = 'erase_done' AND d.seq > e.seq AND json_extract(d.detail, '$.erased') = e.seq " \
                   "WHERE e.kind = 'erased' AND json_extract(e.detail, '$.request') IS NOT NULL "
 
@@ -26,6 +29,7 @@ static void take_up(struct erasing *erasing, struct db_stmt *stmt)
                                 .what = {.seq = db_int(stmt, 0), .before_us = db_int(stmt, 2)}};
     (void)snprintf(erasing->what.tenant, sizeof erasing->what.tenant, "%.*s", SPAN_ARG(tenant));
     (void)snprintf(erasing->actor, sizeof erasing->actor, "%.*s", SPAN_ARG(db_text(stmt, 4)));
+    (void)snprintf(erasing->why, sizeof erasing->why, "%.*s", SPAN_ARG(db_text(stmt, 7)));
 }
 
 enum code erase__resume(struct audit *audit)
@@ -68,12 +72,12 @@ static enum code find_recorded(struct audit *audit, bool *is_done)
     return code;
 }
 
-static enum code put_event(struct audit *audit, const char *kind, const char *detail)
+static enum code put_event(struct audit *audit, const char *kind, struct span detail)
 {
     struct erasing *erasing = &audit->erasing;
     const struct audit_event event = {
         .time_us = clock_wall_us(), .kind = span_text(kind), .tenant = span_text(erasing->what.tenant),
-        .actor = span_text(erasing->actor), .detail = span_text(detail),
+        .actor = span_text(erasing->actor), .detail = detail,
     };
     enum code code = ledger__begin(&audit->ledger);
 
@@ -98,18 +102,31 @@ static enum code put_event(struct audit *audit, const char *kind, const char *de
 
 /* ---- the phases -------------------------------------------------------------------------------------------------- */
 
+static enum code put_erased(struct audit *audit)
+{
+    const struct erasing *erasing = &audit->erasing;
+    struct buf detail;
+    enum code code;
+
+    buf_init(&detail, DETAIL_BYTES);
+    (void)buf_addf(&detail, "{\"before_us\":%" PRId64 ",\"request\":%" PRId64 ",\"why\":", erasing->what.before_us,
+                   erasing->request);
+    (void)json_write_string(&detail, span_text(erasing->why));
+    code = buf_add_byte(&detail, '}');
+    if (code == CODE_OK)
+        code = put_event(audit, "erased", buf_peek(&detail));
+    buf_fini(&detail);
+    return code;
+}
+
 static enum code record(struct audit *audit)
 {
     struct erasing *erasing = &audit->erasing;
-    char detail[160];
     bool is_done = false;
     enum code code = find_recorded(audit, &is_done);
 
-    if (code == CODE_NOT_FOUND) {
-        (void)snprintf(detail, sizeof detail, "{\"before_us\":%" PRId64 ",\"request\":%" PRId64 "}",
-                       erasing->what.before_us, erasing->request);
-        code = put_event(audit, "erased", detail);
-    }
+    if (code == CODE_NOT_FOUND)
+        code = put_erased(audit);
     erasing->at = (int64_t)audit->ledger.begin_seq;
     if (code == CODE_OK)
         erasing->phase = is_done ? ERASE_IDLE : ERASE_LIVE;
@@ -199,7 +216,7 @@ static enum code end(struct audit *audit)
 
     (void)snprintf(detail, sizeof detail, "{\"erased\":%" PRId64 ",\"missing_to\":%" PRId64 ",\"rows\":%" PRId64 "}",
                    erasing->what.seq, audit->finisher.erase.missing_to, erasing->rows);
-    code = put_event(audit, "erase_done", detail);
+    code = put_event(audit, "erase_done", span_text(detail));
     if (code == CODE_OK)
         erasing->phase = ERASE_IDLE;
     return code;

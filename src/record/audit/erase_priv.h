@@ -14,13 +14,15 @@
 
 struct audit;
 
+#define ERASE_WHY_BYTES 4096 /* a thousand characters */
+
 enum erase_phase { ERASE_IDLE = 0, ERASE_RECORD, ERASE_LIVE, ERASE_SEALED, ERASE_WAL, ERASE_END };
 
 struct erasing {
     enum erase_phase phase;
     struct erase_what what;
     int64_t request;      /* the store's; 0: none */
-    char actor[256];
+    char actor[256], why[ERASE_WHY_BYTES];
     bool is_resumed;      /* nobody waits for it */
     int64_t at, rows, due_us;
     char waits_for[64];

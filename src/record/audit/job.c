@@ -36,11 +36,13 @@ enum code audit_archive(struct audit *audit, struct span actor)
 enum code audit_erase(struct audit *audit, const struct audit_erasure *erasure)
 {
     struct job *job = &audit->job;
-    enum code code = erasure->tenant.len < sizeof job->tenant ? ask(audit, AUDIT_JOB_ERASE, erasure->actor) : CODE_LIMIT;
+    bool fits = erasure->tenant.len < sizeof job->tenant && erasure->why.len < sizeof job->why;
+    enum code code = fits ? ask(audit, AUDIT_JOB_ERASE, erasure->actor) : CODE_LIMIT;
 
     if (code != CODE_OK)
         return code;
     (void)snprintf(job->tenant, sizeof job->tenant, "%.*s", SPAN_ARG(erasure->tenant));
+    (void)snprintf(job->why, sizeof job->why, "%.*s", SPAN_ARG(erasure->why));
     job->before_us = erasure->before_us;
     job->request = erasure->request;
     hand_over(audit);
@@ -119,6 +121,7 @@ static void begin_erasure(struct audit *audit)
     audit->erasing = (struct erasing){.phase = ERASE_RECORD, .request = job->request, .what = {.before_us = job->before_us}};
     (void)snprintf(audit->erasing.what.tenant, sizeof audit->erasing.what.tenant, "%s", job->tenant);
     (void)snprintf(audit->erasing.actor, sizeof audit->erasing.actor, "%s", job->actor);
+    (void)snprintf(audit->erasing.why, sizeof audit->erasing.why, "%s", job->why);
 }
 
 void writer__job_turn(struct audit *audit)

@@ -50,10 +50,12 @@ enum code audit_checkpoint_key(const struct audit *audit, struct buf *out) MUST_
 enum code audit_archive(struct audit *audit, struct span actor) MUST_USE;
 
 /* Likewise, to erase the argument values of a tenant's decisions that were made before a time, in this file and in the sealed
- * ones beside it. An event `erased` of the tenant is on disk first. One that was begun goes on at the next start by itself.
- * Takes: request: one that the file knows already is not recorded twice; 0: none. CODE_LIMIT: no tenant is called so long. */
+ * ones beside it. An event `erased` of the tenant, with why, is on disk first. One that was begun goes on at the next start by
+ * itself.
+ * Takes: request: one that the file knows already is not recorded twice; 0: none. CODE_LIMIT: a tenant's name or a reason is
+ * too long. */
 struct audit_erasure {
-    struct span tenant, actor;
+    struct span tenant, actor, why;
     int64_t before_us;
     int64_t request;
 };

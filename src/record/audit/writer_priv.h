@@ -38,7 +38,7 @@ struct job {
     _Atomic int state; /* enum job_state */
     enum audit_job_kind kind;
     char actor[256];
-    char tenant[ERASE_TENANT_BYTES]; /* erase */
+    char tenant[ERASE_TENANT_BYTES], why[ERASE_WHY_BYTES]; /* erase */
     int64_t before_us, request;
     struct audit_done done;
 };

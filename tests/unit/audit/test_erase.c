@@ -59,7 +59,8 @@ static void fill(struct bench *bench)
 
 static enum code erase(struct bench *bench, int64_t request)
 {
-    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1800000000000000), request};
+    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1800000000000000),
+                                          request};
 
     return audit_erase(bench->audit, &erasure);
 }
@@ -83,6 +84,8 @@ static void test_erases(void **state)
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NULL"), 100);
     assert_int_equal(count_all(bench, "SELECT count(*) FROM decision WHERE tenant = 'umbra' AND arguments IS NOT NULL"), 240);
     assert_string_equal(audit_file_ask(&bench->file, "SELECT actor FROM event WHERE kind = 'erased' AND tenant = 'acme'"), "ann");
+    assert_string_equal(audit_file_ask(&bench->file, "SELECT json_extract(detail, '$.why') FROM event WHERE kind = 'erased'"),
+                        "asked"); /* 10.37 */
     call(bench, "acme", SECRET); /* what comes later is not meant */
     assert_int_equal(erase(bench, 7), CODE_OK); /* the same request again, as after a restart */
     assert_true(is_over(bench, 20000, &done));
@@ -96,7 +99,7 @@ static void test_erases(void **state)
 static void test_what_is_not_meant(void **state)
 {
     struct bench *bench = *state;
-    const struct audit_erasure at_that_time = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1700000000000000), 3};
+    const struct audit_erasure at_that_time = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1700000000000000), 3};
     struct audit_done done;
 
     start(bench);

@@ -287,7 +287,7 @@ static void test_tenant_and_time(void **state)
 
 static void test_after_an_erasure(void **state)
 {
-    const struct audit_erasure erasure = {SPAN_LIT("rare"), SPAN_LIT("ann"), INT64_C(1800000000000000), 1};
+    const struct audit_erasure erasure = {SPAN_LIT("rare"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1800000000000000), 1};
     struct audit_done done;
     struct db *db;
     char text[LENGTH];

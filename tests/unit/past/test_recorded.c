@@ -250,7 +250,7 @@ static void test_what_was_erased_is_told(void **state)
 {
     struct house *house = *state;
     struct audit_decision call = audit_call("acme", "c-1");
-    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(4000000000000000), 1};
+    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(4000000000000000), 1};
     struct audit_done done;
     struct recorded *recorded;
     uint64_t seq;

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate audit hold, release and holds: what no erasure may take. */
+#include "trail/cmd_audit_priv.h"
+#include "args/print.h"
+#include "cli/store_words.h"
+
+#include "base/num.h"
+#include "json/doc.h"
+#include "os/clock.h"
+#include "unicode/unicode.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NAME_BYTES_MAX 512
+
+static int place_hold(const struct asked *asked, const struct store_hold *hold)
+{
+    struct why why = {0};
+    struct db *db = NULL;
+    int64_t id = 0, erasing = 0;
+    enum code code = asked_store(asked, DB_WRITE, &db, &why);
+
+    if (code == CODE_OK)
+        code = store_hold_add(db, hold, &id, &why);
+    if (code == CODE_OK)
+        code = store_audit_erasing(db, hold->tenant, &erasing, &why);
+    db_close(&db);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    print_safely(stdout, "hold %" PRId64 " is placed; erasures of what it keeps are refused until `callgate audit release "
+                 "%" PRId64 " --why TEXT`\n", id, id);
+    if (erasing != 0)
+        print_safely(stderr, "callgate: an erasure that was asked for before is not over: what it has begun is not kept; the "
+                     "trail tells of it in an event `erased`\n");
+    return STATUS_DONE;
+}
+
+static int check_name(const char *option, const char *name)
+{
+    struct span span = span_text(name);
+
+    if (name == NULL || (span.len > 0 && span.len < NAME_BYTES_MAX && unicode_is_utf8(span)))
+        return OPTIONS_GO;
+    return complain(STATUS_USAGE, "--%s \"%s\" is no name", option, name);
+}
+
+int cmd_audit_hold(const struct asked *asked)
+{
+    struct store_hold hold = {.since_us = asked->since_us, .until_us = asked->until_us, .held_us = clock_wall_us(),
+                              .tenant = span_text(asked->tenant), .principal = span_text(asked->principal),
+                              .why = span_text(asked->why)};
+    char actor[ACTOR_BYTES];
+    int status;
+
+    if (asked->tenant == NULL && asked->principal == NULL && hold.since_us == 0 && hold.until_us == 0)
+        return complain(STATUS_USAGE, "say what to keep: --tenant, --principal, --since, --until, or several of them");
+    status = check_name("tenant", asked->tenant);
+    if (status == OPTIONS_GO)
+        status = check_name("principal", asked->principal);
+    if (status == OPTIONS_GO && hold.until_us != 0 && hold.until_us <= hold.since_us)
+        status = complain(STATUS_USAGE, "--until is not behind --since");
+    if (status != OPTIONS_GO)
+        return status;
+    actor_name(actor);
+    hold.held_by = span_text(actor);
+    return place_hold(asked, &hold);
+}
+
+int cmd_audit_release(const struct asked *asked)
+{
+    const char *number = asked_operand(asked, 0);
+    struct why why = {0};
+    struct db *db = NULL;
+    char actor[ACTOR_BYTES];
+    int64_t id = 0;
+    enum code code;
+
+    if (num_i64(span_text(number), &id) != CODE_OK)
+        return complain(STATUS_USAGE, "\"%s\" is no hold's number; `callgate audit holds` shows them", number);
+    actor_name(actor);
+    code = asked_store(asked, DB_WRITE, &db, &why);
+    if (code == CODE_OK)
+        code = store_hold_release(db, id, span_text(actor), span_text(asked->why), clock_wall_us(), &why);
+    db_close(&db);
+    if (code == CODE_NOT_FOUND || code == CODE_EXISTS)
+        return complain(STATUS_NEGATIVE, "%s", why.text);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    print_safely(stdout, "hold %" PRId64 " is released\n", id);
+    return STATUS_DONE;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------------------- */
+
+static enum code list_json(void *context, const struct store_hold *hold)
+{
+    struct doc *doc = doc_object();
+
+    (void)context;
+    doc_int(doc, "id", hold->id);
+    doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
+    if (hold->tenant.at != NULL)
+        doc_text(doc, "tenant", hold->tenant);
+    if (hold->principal.at != NULL)
+        doc_text(doc, "principal", hold->principal);
+    print_time(doc, "since", hold->since_us);
+    print_time(doc, "until", hold->until_us);
+    print_time(doc, "held", hold->held_us);
+    doc_text(doc, "held_by", hold->held_by);
+    doc_text(doc, "why", hold->why);
+    if (hold->released_us != 0) {
+        print_time(doc, "released", hold->released_us);
+        doc_text(doc, "released_by", hold->released_by);
+        doc_text(doc, "released_why", hold->released_why);
+    }
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+static struct span or_any(struct span name)
+{
+    return name.at != NULL ? name : SPAN_LIT("any");
+}
+
+static void time_or(int64_t time_us, const char *otherwise, char out[CLOCK_TEXT_BYTES])
+{
+    if (time_us != 0)
+        clock_text(time_us, out);
+    else
+        (void)snprintf(out, CLOCK_TEXT_BYTES, "%s", otherwise);
+}
+
+static enum code list_lines(void *context, const struct store_hold *hold)
+{
+    char since[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES], held[CLOCK_TEXT_BYTES], released[CLOCK_TEXT_BYTES];
+
+    (void)context;
+    time_or(hold->since_us, "the beginning", since);
+    time_or(hold->until_us, "the end", until);
+    time_or(hold->held_us, "", held);
+    time_or(hold->released_us, "", released);
+    print_safely(stdout, "%4" PRId64 "  %-8s  tenant %.*s, principal %.*s, %s to %s\n", hold->id,
+                 hold->released_us == 0 ? "holds" : "released", SPAN_ARG(or_any(hold->tenant)),
+                 SPAN_ARG(or_any(hold->principal)), since, until);
+    print_safely(stdout, "      %s, %.*s: %.*s\n", held, SPAN_ARG(hold->held_by), SPAN_ARG(hold->why));
+    if (hold->released_us != 0)
+        print_safely(stdout, "      %s, %.*s: %.*s\n", released, SPAN_ARG(hold->released_by), SPAN_ARG(hold->released_why));
+    return CODE_OK;
+}
+
+int cmd_audit_holds(const struct asked *asked)
+{
+    struct why why = {0};
+    struct db *db = NULL;
+    enum code code = asked_store(asked, DB_READ, &db, &why);
+
+    if (code == CODE_OK)
+        code = store_holds_each(db, asked->json ? list_json : list_lines, NULL, &why);
+    db_close(&db);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}

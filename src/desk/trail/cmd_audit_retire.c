@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate audit retire: files of the trail are given away. The trail says so first, and then they may be moved. */
+#include "trail/cmd_audit_priv.h"
+#include "args/print.h"
+#include "cli/store_words.h"
+#include "store/store.h"
+
+#include "audit/writer.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 50
+#define WAIT_MS 60000
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The last of the files that go. Returns: OPTIONS_GO with *at, or a status. */
+static int find_last(const struct trail *trail, const char *named, size_t *at)
+{
+    for (*at = 0; *at + 1 < trail->count; ++*at)
+        if (strcmp(name_of(trail->files[*at].path), name_of(named)) == 0)
+            return OPTIONS_GO;
+    if (trail->count > 0 && strcmp(name_of(trail->files[*at].path), name_of(named)) == 0)
+        return complain(STATUS_USAGE, "%s is the file that is written, or the last one; `callgate audit archive` seals it "
+                        "first", named);
+    return complain(STATUS_USAGE, "%s is no sealed file of the trail; `callgate audit verify --all` names them", named);
+}
+
+/* A gate puts the store's rows into its audit within a second, and then remembers that. Returns: whether it did. */
+static bool await_told(struct db *store, const char *mark, int64_t id, struct why *why)
+{
+    char name[64];
+    int64_t told = 0;
+
+    (void)snprintf(name, sizeof name, STORE_RETIREMENTS "@%s", mark);
+    for (int waited_ms = 0; waited_ms < WAIT_MS && told < id; waited_ms += LOOK_MS) {
+        enum code code = store_told(store, name, &told, why);
+
+        if (code != CODE_OK && code != CODE_BUSY)
+            return false;
+        (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    }
+    return told >= id;
+}
+
+static int record(const struct conf *conf, const struct store_retirement *retirement)
+{
+    char mark[STORE_MARK_BYTES];
+    struct db *store = NULL;
+    struct why why = {0};
+    int64_t id;
+    int lock_fd = -1, status = STATUS_DONE;
+    bool runs = audit_hold(conf->audit.database, &lock_fd, &why) == CODE_BUSY;
+    enum code code = store_open(conf->store, DB_WRITE, &store, &why);
+
+    if (lock_fd >= 0)
+        (void)close(lock_fd);
+    if (code == CODE_OK)
+        code = store_audit_mark(conf->audit.database, mark, &why);
+    if (code == CODE_OK)
+        code = store_audit_retire(store, mark, retirement, &id, &why);
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    else if (!runs)
+        print_safely(stdout, "no gate runs: the trail tells of it at the next start; move the files then\n");
+    else if (!await_told(store, mark, id, &why))
+        status = complain(STATUS_NEGATIVE, "the gate has not told the trail of it in a minute; leave the files until its event "
+                          "`retired` is there");
+    db_close(&store);
+    return status;
+}
+
+static int retire(const struct conf *conf, const char *named, const char *reason)
+{
+    struct store_retirement retirement = {.retired_us = clock_wall_us(), .why = span_text(reason)};
+    struct trail trail = {0};
+    struct why why = {""};
+    char actor[ACTOR_BYTES];
+    size_t at = 0;
+    int64_t before = 0;
+    int status = OPTIONS_GO;
+    enum code code = trail_find(conf->audit.database, true, &trail, &why);
+
+    if (code == CODE_OK)
+        code = trail_place_retired_to(&trail, &before, &why);
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    if (status == OPTIONS_GO)
+        status = find_last(&trail, named, &at);
+    if (status == OPTIONS_GO && trail.files[0].before_seq > before)
+        print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are not here any more; this says that they were given "
+                     "away, too\n", before + 1, trail.files[0].before_seq);
+    if (status == OPTIONS_GO) {
+        actor_name(actor);
+        retirement.actor = span_text(actor);
+        retirement.first = before + 1;
+        retirement.last = trail.files[at].last_seq;
+        status = record(conf, &retirement);
+    }
+    for (size_t i = 0; status == STATUS_DONE && i <= at; i++)
+        print_safely(stdout, "%s\n", trail.files[i].path);
+    trail_fini(&trail);
+    return status;
+}
+
+int cmd_audit_retire(const struct asked *asked)
+{
+    struct conf *conf = NULL;
+    int status = asked_conf(asked, &conf);
+
+    if (status == OPTIONS_GO)
+        status = retire(conf, asked_operand(asked, 0), asked->why);
+    conf_free(&conf);
+    return status;
+}
