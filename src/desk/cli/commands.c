@@ -395,9 +395,10 @@ const struct command commands[] = {
              FLAG("json", json, "the figures as JSON; times in microseconds"), CONFIG_OF_AUDIT)},
     {IS("audit open", cmd_audit_open, "sqlite3 over all files of a time, as one database"),
      ABOUT("Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
-           "indices of a sealed file. It is a copy in $TMPDIR or /var/tmp, as large as what it holds,\n"
-           "and is removed when sqlite3 ends; calls are not held up. A file by itself needs no copy:\n"
-           "`sqlite3 -readonly FILE`. Exit status 1: a file of the trail is missing, or sqlite3 failed."),
+           "indices of a sealed file. Up to ten sealed files are asked where they are; of the others it\n"
+           "makes a copy in $TMPDIR or /var/tmp, which is removed when sqlite3 ends. Calls are not held\n"
+           "up. A file by itself needs none of that: `sqlite3 -readonly FILE`. Exit status 1: a file of\n"
+           "the trail is missing, or sqlite3 failed."),
      ONE_DATABASE, OPTIONS(SPAN_OF_TIME, FROM, CONFIG_OF_AUDIT)},
     {IS("audit export", cmd_audit_export, "every row as JSON lines, CSV, OCSF or CEF, to go on from later; or as one database"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,

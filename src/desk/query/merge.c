@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite attaches ten databases to a connection and joins no view over them by an index; so rows are copied. */
+/* One database that whoever has it can keep, join and index; attach.h leaves sealed files where they are. */
 #include "query/merge.h"
 
 #include "rows/indices.h"
@@ -14,6 +14,7 @@ struct merging {
     struct db_stmt *put[ROW_TABLES], *has; /* has: whether a decision was copied */
     int64_t since_us, until_us;
     bool reaches; /* the file that is read may hold calls of the time */
+    bool is_part; /* other files are attached */
     struct merged *merged;
 };
 
@@ -27,11 +28,12 @@ static const char *where(const struct merging *merging, enum row_table table)
     return merging->reaches || table == ROW_EVENT ? "WHERE time_us >= ? AND time_us < ? ORDER BY +seq" : NULL;
 }
 
-static enum code is_wanted(struct merging *merging, enum row_table table, struct db_stmt *get, bool *wanted)
+/* Takes: before: the last number in front of the file. */
+static enum code is_wanted(struct merging *merging, enum row_table table, int64_t before, struct db_stmt *get, bool *wanted)
 {
     enum code code;
 
-    *wanted = table != ROW_OUTCOME;
+    *wanted = table != ROW_OUTCOME || (merging->is_part && db_int(get, O_DECISION) <= before);
     if (*wanted)
         return CODE_OK;
     db_bind_int(merging->has, 1, db_int(get, O_DECISION));
@@ -41,7 +43,7 @@ static enum code is_wanted(struct merging *merging, enum row_table table, struct
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code copy_rows(struct merging *merging, enum row_table table, struct db_stmt *get)
+static enum code copy_rows(struct merging *merging, enum row_table table, int64_t before, struct db_stmt *get)
 {
     const struct row_shape *shape = row_shape(table);
     struct db_stmt *put = merging->put[table];
@@ -49,7 +51,7 @@ static enum code copy_rows(struct merging *merging, enum row_table table, struct
     enum code code;
 
     while ((code = db_step(get)) == CODE_OK) {
-        code = is_wanted(merging, table, get, &wanted);
+        code = is_wanted(merging, table, before, get, &wanted);
         if (code == CODE_OK && wanted) {
             for (int i = 0; i < shape->count + 1 + shape->outside; i++) {
                 struct row_value value = row_read(get, i);
@@ -65,7 +67,7 @@ static enum code copy_rows(struct merging *merging, enum row_table table, struct
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code copy_table(struct merging *merging, struct db *db, enum row_table table)
+static enum code copy_table(struct merging *merging, struct db *db, enum row_table table, int64_t before)
 {
     const char *condition = where(merging, table);
     struct db_stmt *get = NULL;
@@ -85,7 +87,7 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
         db_bind_int(get, 2, merging->until_us);
     }
     if (code == CODE_OK)
-        code = copy_rows(merging, table, get);
+        code = copy_rows(merging, table, before, get);
     db_finalize(&get);
     buf_fini(&sql);
     return code;
@@ -97,7 +99,7 @@ static enum code is_of_the_time(const struct merging *merging, struct db *db, bo
     struct db_stmt *stmt = NULL;
     enum code code = CODE_OK;
 
-    *is = merging->reaches || merging->merged->files > 0;
+    *is = merging->reaches || merging->is_part || merging->merged->files > 0;
     if (*is)
         return CODE_OK;
     code = db_find(db, "SELECT 1 FROM event WHERE time_us >= ? AND time_us < ?",
@@ -107,8 +109,9 @@ static enum code is_of_the_time(const struct merging *merging, struct db *db, bo
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code copy_file(struct merging *merging, const char *path, struct why *why)
+static enum code copy_file(struct merging *merging, const struct trail_file *file, struct why *why)
 {
+    const char *path = file->path;
     bool wanted = false;
     struct db *db = NULL;
     enum code code = reader_open(path, &db, why);
@@ -116,7 +119,7 @@ static enum code copy_file(struct merging *merging, const char *path, struct why
     if (code == CODE_OK)
         code = is_of_the_time(merging, db, &wanted);
     for (int table = ROW_FILE; table < ROW_TABLES && code == CODE_OK && wanted; table++) {
-        code = copy_table(merging, db, (enum row_table)table);
+        code = copy_table(merging, db, (enum row_table)table, file->before_seq);
         if (code != CODE_OK && why->text[0] == '\0')
             (void)why_set(why, code, "%s, table %s: %s; %s", path, row_shape((enum row_table)table)->name, db_error(db),
                           db_error(merging->out));
@@ -152,20 +155,21 @@ static enum code end(struct merging *merging)
     return code == CODE_OK ? db_commit(merging->out) : code;
 }
 
-enum code audit_merge(const struct trail *trail, const char *path, int64_t since_us, int64_t until_us, struct merged *merged,
-                      struct why *why)
+enum code audit_merge(const struct trail *trail, size_t attached, const char *path, int64_t since_us, int64_t until_us,
+                      struct merged *merged, struct why *why)
 {
     struct merging merging = {.since_us = since_us != 0 ? since_us : INT64_MIN,
-                              .until_us = until_us != 0 ? until_us : INT64_MAX, .merged = merged};
+                              .until_us = until_us != 0 ? until_us : INT64_MAX, .is_part = attached > 0,
+                              .merged = merged};
     enum code code = db_open(path, DB_CREATE, &merging.out, why);
 
     *merged = (struct merged){0};
     if (code != CODE_OK)
         return code;
     code = begin(&merging);
-    for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < trail->count - attached && code == CODE_OK; i++) {
         merging.reaches = trail_file_reaches(&trail->files[i], since_us, until_us);
-        code = copy_file(&merging, trail->files[i].path, why);
+        code = copy_file(&merging, &trail->files[i], why);
     }
     if (code == CODE_OK)
         code = end(&merging);

@@ -19,8 +19,9 @@ struct merged {
 };
 
 /* Copies decisions and events of the time, and the outcomes of these decisions, wherever they stand.
- * Takes: path: a file that is empty or not there; since_us, until_us: 0: without that bound. */
-enum code audit_merge(const struct trail *trail, const char *path, int64_t since_us, int64_t until_us, struct merged *merged,
-                      struct why *why) MUST_USE;
+ * Takes: path: a file that is empty or not there; since_us, until_us: 0: without that bound; attached: so many of the trail's
+ * last files are left out, since they are read where they are (attach.h): outcomes of their calls are copied. */
+enum code audit_merge(const struct trail *trail, size_t attached, const char *path, int64_t since_us, int64_t until_us,
+                      struct merged *merged, struct why *why) MUST_USE;
 
 #endif

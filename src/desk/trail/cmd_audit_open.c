@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate audit open: plain SQL over many files. What is asked is a copy, so that a session of hours keeps nothing of the
- * gate's. */
+/* callgate audit open: plain SQL over many files. Sealed ones are attached; what is written, or has no place among these, is
+ * asked of a copy, so that a session of hours keeps nothing of the gate's. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
 
 #include "base/mem.h"
+#include "query/attach.h"
 #include "query/merge.h"
 #include "os/file.h"
 
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define ATTACHING_BYTES ((size_t)128 << 10) /* as long as Linux takes a word of a command line */
 
 extern char **environ;
 
@@ -42,22 +45,32 @@ static void remove_at_signals(void)
             (void)sigaction(signals[i], &removing, NULL);
 }
 
-static int merge(const char *path, const struct asked *asked)
+/* Takes: attaching: what sqlite3 runs first, of files that were left where they are; NULL: all are copied. */
+static int merge(const char *path, const struct asked *asked, struct buf *attaching)
 {
     struct trail trail = {0};
     struct merged merged = {0};
     struct why why = {""};
+    size_t attached = 0;
     int status = STATUS_DONE;
     enum code code = trail_find(path, true, &trail, &why);
 
     if (code == CODE_OK)
         status = trail_place_tell_missing(&trail, asked->from);
     if (code == CODE_OK)
-        code = audit_merge(&trail, copy, asked->since_us, asked->until_us, &merged, &why);
+        attached = attaching != NULL ? audit_attachable(&trail, asked->since_us, asked->until_us) : 0;
+    if (code == CODE_OK)
+        code = audit_merge(&trail, attached, copy, asked->since_us, asked->until_us, &merged, &why);
+    if (code == CODE_OK && attached > 0)
+        code = audit_attach(copy, &trail.files[trail.count - attached], attached, asked->since_us, asked->until_us, attaching,
+                            &why);
     trail_fini(&trail);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    print_safely(stderr, "callgate: %" PRIu64 " rows of %zu file%s\n", merged.rows, merged.files, merged.files == 1 ? "" : "s");
+    print_safely(stderr, "callgate: %" PRIu64 " rows of %zu file%s%s", merged.rows, merged.files, merged.files == 1 ? "" : "s",
+                 attached > 0 ? "" : "\n");
+    if (attached > 0)
+        print_safely(stderr, " are copied, %zu sealed ones are asked where they are\n", attached);
     return status;
 }
 
@@ -76,7 +89,7 @@ int cmd_audit__merge(const char *path, const struct asked *asked)
                         errno == EEXIST ? "; another export is writing it, or one was killed: then remove it" : "");
     remove_at_signals();
     (void)close(fd);
-    status = merge(path, asked);
+    status = merge(path, asked, NULL);
     if ((status == STATUS_DONE || status == STATUS_NEGATIVE) && link(copy, out) != 0 &&
         (errno == EEXIST || rename(copy, out) != 0)) /* a disk without links */
         status = complain(STATUS_CANNOT, "%s: %s", out, strerror(errno));
@@ -87,9 +100,9 @@ int cmd_audit__merge(const char *path, const struct asked *asked)
 /* ---- sqlite3 ---------------------------------------------------------------------------------------------------------- */
 
 /* Blocks: until it ends. What ends it from the keyboard does not end us, who remove the copy. */
-static int run_sqlite(void)
+static int run_sqlite(const char *attaching)
 {
-    const char *const argv[] = {"sqlite3", "-readonly", copy, NULL};
+    const char *const argv[] = {"sqlite3", "-readonly", "-cmd", attaching, copy, NULL};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     posix_spawnattr_t attributes;
     sigset_t signals;
@@ -117,6 +130,7 @@ static int run_sqlite(void)
 static int run(const char *path, const struct asked *asked)
 {
     const char *folder = getenv("TMPDIR");
+    struct buf attaching;
     int fd = -1, status, ended;
 
     if (folder == NULL)
@@ -128,12 +142,15 @@ static int run(const char *path, const struct asked *asked)
                         strerror(errno));
     remove_at_signals();
     (void)close(fd);
-    status = merge(path, asked);
+    buf_init(&attaching, ATTACHING_BYTES);
+    status = merge(path, asked, &attaching);
     if (status == STATUS_DONE || status == STATUS_NEGATIVE) {
-        ended = run_sqlite();
+        ended = buf_add_byte(&attaching, '\0') == CODE_OK ? run_sqlite(buf_peek(&attaching).at)
+                                                          : complain(STATUS_CANNOT, "not enough memory");
         status = ended != STATUS_DONE ? ended : status;
     }
     (void)unlink(copy);
+    buf_fini(&attaching);
     return status;
 }
 
