@@ -4,6 +4,7 @@
 #include "db/db.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,13 @@ static void add_uri(struct buf *out, const char *path)
 static enum code add_files(struct buf *out, const struct trail_file *files, size_t count, struct why *why)
 {
     for (size_t i = 0; i < count; i++) {
-        char *path = realpath(files[i].path, NULL); /* a URI has no folder that it begins in */
+        char path[PATH_MAX]; /* a URI has no folder that it begins in */
 
-        if (path == NULL)
+        if (realpath(files[i].path, path) == NULL)
             return why_set(why, CODE_IO, "%s cannot be found any more", files[i].path);
         buf_add_text(out, "ATTACH ");
         add_uri(out, path);
         buf_addf(out, " AS f%zu;\n", i + 1);
-        free(path);
     }
     return CODE_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sealed files beside a database of audit_merge, so that not all of a trail is copied: what sqlite3 runs first to have both as one.
- * SQLite attaches ten databases to a connection.
+/* Sealed files beside a database of audit_merge, so that not all of a trail is copied: what sqlite3 runs first to have both as
+ * one. SQLite attaches ten databases to a connection.
  *
  * Threads: one.
  * Owns: nothing.

@@ -88,21 +88,104 @@ static bool goes_on(struct span rest)
     return true;
 }
 
+static bool is_card(const char *digits, unsigned count)
+{
+    unsigned first = count >= 13 && count <= 19 ? number(digits, 6) : 0;
+
+    for (size_t i = 0; i < sizeof issuers / sizeof *issuers; i++)
+        if (first >= issuers[i].first && first <= issuers[i].last && (issuers[i].lengths >> count & 1) != 0)
+            return fits_luhn(digits, count);
+    return false;
+}
+
+/* A number with an exponent, whose value is the card's: 4.111111111111111e15. */
+static bool is_card_with_exponent(struct span match, size_t e)
+{
+    bool is_negative = match.at[e + 1] == '-', is_behind_point = false;
+    size_t begin = e + 1 + (is_negative || match.at[e + 1] == '+');
+    unsigned exponent = number(match.at + begin, (unsigned)(match.len - begin)), count = 0, behind = 0;
+    char digits[DIGITS_MAX];
+
+    for (size_t i = 0; i < e && count < DIGITS_MAX; i++) {
+        is_behind_point |= match.at[i] == '.';
+        behind += is_behind_point && is_digit(match.at[i]);
+        if (is_digit(match.at[i]))
+            digits[count++] = match.at[i];
+    }
+    for (; !is_negative && behind < exponent && count < DIGITS_MAX; behind++)
+        digits[count++] = '0';
+    for (unsigned all = behind + (is_negative ? exponent : 0) - (is_negative ? 0 : exponent); all > 0; all--)
+        if (count == 0 || digits[--count] != '0') /* what stands behind the point of the value */
+            return false;
+    return is_card(digits, count);
+}
+
+static bool is_parting(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == ',' || c == ';' || c == '|' || c == ':';
+}
+
+/* Digits, or groups of them, of which every two are parted by the same bytes: beside one more number it is a list. */
+static size_t parted_card(struct span text, size_t at, size_t len, struct span parting)
+{
+    size_t before = at, behind = at + len, gap = parting.len;
+    char digits[DIGITS_MAX];
+    unsigned count = 0;
+
+    while (before > 0 && is_parting(text.at[before - 1]))
+        before--;
+    while (behind < text.len && is_parting(text.at[behind]))
+        behind++;
+    if (memmem(text.at + before, at - before, parting.at, gap) == NULL)
+        before = at > gap && memcmp(text.at + at - gap, parting.at, gap) == 0 ? at - gap : at;
+    if (memmem(text.at + at + len, behind - at - len, parting.at, gap) == NULL)
+        behind = at + len + gap < text.len && memcmp(text.at + at + len, parting.at, gap) == 0 ? at + len + gap : at + len;
+    for (size_t i = at; i < at + len && count < DIGITS_MAX; i++)
+        if (is_digit(text.at[i]))
+            digits[count++] = text.at[i];
+    if ((before < at && before > 0 && is_digit(text.at[before - 1])) ||
+        (behind > at + len && behind < text.len && is_digit(text.at[behind])))
+        return 0;
+    return is_card(digits, count) ? len : 0;
+}
+
+/* What parts the first digits from the next where people do not write cards so; empty: nothing does, or they do. */
+static struct span odd_parting(struct span match)
+{
+    size_t from = 0, until;
+
+    while (from < match.len && is_digit(match.at[from]))
+        from++;
+    for (until = from; until < match.len && !is_digit(match.at[until]);)
+        until++;
+    if (until == match.len)
+        return SPAN_NONE;
+    if (from > 1 && (until - from == 1 ? strchr(" -._/", match.at[from]) != NULL : (unsigned char)match.at[from] >= 0x80))
+        return SPAN_NONE;
+    return span_part(match, from, until - from);
+}
+
 /* The longest beginning that is a card: behind it people write the date and the code. */
 static size_t payment_card(struct span text, size_t at, size_t len)
 {
-    struct written w = read_symbols(span_part(text, at, len));
-    unsigned first = w.count >= 6 ? number(w.symbol, 6) : 0;
+    struct span match = span_part(text, at, len), parting = odd_parting(match);
+    struct written w = read_symbols(match);
+    size_t e = 0;
+
+    while (e < len && (match.at[e] | 32) != 'e')
+        e++;
+    if (e + 1 < len && is_digit(match.at[len - 1]))
+        return is_card_with_exponent(match, e) ? len : 0;
+    if (parting.len > 0)
+        return parted_card(text, at, len, parting);
 
     for (unsigned count = w.count < 19 ? w.count : 19; count >= 13; count--) {
         size_t end = w.end[count - 1];
 
         if (at + end < text.len && (is_digit(text.at[at + end]) || goes_on(span_part(text, at + end, SIZE_MAX))))
             continue; /* a longer number */
-        for (size_t i = 0; i < sizeof issuers / sizeof *issuers; i++)
-            if (first >= issuers[i].first && first <= issuers[i].last && (issuers[i].lengths >> count & 1) != 0 &&
-                fits_luhn(w.symbol, count))
-                return end;
+        if (is_card(w.symbol, count))
+            return end;
     }
     return 0;
 }
