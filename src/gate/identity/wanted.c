@@ -375,9 +375,9 @@ static enum wanted_state want(struct wanted *wanted, struct shard *shard, const 
     if (entry != NULL && entry->ticket == 0)
         *is_new = enqueue(wanted, entry, payload, now_us);
     if (entry == NULL || entry->ticket == 0) {
+        answer->reason = entry != NULL && key->who != 0 ? REASON_IDENTITY_SHARE : REASON_IDENTITY_UNAVAILABLE;
         if (entry != NULL && entry->result == NULL && entry->failed_until_us == 0)
             drop(wanted, shard, entry);
-        answer->reason = REASON_IDENTITY_UNAVAILABLE;
         return WANTED_FAILED;
     }
     answer->ticket = entry->ticket;

@@ -169,7 +169,8 @@ int deny__status(struct pair *pair, enum reason reason)
 static bool is_request_limit(enum reason reason)
 {
     return reason == REASON_REQUEST_RATE || reason == REASON_PRINCIPAL_LIMIT || reason == REASON_MEMORY_SHARE ||
-           reason == REASON_CONNECTION_SHARE || reason == REASON_PROOF_SHARE;
+           reason == REASON_CONNECTION_SHARE || reason == REASON_PROOF_SHARE ||
+           reason == REASON_IDENTITY_SHARE;
 }
 
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)

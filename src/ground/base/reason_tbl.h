@@ -54,6 +54,8 @@
     X(CREDENTIAL_WRONG, "credential_wrong", AGENT, 401, 0, NONE, "The credential is not valid.")                               \
     X(IDENTITY_UNAVAILABLE, "identity_unavailable", GATE, 503, 5030, UNAVAILABLE,                                              \
       "Who asks cannot be verified at the moment: the identity provider does not answer.")                                     \
+    X(IDENTITY_SHARE, "identity_share", AGENT, 429, 4290, RATE,                                                                 \
+      "Too many tokens of this address are being asked about at once; try again later.")                                       \
     X(CREDENTIAL_TWICE, "credential_twice", AGENT, 400, 0, MALFORMED, "A token belongs into its own header alone.")              \
     X(SESSION_FOREIGN, "session_foreign", AGENT, 404, 0, NONE, "The session is not known.")                                    \
     /* HTTP, front */                                                                                                          \

@@ -255,6 +255,8 @@ static void each_has_a_share(void **state)
 
             key.who = who;
             pending[who] += wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer) == WANTED_PENDING;
+            if (i == WANTED_PENDING_MAX - 1)
+                assert_int_equal(answer.reason, REASON_IDENTITY_SHARE);
         }
     for (unsigned who = 1, all = WANTED_PENDING_MAX / 4 * 3; who <= 4; all -= pending[who++]) /* 10.3, 10.29: half of what is free */
         assert_int_equal(pending[who], all / 2);
