@@ -136,9 +136,9 @@ static void give_set(const struct fake_key *key, const char *kid)
     sim_run(sim);
 }
 
-static enum state state_now(void)
+static enum step state_now(void)
 {
-    return sim_pair(sim)->state;
+    return sim_pair(sim)->step;
 }
 
 static void answer_it(void)
@@ -152,7 +152,7 @@ static void answer_it(void)
 static void it_waits(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     assert_int_equal(sim->ring->decision_count, 0);
     assert_int_equal(sim->upstream_count, 0);
     assert_string_equal(sim_agent_hears(sim), "");
@@ -177,7 +177,7 @@ static void unknown_key(void)
 
     give_set(ours, "k1");
     sim_agent_posts(sim, CALL, bearer(others, "k2", ""));
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     wanted_fail(wanted, &of, REASON_IDENTITY_UNAVAILABLE, 0);
     sim_run(sim);
     has(sim_agent_hears(sim), "HTTP/1.1 401 ");
@@ -237,7 +237,7 @@ static void test_away(void **state)
 static void agent_leaves(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     sim_agent_leaves(sim);
     sim_run(sim);
     assert_null(sim_pair(sim));
@@ -251,7 +251,7 @@ static void gate_drains(void)
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
     lane__drain(&sim->lane);
     sim_run(sim);
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");
     has(sim_upstream_hears(sim, 0), CALL);
     sim_upstream_answers(sim, 0, "application/json", ANSWER);
@@ -283,7 +283,7 @@ static void refused_behind(void)
 
     (void)snprintf(headers, sizeof headers, "%sMcp-Session-Id: forged\r\n", bearer(ours, "k1", ""));
     sim_agent_posts(sim, CALL, headers);
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");
     has(sim_agent_hears(sim), "HTTP/1.1 404 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_SESSION_FOREIGN);
@@ -305,7 +305,7 @@ static void large_body(void)
                    bearer(ours, "k1", ""));
     sim_agent_says(sim, head);
     sim_agent_says(sim, body);
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");
     has(sim_upstream_hears(sim, 0), body + len - 20);
 }
@@ -314,7 +314,7 @@ static void large_body(void)
 static void provider_goes(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     sim->lane.conf->provider_count = 0;
     give_set(ours, "k1");
     has(sim_agent_hears(sim), "HTTP/1.1 401 ");
@@ -339,7 +339,7 @@ static void stream_until(const char *kid, const char *after)
     (void)snprintf(head, sizeof head, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n%s\r\n",
                    bearer(ours, kid, ""));
     sim_agent_says(sim, head);
-    assert_int_equal(state_now(), STATE_WHO);
+    assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");
     sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
                               "6\r\n: hi\n\n\r\n");
@@ -347,7 +347,7 @@ static void stream_until(const char *kid, const char *after)
     has(sim_agent_hears(sim), "HTTP/1.1 200 ");
     give_set(ours, "k1");
     sim_pass(sim, 2000000);
-    assert_int_equal(state_now(), STATE_REPLY);
+    assert_int_equal(state_now(), STEP_RELAY);
     give_set(others, after);
     sim_pass(sim, 2000000);
     assert_null(sim_pair(sim));

@@ -241,7 +241,7 @@ void deny__answer(struct pair *pair, enum reason reason)
         code = tell_by_stream(pair, text, &form);
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(text));
-    pair__set_state(pair, STATE_DENY);
+    pair__go(pair, STEP_DENY);
     if (code != CODE_OK)
         pair__close(pair, REASON_MEMORY);
 }
@@ -272,7 +272,7 @@ static void answered(struct pair *pair, enum reason reason, enum code code)
     exchange->head = REPLY_HEAD_WRITTEN;
     exchange->call->refusal = reason;
     reason_count(reason);
-    pair__set_state(pair, STATE_DENY);
+    pair__go(pair, STEP_DENY);
     if (code != CODE_OK)
         pair__close(pair, REASON_MEMORY);
 }
@@ -305,7 +305,7 @@ void deny__metadata(struct pair *pair)
 bool deny__step(struct pair *pair)
 {
     if (leg_unsent(&pair->front) == 0) {
-        pair__answered(pair);
+        pair__go(pair, STEP_FINISH);
         return true;
     }
     if (pair->timed_out) {

@@ -98,7 +98,7 @@ void exchange__refuse(struct pair *pair, enum reason reason)
     exchange->call->refused = reason;
     if (exchange->route == NULL)
         exchange->dialect = route__dialect(pair);
-    pair__set_state(pair, STATE_JUDGE);
+    pair__go(pair, STEP_JUDGE);
 }
 
 /* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
@@ -198,10 +198,10 @@ void exchange__read_message(struct pair *pair, struct span body)
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
     exchange->call->refused = reason;
-    pair__set_state(pair, STATE_JUDGE);
+    pair__go(pair, STEP_JUDGE);
 }
 
-/* ---- JUDGE and AUDIT ---- */
+/* ---- JUDGE, RECORD, AWAIT ---- */
 
 static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
 {
@@ -336,17 +336,23 @@ static void give_up(struct pair *pair, enum reason reason)
 
 bool exchange__judge(struct pair *pair)
 {
-    struct exchange *exchange = &pair->exchange;
+    const struct call *own = pair->exchange.own;
     /* What was refused already costs nothing to judge. */
-    size_t bytes = exchange->own->refused == REASON_UNSET ? buf_len(&exchange->own->canonical) : 0;
+    size_t bytes = own->refused == REASON_UNSET ? buf_len(&own->canonical) : 0;
+
+    if (!judge__has_done(pair, bytes, decide))
+        return false;
+    pair->exchange.progress = CALL_JUDGED;
+    judge__leave(pair);
+    pair__stop_waiting(pair);
+    pair__go(pair, STEP_RECORD);
+    return true;
+}
+
+bool exchange__record(struct pair *pair)
+{
     enum code code;
 
-    if (exchange->progress < CALL_JUDGED) {
-        if (!judge__has_done(pair, bytes, decide))
-            return false;
-        exchange->progress = CALL_JUDGED;
-        judge__leave(pair);
-    }
     pair__stop_waiting(pair);
     code = record(pair);
     if (code == CODE_BUSY && !pair->timed_out) {
@@ -354,7 +360,7 @@ bool exchange__judge(struct pair *pair)
         return false;
     }
     if (code == CODE_OK)
-        pair__set_state(pair, STATE_AUDIT);
+        pair__go(pair, STEP_AWAIT);
     else
         give_up(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
     return true;
@@ -375,7 +381,7 @@ static bool recorded(struct pair *pair)
         deny__answer(pair, REASON_CALL_OPEN);
         return true;
     }
-    pair__set_state(pair, STATE_CONNECT);
+    pair__go(pair, STEP_CONNECT);
     return true;
 }
 
@@ -398,7 +404,7 @@ static enum audit_fate await_fates(struct pair *pair)
     return fate;
 }
 
-bool exchange__audit(struct pair *pair)
+bool exchange__await(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     bool waits;

@@ -79,6 +79,8 @@ struct exchange {
     int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
+    enum reason opened;      /* what verb and path say of the message: UNSET, or why it is none */
+    size_t body_left;        /* bytes at the head of front.in that are the whole body; 0: it is in `body` */
     int reply_status;        /* the upstream's */
     int status;              /* the agent's */
     const struct proxy_route *route;
@@ -130,7 +132,8 @@ void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
 void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
 bool exchange__judge(struct pair *pair);
-bool exchange__audit(struct pair *pair);
+bool exchange__record(struct pair *pair);
+bool exchange__await(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
 void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */

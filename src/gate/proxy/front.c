@@ -288,32 +288,6 @@ static enum reason settle_place(struct pair *pair)
     return reason == REASON_UNSET && exchange->pass != NULL ? belong(pair) : reason;
 }
 
-/* Who asks, and what follows from that: all that is settled then before a byte of the body is read. Where it is not known yet
- * nothing is done, and the pair waits. Returns: UNSET to go on, anything else is a refusal. */
-static enum reason settle_who(struct pair *pair, bool *waits)
-{
-    const struct http_head *head = &pair->asks.head;
-    struct exchange *exchange = &pair->exchange;
-    enum reason reason = who__identify(pair);
-
-    *waits = exchange->identity.ticket != 0;
-    if (*waits)
-        return REASON_UNSET;
-    if (reason == REASON_UNSET)
-        reason = limit_principal(pair);
-    if (reason == REASON_UNSET)
-        reason = who__prove(pair);
-    if (reason == REASON_UNSET)
-        reason = belong(pair);
-    if (reason == REASON_UNSET)
-        reason = check_session(pair);
-    if (reason == REASON_UNSET)
-        reason = check_version(exchange, head);
-    if (reason == REASON_UNSET)
-        reason = check_body(pair);
-    return reason == REASON_UNSET ? enter(pair) : reason;
-}
-
 /* What verb and path say of the message, also where it is refused for something else. */
 static enum reason open_message(struct pair *pair)
 {
@@ -328,76 +302,108 @@ static enum reason open_message(struct pair *pair)
     return exchange->dialect->open(exchange->method, call->asked.path, &call->message);
 }
 
-/* The end of HEAD, and of WHO. */
-static void go_on(struct pair *pair, enum reason reason)
+/* Nothing forbids that it is asked. */
+static void read_on(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    enum reason opened = exchange->route != NULL ? open_message(pair) : REASON_UNSET;
 
-    if (reason == REASON_UNSET)
-        reason = opened;
-    if (reason != REASON_UNSET) {
-        exchange__refuse(pair, reason);
+    if (exchange->opened != REASON_UNSET) {
+        exchange__refuse(pair, exchange->opened);
         return;
     }
     if (head->method != HTTP_METHOD_POST) {
         exchange->call->refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
-        pair__set_state(pair, STATE_JUDGE);
+        pair__go(pair, STEP_JUDGE);
         return;
     }
-    pair__set_state(pair, STATE_BODY);
+    pair__go(pair, STEP_READ_BODY);
     if (head->expect_continue && buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK)
         pair__close(pair, REASON_MEMORY);
 }
 
-bool front__who(struct pair *pair)
+bool front__find_route(struct pair *pair)
 {
-    enum reason reason = REASON_IDENTITY_UNAVAILABLE;
-    bool waits = false;
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = settle_place(pair);
 
-    if (!pair->timed_out)
-        reason = settle_who(pair, &waits);
-    else if (pair->exchange.identity.consumed != NULL)
-        http_head_wipe(&pair->asks.head, span_text(pair->exchange.identity.consumed));
-    if (waits) {
-        lane__want(pair, pair->exchange.identity.ticket);
-        return false;
+    if (reason == REASON_PREFLIGHT) {
+        deny__preflight(pair);
+        return true;
     }
-    if (reason == REASON_UNSET && !lane__token_holds(pair->lane, &pair->exchange.identity))
-        reason = REASON_CREDENTIAL_WRONG; /* its provider left the configuration meanwhile */
+    if (exchange->route != NULL)
+        exchange->opened = open_message(pair);
+    if (reason != REASON_UNSET)
+        exchange__refuse(pair, reason);
+    else if (exchange->pass == &discovery__pass)
+        deny__metadata(pair);
+    else if (exchange->pass != NULL) /* nobody is asked who he is */
+        read_on(pair);
+    else
+        pair__go(pair, STEP_IDENTIFY);
+    return true;
+}
+
+/* Who asks. Where it is not known yet nothing is done, and the pair waits. */
+bool front__identify(struct pair *pair)
+{
+    const struct identity *identity = &pair->exchange.identity;
+    bool has_waited = identity->ticket != 0;
+    enum reason reason = REASON_IDENTITY_UNAVAILABLE;
+
+    if (!pair->timed_out) {
+        reason = who__identify(pair);
+        if (identity->ticket != 0) {
+            lane__want(pair, identity->ticket);
+            return false;
+        }
+        if (reason == REASON_UNSET && has_waited && !lane__token_holds(pair->lane, identity))
+            reason = REASON_CREDENTIAL_WRONG; /* its provider left the configuration meanwhile */
+    } else if (identity->consumed != NULL) {
+        http_head_wipe(&pair->asks.head, span_text(identity->consumed));
+    }
     pair__stop_waiting(pair);
-    go_on(pair, reason);
+    if (reason != REASON_UNSET)
+        exchange__refuse(pair, reason);
+    else
+        pair__go(pair, STEP_ADMIT);
+    return true;
+}
+
+/* What follows from who asks: all that is settled before a byte of the body is read. */
+bool front__admit(struct pair *pair)
+{
+    enum reason reason = limit_principal(pair);
+
+    if (reason == REASON_UNSET)
+        reason = who__prove(pair);
+    if (reason == REASON_UNSET)
+        reason = belong(pair);
+    if (reason == REASON_UNSET)
+        reason = check_session(pair);
+    if (reason == REASON_UNSET)
+        reason = check_version(&pair->exchange, &pair->asks.head);
+    if (reason == REASON_UNSET)
+        reason = check_body(pair);
+    if (reason == REASON_UNSET)
+        reason = enter(pair);
+    if (reason != REASON_UNSET)
+        exchange__refuse(pair, reason);
+    else
+        read_on(pair);
     return true;
 }
 
 static void head_done(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
-    struct exchange *exchange = &pair->exchange;
-    enum reason reason;
-    bool waits = false;
 
     if (!exchange__begin(pair))
         return;
-    exchange->method = head->method;
+    pair->exchange.method = head->method;
     pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
     route__client(pair, head);
-    reason = settle_place(pair);
-    if (reason == REASON_PREFLIGHT) {
-        deny__preflight(pair);
-        return;
-    }
-    if (reason == REASON_UNSET && exchange->pass == &discovery__pass) {
-        deny__metadata(pair);
-        return;
-    }
-    if (reason == REASON_UNSET && exchange->pass == NULL)
-        reason = settle_who(pair, &waits);
-    if (waits)
-        pair__set_state(pair, STATE_WHO);
-    else
-        go_on(pair, reason);
+    pair__go(pair, STEP_FIND_ROUTE);
 }
 
 /* What the reader refused has no route; only the status line of an answer is known. */
@@ -412,7 +418,7 @@ static void refuse_unread(struct pair *pair)
     exchange__refuse(pair, pair->asks.reason);
 }
 
-bool front__head(struct pair *pair)
+bool front__read_head(struct pair *pair)
 {
     size_t used = 0;
     struct span body;
@@ -490,15 +496,7 @@ static bool body_ended(struct pair *pair)
     return false;
 }
 
-static void take_message(struct pair *pair, struct span body)
-{
-    if (pair->exchange.pass != NULL)
-        exchange__pass_body(pair, body);
-    else
-        exchange__read_message(pair, body);
-}
-
-bool front__body(struct pair *pair)
+bool front__read_body(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     size_t used = 0;
@@ -507,8 +505,9 @@ bool front__body(struct pair *pair)
     switch (http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body)) {
     case HTTP_STEP_BODY:
         if (buf_is_empty(&exchange->body) && pair->asks.place == HTTP_PLACE_DONE) {
-            take_message(pair, body); /* whole and in one piece: read where it lies */
-            buf_drop(&pair->front.in, used);
+            buf_drop(&pair->front.in, used - body.len); /* whole and in one piece: read where it lies */
+            exchange->body_left = body.len;
+            pair__go(pair, STEP_UNDERSTAND);
             return true;
         }
         keep(pair, body);
@@ -516,7 +515,7 @@ bool front__body(struct pair *pair)
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);
-        take_message(pair, buf_peek(&exchange->body));
+        pair__go(pair, STEP_UNDERSTAND);
         return true;
     case HTTP_STEP_FAULT:
         pair->close_after = true;
@@ -529,4 +528,18 @@ bool front__body(struct pair *pair)
         BUG_ON("a second head within a message");
     }
     return false;
+}
+
+bool front__understand(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    size_t left = exchange->body_left;
+    struct span body = left > 0 ? span_part(buf_peek(&pair->front.in), 0, left) : buf_peek(&exchange->body);
+
+    if (exchange->pass != NULL)
+        exchange__pass_body(pair, body);
+    else
+        exchange__read_message(pair, body);
+    buf_drop(&pair->front.in, left);
+    return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HEAD and BODY: what an agent asks, of whom, and whether it may ask there; connections of this machine's pipes.
+/* READ_HEAD to UNDERSTAND: what an agent asks, of whom, and whether it may ask there; connections of this machine's pipes.
  *
  * Threads: its pair's worker.
  * Owns: nothing.
@@ -10,9 +10,12 @@
 
 #include "proxy/pair_priv.h"
 
-bool front__head(struct pair *pair);
-bool front__who(struct pair *pair);
-bool front__body(struct pair *pair);
+bool front__read_head(struct pair *pair);
+bool front__find_route(struct pair *pair);
+bool front__identify(struct pair *pair);
+bool front__admit(struct pair *pair);
+bool front__read_body(struct pair *pair);
+bool front__understand(struct pair *pair);
 /* Where exchange.identity.ticket is set it is not known yet. Returns: UNSET to go on, anything else is a refusal. */
 enum reason who__identify(struct pair *pair);
 /* Uses the proof up with which a token came. Returns: UNSET to go on. */

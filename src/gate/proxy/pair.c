@@ -14,28 +14,33 @@
 
 #define LINGER_US INT64_C(2000000)
 
-/* ---- states ---- */
+/* ---- steps ---- */
 
-static const struct state_row states[] = {
-#define STATE_ROW(name, text, moves, about) [STATE_##name] = {text, moves},
-#define STATE_BIT(name) (1u << STATE_##name)
-    STATE_TABLE(STATE_ROW, STATE_BIT)
+static const struct state_row rows[] = {
+#define STEP_ROW(name, text, function, moves, about) [STEP_##name] = {text, moves},
+#define STEP_BIT(name) (1u << STEP_##name)
+    STEP_TABLE(STEP_ROW, STEP_BIT)
 };
 
-const char *state__text(enum state state)
+static bool (*const steps[STEP_COUNT])(struct pair *pair) = {
+#define STEP_DOES(name, text, function, moves, about) [STEP_##name] = function,
+    STEP_TABLE(STEP_DOES, STEP_BIT)
+};
+
+const char *step__text(enum step step)
 {
-    return states[state].text;
+    return rows[step].text;
 }
 
-bool state__may_follow(enum state from, enum state to)
+bool step__may_follow(enum step from, enum step to)
 {
-    return state_row_leads(&states[from], to);
+    return state_row_leads(&rows[from], to);
 }
 
-void pair__set_state(struct pair *pair, enum state state)
+void pair__go(struct pair *pair, enum step step)
 {
-    BUG_ON(!state__may_follow(pair->state, state));
-    pair->state = state;
+    BUG_ON(!step__may_follow(pair->step, step));
+    pair->step = step;
     pair->deadline_us = 0;
     pair->timed_out = false;
 }
@@ -46,18 +51,19 @@ void pair__check(const struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
 
-    BUG_ON(pair->state >= STATE_COUNT);
+    BUG_ON(pair->step >= STEP_COUNT);
     BUG_ON(pair->conf == NULL);
     BUG_ON((call == NULL) != (exchange->progress == CALL_NONE));
     BUG_ON(call != NULL && call->owes_outcome && !call->is_permitted);
-    BUG_ON((pair->state == STATE_SEND || pair->state == STATE_REPLY) &&
+    BUG_ON((pair->step == STEP_SEND || pair->step == STEP_RELAY) &&
            (exchange->progress != CALL_DURABLE || !call->is_permitted || exchange->route == NULL));
-    BUG_ON(pair->state == STATE_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
-    BUG_ON(pair->state == STATE_HEAD && (call != NULL || exchange->slot_taken));
-    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && pair->state != STATE_WHO &&
-           pair->state != STATE_CONNECT && !(pair->state == STATE_HEAD && pair->is_pipe) && exchange->question == NULL &&
+    BUG_ON(pair->step == STEP_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
+    BUG_ON(pair->step == STEP_READ_HEAD && (call != NULL || exchange->slot_taken));
+    BUG_ON(pair->step != STEP_AWAIT && pair->step != STEP_JUDGE && pair->step != STEP_RECORD &&
+           pair->step != STEP_IDENTIFY && pair->step != STEP_CONNECT && !(pair->step == STEP_READ_HEAD && pair->is_pipe) &&
+           exchange->question == NULL &&
            list_is_linked(&pair->waits));
-    BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && exchange->progress == CALL_NONE);
+    BUG_ON(pair->step != STEP_READ_HEAD && pair->step != STEP_CLOSING && exchange->progress == CALL_NONE);
 }
 
 /* ---- making and ending ---- */
@@ -104,7 +110,7 @@ static void log_ending(const struct pair *pair)
     log_line(LOG_DEBUG,
              &(struct log_about){.room = "proxy", .decision = call != NULL ? call->seq : 0, .upstream = route[0] ? route : NULL,
                                  .reason = reason_name(pair->ending)},
-             "a connection of %s ends in state %s%s%s", pair->client, state__text(pair->state),
+             "a connection of %s ends at step %s%s%s", pair->client, step__text(pair->step),
              pair->front.is_broken && pair->front.stream ? ": " : "",
              pair->front.is_broken && pair->front.stream ? stream_fault(pair->front.stream) : "");
 }
@@ -114,17 +120,17 @@ static void end_now(struct pair *pair)
 {
     log_ending(pair);
     reason_count(pair->ending);
-    if (pair->state == STATE_REPLY && leg_unsent(&pair->front) > 0) {
+    if (pair->step == STEP_RELAY && leg_unsent(&pair->front) > 0) {
         pair->exchange.own->outcome.reason = REASON_UNSET; /* whatever it was, the agent has not got it */
         batch__unsettle(&pair->exchange);
     }
     if (pair->exchange.call != NULL)
-        exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
+        exchange__settle(pair, pair->step == STEP_RELAY || pair->step == STEP_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                          pair->ending);
     exchange__finish(pair);
     spare__give(pair);
-    if (pair->state != STATE_CLOSING)
-        pair__set_state(pair, STATE_CLOSING);
+    if (pair->step != STEP_CLOSING)
+        pair__go(pair, STEP_CLOSING);
     worker_bury(&pair->lane->worker, &pair->connection);
 }
 
@@ -209,7 +215,7 @@ void pair__deadline(struct pair *pair, int64_t after_us)
 }
 
 /* A timer that is due before the deadline is left as it is: when it fires there is time to arm it anew. So a busy
- * connection costs no work in the heap for every state that it passes. */
+ * connection costs no work in the heap for every step that it passes. */
 static void arm(struct pair *pair)
 {
     struct loop *loop = pair->lane->worker.loop;
@@ -223,7 +229,7 @@ static void arm(struct pair *pair)
 
 /* ---- the driver ---- */
 
-static bool step_closing(struct pair *pair)
+bool pair__linger(struct pair *pair)
 {
     bool is_over = pair->front.is_broken || pair->front.stream == NULL || pair->timed_out;
 
@@ -241,13 +247,6 @@ static bool step_closing(struct pair *pair)
         pair__deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
     return false;
 }
-
-static bool (*const steps[STATE_COUNT])(struct pair *pair) = {
-    [STATE_HEAD] = front__head,       [STATE_WHO] = front__who,             [STATE_BODY] = front__body,
-    [STATE_JUDGE] = exchange__judge,  [STATE_AUDIT] = exchange__audit,      [STATE_CONNECT] = upstream__connect,
-    [STATE_SEND] = upstream__send,    [STATE_REPLY] = reply__step,          [STATE_DENY] = deny__step,
-    [STATE_CLOSING] = step_closing,
-};
 
 static void note_movement(struct pair *pair)
 {
@@ -267,36 +266,27 @@ static void note_movement(struct pair *pair)
     }
 }
 
+/* Whether what is under way reads what the agent sent, and so sees for itself that there is no more. */
+static bool asks_reader(const struct pair *pair)
+{
+    return pair->step < STEP_JUDGE ? pair->step != STEP_IDENTIFY || pair->exchange.identity.ticket == 0
+                                   : pair->step == STEP_FINISH || pair->step == STEP_CLOSING;
+}
+
 /* Whether what is under way needs an agent that is still there. One that has ended its side may be gone, or may read on: it
- * gets the answer that is ready, but nothing goes up in its name. HEAD and BODY ask their reader; JUDGE comes to its record. */
+ * gets the answer that is ready, but nothing goes up in its name. What is judged comes to its record. */
 static bool needs_agent(const struct pair *pair)
 {
-    switch (pair->state) {
-    case STATE_HEAD:
-    case STATE_BODY:
-    case STATE_JUDGE:
-    case STATE_DENY:
-    case STATE_CLOSING:
-        return false;
-    case STATE_AUDIT:
-        return pair->exchange.call->is_permitted;
-    case STATE_WHO:
-    case STATE_CONNECT:
-    case STATE_SEND:
-        return true;
-    case STATE_REPLY:
-        return !pair->exchange.upstream_done;
-    case STATE_COUNT:
-        break;
-    }
-    return true;
+    const struct exchange *exchange = &pair->exchange;
+
+    return (pair->step == STEP_IDENTIFY && exchange->identity.ticket != 0) ||
+           (pair->step == STEP_AWAIT && exchange->call->is_permitted) || pair->step == STEP_CONNECT ||
+           pair->step == STEP_SEND || (pair->step == STEP_RELAY && !exchange->upstream_done);
 }
 
 static bool agent_left(struct pair *pair)
 {
-    bool asks_reader = pair->state == STATE_HEAD || pair->state == STATE_BODY || pair->state == STATE_CLOSING;
-
-    if ((asks_reader || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
+    if ((asks_reader(pair) || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
         return false;
     pair__close(pair, REASON_AGENT_GONE);
     return true;
@@ -306,7 +296,7 @@ static bool step(struct pair *pair)
 {
     pair__check(pair);
     if (pair->ending == REASON_UNSET && !agent_left(pair))
-        return steps[pair->state](pair);
+        return steps[pair->step](pair);
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
         end_now(pair);
     return false;
@@ -451,7 +441,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     return pair;
 }
 
-void pair__answered(struct pair *pair)
+bool pair__finish(struct pair *pair)
 {
     /* Whatever of the request was not read is not understood either: the connection cannot go on. */
     bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
@@ -461,10 +451,11 @@ void pair__answered(struct pair *pair)
         pair->lingers = !is_whole;
         spare__give(pair);
         pair__drop_back(pair);
-        pair__set_state(pair, STATE_CLOSING);
-        return;
+        pair__go(pair, STEP_CLOSING);
+        return true;
     }
     http_reader_next(&pair->asks, HTTP_METHOD_NONE);
     http_reader_next(&pair->answers, HTTP_METHOD_NONE);
-    pair__set_state(pair, STATE_HEAD);
+    pair__go(pair, STEP_READ_HEAD);
+    return true;
 }

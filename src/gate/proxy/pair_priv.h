@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pair: an agent's connection, the one behind it, and the call that is under way; its states are in proxy/state_tbl.h.
+/* A pair: an agent's connection, the one behind it, and the call that is under way; its steps are in proxy/step_tbl.h.
  *
  * Threads: its worker.
  * Owns: its legs and readers, a reference to the configuration that it began with.
@@ -13,22 +13,22 @@
 #include "proxy/exchange_priv.h"
 #include "proxy/lane_priv.h"
 #include "proxy/spare_priv.h"
-#include "proxy/state_tbl.h"
+#include "proxy/step_tbl.h"
 #include "sse/parser.h"
 
 #define COPIED_BYTES 65536 /* a smaller body goes into one write with its head; a larger one is never copied */
 
-enum state {
-#define STATE_NUMBER(name, text, moves, about) STATE_##name,
-#define STATE_NO_MOVE(name) 0
-    STATE_TABLE(STATE_NUMBER, STATE_NO_MOVE)
-#undef STATE_NUMBER
-#undef STATE_NO_MOVE
-    STATE_COUNT
+enum step {
+#define STEP_NUMBER(name, text, function, moves, about) STEP_##name,
+#define STEP_NO_MOVE(name) 0
+    STEP_TABLE(STEP_NUMBER, STEP_NO_MOVE)
+#undef STEP_NUMBER
+#undef STEP_NO_MOVE
+    STEP_COUNT
 };
 
-const char *state__text(enum state state);
-bool state__may_follow(enum state from, enum state to);
+const char *step__text(enum step step);
+bool step__may_follow(enum step from, enum step to);
 
 #define LEG_IN_BYTES 65536
 
@@ -40,7 +40,7 @@ struct pair {
     uint64_t awaited;         /* the ticket that it waits for there */
     uint64_t look;            /* at the configuration, which a pipe waits for; 0: none */
     struct lane *lane;
-    enum state state;
+    enum step step;
     enum reason ending;       /* UNSET: alive; the first one stays */
     bool is_tls;
     bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
@@ -54,7 +54,7 @@ struct pair {
     bool is_rested;
     struct proxy_conf *conf;
     struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
-    int64_t deadline_us;      /* of the state; 0: none */
+    int64_t deadline_us;      /* of the step; 0: none */
     uint64_t front_written, back_read; /* seen last, to notice movement */
     int64_t front_moved_us, back_moved_us, quiet_since_us;
     int64_t untaken_since_us; /* bytes wait in front.out since; 0: none do */
@@ -88,13 +88,14 @@ enum code pair__collect(struct buf *body, struct span piece, const struct http_h
 bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
-void pair__set_state(struct pair *pair, enum state state);
+void pair__go(struct pair *pair, enum step step);       /* aborts where no such move is */
+bool pair__finish(struct pair *pair);                    /* FINISH: our bytes are all gone */
+bool pair__linger(struct pair *pair);                    /* CLOSING */
 void pair__check(const struct pair *pair);
 void pair__stir(struct pair *pair);
 void pair__deadline(struct pair *pair, int64_t after_us);
 void pair__drop_back(struct pair *pair);
 void pair__stop_waiting(struct pair *pair);
-void pair__answered(struct pair *pair);                  /* our bytes are all in front.out: what comes after them */
 int64_t pair__now_us(const struct pair *pair);
 struct pair *pair__of(struct connection *connection);    /* NULL: it is something else */
 

@@ -486,7 +486,7 @@ bool reply__step(struct pair *pair)
 
     if (exchange->upstream_done && leg_unsent(&pair->front) == 0) {
         reply__end_upstream(pair);
-        pair__answered(pair);
+        pair__go(pair, STEP_FINISH);
         return true;
     }
     if (exchange->reply_status == 0               ? read_head(pair)

@@ -130,7 +130,7 @@ static bool begin_sending(struct pair *pair)
     http_reader_begin_reply(&pair->answers, exchange->method);
     spare__begin_call(pair);
     exchange->sent_us = pair->back_moved_us = pair__now_us(pair);
-    pair__set_state(pair, STATE_SEND);
+    pair__go(pair, STEP_SEND);
     leg_drain(&pair->back);
     return true;
 }
@@ -239,7 +239,7 @@ bool upstream__send(struct pair *pair)
     /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
     if (leg_unsent(back) == 0 || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
         pair->line.spoke_early = leg_unsent(back) > 0;
-        pair__set_state(pair, STATE_REPLY);
+        pair__go(pair, STEP_RELAY);
         pair->back_moved_us = pair__now_us(pair);
         return true;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks, by what the head shows: asked at the end of HEAD, and again in WHO where it was not known yet. */
+/* Who asks, by what the head shows; asked again where it was not known yet. */
 #include "proxy/front_priv.h"
 #include "proxy/upstream_priv.h"
 

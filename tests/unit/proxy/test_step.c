@@ -8,19 +8,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The drawing of src/README.md, "States of a pair", written down a second time. */
+/* The drawing of src/README.md, "The one way of a call", written down a second time. */
 static const char *const legal[] = {
-    "head who", "head body", "head judge", "head deny", "who body", "who judge", "body judge", "judge audit", "judge deny",
-    "audit connect", "audit deny", "connect send", "connect deny", "send reply", "send deny", "reply head", "reply deny", "deny head", NULL,
+    "read_head find_route", "read_head judge", "find_route identify", "find_route read_body", "find_route judge", "find_route deny",
+    "identify admit", "identify judge", "admit read_body", "admit judge", "read_body understand", "read_body judge",
+    "understand judge", "judge record", "record await", "record deny", "await connect", "await deny", "connect send", "connect deny",
+    "send relay", "send deny", "relay finish", "relay deny", "deny finish", "finish read_head", NULL,
 };
 
-static bool is_legal(enum state from, enum state to)
+static bool is_legal(enum step from, enum step to)
 {
     char move[64];
 
-    if (to == STATE_CLOSING)
-        return from != STATE_CLOSING;
-    (void)snprintf(move, sizeof move, "%s %s", state__text(from), state__text(to));
+    if (to == STEP_CLOSING)
+        return from != STEP_CLOSING;
+    (void)snprintf(move, sizeof move, "%s %s", step__text(from), step__text(to));
     for (const char *const *at = legal; *at; at++)
         if (strcmp(*at, move) == 0)
             return true;
@@ -30,9 +32,9 @@ static bool is_legal(enum state from, enum state to)
 static void test_moves(void **state) /* 1.5 */
 {
     (void)state;
-    for (enum state from = STATE_HEAD; from < STATE_COUNT; from++)
-        for (enum state to = STATE_HEAD; to < STATE_COUNT; to++)
-            assert_int_equal(state__may_follow(from, to), is_legal(from, to));
+    for (enum step from = STEP_READ_HEAD; from < STEP_COUNT; from++)
+        for (enum step to = STEP_READ_HEAD; to < STEP_COUNT; to++)
+            assert_int_equal(step__may_follow(from, to), is_legal(from, to));
 }
 
 static void test_illegal_move_aborts(void **state) /* 1.5 */
@@ -42,12 +44,12 @@ static void test_illegal_move_aborts(void **state) /* 1.5 */
     pid_t child;
 
     (void)state;
-    pair.state = STATE_AUDIT;
+    pair.step = STEP_AWAIT;
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         (void)close(STDERR_FILENO);
-        pair__set_state(&pair, STATE_SEND); /* before the record is on disk */
+        pair__go(&pair, STEP_SEND); /* before the record is on disk */
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
