@@ -16,25 +16,24 @@
 
 /* ---- steps ---- */
 
-static const struct state_row rows[] = {
-#define STEP_ROW(name, text, function, moves, about) [STEP_##name] = {text, moves},
+static const struct {
+    const char *text;
+    bool (*function)(struct pair *pair);
+    unsigned moves; /* bits */
+} steps[] = {
+#define STEP_ROW(name, text, function, moves, about) [STEP_##name] = {text, function, moves},
 #define STEP_BIT(name) (1u << STEP_##name)
     STEP_TABLE(STEP_ROW, STEP_BIT)
 };
 
-static bool (*const steps[STEP_COUNT])(struct pair *pair) = {
-#define STEP_DOES(name, text, function, moves, about) [STEP_##name] = function,
-    STEP_TABLE(STEP_DOES, STEP_BIT)
-};
-
 const char *step__text(enum step step)
 {
-    return rows[step].text;
+    return steps[step].text;
 }
 
 bool step__may_follow(enum step from, enum step to)
 {
-    return state_row_leads(&rows[from], to);
+    return (steps[from].moves & (1u << to)) != 0;
 }
 
 void pair__go(struct pair *pair, enum step step)
@@ -296,7 +295,7 @@ static bool step(struct pair *pair)
 {
     pair__check(pair);
     if (pair->ending == REASON_UNSET && !agent_left(pair))
-        return steps[pair->step](pair);
+        return steps[pair->step].function(pair);
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
         end_now(pair);
     return false;

@@ -8,23 +8,10 @@
 #include "mcp/method.h"
 #include "os/clock.h"
 
-/* ---- states ---- */
-
-static const struct state_row states[] = {
-#define QUESTION_ROW(name, text, moves, about) [QUESTION_##name] = {text, moves},
-#define QUESTION_BIT(name) (1u << QUESTION_##name)
-    QUESTION_TABLE(QUESTION_ROW, QUESTION_BIT)
-};
-
-bool question__may_follow(enum question_state from, enum question_state to)
+void question__go(struct server_question *question, enum step step)
 {
-    return state_row_leads(&states[from], to);
-}
-
-void question__set_state(struct server_question *question, enum question_state state)
-{
-    BUG_ON(!question__may_follow(question->state, state));
-    question->state = state;
+    BUG_ON(!step__may_follow(question->step, step));
+    question->step = step;
 }
 
 /* ---- the table of open questions ---- */
@@ -115,6 +102,7 @@ static struct server_question *question_new(struct pair *pair, const struct sse_
         mem_free(question);
         return NULL;
     }
+    question->step = STEP_UNDERSTAND;
     question->is_own = is_own;
     question->call.within = exchange->call;
     question->came = answered__came(exchange, reply, is_own);
@@ -131,7 +119,6 @@ static void end(struct pair *pair)
 {
     struct server_question *question = pair->exchange.question;
 
-    question__set_state(question, QUESTION_OVER);
     pair__stop_waiting(pair);
     gate_let_go(&question->call);
     buf_fini(&question->changed);
@@ -220,7 +207,7 @@ static bool go_round(struct pair *pair)
 
     pair__stop_waiting(pair);
     gate_let_go(&question->call);
-    question__set_state(question, QUESTION_READ);
+    question->step = STEP_JUDGE; /* a call of its own */
     aim(pair, question, question->call.within);
     return true;
 }
@@ -258,7 +245,7 @@ static bool record(struct pair *pair)
     }
     if (code != CODE_OK)
         return resolve(pair, REASON_AUDIT_DOWN, 0);
-    question__set_state(question, QUESTION_RECORDED);
+    question__go(question, STEP_AWAIT);
     return question->call.ticket != 0 || resolve(pair, REASON_UNSET, 0);
 }
 
@@ -294,7 +281,7 @@ static bool judge(struct pair *pair)
         question->call.refused = REASON_QUESTION_LIMIT;
         gate_judge(gate, &question->call);
     }
-    question__set_state(question, QUESTION_JUDGED);
+    question__go(question, STEP_RECORD);
     if (!is_permitted(question) || question->ask != NULL || question->reply.kind != MCP_NOTIFICATION)
         return true;
     gate_pass(&question->call);
@@ -308,7 +295,7 @@ static bool judge_message(struct pair *pair)
     bool is_withheld = question->weighed.effect == ANSWER_WITHHOLD;
 
     question->ask = question->reply.asks != NULL && !is_withheld ? question->reply.asks->child : NULL;
-    question__set_state(question, QUESTION_READ);
+    question__go(question, STEP_JUDGE);
     aim(pair, question, question->call.within);
     return judge(pair);
 }
@@ -392,21 +379,11 @@ static bool judge_content(struct pair *pair)
 
 static bool step(struct pair *pair)
 {
-    switch (pair->exchange.question->state) {
-    case QUESTION_CAME:
-        return judge_content(pair);
-    case QUESTION_READ:
-        return judge(pair);
-    case QUESTION_JUDGED:
-        return record(pair);
-    case QUESTION_RECORDED:
-        return await_fate(pair);
-    case QUESTION_OVER:
-    case QUESTION_COUNT:
-        break;
-    }
-    BUG_ON("a question that is over and still held");
-    return false;
+    enum step step = pair->exchange.question->step;
+
+    return step == STEP_UNDERSTAND ? judge_content(pair)
+           : step == STEP_JUDGE    ? judge(pair)
+           : step == STEP_RECORD   ? record(pair) : await_fate(pair);
 }
 
 bool question__step(struct pair *pair)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message of the server that is judged on its way to the agent: what it holds, by rules for answers, and what it asks; its
- * states are in proxy/question_tbl.h.
+/* A message of the server that is judged on its way to the agent: what it holds, by rules for answers, and what it asks. It is
+ * a call of its own, that goes through the steps UNDERSTAND, JUDGE, RECORD and AWAIT.
  *
  * Threads: its pair's worker.
  * Owns: what its arena holds; its place in the table of open questions, while it is permitted.
@@ -12,28 +12,14 @@
 #include "enforce/answer.h"
 #include "enforce/question_table.h"
 #include "mcp/reply.h"
-#include "proxy/question_tbl.h"
+#include "proxy/pair_priv.h"
 #include "sse/parser.h"
-
-struct exchange;
-struct pair;
-
-enum question_state {
-#define QUESTION_NUMBER(name, text, moves, about) QUESTION_##name,
-#define QUESTION_NO_MOVE(name) 0
-    QUESTION_TABLE(QUESTION_NUMBER, QUESTION_NO_MOVE)
-#undef QUESTION_NUMBER
-#undef QUESTION_NO_MOVE
-    QUESTION_COUNT
-};
-
-bool question__may_follow(enum question_state from, enum question_state to);
 
 /* A message of the server while it is judged: a request, a notification, the answer to a request of a stream that the agent
  * resumed, the answer to a call that rules for answers concern, or one that holds requests, each of which is judged in its
- * place. Invariants: it stands in the table of open questions where it is a request, permitted, and not OVER. */
+ * place. Invariants: it stands in the table of open questions where it is a request, and permitted. */
 struct server_question {
-    enum question_state state;
+    enum step step;         /* UNDERSTAND: what rules for answers say of it */
     bool is_own;            /* the answer to the call that it came within, which ends with it */
     struct gate_came came;
     struct gate_weighed weighed;
@@ -48,7 +34,7 @@ struct server_question {
  * reply__answer. Returns: whether the next event may be read. */
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own);
 bool question__step(struct pair *pair);
-void question__set_state(struct server_question *question, enum question_state state);
+void question__go(struct server_question *question, enum step step); /* aborts where no such move is */
 void question__forget(struct pair *pair);
 void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
 struct question_key question__key(const struct exchange *exchange, struct span id);

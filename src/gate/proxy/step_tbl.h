@@ -8,19 +8,6 @@
  * TO(STEP) is one move. tools/draw puts the drawing into src/README.md from this file. To add a step: a line here, its function,
  * its invariants in pair__check, a test in tests/unit/proxy/test_step.c. */
 #ifndef STEP_TABLE
-#include <stdbool.h>
-
-/* A line of such a table: its moves are bits. */
-struct state_row {
-    const char *text;
-    unsigned moves;
-};
-
-static inline bool state_row_leads(const struct state_row *row, unsigned to)
-{
-    return (row->moves & (1u << to)) != 0;
-}
-
 #define STEP_TABLE(X, TO)                                                                                                 \
     X(READ_HEAD, "read_head", front__read_head, TO(FIND_ROUTE) | TO(JUDGE) | TO(CLOSING),                                  \
       "a request's head, read")                                                                                            \
