@@ -3,6 +3,7 @@
 
 #include "base/glob.h"
 #include "os/clock.h"
+#include "words/operators.h"
 
 /* Conditions that no call can fulfil. Only what is certain is told: of each doubt the answer is "it may hold". */
 

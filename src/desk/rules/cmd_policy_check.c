@@ -7,7 +7,7 @@
 #include "store/store_tools.h"
 #include "author/warn.h"
 #include "language/language.h"
-#include "language/store_set.h"
+#include "language/store.h"
 
 #include <stdio.h>
 #include <string.h>

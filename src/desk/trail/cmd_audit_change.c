@@ -2,6 +2,7 @@
 /* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "run/serve.h"
 #include "run/serve_audit.h"
 #include "store/store.h"
 #include "store/store_approvals.h"

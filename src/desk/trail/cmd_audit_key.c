@@ -10,6 +10,7 @@
  * 3 and 4 are under the audit's lock: no gate starts in between with the old key. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "run/serve.h"
 #include "run/serve_audit.h"
 
 #include "proof/succession.h"

@@ -19,7 +19,7 @@
 #define BODY_BYTES ((size_t)64 << 10)
 
 struct outgoing_desk {
-    struct outside *outside;
+    struct outgoing_ways ways;
     pthread_mutex_t lock;
     struct list parked; /* under the lock */
 };
@@ -74,7 +74,7 @@ static void fail(struct fetch *fetch, enum reason reason, const char *why)
         log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
                  "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name, why);
-    wanted_fail(outside_wanted(fetch->desk->outside), &fetch->work.key, reason, clock_wall_us() + RETRY_US);
+    wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, reason, clock_wall_us() + RETRY_US);
     end(fetch);
 }
 
@@ -93,7 +93,7 @@ static void succeed(struct fetch *fetch)
         log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name);
     fetch->token = NULL;
-    wanted_put(outside_wanted(fetch->desk->outside), &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
+    wanted_put(fetch->desk->ways.wanted, &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
                token->until_us);
     end(fetch);
 }
@@ -176,7 +176,7 @@ static void verify_exchanged(struct fetch *fetch)
         return;
     }
     key_of_keys(fetch, &key);
-    keys = wanted_find(outside_wanted(fetch->desk->outside), &key, clock_wall_us());
+    keys = wanted_find(fetch->desk->ways.wanted, &key, clock_wall_us());
     verify(fetch, keys);
     identity_key_set_unref(&keys);
 }
@@ -191,7 +191,7 @@ static void answered(void *context, struct web_answer *answer)
     char error[64];
 
     if (answer->code == CODE_DOWN) { /* the gate ends */
-        wanted_fail(outside_wanted(fetch->desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
+        wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
         end(fetch);
     } else if (answer->code != CODE_OK) {
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, answer->why.text);
@@ -234,7 +234,7 @@ static void post(struct fetch *fetch, struct span url, struct span secret)
     request.body = buf_peek(&form);
     fetch->asked_us = clock_wall_us();
     if (code == CODE_OK)
-        code = web_begin(outside_web(fetch->desk->outside), &request, &why);
+        code = web_begin(fetch->desk->ways.web, &request, &why);
     buf_fini(&form);
     buf_fini(&authorization);
     if (code != CODE_OK)
@@ -255,7 +255,8 @@ static void begin(struct fetch *fetch)
     } else if (outgoing->token_url != NULL) {
         post(fetch, span_text(outgoing->token_url), secret);
     } else {
-        len = outside_endpoint(fetch->desk->outside, outgoing->provider, "token_endpoint", endpoint, sizeof endpoint);
+        len = fetch->desk->ways.endpoint(fetch->desk->ways.outside, outgoing->provider, "token_endpoint", endpoint,
+                                         sizeof endpoint);
         if (len > 0)
             post(fetch, span_of(endpoint, len), secret);
         else
@@ -283,7 +284,7 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
     struct fetch *fetch = mem_zalloc(sizeof *fetch);
 
     if (fetch == NULL) {
-        wanted_fail(outside_wanted(desk->outside), &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
+        wanted_fail(desk->ways.wanted, &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
         wanted_work_fini(work);
         return;
     }
@@ -295,7 +296,7 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
         begin(fetch);
         return;
     }
-    wanted_fail(outside_wanted(desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
+    wanted_fail(desk->ways.wanted, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
                 clock_wall_us() + OUTSIDE_GONE_US);
     end(fetch);
 }
@@ -305,7 +306,7 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
 /* Whether the provider's newest keys are there, or cannot be had. */
 static bool has_keys(struct fetch *fetch)
 {
-    struct wanted *wanted = outside_wanted(fetch->desk->outside);
+    struct wanted *wanted = fetch->desk->ways.wanted;
     struct wanted_answer answer;
     struct wanted_key key;
 
@@ -365,7 +366,7 @@ static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *con
         memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
         buf_init(&payload, WANTED_PAYLOAD_MAX);
         if (outgoing_pack(&wish, &payload) == CODE_OK &&
-            wanted_ask(outside_wanted(desk->outside), &key, buf_peek(&payload), clock_wall_us(), &answer) == WANTED_READY)
+            wanted_ask(desk->ways.wanted, &key, buf_peek(&payload), clock_wall_us(), &answer) == WANTED_READY)
             outgoing_token_type.unref(answer.result);
         buf_fini(&payload);
     }
@@ -389,14 +390,14 @@ void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf)
     fetch_ahead(desk, conf);
 }
 
-enum code outgoing_desk_new(struct outside *outside, struct outgoing_desk **out)
+enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_desk **out)
 {
     struct outgoing_desk *desk = mem_zalloc(sizeof *desk);
 
     *out = desk;
     if (desk == NULL)
         return CODE_NOMEM;
-    desk->outside = outside;
+    desk->ways = *ways;
     list_init(&desk->parked);
     BUG_ON(pthread_mutex_init(&desk->lock, NULL) != 0);
     return CODE_OK;
@@ -417,9 +418,9 @@ void outgoing_desk_free(struct outgoing_desk **desk)
     *desk = NULL;
 }
 
-struct outgoing_token *outgoing_known(struct outside *outside, const struct outgoing *outgoing)
+struct outgoing_token *outgoing_known(struct wanted *wanted, const struct outgoing *outgoing)
 {
     struct wanted_key key;
 
-    return key_of(outgoing, &key) ? wanted_find(outside_wanted(outside), &key, clock_wall_us()) : NULL;
+    return key_of(outgoing, &key) ? wanted_find(wanted, &key, clock_wall_us()) : NULL;
 }

@@ -10,16 +10,32 @@
 #ifndef PROVIDERS_OUTGOING_H
 #define PROVIDERS_OUTGOING_H
 
-#include "providers/outside.h"
+#include "identity/wanted.h"
+#include "proxy/conf.h"
+#include "web/web.h"
+
+/* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it
+ * has the configuration of before still, and would ask again at once. */
+#define OUTSIDE_GONE_US INT64_C(1000000)
 
 struct outgoing_desk;
+struct outside;
 
-enum code outgoing_desk_new(struct outside *outside, struct outgoing_desk **desk) MUST_USE;
+/* How a desk gets at what it needs; all of it outlives the desk. */
+struct outgoing_ways {
+    struct wanted *wanted;
+    struct web *web;
+    struct outside *outside; /* whose `endpoint` this is, as outside_endpoint */
+    size_t (*endpoint)(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
+                       size_t size);
+};
+
+enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_desk **desk) MUST_USE;
 void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
 void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work_take);
 void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
 
 /* The token of a route that has one for all. NULL: none, or nothing that may go up. The caller's reference. */
-struct outgoing_token *outgoing_known(struct outside *outside, const struct outgoing *outgoing);
+struct outgoing_token *outgoing_known(struct wanted *wanted, const struct outgoing *outgoing);
 
 #endif

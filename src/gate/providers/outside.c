@@ -23,11 +23,6 @@ struct wanted *outside_wanted(struct outside *outside)
     return outside->wanted;
 }
 
-struct web *outside_web(struct outside *outside)
-{
-    return outside->conf.web;
-}
-
 struct outside_source *outside__find(struct outside *outside, const unsigned char digest[DIGEST_BYTES])
 {
     for (size_t i = 0; i < outside->source_count; i++)
@@ -256,6 +251,7 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
         .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
                   [WANTED_TOKEN] = identity_token_type, [WANTED_OUTGOING] = outgoing_token_type},
     };
+    struct outgoing_ways ways;
     enum code code;
 
     *out = outside;
@@ -265,8 +261,9 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
     outside->store = mem_dup(conf->store, strlen(conf->store)); /* the configuration's goes with it */
     BUG_ON(pthread_mutex_init(&outside->lock, NULL) != 0);
     code = outside->store != NULL ? wanted_new(&wanted, &outside->wanted) : CODE_NOMEM;
+    ways = (struct outgoing_ways){outside->wanted, conf->web, outside, outside_endpoint};
     if (code == CODE_OK)
-        code = outgoing_desk_new(outside, &outside->desk);
+        code = outgoing_desk_new(&ways, &outside->desk);
     if (code == CODE_OK)
         code = make_sources(outside, conf->proxy, &outside->sources);
     if (code == CODE_OK) {

@@ -16,10 +16,6 @@
 #include "proxy/conf.h"
 #include "web/web.h"
 
-/* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it
- * has the configuration of before still, and would ask again at once. */
-#define OUTSIDE_GONE_US INT64_C(1000000)
-
 struct outside;
 
 struct outside_conf {
@@ -35,7 +31,6 @@ enum code outside_new(const struct outside_conf *conf, struct outside **outside,
 void outside_unhear(struct outside *outside); /* `settled` is called no more; NULL is fine */
 void outside_free(struct outside **outside); /* NULL is fine */
 struct wanted *outside_wanted(struct outside *outside);
-struct web *outside_web(struct outside *outside);
 
 /* SIGHUP: other providers, and in any case everything verified so far is forgotten and every set is fetched anew. */
 void outside_reload(struct outside *outside, struct proxy_conf *proxy);

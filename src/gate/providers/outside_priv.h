@@ -9,6 +9,7 @@
 #define PROVIDERS_OUTSIDE_PRIV_H
 
 #include "providers/outgoing.h"
+#include "providers/outside.h"
 #include "os/inbox.h"
 
 #include <pthread.h>

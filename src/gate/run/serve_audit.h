@@ -8,9 +8,14 @@
 #ifndef RUN_SERVE_AUDIT_H
 #define RUN_SERVE_AUDIT_H
 
-#include "run/serve.h"
+#include "base/why.h"
 #include "crypto/digest.h"
 #include "crypto/sign.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct serve;
 
 /* Takes: serve: with a configuration, and with what `audit_conf` has from people (key_change, continue_actor). */
 enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why) MUST_USE;

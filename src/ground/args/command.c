@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "args/command.h"
-#include "args/print.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/num.h"
@@ -42,40 +41,6 @@ bool command_begin(void)
     hash_seed();
     log_init(LOG_INFO, LOG_AUTO);
     return true;
-}
-
-int complain(enum exit_status status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    print_failure((int)status, format, args);
-    va_end(args);
-    return (int)status;
-}
-
-int complain_why(enum code code, const struct why *why)
-{
-    const char *text = why->text[0] != '\0' ? why->text : code_text(code);
-
-    return complain(code == CODE_INVALID ? STATUS_USAGE : STATUS_CANNOT, "%s", text);
-}
-
-int complain_faults(const struct faults *faults)
-{
-    print_faults(faults, "");
-    return STATUS_USAGE;
-}
-
-enum code why_of_faults(struct why *why, enum code code, const struct faults *faults)
-{
-    const struct fault *first = &faults->fault[0];
-
-    if (faults->count == 0)
-        return why_set(why, code, "%s", code_text(code));
-    if (first->line == 0)
-        return why_set(why, code, "%s", first->text);
-    return why_set(why, code, "%s:%d:%d: %s", first->file, first->line, first->column, first->text);
 }
 
 bool option_is_guests(const struct option *option)

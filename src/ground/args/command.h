@@ -8,6 +8,7 @@
 #ifndef ARGS_COMMAND_H
 #define ARGS_COMMAND_H
 
+#include "args/print.h"
 #include "base/buf.h"
 #include "base/why.h"
 #include "os/person.h"
@@ -15,14 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
-
-enum exit_status {
-    STATUS_DONE = 0,
-    STATUS_NEGATIVE = 1, /* denied, test failed, chain broken */
-    STATUS_USAGE = 2,    /* wrong use or configuration */
-    STATUS_CANNOT = 3,   /* file, network, memory */
-    STATUS_UNPROVEN = 4  /* consistent, and not all of it is vouched for as it should be */
-};
 
 /* What a value is. Whether somebody else may give an option over a socket hangs on this alone: see option_is_guests. */
 enum option_type {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "args/print.h"
 
-#include "args/command.h"
 #include "base/mem.h"
 #include "os/clock.h"
 #include "unicode/terminal.h"
@@ -208,6 +207,40 @@ void print_hold(void)
 
     if (buffer == NULL && (buffer = mem_array(HOLD_BYTES, 1)) != NULL)
         (void)setvbuf(stdout, buffer, _IOFBF, HOLD_BYTES);
+}
+
+int complain(enum exit_status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_failure((int)status, format, args);
+    va_end(args);
+    return (int)status;
+}
+
+int complain_why(enum code code, const struct why *why)
+{
+    const char *text = why->text[0] != '\0' ? why->text : code_text(code);
+
+    return complain(code == CODE_INVALID ? STATUS_USAGE : STATUS_CANNOT, "%s", text);
+}
+
+int complain_faults(const struct faults *faults)
+{
+    print_faults(faults, "");
+    return STATUS_USAGE;
+}
+
+enum code why_of_faults(struct why *why, enum code code, const struct faults *faults)
+{
+    const struct fault *first = &faults->fault[0];
+
+    if (faults->count == 0)
+        return why_set(why, code, "%s", code_text(code));
+    if (first->line == 0)
+        return why_set(why, code, "%s", first->text);
+    return why_set(why, code, "%s:%d:%d: %s", first->file, first->line, first->column, first->text);
 }
 
 int print_doc(struct doc **doc)

@@ -17,6 +17,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum exit_status {
+    STATUS_DONE = 0,
+    STATUS_NEGATIVE = 1, /* denied, test failed, chain broken */
+    STATUS_USAGE = 2,    /* wrong use or configuration */
+    STATUS_CANNOT = 3,   /* file, network, memory */
+    STATUS_UNPROVEN = 4  /* consistent, and not all of it is vouched for as it should be */
+};
+
 /* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
  * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. Line ends of the format are some. A text
  * with a NUL ends there, as C's do: print_span shows it. `tools/lint` takes no other way to print a string. */
@@ -50,5 +58,18 @@ int print_doc(struct doc **doc);
 
 /* A member with a time as text; 0 is null. */
 void print_time(struct doc *doc, const char *key, int64_t time_us);
+
+/* Prints `callgate: ...` on stderr. Returns: status. */
+int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Prints a struct why, or "not enough memory" where it is empty. Returns: the status that fits the code: USAGE for
+ * CODE_INVALID, CANNOT otherwise. */
+int complain_why(enum code code, const struct why *why);
+
+/* Prints up to 20 faults as `file:line:column: text`. Returns: STATUS_USAGE. */
+int complain_faults(const struct faults *faults);
+
+/* The first fault as a sentence with its place. Returns: code. */
+enum code why_of_faults(struct why *why, enum code code, const struct faults *faults);
 
 #endif

@@ -5,6 +5,7 @@
 #include "judgement/judgement.h"
 #include "policy/snapshot.h"
 #include "policy/trace.h"
+#include "words/operators.h"
 
 #include <stdlib.h>
 

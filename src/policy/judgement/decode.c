@@ -4,6 +4,7 @@
 #include "judgement/decode_priv.h"
 #include "texts/decode_text.h"
 #include "policy/trace.h"
+#include "words/operators.h"
 
 #include "base/hash.h"
 #include "crypto/digest.h"

@@ -10,6 +10,7 @@
 #define LANGUAGE_STORE_H
 
 #include "db/db.h"
+#include "language/store_set.h"
 #include "policy/policy.h"
 
 /* SQL that makes the tables. */
@@ -22,9 +23,6 @@ enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
  * one that was stored. */
 enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
                                struct why *why) MUST_USE;
-
-/* What a change does to a file of the set. */
-enum policy_store_fate { POLICY_KEPT = 0, POLICY_REPLACED, POLICY_ADDED, POLICY_REMOVED };
 
 struct policy_store_version {
     uint64_t version;
@@ -62,5 +60,13 @@ enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_
 
 /* Whether the version is there with the text that has this hash (hexadecimal). Errors as of policy_store_files. */
 enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why) MUST_USE;
+
+/* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. Errors: as of
+ * policy_store_files. */
+enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
+                          struct why *why) MUST_USE;
+
+/* "doing failed: " and the connection's own sentence. Returns: code. */
+enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history: what versions there are, and what was in force when. Texts are store.c's. */
-#include "language/store_set.h"
+#include "language/store.h"
 
 enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
 {

@@ -9,10 +9,10 @@
 #define LANGUAGE_STORE_SET_H
 
 #include "crypto/digest.h"
-#include "language/store.h"
+#include "policy/policy.h"
 
-/* "doing failed: " and the connection's own sentence. Returns: code. */
-enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing);
+/* What a change does to a file of the set. */
+enum policy_store_fate { POLICY_KEPT = 0, POLICY_REPLACED, POLICY_ADDED, POLICY_REMOVED };
 
 struct policy_member {
     struct span name, path, text;
@@ -39,11 +39,6 @@ void policy_set_sort(struct policy_set *set);                             /* by 
 /* All but the removed ones. Errors: as of policy_compile. */
 enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
                               struct faults *warnings) MUST_USE;
-
-/* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. Errors: as of
- * policy_store_files. */
-enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
-                          struct why *why) MUST_USE;
 
 /* What a version of these files has as its hash. */
 void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/match.h"
 #include "texts/reading.h"
-#include "policy/walk.h"
+#include "policy/policy.h"
 
 #include "base/glob.h"
 

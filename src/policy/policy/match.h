@@ -12,6 +12,8 @@
 #include "texts/truth.h"
 #include "regex/regex.h"
 
+#define VISIT_WORK 5 /* units of a regex budget: one budget bounds all that a call costs */
+
 /* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: who asks has any
  * number of them. A label is what a version calls some of the calls. */
 enum dimension {

@@ -14,7 +14,6 @@
 #include "policy/policy.h"
 
 #define VISITS_MAX UINT64_C(20000000) /* values looked at in one call; more is too costly */
-#define VISIT_WORK 5                  /* units of a regex budget: one budget bounds all that a call costs */
 #define VISITS_EACH 4096              /* spent from it at once, so that its clock is looked at within a leaf too */
 
 struct trace; /* policy/trace.h: who listens to a walk */

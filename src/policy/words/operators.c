@@ -16,3 +16,47 @@ const struct operator *policy_operator(struct span word)
             return operators[i];
     return NULL;
 }
+
+static bool is_container(const struct json_node *value)
+{
+    return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
+}
+
+enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    const struct operator *operator = op->operator;
+    struct span text = value->type == JSON_STRING ? value->text : value->raw;
+
+    if (operator->of_text == NULL || is_container(value))
+        return operator->of_value != NULL ? operator->of_value(walk, op, value) : TRUTH_UNDECIDED;
+    if (!walk_charge(walk, operator->cost != NULL ? operator->cost(op, text) : 0))
+        return TRUTH_UNDECIDED;
+    return operator->of_text(walk, op, text);
+}
+
+bool policy_leaf_skips(const struct condition *leaf, const struct json_node *value)
+{
+    if (!leaf->skips_containers || !is_container(value))
+        return false;
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        if (leaf->ops[i].operator->of_text != NULL && (leaf->ops[i].types & TYPE_BIT(value->type)) == 0)
+            return true;
+    return false;
+}
+
+/* Of an array or object that only holds something hidden, its type and size are known. */
+bool policy_leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value)
+{
+    bool itself;
+
+    if (!question_hides(hidden, value))
+        return false;
+    itself = question_is_hidden(hidden, value);
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        const struct operator *operator = leaf->ops[i].operator;
+
+        if (!operator->decides_absence && (itself || operator->looks_inside))
+            return true;
+    }
+    return false;
+}

@@ -17,4 +17,13 @@ const struct operator *policy_operator(struct span word);
 /* Adds a type to an `is` by its word. Returns: false: it is no type. */
 bool operator_type_add(struct op *op, struct span word);
 
+/* What the operator says of the value. */
+enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value);
+
+/* Whether one of the leaf's operators is undecided on this array or object at the end of `..*`, and the value is skipped. */
+bool policy_leaf_skips(const struct condition *leaf, const struct json_node *value);
+
+/* Whether some operator of the leaf looks at what is hidden in this value. */
+bool policy_leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
+
 #endif

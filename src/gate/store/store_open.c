@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store is opened: the tables of all that keep something in it, by numbered steps. */
+#include "store/store_priv.h"
+
+#include "language/store.h"
+#include "os/file.h"
+#include "store/store_approvals.h"
+#include "store/store_audit.h"
+#include "store/store_definitions.h"
+#include "store/store_holds.h"
+#include "store/store_tools.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char own_schema[] =
+    "CREATE TABLE secret("
+    "  name  TEXT PRIMARY KEY,"
+    "  value BLOB NOT NULL) STRICT;"
+    "CREATE TABLE told(" /* the audit knows of every row of `name` up to this id */
+    "  name TEXT PRIMARY KEY,"
+    "  id   INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE restoration(" /* by callgate restore; the audit is told of it */
+    "  id          INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  backup_made TEXT NOT NULL,"
+    "  restored_us INTEGER NOT NULL,"
+    "  restored_by TEXT NOT NULL,"
+    "  why         TEXT NOT NULL) STRICT;"
+    "CREATE TRIGGER restoration_stays BEFORE UPDATE ON restoration"
+    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;"
+    "CREATE TRIGGER restoration_remains BEFORE DELETE ON restoration"
+    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;";
+
+/* A step is SQL text in parts up to NULL. A step that went out with a release is never edited: a store remembers by its
+ * number how far it has come. */
+static const char *const first_step[] = {own_schema, policy_store_schema, store_keys_schema, store_approvals_schema,
+                                         store_audit_schema, store_holds_schema, store_tools_schema, store_definitions_schema, NULL};
+static const char *const *const steps[] = {first_step};
+
+#define APPLICATION_ID 1128747332 /* "CGSD", so that file(1) and we know whose it is */
+
+static enum code run_step(struct db *db, const char *const *step, int64_t number)
+{
+    char mark[96];
+    enum code code = CODE_OK;
+
+    for (; *step != NULL && code == CODE_OK; step++)
+        code = db_exec(db, *step);
+    if (code != CODE_OK)
+        return code;
+    snprintf(mark, sizeof mark, "PRAGMA user_version = %d; PRAGMA application_id = %d;", (int)number + 1, APPLICATION_ID);
+    return db_exec(db, mark);
+}
+
+/* Two programs may find the same old store: the second waits for the lock and then finds nothing to do. */
+static enum code bring_up(struct db *db, const char *const *const *all, int64_t count, struct why *why)
+{
+    int64_t at = 0;
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    code = db_number(db, "PRAGMA user_version", &at);
+    for (; code == CODE_OK && at < count; at++)
+        code = run_step(db, all[at], at);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK)
+        return CODE_OK;
+    store_why(why, code, db, "bringing the store's tables up to date");
+    db_rollback(db);
+    return code;
+}
+
+/* As it was before an upgrade, for a build that knows no newer one. A copy of the same step is as good: a start that failed
+ * behind it made it. */
+static enum code keep_old(struct db *db, const char *path, int64_t at, struct why *why)
+{
+    char old[PATH_MAX];
+    enum code code;
+
+    if ((size_t)snprintf(old, sizeof old, "%s.step-%lld", path, (long long)at) >= sizeof old)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    code = db_copy(db, old, why);
+    if (code == CODE_EXISTS)
+        return CODE_OK;
+    if (code == CODE_OK && (chmod(old, 0600) != 0 || !file_sync_folder(old)))
+        code = why_set(why, CODE_IO, "%s: %s", old, strerror(errno));
+    return code;
+}
+
+enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *const *all, int64_t count,
+                        struct why *why)
+{
+    int64_t at = 0, application = 0;
+    enum code code = db_number(db, "PRAGMA user_version", &at);
+
+    if (code == CODE_OK)
+        code = db_number(db, "PRAGMA application_id", &application);
+    if (code != CODE_OK)
+        return store_why(why, code, db, "reading the store");
+    if (application != APPLICATION_ID && (at != 0 || application != 0))
+        return why_set(why, CODE_DENIED, "%s is a database of another program; name another file", path);
+    if (at > count)
+        return why_set(why, CODE_DENIED, "%s was made by a newer callgate (step %lld, this one knows %lld); use that one",
+                       path, (long long)at, (long long)count);
+    if (at == count)
+        return CODE_OK;
+    if (!may_write)
+        return why_set(why, CODE_DENIED, "%s was made by an older callgate; any command that writes, or `callgate serve`, "
+                       "brings it up to date", path);
+    code = at > 0 && strcmp(path, ":memory:") != 0 ? keep_old(db, path, at, why) : CODE_OK;
+    return code == CODE_OK ? bring_up(db, all, count, why) : code;
+}
+
+/* The file exists with its mode before SQLite first writes into it. */
+static enum code make_file(const char *path, struct why *why)
+{
+    struct stat there;
+    enum code code;
+
+    if (stat(path, &there) == 0)
+        return CODE_OK;
+    code = file_create(path, 0600, SPAN_NONE, why);
+    return code == CODE_EXISTS ? CODE_OK : code;
+}
+
+static enum code refuse_half_restored(const char *path, struct why *why)
+{
+    char restored[PATH_MAX];
+
+    if ((size_t)snprintf(restored, sizeof restored, "%s%s", path, STORE_RESTORED) >= sizeof restored)
+        return why_set(why, CODE_LIMIT, "%s: the path is too long", path);
+    if (access(restored, F_OK) != 0)
+        return CODE_OK;
+    return why_set(why, CODE_INVALID,
+                   "%s: a restore was begun and has not ended; run `callgate restore` again, or put everything that it set "
+                   "aside back by hand and remove %s", path, restored);
+}
+
+enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why)
+{
+    enum code code = refuse_half_restored(path, why);
+
+    *db = NULL;
+    if (code == CODE_OK && mode == DB_CREATE)
+        code = make_file(path, why);
+    if (code == CODE_OK)
+        code = db_open(path, mode, db, why);
+    if (code != CODE_OK)
+        return code;
+    if (mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY") !=
+                               CODE_OK)
+        code = store_why(why, CODE_IO, *db, "preparing the store");
+    if (code == CODE_OK)
+        code = store__settle(*db, path, mode != DB_READ, steps, (int64_t)(sizeof steps / sizeof steps[0]), why);
+    if (code != CODE_OK)
+        db_close(db);
+    return code;
+}
