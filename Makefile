@@ -456,7 +456,11 @@ hooks: $(HOOKS)
 .PHONY: install
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
-install: $(BIN) $(GATE_BIN) $(BIN:=.1)
+SHELLS := bash zsh fish
+PLACE_bash := bash-completion/completions/callgate
+PLACE_zsh := zsh/site-functions/_callgate
+PLACE_fish := fish/vendor_completions.d/callgate.fish
+install: $(BIN) $(GATE_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	@test -n "$(BIN)" || { echo "nothing to install: src/desk/cli/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
@@ -466,6 +470,7 @@ install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit tools/dist/notify-chat $(DESTDIR)$(DATA)
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
+	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
 	for d in src tests; do find $$d -name '*.md' -exec install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' \; || exit 1; done
 	for d in schema policies; do ln -sfn ../../callgate/$$d $(DESTDIR)$(DOC)/$$d || exit 1; done
 	install -D -m 0644 tools/dist/callgate.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/callgate.conf
@@ -477,6 +482,10 @@ install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 $(B)/callgate.1: $(B)/callgate $(GATE_BIN) tools/make-man tools/dist/callgate.1.in
 	$(call say,MAN,$@)
 	$(Q)tools/make-man $< $(VERSION) > $@
+
+$(B)/callgate.%: $(B)/callgate $(GATE_BIN) tools/make-completions
+	$(call say,COMPLETE,$@)
+	$(Q)tools/make-completions $< $* > $@
 
 clean:
 	rm -rf build

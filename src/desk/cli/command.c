@@ -169,9 +169,8 @@ static void fill_options(struct doc *list, const struct usage *usage)
 {
     static const char *const types[OPTION_TYPES] = {
         [OPTION_FLAG] = "flag", [OPTION_TEXT] = "text", [OPTION_LINE] = "line", [OPTION_WORD] = "word",
-        [OPTION_NUMBER] = "number",
-        [OPTION_TIME] = "time", [OPTION_DURATION] = "duration", [OPTION_LIST] = "list", [OPTION_FILE] = "file",
-        [OPTION_FILES] = "files",
+        [OPTION_NUMBER] = "number", [OPTION_TIME] = "time", [OPTION_DURATION] = "duration", [OPTION_LIST] = "list",
+        [OPTION_FILE] = "file", [OPTION_FILES] = "files",
     };
 
     for (const struct option *option = usage->options; option->name != NULL; option++) {
@@ -192,7 +191,7 @@ static void fill_options(struct doc *list, const struct usage *usage)
 static void fill_command(struct doc *doc, const struct command *command)
 {
     const struct usage *usage = command_usage(command);
-    char synopsis[512];
+    char synopsis[512], whole[640];
     struct doc *roles;
 
     doc_text(doc, "command", span_text(command->words));
@@ -200,7 +199,8 @@ static void fill_command(struct doc *doc, const struct command *command)
     if (command->run == NULL)
         return;
     usage_synopsis(usage, synopsis, sizeof synopsis);
-    doc_text(doc, "usage", span_text(synopsis));
+    (void)snprintf(whole, sizeof whole, "%s%s", usage->path, synopsis);
+    doc_text(doc, "usage", span_text(whole));
     doc_text(doc, "about", span_text(usage->about));
     fill_operands(doc_add_array(doc, "operands"), usage);
     fill_options(doc_add_array(doc, "options"), usage);
