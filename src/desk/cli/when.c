@@ -5,6 +5,9 @@
 #include "base/num.h"
 #include "os/clock.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #define SECOND_US INT64_C(1000000)
 #define DAY_S INT64_C(86400)
 #define YEARS_MS (UINT64_C(1000) * 366 * 86400 * 1000) /* a thousand years */
@@ -155,6 +158,19 @@ enum code when_parse(struct span text, int64_t now_us, int64_t *time_us, struct 
         return CODE_OK;
     return why_set(why, CODE_INVALID, "\"%.*s\" is no time; write how long ago (30min, 2h, 7d), today, yesterday, a date "
                    "(2026-11-20, 2026-11-20T15:04:05Z) or seconds since 1970", SPAN_ARG(text));
+}
+
+const char *when_age(int64_t since_us, int64_t now_us, char text[WHEN_AGE_BYTES])
+{
+    int64_t s = now_us > since_us ? (now_us - since_us) / 1000000 : 0;
+
+    if (s < 120)
+        (void)snprintf(text, WHEN_AGE_BYTES, "%" PRId64 " s", s);
+    else if (s < 7200)
+        (void)snprintf(text, WHEN_AGE_BYTES, "%" PRId64 " min", s / 60);
+    else
+        (void)snprintf(text, WHEN_AGE_BYTES, s < 172800 ? "%" PRId64 " h" : "%" PRId64 " d", s < 172800 ? s / 3600 : s / 86400);
+    return text;
 }
 
 int when_option(const char *option, const char *text, int64_t *time_us)

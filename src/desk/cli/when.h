@@ -21,6 +21,10 @@
  * Takes: now_us and *time_us: UTC microseconds since 1970. */
 enum code when_parse(struct span text, int64_t now_us, int64_t *time_us, struct why *why) MUST_USE;
 
+/* How long ago it was: "40 s", "5 min", "3 h", "2 d". */
+#define WHEN_AGE_BYTES 32
+const char *when_age(int64_t since_us, int64_t now_us, char text[WHEN_AGE_BYTES]);
+
 /* What --since and its like say; NULL leaves *time_us alone. Returns: OPTIONS_GO, or the exit status after a sentence. */
 int when_option(const char *option, const char *text, int64_t *time_us);
 

@@ -3,7 +3,8 @@
 #include "people/cmd_approvals_priv.h"
 #include "args/print.h"
 #include "store/store.h"
-#include "unicode/terminal.h"
+#include "cli/told.h"
+#include "cli/when.h"
 
 #include "base/num.h"
 #include "json/json.h"
@@ -81,26 +82,7 @@ int cmd_approvals__find(struct db *db, const struct asked *asked, struct approva
 
 /* ---- words ---- */
 
-struct span cmd_approvals__subject(const struct store_approval *approval)
-{
-    return approval->tool.len > 0 ? approval->tool : approval->method;
-}
-
-/* "40 s", "5 min", "3 h", "2 d" */
-const char *cmd_approvals__age(int64_t since_us, int64_t now_us, char text[32])
-{
-    int64_t s = now_us > since_us ? (now_us - since_us) / 1000000 : 0;
-
-    if (s < 120)
-        (void)snprintf(text, 32, "%" PRId64 " s", s);
-    else if (s < 7200)
-        (void)snprintf(text, 32, "%" PRId64 " min", s / 60);
-    else
-        (void)snprintf(text, 32, s < 172800 ? "%" PRId64 " h" : "%" PRId64 " d", s < 172800 ? s / 3600 : s / 86400);
-    return text;
-}
-
-void cmd_approvals__voices(struct db *db, const struct store_approval *approval, int64_t now_us, struct store_voices *voices)
+static void find_voices(struct db *db, const struct store_approval *approval, int64_t now_us, struct store_voices *voices)
 {
     struct why why = {""};
 
@@ -108,45 +90,36 @@ void cmd_approvals__voices(struct db *db, const struct store_approval *approval,
         voices->count = 0;
 }
 
-enum code cmd_approvals__add_people(struct db *db, const struct store_approval *approval, int64_t now_us, struct buf *out)
-{
-    struct store_voices voices;
-    enum code code;
-
-    if (approval->needed <= 1)
-        return CODE_OK;
-    cmd_approvals__voices(db, approval, now_us, &voices);
-    code = buf_addf(out, "%zu of %u", voices.count, approval->needed);
-    for (size_t i = 0; i < voices.count && code == CODE_OK; i++) {
-        code = buf_add_text(out, i == 0 ? ", by " : " and ");
-        if (code == CODE_OK)
-            code = terminal_add(out, span_text(voices.of[i].by));
-    }
-    return code;
-}
-
+/* Who approves it, and in words where it takes several. */
 static void add_people(struct doc *doc, struct db *db, const struct store_approval *approval, int64_t now_us)
 {
     struct doc *people = doc_add_array(doc, "approved_by");
     struct store_voices voices;
+    struct buf text;
 
+    buf_init(&text, TEXT_BYTES);
     doc_int(doc, "needed", approval->needed);
-    cmd_approvals__voices(db, approval, now_us, &voices);
+    find_voices(db, approval, now_us, &voices);
+    buf_addf(&text, "%zu of %u", voices.count, approval->needed);
     for (size_t i = 0; i < voices.count; i++) {
         const struct store_voice *voice = &voices.of[i];
         struct doc *one = doc_add_object(people, NULL);
 
-        doc_text(one, "by", span_text(voice->by));
+        buf_addf(&text, "%s%s", i == 0 ? ", by " : " and ", voice->by);
+        doc_text(one, "given_by", span_text(voice->by));
         doc_text(one, "login", span_text(voice->login));
         doc_text(one, "why", span_text(voice->why));
         doc_text_or_null(one, "person", voice->name[0] != '\0' ? span_text(voice->name) : SPAN_NONE);
         print_time(one, "given", voice->given_us);
         print_time(one, "until", voice->until_us);
     }
+    doc_text_or_null(doc, "people", approval->needed > 1 && buf_code(&text) == CODE_OK ? buf_peek(&text) : SPAN_NONE);
+    buf_fini(&text);
 }
 
-static void add_object(struct doc *doc, struct db *db, const struct store_approval *approval, int64_t now_us)
+struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *approval, int64_t now_us)
 {
+    struct doc *doc = doc_object();
     const struct {
         const char *key;
         struct span text;
@@ -178,14 +151,7 @@ static void add_object(struct doc *doc, struct db *db, const struct store_approv
         doc_int(doc, "used_decision", approval->used_decision);
     else
         doc_null(doc, "used_decision");
-}
-
-enum code cmd_approvals__print_json(struct db *db, const struct store_approval *approval, int64_t now_us)
-{
-    struct doc *doc = doc_object();
-
-    add_object(doc, db, approval, now_us);
-    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+    return doc;
 }
 
 /* ---- show ---- */
@@ -261,34 +227,6 @@ static void print_arguments(const struct store_approval *approval)
     arena_fini(&arena);
 }
 
-static void print_answer(const struct store_approval *approval)
-{
-    char given[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES], used[CLOCK_TEXT_BYTES];
-
-    if (approval->is_answered) {
-        clock_text(approval->given_us, given);
-        clock_text(approval->until_us, until);
-        print_safely(stdout, "%s  %s by ", approval->is_granted ? "given  " : "refused", given);
-        print_span(stdout, approval->given_by);
-        if (!span_equals(approval->given_by, approval->login))
-            print_safely(stdout, " (logged in as %.*s)", SPAN_ARG(approval->login));
-        print_safely(stdout, ", until %s\n", until);
-        if (approval->why.len > 0) {
-            printf("why      ");
-            print_span(stdout, approval->why);
-            printf("\n");
-        }
-    }
-    if (approval->used_us != 0) {
-        clock_text(approval->used_us, used);
-        print_safely(stdout, "used     %s", used);
-        if (approval->used_decision != 0)
-            printf(" by decision %" PRId64 "\n", approval->used_decision);
-        else
-            printf(", by which decision nobody can know\n");
-    }
-}
-
 static void print_hints(const struct store_approval *approval, enum store_approval_state state)
 {
     bool is_cut = approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval);
@@ -304,78 +242,37 @@ static void print_hints(const struct store_approval *approval, enum store_approv
                      state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
 }
 
-/* Where it goes, and what it carries beside its arguments. */
-static void print_place(const struct store_approval *approval)
+static void show_story(const struct json_node *told, const struct store_approval *approval, int64_t now_us)
 {
-    if (approval->target.len > 0) {
-        printf(" at ");
-        print_span(stdout, approval->target);
-    }
-    if (approval->query.len > 0) {
-        printf(" with the query ");
-        print_span(stdout, approval->query);
-    }
-    if (approval->params.at != NULL) {
-        printf(" and beside its arguments ");
-        print_span(stdout, approval->params);
-        if (!store_approval_shows_params(approval))
-            printf(" ... (their beginning: the rest is approved --unseen)");
-    }
-}
+    const struct json_node *people = json_member(told, SPAN_LIT("approved_by"));
+    char age[WHEN_AGE_BYTES];
 
-static void print_people(struct db *db, const struct store_approval *approval, int64_t now_us)
-{
-    struct store_voices voices;
-    struct buf text;
-
-    if (approval->needed <= 1)
-        return;
-    buf_init(&text, TEXT_BYTES);
-    if (cmd_approvals__add_people(db, approval, now_us, &text) == CODE_OK)
-        print_safely(stdout, "people   %.*s\n", SPAN_ARG(buf_peek(&text)));
-    buf_fini(&text);
-    cmd_approvals__voices(db, approval, now_us, &voices);
-    for (size_t i = 0; i < voices.count; i++) {
-        printf("         ");
-        print_span(stdout, span_text(voices.of[i].by));
-        printf(": ");
-        print_span(stdout, span_text(voices.of[i].why));
-        printf("\n");
-    }
-}
-
-static void show_story(struct db *db, const struct store_approval *approval, int64_t now_us)
-{
-    enum store_approval_state state = store_approval_state(approval, now_us);
-    char asked[CLOCK_TEXT_BYTES], age[32];
-
-    clock_text(approval->asked_us, asked);
-    print_safely(stdout, "approval %" PRId64 ": %s\n\n", approval->id, store_approval_state_text(state));
-    print_span(stdout, approval->principal);
-    printf(" of tenant ");
-    print_span(stdout, approval->tenant);
-    if (span_is(approval->method, "tools/call"))
-        printf(" wants to call ");
-    else
-        print_safely(stdout, " asks for %.*s ", SPAN_ARG(approval->method));
-    print_span(stdout, approval->tool);
-    print_safely(stdout, " of %.*s", SPAN_ARG(approval->upstream));
-    print_place(approval);
+    told_say(told, "approval {approval}: {state}\n\n{principal} of tenant {tenant} ");
+    told_say(told, span_is(approval->method, "tools/call") ? "wants to call" : "asks for {method}");
+    told_say(told, " {tool} of {upstream}[ at {path}][ with the query {query}][ and beside its arguments {params}]");
+    if (!store_approval_shows_params(approval))
+        told_say(told, " ... (their beginning: the rest is approved --unseen)");
     printf(" with\n\n");
     print_arguments(approval);
-    print_safely(stdout, "\nrule     %.*s of policy version %" PRId64, SPAN_ARG(approval->rule), approval->policy_version);
-    if (approval->rule_reason.len > 0) {
-        printf(": ");
-        print_span(stdout, approval->rule_reason);
-    }
-    print_safely(stdout, "\nasked    %s, %s ago, decision %" PRId64, asked, cmd_approvals__age(approval->asked_us, now_us, age),
-                 approval->decision);
+    told_say(told, "\nrule     {rule} of policy version {policy_version}[: {rule_reason}]\n");
+    told_say(told, "asked    {asked}, ");
+    print_safely(stdout, "%s ago", when_age(approval->asked_us, now_us, age));
+    told_say(told, ", decision {decision}");
     if (approval->times > 1)
-        print_safely(stdout, "; last %s ago", cmd_approvals__age(approval->seen_us, now_us, age));
-    printf("\n");
-    print_people(db, approval, now_us);
-    print_answer(approval);
-    print_hints(approval, state);
+        print_safely(stdout, "; last %s ago", when_age(approval->seen_us, now_us, age));
+    told_say(told, "\n[people   {people}\n]");
+    for (const struct json_node *one = people->child; one != NULL && approval->needed > 1; one = one->next)
+        told_say(one, "         {given_by}: {why}\n");
+    if (approval->is_answered) {
+        print_safely(stdout, "%s  ", approval->is_granted ? "given  " : "refused");
+        told_say(told, "{given} by {given_by}");
+        if (!span_equals(approval->given_by, approval->login))
+            told_say(told, " (logged in as {login})");
+        told_say(told, ", until {until}\n[why      {why}\n]");
+    }
+    told_say(told, "[used     {used} by decision {used_decision}\n]"
+             "[{!used_decision}used     {used}, by which decision nobody can know\n]");
+    print_hints(approval, store_approval_state(approval, now_us));
 }
 
 struct showing {
@@ -405,14 +302,22 @@ static void print_change(const struct showing *showing, const struct store_appro
 static enum code show_one(void *context, const struct store_approval *approval)
 {
     struct showing *showing = context;
+    struct doc *doc = cmd_approvals__doc(showing->db, approval, showing->now_us);
+    struct told told;
+    enum code code;
 
-    if (showing->count++ > 0 && !showing->as_json)
-        printf("\n");
+    showing->count++;
     if (showing->as_json)
-        return cmd_approvals__print_json(showing->db, approval, showing->now_us);
-    show_story(showing->db, approval, showing->now_us);
-    print_change(showing, approval);
-    return CODE_OK;
+        return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+    code = told_read(&told, doc);
+    if (code == CODE_OK) {
+        printf(showing->count > 1 ? "\n" : "");
+        show_story(told.root, approval, showing->now_us);
+        print_change(showing, approval);
+    }
+    told_end(&told);
+    doc_free(&doc);
+    return code;
 }
 
 /* Without it the story is told all the same. */

@@ -22,7 +22,7 @@ static int tell(const struct store_answer *answer, bool as_json)
         doc_text(doc, "state", is_partial           ? SPAN_LIT("waiting")
                                : answer->is_granted ? SPAN_LIT("approved")
                                                     : SPAN_LIT("refused"));
-        doc_text(doc, "by", answer->by);
+        doc_text(doc, "given_by", answer->by);
         doc_bool(doc, "repeated", answer->is_repeated);
         doc_int(doc, "approved", answer->counted);
         doc_int(doc, "needed", answer->needed);

@@ -1,123 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate approvals list and watch: the calls that wait for a person, now and as they come. */
 #include "people/cmd_approvals_priv.h"
-#include "cli/commands.h"
-#include "args/print.h"
+#include "cli/table.h"
 #include "store/store.h"
-#include "unicode/terminal.h"
 
 #include "os/clock.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 
-#define TEXT_BYTES ((size_t)1 << 20)
 #define LOOK_MS 500
+#define NARROW 20 /* cells of the arguments at least */
 
-enum { LIST_NUMBER = 0, LIST_AGE, LIST_STATE, LIST_TENANT, LIST_PRINCIPAL, LIST_TOOL, LIST_RULE, LIST_ARGUMENTS, LIST_COLUMNS };
-
-#define LIST_TEXT_BYTES 1024 /* of a text, before it is fitted into its column */
+static const struct table_column columns[] = {
+    {.title = "number", .key = "approval", .is_right = true, .least = TABLE_WHOLE},
+    {.title = "age", .key = "asked", .is_age = true, .least = TABLE_WHOLE},
+    {.title = "state", .least = TABLE_WHOLE}, {.title = "tenant"}, {.title = "principal"},
+    {.title = "tool", .other = "method"}, {.title = "rule"}, {.title = "people"}, {.title = "arguments", .least = NARROW},
+};
+#define STATE 2 /* among them; said where it is not the same of all */
 
 struct listing {
     struct db *db;
-    bool as_json, all;
+    struct table table;
     const char *tenant;
     int64_t now_us;
-    size_t count;
     int64_t last; /* that was looked at */
-    struct buf line, safe, arguments;
 };
 
-static enum code add_cell(struct listing *listing, struct span text, size_t cells)
+static void begin_list(struct listing *listing, const struct asked *asked)
 {
-    enum code code;
-
-    buf_clear(&listing->safe);
-    code = terminal_add(&listing->safe, text);
-    if (code == CODE_OK)
-        code = terminal_add_cell(&listing->line, buf_peek(&listing->safe), cells, true);
-    return code == CODE_OK ? buf_add_text(&listing->line, "  ") : code;
+    *listing = (struct listing){.now_us = clock_wall_us(), .tenant = asked->tenant};
+    TABLE_BEGIN(&listing->table, columns, asked->json);
+    listing->table.hidden[STATE] = !asked->all;
 }
 
-#define NARROW 20 /* cells of the arguments at least */
-#define WIDE 60   /* where nobody says how wide the terminal is */
-
-/* One line, of names or of values; the arguments take what is left of the terminal. */
-static enum code add_line(struct listing *listing, const struct span values[LIST_COLUMNS])
+static enum code list_one(struct listing *listing, const struct store_approval *approval)
 {
-    static const size_t widths[LIST_COLUMNS] = {6, 7, 8, 12, 16, 20, 22, 0};
-    size_t width = terminal_width(), left = WIDE;
-    enum code code = CODE_OK;
-
-    buf_clear(&listing->line);
-    for (int i = 0; i < LIST_COLUMNS && code == CODE_OK; i++) {
-        if (i == LIST_STATE && !listing->all)
-            continue;
-        if (i == LIST_ARGUMENTS && width > 0)
-            left = width > terminal_cells(buf_peek(&listing->line)) + NARROW
-                       ? width - terminal_cells(buf_peek(&listing->line))
-                       : NARROW;
-        code = add_cell(listing, span_part(values[i], 0, LIST_TEXT_BYTES), widths[i] > 0 ? widths[i] : left);
-    }
-    while (code == CODE_OK && span_ends_with(buf_peek(&listing->line), SPAN_LIT(" ")))
-        buf_truncate(&listing->line, buf_len(&listing->line) - 1);
-    if (code == CODE_OK)
-        print_safely(stdout, "%.*s\n", SPAN_ARG(buf_peek(&listing->line)));
-    return code;
-}
-
-/* Behind how many people approve it already, where it takes several. */
-static enum code add_arguments(struct listing *listing, const struct store_approval *approval)
-{
-    enum code code;
-
-    buf_clear(&listing->arguments);
-    code = cmd_approvals__add_people(listing->db, approval, listing->now_us, &listing->arguments);
-    if (code == CODE_OK && buf_len(&listing->arguments) > 0)
-        code = buf_add_text(&listing->arguments, ": ");
-    return code == CODE_OK ? buf_put(&listing->arguments, approval->arguments) : code;
-}
-
-static enum code list_line(struct listing *listing, const struct store_approval *approval)
-{
-    enum store_approval_state state = store_approval_state(approval, listing->now_us);
-    char number[24], age[32];
-    enum code code = add_arguments(listing, approval);
-    const struct span values[LIST_COLUMNS] = {
-        [LIST_NUMBER] = span_of(number, (size_t)snprintf(number, sizeof number, "%" PRId64, approval->id)),
-        [LIST_AGE] = span_text(cmd_approvals__age(approval->asked_us, listing->now_us, age)),
-        [LIST_STATE] = span_text(store_approval_state_text(state)), [LIST_TENANT] = approval->tenant,
-        [LIST_PRINCIPAL] = approval->principal, [LIST_TOOL] = cmd_approvals__subject(approval), [LIST_RULE] = approval->rule,
-        [LIST_ARGUMENTS] = buf_peek(&listing->arguments),
-    };
-
-    return code == CODE_OK ? add_line(listing, values) : code;
-}
-
-static enum code list_one(void *context, const struct store_approval *approval)
-{
-    static const struct span names[LIST_COLUMNS] = {
-        {"number", 6}, {"age", 3}, {"state", 5}, {"tenant", 6}, {"principal", 9}, {"tool", 4}, {"rule", 4}, {"arguments", 9},
-    };
-    struct listing *listing = context;
-    enum code code = CODE_OK;
+    struct doc *row;
 
     if (listing->tenant != NULL && !span_is(approval->tenant, listing->tenant))
         return CODE_OK;
-    if (listing->count++ == 0 && !listing->as_json)
-        code = add_line(listing, names);
-    if (code != CODE_OK)
-        return code;
-    return listing->as_json ? cmd_approvals__print_json(listing->db, approval, listing->now_us) : list_line(listing, approval);
+    row = cmd_approvals__doc(listing->db, approval, listing->now_us);
+    return table_add(&listing->table, &row);
 }
 
-static void end_list(const struct listing *listing)
+static void end_list(const struct table *table)
 {
-    if (listing->as_json)
+    if (table->as_json)
         return;
-    if (listing->count == 0)
+    if (table->rows == 0)
         printf("nothing waits for a person\n");
     else
         printf("\nlook at one:  callgate approvals show NUMBER\n"
@@ -129,12 +62,12 @@ static void end_list(const struct listing *listing)
 static enum code list_next(void *context, const struct store_approval *approval)
 {
     struct listing *listing = context;
-    size_t before = listing->count;
+    size_t before = listing->table.rows;
     enum code code;
 
     listing->last = approval->id;
     code = list_one(listing, approval);
-    return code == CODE_OK && listing->count > before ? CODE_LIMIT : code;
+    return code == CODE_OK && listing->table.rows > before ? CODE_LIMIT : code;
 }
 
 /* CODE_DOWN: nobody reads it. */
@@ -146,32 +79,28 @@ static enum code list_each(struct db *db, enum store_approvals which, store_appr
     listing->db = db;
     while (code == CODE_LIMIT) {
         code = store_approvals_each(db, which, listing->last, listing->now_us, next, listing, why);
-        if (fflush(stdout) != 0)
-            return CODE_DOWN;
+        if (listing->table.waiting + 1 == TABLE_BATCH || listing->table.as_json)
+            if (table_flush(&listing->table) != CODE_OK)
+                return CODE_DOWN;
     }
     return code;
 }
 
 int cmd_approvals_list(const struct asked *asked)
 {
-    struct listing listing = {.now_us = clock_wall_us(), .tenant = asked->tenant, .as_json = asked->json};
+    struct listing listing;
     struct why why = {0};
     struct db *db = NULL;
-    enum code code;
+    enum code code = asked_store(asked, DB_READ, &db, &why);
 
-    buf_init(&listing.line, TEXT_BYTES);
-    buf_init(&listing.safe, TEXT_BYTES);
-    buf_init(&listing.arguments, TEXT_BYTES);
-    code = asked_store(asked, DB_READ, &db, &why);
+    begin_list(&listing, asked);
     if (code == CODE_OK)
         code = list_each(db, asked->all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
     db_close(&db);
-    buf_fini(&listing.line);
-    buf_fini(&listing.safe);
-    buf_fini(&listing.arguments);
+    (void)table_end(&listing.table);
     if (code != CODE_OK && code != CODE_DOWN)
         return complain_why(code, &why);
-    end_list(&listing);
+    end_list(&listing.table);
     return STATUS_DONE;
 }
 
@@ -215,14 +144,17 @@ static enum code look(struct db *db, struct watching *watching, struct why *why)
     enum code code;
 
     watching->listing.now_us = clock_wall_us();
+    watching->listing.table.now_us = watching->listing.now_us;
     code = list_each(db, APPROVALS_AFTER, watch_next, &watching->listing, why);
+    if (table_flush(&watching->listing.table) != CODE_OK)
+        code = CODE_DOWN;
     watching->is_first = watching->is_first && code != CODE_OK;
     return code == CODE_BUSY ? CODE_OK : code;
 }
 
 int cmd_approvals_watch(const struct asked *asked)
 {
-    struct watching watching = {.is_first = true, .listing = {.tenant = asked->tenant, .as_json = asked->json}};
+    struct watching watching = {.is_first = true};
     struct why why = {0};
     struct db *db = NULL;
     enum code code;
@@ -230,15 +162,11 @@ int cmd_approvals_watch(const struct asked *asked)
     (void)sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    buf_init(&watching.listing.line, TEXT_BYTES);
-    buf_init(&watching.listing.safe, TEXT_BYTES);
-    buf_init(&watching.listing.arguments, TEXT_BYTES);
+    begin_list(&watching.listing, asked);
     code = asked_store(asked, DB_READ, &db, &why);
     while (code == CODE_OK && (code = look(db, &watching, &why)) == CODE_OK && is_wanted())
         continue;
     db_close(&db);
-    buf_fini(&watching.listing.line);
-    buf_fini(&watching.listing.safe);
-    buf_fini(&watching.listing.arguments);
+    (void)table_end(&watching.listing.table);
     return code == CODE_OK || code == CODE_DOWN ? STATUS_DONE : complain_why(code, &why);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate key: keys of agents and people. The store holds only their SHA-256; a key itself is printed once, never again. */
 #include "cli/commands.h"
+#include "cli/table.h"
 #include "args/print.h"
 #include "store/store.h"
 
@@ -133,12 +134,10 @@ static const char *state_of(const struct store_key *key)
     return key->expires_us != 0 && key->expires_us <= clock_wall_us() ? "expired" : "valid";
 }
 
-static enum code list_json(void *context, const struct store_key *key)
+static enum code list_one(void *context, const struct store_key *key)
 {
     struct doc *doc = doc_object(), *claims;
-    int status;
 
-    (void)context;
     doc_int(doc, "id", key->id);
     doc_text(doc, "state", span_text(state_of(key)));
     add_whose(doc, key);
@@ -154,36 +153,27 @@ static enum code list_json(void *context, const struct store_key *key)
         print_time(doc, "revoked", key->revoked_us);
         doc_text(doc, "revoked_by", key->revoked_by);
     }
-    status = print_doc(&doc);
-    return status == STATUS_DONE ? CODE_OK : CODE_NOMEM;
-}
-
-static enum code list_line(void *context, const struct store_key *key)
-{
-    size_t *count = context;
-    char expires[CLOCK_TEXT_BYTES] = "never";
-
-    if ((*count)++ == 0)
-        print_safely(stdout, "%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant, or roles", "expires",
-                     "note");
-    if (key->expires_us != 0)
-        clock_text(key->expires_us, expires);
-    print_safely(stdout, "%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key),
-                 SPAN_ARG(key->principal), SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant), expires,
-                 SPAN_ARG(key->note));
-    return CODE_OK;
+    return table_add(context, &doc);
 }
 
 int cmd_key_list(const struct asked *asked)
 {
+    static const struct table_column columns[] = {
+        {.title = "id", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
+        {.title = "principal"},
+        {.title = "tenant, or roles", .key = "tenant", .other = "roles"}, {.title = "expires", .none = "never"},
+        {.title = "note", .none = ""},
+    };
+    struct table table;
     struct why why = {0};
     struct db *db = NULL;
-    size_t count = 0;
     enum code code = asked_store(asked, DB_READ, &db, &why);
 
+    TABLE_BEGIN(&table, columns, asked->json);
     if (code == CODE_OK)
-        code = store_keys_each(db, asked->json ? list_json : list_line, &count, &why);
+        code = store_keys_each(db, list_one, &table, &why);
     db_close(&db);
+    (void)table_end(&table);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 

@@ -22,14 +22,6 @@ const char *const *audit_columns(void)
     return columns;
 }
 
-bool audit_has_column(struct span name)
-{
-    for (size_t i = 0; columns[i] != NULL; i++)
-        if (span_is(name, columns[i]))
-            return true;
-    return false;
-}
-
 struct span query_value(const struct query_row *row, const char *name)
 {
     for (int i = 0; i < row->count; i++)

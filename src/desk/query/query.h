@@ -60,7 +60,6 @@ bool audit_is_restricted(void);
 
 /* The names of the view's columns, ended by NULL. */
 const char *const *audit_columns(void);
-bool audit_has_column(struct span name);
 
 /* The value of a column; at == NULL where it is NULL or there is no such column. */
 struct span query_value(const struct query_row *row, const char *name);

@@ -2,6 +2,8 @@
 /* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
 #include "cli/commands.h"
 #include "cli/policy_files.h"
+#include "cli/table.h"
+#include "cli/told.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
 #include "store/store.h"
@@ -253,27 +255,14 @@ int cmd_policy_activate(const struct asked *asked)
 
 /* ---- list ---- */
 
-static enum code list_line(void *context, const struct policy_store_version *version)
-{
-    size_t *count = context;
-    char created[CLOCK_TEXT_BYTES];
-
-    if ((*count)++ == 0)
-        print_safely(stdout, "%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
-    clock_text(version->created_us, created);
-    print_safely(stdout, "%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s", version->version,
-                 version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created,
-                 SPAN_ARG(version->author), version->files, SPAN_ARG(version->message));
-    putchar('\n');
-    return CODE_OK;
-}
-
 static void fill_version(struct doc *doc, const struct policy_store_version *version)
 {
     doc_int(doc, "version", (int64_t)version->version);
+    doc_text(doc, "state", version->is_active ? SPAN_LIT("active") : version->activated_us != 0 ? SPAN_LIT("was")
+                                                                                           : SPAN_LIT("stored"));
     doc_bool(doc, "active", version->is_active);
     print_time(doc, "created", version->created_us);
-    doc_text(doc, "author", version->author);
+    doc_text(doc, "created_by", version->author);
     if (version->message.at != NULL)
         doc_text(doc, "message", version->message);
     doc_text(doc, "hash", version->hash);
@@ -288,54 +277,51 @@ static void fill_version(struct doc *doc, const struct policy_store_version *ver
         doc_text(doc, "activated_why", version->activated_why);
 }
 
-static enum code list_json(void *context, const struct policy_store_version *version)
+static enum code list_one(void *context, const struct policy_store_version *version)
 {
     struct doc *doc = doc_object();
 
-    (void)context;
     fill_version(doc, version);
-    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+    return table_add(context, &doc);
 }
 
-static enum code activation_line(void *context, const struct policy_store_activation *activation)
-{
-    size_t *count = context;
-    char activated[CLOCK_TEXT_BYTES];
-
-    if ((*count)++ == 0)
-        print_safely(stdout, "%-28s %8s  %-12s %s\n", "activated", "version", "by", "message");
-    clock_text(activation->activated_us, activated);
-    print_safely(stdout, "%-28s %8" PRIu64 "  %-12.*s %.*s", activated, activation->version,
-                 SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
-    putchar('\n');
-    return CODE_OK;
-}
-
-static enum code activation_json(void *context, const struct policy_store_activation *activation)
+static enum code list_activation(void *context, const struct policy_store_activation *activation)
 {
     struct doc *doc = doc_object();
 
-    (void)context;
     print_time(doc, "activated", activation->activated_us);
     doc_int(doc, "version", (int64_t)activation->version);
-    doc_text(doc, "by", activation->activated_by);
+    doc_text(doc, "activated_by", activation->activated_by);
     if (activation->message.at != NULL)
         doc_text(doc, "message", activation->message);
-    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+    return table_add(context, &doc);
 }
 
 int cmd_policy_list(const struct asked *asked)
 {
-    const bool as_json = asked->json;
+    static const struct table_column versions[] = {
+        {.title = "version", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
+        {.title = "created"}, {.title = "by", .key = "created_by"}, {.title = "files", .is_right = true, .least = TABLE_WHOLE},
+        {.title = "message", .none = ""},
+    };
+    static const struct table_column activations[] = {
+        {.title = "activated"}, {.title = "version", .is_right = true, .least = TABLE_WHOLE},
+        {.title = "by", .key = "activated_by"}, {.title = "message", .none = ""},
+    };
+    struct table table;
     struct why why = {""};
     struct db *db = NULL;
-    size_t count = 0;
     enum code code = asked_store(asked, DB_READ, &db, &why);
     int status;
 
+    if (asked->activations)
+        TABLE_BEGIN(&table, activations, asked->json);
+    else
+        TABLE_BEGIN(&table, versions, asked->json);
     if (code == CODE_OK)
-        code = asked->activations ? policy_store_activations(db, as_json ? activation_json : activation_line, &count, &why)
-                           : policy_store_list(db, as_json ? list_json : list_line, &count, &why);
+        code = asked->activations ? policy_store_activations(db, list_activation, &table, &why)
+                                  : policy_store_list(db, list_one, &table, &why);
+    (void)table_end(&table);
     status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
     db_close(&db);
     return status;
@@ -345,61 +331,48 @@ int cmd_policy_list(const struct asked *asked)
 
 struct showing {
     uint64_t version;
-    struct doc *doc, *files; /* --json */
-    size_t shown;
+    struct doc *doc, *files;
 };
 
 static enum code show_head(void *context, const struct policy_store_version *version)
 {
     struct showing *showing = context;
-    char created[CLOCK_TEXT_BYTES], activated[CLOCK_TEXT_BYTES];
 
-    if (version->version != showing->version)
-        return CODE_OK;
-    if (showing->doc != NULL) {
+    if (version->version == showing->version)
         fill_version(showing->doc, version);
-        return CODE_OK;
-    }
-    clock_text(version->created_us, created);
-    print_safely(stdout, "# version %" PRIu64 "%s, created %s by %.*s%s%.*s", version->version,
-                 version->is_active ? " (active)" : "", created, SPAN_ARG(version->author),
-                 version->message.len > 0 ? ": " : "", SPAN_ARG(version->message));
-    print_safely(stdout, "\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
-    if (version->failing_tests > 0) {
-        print_safely(stdout, "# stored although %" PRIu64 " of its tests failed: %.*s", version->failing_tests,
-                     SPAN_ARG(version->despite));
-        putchar('\n');
-    } else if (version->despite.len > 0) {
-        print_safely(stdout, "# stored although no route had some of its upstreams: %.*s", SPAN_ARG(version->despite));
-        putchar('\n');
-    }
-    if (version->activated_us != 0) {
-        clock_text(version->activated_us, activated);
-        print_safely(stdout, "# last activated %s by %.*s%s%.*s", activated, SPAN_ARG(version->activated_by),
-                     version->activated_why.len > 0 ? ": " : "", SPAN_ARG(version->activated_why));
-        putchar('\n');
-    }
     return CODE_OK;
 }
 
 static enum code show_file(void *context, const struct policy_store_file *file)
 {
     struct showing *showing = context;
-    struct doc *one;
+    struct doc *one = doc_add_object(showing->files, NULL);
 
-    showing->shown++;
-    if (showing->doc != NULL) {
-        one = doc_add_object(showing->files, NULL);
-        doc_text(one, "policy", file->name);
-        doc_text(one, "path", file->path);
-        doc_text(one, "sha256", file->sha256);
-        doc_text(one, "text", file->text);
-        return CODE_OK;
+    doc_text(one, "policy", file->name);
+    doc_text(one, "path", file->path);
+    doc_text(one, "sha256", file->sha256);
+    doc_text(one, "text", file->text);
+    return CODE_OK;
+}
+
+/* What loads again: all but the files' own lines is a comment. */
+static enum code show_text(const struct doc *doc)
+{
+    struct told told;
+    enum code code = told_read(&told, doc);
+    const struct json_node *file = code == CODE_OK ? json_member(told.root, SPAN_LIT("texts"))->child : NULL;
+
+    if (code == CODE_OK)
+        told_say(told.root, "# version {version}[{?active} (active)], created {created} by {created_by}[: {message}]\n"
+                 "# sha-256 {hash}\n[# stored although {failing_tests} of its tests failed: {despite}\n]"
+                 "[{!failing_tests}# stored although no route had some of its upstreams: {despite}\n]"
+                 "[# last activated {activated} by {activated_by}][{?activated}: {activated_why}][{?activated}\n]");
+    for (; file != NULL && code == CODE_OK; file = file->next) {
+        told_say(file, "\n# ---- {policy}, loaded from {path}\n");
+        code = print_source(told_text(file, "text"));
     }
-    putchar('\n');
-    print_safely(stdout, "# ---- %.*s, loaded from %.*s", SPAN_ARG(file->name), SPAN_ARG(file->path));
-    putchar('\n');
-    return print_source(file->text);
+    told_end(&told);
+    return code;
 }
 
 static enum code show(struct db *db, struct showing *showing, struct why *why)
@@ -426,14 +399,16 @@ int cmd_policy_show(const struct asked *asked)
 
     if (status != OPTIONS_GO)
         return status;
-    showing.doc = asked->json ? doc_object() : NULL;
+    showing.doc = doc_object();
     code = asked_store(asked, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = show(db, &showing, &why);
     if (code != CODE_OK)
         status = complain_store(db != NULL, code, NULL, &why);
     else
-        status = asked->json ? print_doc(&showing.doc) : STATUS_DONE;
+        status = asked->json                            ? print_doc(&showing.doc)
+                 : show_text(showing.doc) == CODE_OK ? STATUS_DONE
+                                                     : complain(STATUS_CANNOT, "the policy cannot be written");
     db_close(&db);
     doc_free(&showing.doc);
     return status;

@@ -5,6 +5,8 @@
 #include "args/print.h"
 #include "author/definition_words.h"
 #include "base/num.h"
+#include "cli/table.h"
+#include "cli/told.h"
 #include "os/clock.h"
 #include "unicode/lookalike.h"
 
@@ -14,6 +16,7 @@
 
 #define SHOWN_MAX 65536
 #define LIKES_MAX 1000 /* definitions, in a list, whose names are compared each with each */
+#define TOOL_CELLS 20
 #define MARKS_MAX 40 /* of one definition that are told one by one */
 
 /* ---- rows ---- */
@@ -156,25 +159,21 @@ static void read_end(struct read_definition *read)
 
 struct marks {
     const struct tools_meant *meant;
-    struct doc *doc;  /* NULL: nothing is printed as JSON */
-    bool is_quiet;
+    struct doc *list; /* NULL: they are only counted */
     size_t count;
 };
 
+static void add_mark_text(struct marks *marks, struct span path, const char *text)
+{
+    struct doc *one = ++marks->count <= MARKS_MAX && marks->list != NULL ? doc_add_object(marks->list, NULL) : NULL;
+
+    doc_text(one, "path", path);
+    doc_text(one, "mark", span_text(text));
+}
+
 static void add_mark(void *context, enum definition_mark mark, struct span path)
 {
-    struct marks *marks = context;
-    struct doc *doc;
-
-    if (++marks->count > MARKS_MAX || marks->is_quiet)
-        return;
-    if (marks->doc == NULL) {
-        print_safely(stdout, "  look:      %.*s: %s\n", SPAN_ARG(path), definition_mark_text(mark));
-        return;
-    }
-    doc = doc_add_object(marks->doc, NULL);
-    doc_text(doc, "path", path);
-    doc_text(doc, "mark", span_text(definition_mark_text(mark)));
+    add_mark_text(context, path, definition_mark_text(mark));
 }
 
 /* Names of other tools that a reader takes for this one's, or that are the same at another server. */
@@ -183,7 +182,6 @@ static void mark_likes(struct marks *marks, const struct store_definition *defin
     char own[512], other[512], text[1024];
     size_t len = lookalike_skeleton(definition->tool, own, sizeof own);
     const struct store_definition *last = NULL;
-    struct doc *doc;
 
     for (size_t i = 0; i < marks->meant->count && len > 0; i++) {
         const struct store_definition *at = &marks->meant->all[i];
@@ -193,28 +191,17 @@ static void mark_likes(struct marks *marks, const struct store_definition *defin
             lookalike_skeleton(at->tool, other, sizeof other) != len || memcmp(own, other, len) != 0)
             continue;
         last = at;
-        if (++marks->count > MARKS_MAX || marks->is_quiet)
-            continue;
         (void)snprintf(text, sizeof text, "%s `%.*s` of %.*s", is_same ? "the same name as" : "looks like", SPAN_ARG(at->tool),
                        SPAN_ARG(at->upstream));
-        if (marks->doc == NULL) {
-            print_safely(stdout, "  look:      name: %s\n", text);
-            continue;
-        }
-        doc = doc_add_object(marks->doc, NULL);
-        doc_text(doc, "path", SPAN_LIT("name"));
-        doc_text(doc, "mark", span_text(text));
+        add_mark_text(marks, SPAN_LIT("name"), text);
     }
 }
 
-static void mark_all(struct marks *marks, const struct store_definition *definition, const struct json_node *root)
+static enum code mark_all(struct marks *marks, const struct store_definition *definition, const struct json_node *root)
 {
-    if (!marks->is_quiet || marks->meant->count <= LIKES_MAX)
+    if (marks->list != NULL || marks->meant->count <= LIKES_MAX)
         mark_likes(marks, definition);
-    if (definition_marks(root, marks->meant->detectors.set, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX ||
-        marks->is_quiet || marks->doc != NULL)
-        return;
-    printf("  look:      and %zu more\n", marks->count - MARKS_MAX);
+    return definition_marks(root, marks->meant->detectors.set, add_mark, marks);
 }
 
 static void print_change(void *context, const struct definition_change *change)
@@ -226,24 +213,9 @@ static void print_change(void *context, const struct definition_change *change)
                      SPAN_ARG(change->path));
 }
 
-static void print_head(const struct tools_meant *meant, const struct store_definition *definition)
-{
-    char told[CLOCK_TEXT_BYTES], seen[CLOCK_TEXT_BYTES], given[CLOCK_TEXT_BYTES];
-
-    clock_text(definition->told_us, told);
-    clock_text(definition->seen_us, seen);
-    print_safely(stdout, "%.*s of %.*s: %s%s\n", SPAN_ARG(definition->tool), SPAN_ARG(definition->upstream),
-                 cmd_tools__state(meant, definition), definition->is_latest ? "" : ", not what the server told last");
-    print_safely(stdout, "  digest:    %.*s\n  seen:      first %.19sZ, last %.19sZ\n", SPAN_ARG(definition->digest), told,
-                 seen);
-    if (definition->is_spoken) {
-        clock_text(definition->given_us, given);
-        print_safely(stdout, "  %s %.19sZ by %.*s (%.*s): %.*s\n", definition->is_accepted ? "accepted: " : "withdrawn:", given,
-                     SPAN_ARG(definition->given_by), SPAN_ARG(definition->login), SPAN_ARG(definition->why));
-    }
-}
-
-static int print_json(const struct tools_meant *meant, const struct store_definition *definition, bool with_text)
+/* All that is known of it. Takes: is_whole: with its text; else marks are counted alone where nobody reads them one by one. */
+static int make_doc(const struct tools_meant *meant, const struct store_definition *definition, bool is_whole, bool lists_marks,
+                    struct doc **made)
 {
     struct read_definition read;
     struct doc *doc = doc_object();
@@ -257,36 +229,69 @@ static int print_json(const struct tools_meant *meant, const struct store_defini
     print_time(doc, "first_seen", definition->told_us);
     print_time(doc, "last_seen", definition->seen_us);
     doc_bool(doc, "told_last", definition->is_latest);
-    doc_text(doc, "by", definition->given_by);
+    doc_text(doc, "given_by", definition->given_by);
     doc_text(doc, "login", definition->login);
     doc_text(doc, "why", definition->why);
     print_time(doc, "given", definition->given_us);
-    marks.doc = doc_add_array(doc, "marks");
+    marks.list = lists_marks ? doc_add_array(doc, "marks") : NULL;
     if (code == CODE_OK)
-        mark_all(&marks, definition, read.root);
-    if (with_text)
+        code = mark_all(&marks, definition, read.root);
+    if (marks.count > MARKS_MAX)
+        doc_int(doc, "further_marks", (int64_t)marks.count - MARKS_MAX);
+    if (marks.count > 0)
+        doc_text(doc, "look", SPAN_LIT("look twice"));
+    if (is_whole)
         doc_text(doc, "definition", definition->text);
     read_end(&read);
-    if (code != CODE_OK) {
-        doc_free(&doc);
-        return complain(STATUS_CANNOT, "a definition in the store cannot be read: %s", code_text(code));
+    if (code == CODE_OK) {
+        *made = doc;
+        return STATUS_DONE;
     }
-    return print_doc(&doc);
+    doc_free(&doc);
+    return complain(STATUS_CANNOT, "a definition in the store cannot be read: %s", code_text(code));
+}
+
+/* What stands above its lines. Takes: against: the digest of the one that it is compared with, or nothing. */
+static int print_head(const struct tools_meant *meant, const struct store_definition *definition, struct span against)
+{
+    const struct json_node *marks, *mark;
+    struct doc *doc = NULL;
+    struct told told;
+    int status = make_doc(meant, definition, false, true, &doc);
+    enum code code;
+
+    if (status != STATUS_DONE)
+        return status;
+    doc_text_or_null(doc, "against", against);
+    code = told_read(&told, doc);
+    marks = code == CODE_OK ? json_member(told.root, SPAN_LIT("marks")) : NULL;
+    if (code == CODE_OK) {
+        told_say(told.root, "{tool} of {upstream}: {state}[{!told_last}, not what the server told last]\n"
+                 "  digest:    {digest}\n  seen:      first {first_seen}, last {last_seen}\n");
+        if (definition->is_spoken)
+            told_say(told.root, definition->is_accepted ? "  accepted:  {given} by {given_by} ({login}): {why}\n"
+                                                        : "  withdrawn: {given} by {given_by} ({login}): {why}\n");
+        told_say(told.root, "[  against:   {against}\n]");
+    }
+    for (mark = marks != NULL ? marks->child : NULL; mark != NULL; mark = mark->next)
+        told_say(mark, "  look:      {path}: {mark}\n");
+    if (marks != NULL)
+        told_say(told.root, "[  look:      and {further_marks} more\n]");
+    told_end(&told);
+    doc_free(&doc);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
 static int print_one(const struct tools_meant *meant, const struct store_definition *definition)
 {
     struct read_definition read;
-    struct marks marks = {.meant = meant};
     enum code code = read_definition(&read, definition->text, true);
+    int status = print_head(meant, definition, SPAN_NONE);
 
-    print_head(meant, definition);
-    if (code == CODE_OK) {
-        mark_all(&marks, definition, read.root);
+    if (code == CODE_OK && status == STATUS_DONE)
         print_lines(stdout, buf_peek(&read.lines), "    ");
-    }
     read_end(&read);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
+    return code == CODE_OK ? status : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
 }
 
 /* Against what was accepted last; where nothing was, all of it is new. */
@@ -294,10 +299,10 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
 {
     const struct store_definition *accepted = cmd_tools__accepted(meant, definition);
     struct read_definition old, now;
-    struct marks marks = {.meant = meant};
     struct buf out;
     size_t changes = 0;
     enum code code;
+    int status;
 
     if (accepted == NULL)
         return print_one(meant, definition);
@@ -305,10 +310,8 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
     code = read_definition(&old, accepted->text, true);
     if (read_definition(&now, definition->text, true) != CODE_OK || code != CODE_OK)
         code = CODE_INVALID;
-    print_head(meant, definition);
-    print_safely(stdout, "  against:   %.*s\n", SPAN_ARG(accepted->digest));
+    status = print_head(meant, definition, accepted->digest);
     if (code == CODE_OK) {
-        mark_all(&marks, definition, now.root);
         code = definition_changes(old.root, now.root, print_change, &changes);
         if (changes > MARKS_MAX)
             printf("  and %zu changes more\n", changes - MARKS_MAX);
@@ -320,7 +323,7 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
     read_end(&old);
     read_end(&now);
     buf_fini(&out);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
+    return code == CODE_OK ? status : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
 }
 
 /* ---- commands ---- */
@@ -344,42 +347,28 @@ static int open_known(struct looking *looking, struct db **db)
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }
 
-static int list_one(const struct looking *looking, const struct store_definition *definition)
+static int list_all(const struct looking *looking, struct table *table)
 {
-    char seen[CLOCK_TEXT_BYTES];
-    struct read_definition read;
-    struct marks marks = {.meant = &looking->known, .is_quiet = true};
-
-    if (looking->asked->json)
-        return print_json(&looking->known, definition, false);
-    if (read_definition(&read, definition->text, false) == CODE_OK)
-        mark_all(&marks, definition, read.root);
-    read_end(&read);
-    clock_text(definition->seen_us, seen);
-    print_safely(stdout, "%-9s  %.*s  %.19sZ  %.*s / %.*s%s\n", cmd_tools__state(&looking->known, definition),
-                 TOOLS_DIGEST_SHOWN, definition->digest.at, seen, SPAN_ARG(definition->upstream), SPAN_ARG(definition->tool),
-                 marks.count > 0 ? "  (look twice)" : "");
-    return STATUS_DONE;
-}
-
-static int list_all(struct looking *looking)
-{
-    size_t shown = 0, waiting = 0;
+    const struct asked *asked = looking->asked;
+    size_t waiting = 0;
     int status = STATUS_DONE;
 
     for (size_t i = 0; i < looking->known.count && status == STATUS_DONE; i++) {
         const struct store_definition *at = &looking->known.all[i];
+        struct doc *row = NULL;
 
-        if ((looking->asked->upstream != NULL && !span_is(at->upstream, looking->asked->upstream)) ||
-            (!looking->asked->all && !at->is_accepted && !at->is_waiting))
+        if ((asked->upstream != NULL && !span_is(at->upstream, asked->upstream)) ||
+            (!asked->all && !at->is_accepted && !at->is_waiting))
             continue;
-        shown++;
         waiting += at->is_waiting;
-        status = list_one(looking, at);
+        status = make_doc(&looking->known, at, false, asked->json, &row);
+        if (status == STATUS_DONE && table_add(table, &row) != CODE_OK)
+            status = complain(STATUS_CANNOT, "not enough memory");
     }
-    if (status != STATUS_DONE || looking->asked->json)
+    table_flush(table);
+    if (status != STATUS_DONE || asked->json)
         return status;
-    if (shown == 0)
+    if (table->rows == 0)
         printf("no server has told its tools yet; agents' lists are kept as they pass, and `callgate tools fetch` asks\n");
     if (waiting > 0)
         printf("\n%zu wait:    callgate tools diff NAME\n           callgate tools accept NAME... --why TEXT\n", waiting);
@@ -388,15 +377,31 @@ static int list_all(struct looking *looking)
 
 int cmd_tools_list(const struct asked *asked)
 {
+    static const struct table_column columns[] = {
+        {.title = "state", .least = TABLE_WHOLE}, {.title = "digest", .bytes = TOOLS_DIGEST_SHOWN, .least = TABLE_WHOLE},
+        {.title = "last seen", .key = "last_seen"}, {.title = "upstream"}, {.title = "tool", .least = TOOL_CELLS},
+        {.title = "", .key = "look", .none = "", .least = TABLE_WHOLE},
+    };
     struct looking looking = {.asked = asked};
+    struct table table;
     struct db *db = NULL;
     int status = open_known(&looking, &db);
 
     db_close(&db);
+    TABLE_BEGIN(&table, columns, asked->json);
     if (status == OPTIONS_GO)
-        status = list_all(&looking);
+        status = list_all(&looking, &table);
+    (void)table_end(&table);
     cmd_tools__drop(&looking.known);
     return status;
+}
+
+static int print_json(const struct tools_meant *meant, const struct store_definition *definition)
+{
+    struct doc *doc = NULL;
+    int status = make_doc(meant, definition, true, true, &doc);
+
+    return status == STATUS_DONE ? print_doc(&doc) : status;
 }
 
 /* Shows those of a name: of a diff what waits, or else what was told last. */
@@ -415,7 +420,7 @@ static int show_named(struct looking *looking, struct db *db, const char *name, 
 
         if (is_diff && meant.count > 1 && !(any_waits ? at->is_waiting : at->is_latest))
             continue;
-        status = looking->asked->json ? print_json(&looking->known, at, true)
+        status = looking->asked->json ? print_json(&looking->known, at)
                  : is_diff        ? print_diff(&looking->known, at)
                                   : print_one(&looking->known, at);
     }

@@ -11,32 +11,54 @@
 #include <string.h>
 
 #define LINE_BYTES ((size_t)64 << 20)
-#define CELLS_BYTES ((size_t)256 << 20)
-#define CELL_MIN 4
 #define TIME_MIN 20 /* up to the second */
-#define NICE 10     /* cells that an ordinary column should have */
-#define GAP 2
 #define TABLE_FIELDS "seq,time,tenant,principal,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
 
 /* ---- fields ---- */
 
-static int take_fields(struct audit_out *out, const char *list)
+static const char *column_of(struct span field)
+{
+    const char *const *name = audit_columns();
+
+    while (*name != NULL && !span_is(field, *name))
+        name++;
+    return *name;
+}
+
+/* Some columns say nothing when they are cut; a time may lose its fraction. Of those that nobody asked for some go. */
+static struct table_column how_to_show(const char *name, bool is_asked_for)
+{
+    static const char *const whole[] = {"seq", "verdict", "outcome", "status", "latency_us", NULL};
+    static const char *const leaving[] = {"latency_us", "correlation", "status", "reason", "principal", "rule", NULL};
+    struct table_column column = {.title = name, .least = strcmp(name, "time") == 0 ? TIME_MIN : 0};
+
+    for (size_t i = 0; whole[i] != NULL; i++)
+        if (strcmp(whole[i], name) == 0)
+            column.least = TABLE_WHOLE;
+    for (unsigned i = 0; leaving[i] != NULL && !is_asked_for; i++)
+        if (strcmp(leaving[i], name) == 0)
+            column.leaves = i + 1;
+    return column;
+}
+
+static int take_fields(struct audit_out *out, const char *list, bool is_asked_for)
 {
     struct span rest = span_text(list);
 
     while (rest.len > 0) {
         struct span field = span_trim(span_cut(rest, ',', &rest));
+        const char *name = column_of(field);
 
-        if (out->field_count == AUDIT_OUT_FIELDS_MAX)
-            return complain(STATUS_USAGE, "--fields names more than %d columns", AUDIT_OUT_FIELDS_MAX);
-        if (!audit_has_column(field)) {
+        if (out->field_count == TABLE_COLUMNS_MAX)
+            return complain(STATUS_USAGE, "--fields names more than %d columns", TABLE_COLUMNS_MAX);
+        if (name == NULL) {
             const char *near = why_nearest(field.at, field.len, audit_columns());
 
             return complain(STATUS_USAGE, "--fields: there is no column \"%.*s\"; %s%s", SPAN_ARG(field),
                             near != NULL ? "did you mean " : "schema/audit.sql has them, in the view `call`",
                             near != NULL ? near : "");
         }
-        out->field[out->field_count++] = field;
+        out->field[out->field_count++] = how_to_show(name, is_asked_for);
     }
     return OPTIONS_GO;
 }
@@ -46,37 +68,36 @@ int audit_out_begin(struct audit_out *out, const struct asked *asked)
     bool all = asked->fields != NULL && strcmp(asked->fields, "all") == 0;
     int status = OPTIONS_GO;
 
-    buf_init(&out->cells, CELLS_BYTES);
     buf_init(&out->line, LINE_BYTES);
     buf_init(&out->safe, 2 * LINE_BYTES);
     out->as_json = asked->json;
     out->as_csv = asked->csv;
-    out->is_usual = asked->fields == NULL;
     if (out->as_json && out->as_csv)
         return complain(STATUS_USAGE, "--json and --csv exclude each other; name one");
     if (asked->fields != NULL && !all)
-        status = take_fields(out, asked->fields);
+        status = take_fields(out, asked->fields, true);
     else if (!out->as_json && !out->as_csv)
         status = all ? complain(STATUS_USAGE, "--fields all needs --json or --csv; a table has no room for them")
-                     : take_fields(out, TABLE_FIELDS);
+                     : take_fields(out, TABLE_FIELDS, false);
     if (status == OPTIONS_GO && asked->fields != NULL && !all && out->field_count == 0)
         return complain(STATUS_USAGE, "--fields is empty; name columns of the view `call`");
+    table_begin(&out->table, out->field, out->field_count, false);
     return status;
 }
 
 void audit_out_end(struct audit_out *out)
 {
-    buf_fini(&out->cells);
+    (void)table_end(&out->table);
     buf_fini(&out->line);
     buf_fini(&out->safe);
 }
 
-static const struct query_value *value_of(const struct query_row *row, struct span name)
+static const struct query_value *value_of(const struct query_row *row, const char *name)
 {
     static const struct query_value none = {.is_number = false};
 
     for (int i = 0; i < row->count; i++)
-        if (span_is(name, row->names[i]))
+        if (strcmp(name, row->names[i]) == 0)
             return &row->values[i];
     return &none;
 }
@@ -136,7 +157,7 @@ static void add_member(struct buf *line, struct span name, const struct query_va
 enum code audit_out_json(struct buf *to, const struct audit_out *out, const struct query_row *row)
 {
     for (size_t i = 0; i < out->field_count; i++)
-        add_member(to, out->field[i], value_of(row, out->field[i]), i == 0);
+        add_member(to, span_text(out->field[i].title), value_of(row, out->field[i].title), i == 0);
     for (int i = 0; out->field_count == 0 && i < row->count; i++)
         add_member(to, span_text(row->names[i]), &row->values[i], i == 0);
     return buf_add_byte(to, '}');
@@ -189,12 +210,12 @@ static enum code csv_line(struct audit_out *out, const struct query_row *row, bo
     size_t count = out->field_count != 0 ? out->field_count : (size_t)row->count;
 
     for (size_t i = 0; i < count; i++) {
-        struct span name = out->field_count != 0 ? out->field[i] : span_text(row->names[i]);
+        const char *name = out->field_count != 0 ? out->field[i].title : row->names[i];
         const struct query_value *value = value_of(row, name);
 
         if (i > 0)
             buf_add_byte(&out->line, ',');
-        audit_out_csv(&out->line, names ? name : value->text, !names && value->is_number);
+        audit_out_csv(&out->line, names ? span_text(name) : value->text, !names && value->is_number);
     }
     buf_add_text(&out->line, "\r\n");
     return print(&out->line);
@@ -212,105 +233,14 @@ static enum code csv_row(struct audit_out *out, const struct query_row *row)
 
 static enum code table_row(struct audit_out *out, const struct query_row *row)
 {
-    for (size_t i = 0; i < out->field_count; i++) {
-        struct span text = value_of(row, out->field[i])->text;
-        size_t begin = buf_len(&out->cells), cells;
-
-        if (text.at == NULL && span_is(out->field[i], "tool"))
-            text = query_value(row, "method");
-        terminal_add(&out->cells, text.at == NULL ? SPAN_LIT("-") : text);
-        if (buf_add_byte(&out->cells, '\n') != CODE_OK)
-            return buf_code(&out->cells);
-        cells = terminal_cells(span_part(buf_peek(&out->cells), begin, buf_len(&out->cells) - begin - 1));
-        out->width[i] = cells > out->width[i] ? cells : out->width[i];
-    }
-    return ++out->waiting == AUDIT_OUT_BATCH ? audit_out_flush(out) : CODE_OK;
-}
-
-/* Some columns say nothing when they are cut; a time may lose its fraction. */
-static size_t least_width(struct span field, size_t width, size_t cell_min)
-{
-    static const char *const whole[] = {"seq", "verdict", "outcome", "status", "latency_us", NULL};
-    size_t least = span_is(field, "time") ? TIME_MIN : cell_min;
-
-    for (size_t i = 0; whole[i] != NULL; i++)
-        if (span_is(field, whole[i]))
-            return width;
-    return least < width ? least : width;
-}
-
-/* Where nobody asked for certain columns, a narrow terminal gets fewer. */
-static void leave_out(struct audit_out *out, size_t room)
-{
-    static const char *const dispensable[] = {"latency_us", "correlation", "status", "reason", "principal", "rule", NULL};
-
-    for (size_t d = 0; dispensable[d] != NULL; d++) {
-        size_t least = 0;
-
-        for (size_t i = 0; i < out->field_count; i++)
-            least += out->hidden[i] ? 0 : GAP + least_width(out->field[i], out->width[i], NICE);
-        for (size_t i = 0; i < out->field_count && least > room + GAP; i++)
-            out->hidden[i] = out->hidden[i] || span_is(out->field[i], dispensable[d]);
-    }
-}
-
-/* The widest give way first. */
-static void fit(struct audit_out *out, size_t *widths)
-{
-    size_t room = terminal_width(), total = 0;
-
-    if (room != 0 && out->is_usual && !out->titled)
-        leave_out(out, room);
-    for (size_t i = 0; i < out->field_count; i++)
-        total += out->hidden[i] ? 0 : GAP + widths[i];
-    while (room != 0 && total > room + GAP) {
-        size_t widest = SIZE_MAX;
-
-        for (size_t i = 0; i < out->field_count; i++)
-            if (!out->hidden[i] && widths[i] > least_width(out->field[i], out->width[i], CELL_MIN) &&
-                (widest == SIZE_MAX || widths[i] > widths[widest]))
-                widest = i;
-        if (widest == SIZE_MAX)
-            return;
-        widths[widest]--;
-        total--;
-    }
-}
-
-static enum code table_line(struct audit_out *out, const size_t *widths, struct span *cells)
-{
-    for (size_t i = 0; i < out->field_count; i++) {
-        struct span text = cells != NULL ? span_cut(*cells, '\n', cells) : out->field[i];
-
-        if (out->hidden[i])
-            continue;
-        terminal_add_cell(&out->line, text, widths[i], true);
-        buf_add_text(&out->line, "  ");
-    }
-    while (buf_code(&out->line) == CODE_OK && span_ends_with(buf_peek(&out->line), SPAN_LIT(" ")))
-        buf_truncate(&out->line, buf_len(&out->line) - 1);
-    buf_add_byte(&out->line, '\n');
-    return print(&out->line);
-}
-
-static enum code print_table(struct audit_out *out)
-{
-    struct span cells = buf_peek(&out->cells);
-    size_t widths[AUDIT_OUT_FIELDS_MAX];
-    enum code code = CODE_OK;
+    struct span texts[TABLE_COLUMNS_MAX];
 
     for (size_t i = 0; i < out->field_count; i++) {
-        out->width[i] = out->field[i].len > out->width[i] ? out->field[i].len : out->width[i];
-        widths[i] = out->width[i];
+        texts[i] = value_of(row, out->field[i].title)->text;
+        if (texts[i].at == NULL && strcmp(out->field[i].title, "tool") == 0)
+            texts[i] = query_value(row, "method");
     }
-    fit(out, widths);
-    if (!out->titled)
-        code = table_line(out, widths, NULL);
-    out->titled = true;
-    for (; out->waiting > 0 && code == CODE_OK; out->waiting--)
-        code = table_line(out, widths, &cells);
-    buf_clear(&out->cells);
-    return code;
+    return table_add_texts(&out->table, texts);
 }
 
 enum code audit_out_row(void *context, const struct query_row *row)
@@ -325,7 +255,5 @@ enum code audit_out_row(void *context, const struct query_row *row)
 
 enum code audit_out_flush(struct audit_out *out)
 {
-    enum code code = out->waiting > 0 ? print_table(out) : CODE_OK;
-
-    return code == CODE_OK && fflush(stdout) != 0 ? CODE_IO : code;
+    return table_flush(&out->table);
 }

@@ -4,7 +4,7 @@
  * Whatever the form, no byte that an agent chose steers a terminal: see unicode/terminal.h.
  *
  * Threads: main.
- * Owns: the rows of a table that are not printed yet.
+ * Owns: its table.
  * Lifetime: audit_out_begin to audit_out_end.
  * Errors: enum code; CODE_IO where stdout cannot be written. */
 #ifndef TRAIL_AUDIT_OUT_H
@@ -12,22 +12,14 @@
 
 #include "base/buf.h"
 #include "cli/asked.h"
+#include "cli/table.h"
 #include "query/query.h"
 
-#define AUDIT_OUT_FIELDS_MAX 64
-#define AUDIT_OUT_BATCH 256 /* rows of a table that are measured together */
-
 struct audit_out {
-    bool as_json, as_csv;
-    bool is_usual;      /* the table's own fields: what does not fit is left out */
-    struct span field[AUDIT_OUT_FIELDS_MAX];
+    bool as_json, as_csv, titled; /* titled: CSV has its names */
+    struct table_column field[TABLE_COLUMNS_MAX];
     size_t field_count; /* 0: every column */
-    /* the table's */
-    size_t width[AUDIT_OUT_FIELDS_MAX];
-    bool hidden[AUDIT_OUT_FIELDS_MAX];
-    struct buf cells;   /* of the rows that wait, each ended by a newline */
-    size_t waiting;
-    bool titled;        /* names of columns were printed */
+    struct table table;
     struct buf line, safe;
     uint64_t rows;
 };

@@ -185,7 +185,7 @@ static void test_versions(void **state)
     expect(run("load --only %s %s", path_of("good.yaml"), store), 2, err, "`b`; add --yes");
     expect(run("load --only --yes --no-activate %s %s", path_of("good.yaml"), store), 0, out,
            "replaced a\nremoved  b\nversion 3 is stored, not active\n");
-    expect(run("list %s", store), 0, out, "message\n       3  stored");
+    expect(run("list %s", store), 0, out, "message\n      3  stored");
     expect(run("list --json %s", store), 0, out, "\"active\":true");
     expect(run("show %s", store), 0, out, "# version 2 (active)");
     assert_non_null(strstr(out, OTHER));

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/table.h"
+
+#include "args/command.h"
+#include "args/print.h"
+#include "cli/told.h"
+#include "cli/when.h"
+#include "os/clock.h"
+#include "unicode/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES ((size_t)64 << 20)
+#define CELLS_BYTES ((size_t)256 << 20)
+#define CELL_MIN 4
+#define NICE 10 /* cells that an ordinary column should have */
+#define GAP 2
+
+void table_begin(struct table *table, const struct table_column *columns, size_t count, bool as_json)
+{
+    *table = (struct table){.as_json = as_json, .columns = columns, .count = count, .now_us = clock_wall_us()};
+    buf_init(&table->cells, CELLS_BYTES);
+    buf_init(&table->line, LINE_BYTES);
+}
+
+/* ---- a row ---- */
+
+enum code table_add_texts(struct table *table, const struct span *texts)
+{
+    table->rows++;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *none = table->columns[i].none != NULL ? table->columns[i].none : "-";
+        size_t begin = buf_len(&table->cells), cells;
+
+        terminal_add(&table->cells, texts[i].at == NULL ? span_text(none) : texts[i]);
+        if (buf_add_byte(&table->cells, '\n') != CODE_OK)
+            return buf_code(&table->cells);
+        cells = terminal_cells(span_part(buf_peek(&table->cells), begin, buf_len(&table->cells) - begin - 1));
+        table->width[i] = cells > table->width[i] ? cells : table->width[i];
+    }
+    return ++table->waiting == TABLE_BATCH ? table_flush(table) : CODE_OK;
+}
+
+/* Takes: age: room for one. */
+static struct span text_of(const struct table *table, const struct json_node *row, const struct table_column *column,
+                           char age[WHEN_AGE_BYTES])
+{
+    struct span text = told_text(row, column->key != NULL ? column->key : column->title);
+    struct why why;
+    int64_t time_us;
+
+    if (text.len == 0 && column->other != NULL)
+        text = told_text(row, column->other);
+    if (column->is_age && text.at != NULL && when_parse(text, table->now_us, &time_us, &why) == CODE_OK)
+        text = span_text(when_age(time_us, table->now_us, age));
+    return column->bytes > 0 ? span_part(text, 0, column->bytes) : text;
+}
+
+enum code table_add(struct table *table, struct doc **row)
+{
+    char ages[TABLE_COLUMNS_MAX][WHEN_AGE_BYTES];
+    struct span texts[TABLE_COLUMNS_MAX];
+    struct told told;
+    enum code code;
+
+    if (table->as_json) {
+        table->rows++;
+        return print_doc(row) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+    }
+    code = told_read(&told, *row);
+    for (size_t i = 0; code == CODE_OK && i < table->count; i++)
+        texts[i] = text_of(table, told.root, &table->columns[i], ages[i]);
+    if (code == CODE_OK)
+        code = table_add_texts(table, texts);
+    told_end(&told);
+    doc_free(row);
+    return code;
+}
+
+/* ---- what waits, on the terminal ---- */
+
+static size_t least_width(const struct table *table, size_t column, size_t usual)
+{
+    size_t least = table->columns[column].least != 0 ? table->columns[column].least : usual;
+
+    return least < table->width[column] ? least : table->width[column];
+}
+
+static size_t least_of_all(const struct table *table)
+{
+    size_t least = 0;
+
+    for (size_t i = 0; i < table->count; i++)
+        least += table->hidden[i] ? 0 : GAP + least_width(table, i, NICE);
+    return least;
+}
+
+static void leave_out(struct table *table, size_t room)
+{
+    for (unsigned turn = 1; turn <= TABLE_COLUMNS_MAX && least_of_all(table) > room + GAP; turn++)
+        for (size_t i = 0; i < table->count; i++)
+            table->hidden[i] = table->hidden[i] || table->columns[i].leaves == turn;
+}
+
+/* The widest give way first. */
+static void fit(struct table *table, size_t *widths)
+{
+    size_t room = terminal_width(), total = 0;
+
+    if (room != 0 && !table->titled)
+        leave_out(table, room);
+    for (size_t i = 0; i < table->count; i++)
+        total += table->hidden[i] ? 0 : GAP + widths[i];
+    while (room != 0 && total > room + GAP) {
+        size_t widest = SIZE_MAX;
+
+        for (size_t i = 0; i < table->count; i++)
+            if (!table->hidden[i] && widths[i] > least_width(table, i, CELL_MIN) &&
+                (widest == SIZE_MAX || widths[i] > widths[widest]))
+                widest = i;
+        if (widest == SIZE_MAX)
+            return;
+        widths[widest]--;
+        total--;
+    }
+}
+
+/* Takes: cells: of the row, which it moves behind; NULL: the titles are written. */
+static enum code write_line(struct table *table, const size_t *widths, struct span *cells)
+{
+    struct buf *line = &table->line;
+    enum code code;
+
+    for (size_t i = 0; i < table->count; i++) {
+        struct span text = cells != NULL ? span_cut(*cells, '\n', cells) : span_text(table->columns[i].title);
+        size_t own = terminal_cells(text);
+
+        if (table->hidden[i])
+            continue;
+        for (; table->columns[i].is_right && own < widths[i]; own++)
+            buf_add_byte(line, ' ');
+        terminal_add_cell(line, text, widths[i], !table->columns[i].is_right);
+        buf_add_text(line, "  ");
+    }
+    while (buf_code(line) == CODE_OK && span_ends_with(buf_peek(line), SPAN_LIT(" ")))
+        buf_truncate(line, buf_len(line) - 1);
+    code = buf_add_byte(line, '\n');
+    if (code == CODE_OK)
+        code = print_block(stdout, buf_peek(line));
+    buf_clear(line);
+    return code;
+}
+
+static enum code print_waiting(struct table *table)
+{
+    struct span cells = buf_peek(&table->cells);
+    size_t widths[TABLE_COLUMNS_MAX];
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < table->count; i++) {
+        size_t title = strlen(table->columns[i].title);
+
+        table->width[i] = title > table->width[i] ? title : table->width[i];
+        widths[i] = table->width[i];
+    }
+    fit(table, widths);
+    if (!table->titled)
+        code = write_line(table, widths, NULL);
+    table->titled = true;
+    for (; table->waiting > 0 && code == CODE_OK; table->waiting--)
+        code = write_line(table, widths, &cells);
+    buf_clear(&table->cells);
+    return code;
+}
+
+enum code table_flush(struct table *table)
+{
+    enum code code = table->waiting > 0 ? print_waiting(table) : CODE_OK;
+
+    return code == CODE_OK && fflush(stdout) != 0 ? CODE_IO : code;
+}
+
+enum code table_end(struct table *table)
+{
+    enum code code = table_flush(table);
+
+    buf_fini(&table->cells);
+    buf_fini(&table->line);
+    return code;
+}
