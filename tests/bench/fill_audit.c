@@ -2,12 +2,15 @@
 /* Makes a large audit.db with the gate's own writer, for measuring what asks it: many tenants of unequal size, tools, agents,
  * four calls to a correlation, some denied, some held, some failing.
  *
- * usage: fill_audit DATABASE CALLS [MIB]
- * MIB: a file is sealed at that size, and has its indices at the end.
+ * usage: fill_audit DATABASE CALLS [MIB [KEY]]
+ * MIB: a file is sealed at that size, and has its indices at the end. KEY: PEM, by which checkpoints are signed as a gate does;
+ * then the last call is made now.
  * A call every 20 ms from 2026-01-01 on; the same calls each time, but for salts and hashes. */
 #include "rows/indices.h"
 #include "files/trail.h"
 #include "audit/writer.h"
+#include "os/clock.h"
+#include "os/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #define BEGIN_US 1767225600000000
 #define STEP_US 20000
 
+static int64_t begin_us = BEGIN_US;
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t next_random(void)
@@ -47,7 +51,7 @@ static void put(struct audit_ring *ring, uint64_t i)
     char tenant[24], principal[24], tool[24], correlation[40], rule[32], arguments[160];
     unsigned kind = (unsigned)(next_random() % 100), t = skewed(50), u = (unsigned)(next_random() % 40);
     struct audit_decision decision = {
-        .time_us = BEGIN_US + (int64_t)i * STEP_US, .authentication = SPAN_LIT("api_key"), .client = SPAN_LIT("10.11.12.13"),
+        .time_us = begin_us + (int64_t)i * STEP_US, .authentication = SPAN_LIT("api_key"), .client = SPAN_LIT("10.11.12.13"),
         .session = SPAN_LIT("abc.2025-06-18.mac"), .upstream = SPAN_LIT("shop"), .dialect = SPAN_LIT("mcp"),
         .protocol_version = SPAN_LIT("2025-06-18"), .direction = SPAN_LIT("agent"), .method = SPAN_LIT("tools/call"),
         .rpc_id = SPAN_LIT("17"), .body = SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"tools/call\"}"),
@@ -102,18 +106,40 @@ static int index_sealed(const char *path)
     return code == CODE_OK ? 0 : 1;
 }
 
+static struct sign_key *read_key(const char *path)
+{
+    struct sign_key *key = NULL;
+    struct why why = {""};
+    struct buf pem;
+
+    buf_init(&pem, 65536);
+    if (file_read(path, FILE_ANY, 65536, &pem, &why) != CODE_OK || sign_key_read(buf_peek(&pem), &key) != CODE_OK) {
+        (void)fprintf(stderr, "fill_audit: %s: no key: %s\n", path, why.text);
+        exit(1);
+    }
+    buf_fini(&pem);
+    return key;
+}
+
 int main(int argc, char **argv)
 {
+    char heads[4096];
     struct audit_conf conf = {.rings = 1, .node = "node-1", .version = SPAN_LIT("bench")};
     struct why why = {""};
     struct audit *audit;
 
-    if (argc != 3 && argc != 4) {
-        (void)fprintf(stderr, "usage: fill_audit DATABASE CALLS [MIB]\n");
+    if (argc < 3 || argc > 5) {
+        (void)fprintf(stderr, "usage: fill_audit DATABASE CALLS [MIB [KEY]]\n");
         return 2;
     }
     conf.path = argv[1];
-    conf.rotate_bytes = argc == 4 ? strtoull(argv[3], NULL, 10) << 20 : 0;
+    conf.rotate_bytes = argc >= 4 ? strtoull(argv[3], NULL, 10) << 20 : 0;
+    if (argc == 5) {
+        (void)snprintf(heads, sizeof heads, "%s.heads", argv[1]);
+        conf.checkpoints.key = read_key(argv[4]);
+        conf.checkpoints.file = heads;
+        begin_us = clock_wall_us() - (int64_t)strtoull(argv[2], NULL, 10) * STEP_US;
+    }
     if (audit_open(&conf, &audit, &why) != CODE_OK || audit_start(audit, &why) != CODE_OK) {
         (void)fprintf(stderr, "fill_audit: %s\n", why.text);
         return 1;

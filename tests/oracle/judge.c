@@ -527,7 +527,7 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         timed |= strcmp(argv[i], "--timed") == 0;
-        if (strcmp(argv[i], "--history") == 0 && gate_state_new(GATE_STATE_BYTES, &state) != CODE_OK)
+        if (strcmp(argv[i], "--history") == 0 && gate_state_new(GATE_STATE_BYTES, NULL, &state) != CODE_OK)
             fail("out of memory");
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             threads = (int)strtol(argv[++i], NULL, 10);

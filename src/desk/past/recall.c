@@ -5,7 +5,7 @@ enum code recall_make(struct recall *recall, const struct policy *policy, const 
                       const char *trail, const struct recorded *recorded, struct question *question, struct why *why)
 {
     struct remembered remembered;
-    enum code code = gate_state_new(GATE_STATE_BYTES, &recall->state);
+    enum code code = gate_state_new(GATE_STATE_BYTES, NULL, &recall->state);
 
     if (code != CODE_OK)
         return code;

@@ -52,7 +52,7 @@ enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy, co
     rejudge->policy = policy;
     rejudge->definitions = definitions;
     if (code == CODE_OK && policy_memory_us(policy) > 0)
-        code = gate_state_new(GATE_STATE_BYTES, &rejudge->state);
+        code = gate_state_new(GATE_STATE_BYTES, NULL, &rejudge->state);
     rejudge->moment = (struct gate_moment){.state = rejudge->state, .is_recorded = true};
     return code;
 }

@@ -13,10 +13,13 @@
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **out)
 {
     struct gate_shared *shared = mem_zalloc(sizeof *shared);
+    unsigned char of_shares[DIGEST_BYTES];
 
     *out = shared;
     if (shared == NULL)
         return CODE_NOMEM;
+    digest_of_two(span_of(conf->past_key, DIGEST_BYTES), SPAN_LIT("shares"), of_shares);
+    memcpy(&shared->past_key, of_shares, sizeof shared->past_key);
     shared->redact_key = secret_copy(conf->redact_key, DIGEST_BYTES);
     shared->session_key = secret_copy(conf->session_key, DIGEST_BYTES);
     atomic_init(&shared->generation, 1);
@@ -24,7 +27,7 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     gate__questions_init(shared);
     shared->clock_us = clock_wall_us() - clock_monotonic_us();
     if (shared->redact_key == NULL || shared->session_key == NULL ||
-        fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->state) != CODE_OK ||
+        fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->past_key, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
         definitions_new(&shared->definitions) != CODE_OK) {
         gate_shared_free(out);

@@ -23,6 +23,7 @@ struct gate_shared_conf {
     unsigned char redact_key[DIGEST_BYTES];  /* HMAC key for redacted values; kept outside the database */
     unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions, of the store */
     unsigned char approval_key[DIGEST_BYTES]; /* HMAC key by which held calls are recognised, of the store */
+    unsigned char past_key[DIGEST_BYTES];    /* of what is kept of the past, of the store */
 };
 
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;

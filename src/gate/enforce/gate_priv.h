@@ -43,6 +43,7 @@ struct gate_shared {
     struct gate_state *state;
     atomic_bool is_starting; /* `state` does not know yet what was called before */
     bool knows_plans; /* whoever's who reads the past: what was used of them before the gate began is in `state` */
+    struct hash_key past_key; /* of the shares in what is kept of `state` */
     int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
     struct approvals *approvals;
     struct question_shard shards[QUESTION_SHARDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "enforce/remember.h"
+#include "enforce/remember_priv.h"
 
 #include "files/trail.h"
 #include "base/mem.h"
@@ -13,12 +13,12 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
 
 #define CALLS \
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
-    "WHERE seq <= ?1 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
+    "WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
 /* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
  * file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
-    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 " \
+    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 AND o.seq > ?3 " \
     "AND o.time_us >= ?2 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
     "ORDER BY o.seq"
 #define BEGINNING "SELECT time_us FROM decision ORDER BY seq LIMIT 1"
@@ -29,6 +29,8 @@ struct counting {
     struct remembered *remembered;
     const atomic_bool *stop;
     int64_t now_us, since_us; /* where the longest window begins */
+    int64_t after;            /* rows up to this one are counted already */
+    int64_t latest_us;        /* what is later was now: a clock that was set back since makes no calls of the future */
     bool only_watches, of_answers;
     bool has_sums;
     struct arena arena; /* one row's rules */
@@ -127,8 +129,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         question.session = span_of(hex, sizeof hex);
     }
     call_aim(&question, db_text(row, C_TOOL));
-    /* A clock that was set back since makes no calls of the future. */
-    counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
+    counting->moment.now_us = question.time_us < counting->latest_us ? question.time_us : counting->latest_us;
     if (question.tenant.at == NULL) { /* of an answer whose call nobody knows here */
         gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
         return;
@@ -150,7 +151,7 @@ static enum code count_rows(struct counting *counting, struct db *db, int64_t la
 {
     struct db_stmt *row;
     enum code code = db_select(db, counting->of_answers ? ANSWERS : CALLS,
-                               DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
+                               DB_VALUES(db_of_int(last), db_of_int(counting->since_us), db_of_int(counting->after)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK) {
         counting->remembered->rows++;
@@ -234,14 +235,16 @@ static bool reaches(const struct counting *counting, const struct trail *trail, 
 static enum code count_trail(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
 {
     struct trail trail;
-    enum code code = trail_find(path, true, &trail, why);
+    enum code code = remember__find_trail(path, counting->after, &trail, why);
 
     if (code != CODE_OK)
         return code;
     arena_init(&counting->arena, (size_t)1 << 24);
     buf_init(&counting->canonical, (size_t)1 << 24);
     for (size_t i = 0; i < trail.count && code == CODE_OK && trail.files[i].before_seq < before_seq - 1; i++) {
-        if (!trail.files[i].follows)
+        if (trail.files[i].last_seq < counting->after)
+            continue;
+        if (!trail.files[i].follows && trail.files[i].before_seq > counting->after)
             code = mind_gap(counting, &trail.files[i], why);
         if (code == CODE_OK && reaches(counting, &trail, i))
             code = count_file(counting, trail.files[i].path, before_seq - 1, why);
@@ -252,13 +255,14 @@ static enum code count_trail(struct counting *counting, const char *path, int64_
     return code;
 }
 
+/* Of what is counted already everything behind counts: entries know by themselves when they are over. */
 static enum code count_windows(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
 {
     int64_t memory_us = counting->policy != NULL ? policy_memory_us(counting->policy) : 0;
 
     if (memory_us == 0)
         return CODE_OK;
-    counting->since_us = counting->now_us - memory_us;
+    counting->since_us = counting->after > 0 ? INT64_MIN : counting->now_us - memory_us;
     counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
     return count_trail(counting, path, before_seq, why);
 }
@@ -267,7 +271,8 @@ enum code gate_state_remember(struct gate_state *state, const struct policy *pol
                               int64_t before_seq, struct remembered *remembered, struct why *why)
 {
     struct counting counting = {
-        .moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered, .now_us = now_us};
+        .moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered, .now_us = now_us,
+        .latest_us = now_us};
 
     *remembered = (struct remembered){.rows = 0};
     return count_windows(&counting, path, before_seq, why);
@@ -277,7 +282,8 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
                                 struct remembered *remembered, struct why *why)
 {
     struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = coming, .only_watches = true,
-                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
+                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop,
+                                .latest_us = remembering->now_us};
 
     *remembered = (struct remembered){.rows = 0};
     return count_windows(&counting, remembering->path, INT64_MAX, why);
@@ -286,7 +292,7 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
 /* ---- plans ---- */
 
 #define PLANS \
-    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND time_us >= ?2 " \
+    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 " \
     "AND verdict = 'permit' AND plan_step IS NOT NULL"
 
 /* A clock that is set back since makes no plan that was used in the future forgotten the sooner. Without room the plans of then
@@ -308,7 +314,8 @@ static void count_step(struct counting *counting, struct db_stmt *row)
 static enum code count_steps(struct counting *counting, struct db *db, int64_t last)
 {
     struct db_stmt *row = NULL;
-    enum code code = db_select(db, PLANS, DB_VALUES(db_of_int(last), db_of_int(counting->since_us)), &row);
+    enum code code = db_select(
+        db, PLANS, DB_VALUES(db_of_int(last), db_of_int(counting->since_us), db_of_int(counting->after)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
         count_step(counting, row);
@@ -316,35 +323,44 @@ static enum code count_steps(struct counting *counting, struct db *db, int64_t l
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+static enum code count_plans(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
+{
+    counting->policy = NULL;
+    counting->since_us = counting->after > 0 ? INT64_MIN : counting->now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US;
+    return count_trail(counting, path, before_seq, why);
+}
+
+/* Who sets the clock forwards has nothing forgotten. */
+int64_t remember__now(const struct gate_shared *shared, const struct remembering *remembering)
+{
+    int64_t steady_us = clock_monotonic_us() + shared->clock_us;
+
+    return remembering->now_us < steady_us ? remembering->now_us : steady_us;
+}
+
 enum code gate_remember_plans(struct gate_shared *shared, const struct remembering *remembering,
                               struct remembered *remembered, struct why *why)
 {
-    int64_t steady_us = clock_monotonic_us() + shared->clock_us; /* who sets the clock forwards has nothing forgotten either */
     struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered, .stop = remembering->stop,
-                                .now_us = remembering->now_us < steady_us ? remembering->now_us : steady_us};
+                                .now_us = remember__now(shared, remembering)};
     enum code code = CODE_OK;
 
-    counting.since_us = counting.now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US;
     if (!shared->knows_plans)
-        code = count_trail(&counting, remembering->path, INT64_MAX, why);
+        code = count_plans(&counting, remembering->path, INT64_MAX, why);
     shared->knows_plans = code == CODE_OK;
     return code;
 }
 
-enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
-                        struct why *why)
+enum code remember__count(struct gate_state *state, const struct policy *policy, const struct remembering *remembering,
+                          const struct remember_range *range, struct remembered *remembered, struct why *why)
 {
-    struct policy *policy = gate_policy(shared);
-    struct counting counting = {.moment = {.state = shared->state, .is_recorded = true}, .policy = policy,
-                                .remembered = remembered, .now_us = remembering->now_us, .stop = remembering->stop};
-    enum code code;
+    struct counting counting = {.moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered,
+                                .now_us = range->now_us, .latest_us = range->latest_us, .stop = remembering->stop,
+                                .after = range->after};
+    enum code code = count_windows(&counting, remembering->path, range->before, why);
 
-    *remembered = (struct remembered){.rows = 0};
-    gate_state_clear(shared->state);
-    shared->knows_plans = false;
-    code = count_windows(&counting, remembering->path, INT64_MAX, why);
+    counting.after = range->after_plans;
     if (code == CODE_OK && remembering->with_plans)
-        code = gate_remember_plans(shared, remembering, remembered, why);
-    policy_unref(&policy);
+        code = count_plans(&counting, remembering->path, range->before, why);
     return code;
 }

@@ -11,6 +11,7 @@
 
 #include "base/why.h"
 #include "enforce/gate.h"
+#include "enforce/past_file.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +21,7 @@ struct remembered {
     uint64_t steps;   /* of plans, that were used */
     bool lacks_room;  /* for all plans that were used: those of then use no more steps */
     int64_t gap_us;   /* files are missing that may hold calls of the windows, from before this time; 0: none is */
+    uint64_t from;    /* the row up to which what was kept had it counted; 0: nothing was kept that could be gone on from */
 };
 
 /* The rules that a row names, of its call or of its answer; where that cannot be read, whichever is asked may be one.
@@ -40,10 +42,12 @@ struct remembering {
     const atomic_bool *stop; /* ends it early when it is set: CODE_BUSY. NULL: nothing does */
     int64_t now_us;          /* UTC */
     bool with_plans;         /* also the steps of plans that were used within a day */
+    struct past_place kept;  /* what was counted before, to go on from */
 };
 
-/* For the policy that is published, from the beginning: what was counted before is forgotten. Nothing may be judged meanwhile
- * (gate_hold_back). Threads: any, one at a time. */
+/* For the policy that is published: what was counted in this process is forgotten. It goes on from the newest of the two files
+ * whose row is in the trail and which has all that the policy asks for; without one it counts the whole windows. Nothing may be
+ * judged meanwhile (gate_hold_back). Threads: any, one at a time. */
 enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
                         struct why *why) MUST_USE;
 
@@ -55,5 +59,11 @@ enum code gate_remember_plans(struct gate_shared *shared, const struct rememberi
  * count from now on. Threads: any, one at a time. */
 enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const struct remembering *remembering,
                                 struct remembered *remembered, struct why *why) MUST_USE;
+
+/* Counts up to the row `last`, which is durable, and keeps that in the older of the two files: from there a start goes on. It
+ * counts the trail's rows anew and not what is judged meanwhile, so that what is kept is what the trail says.
+ * *kept: the row that is kept; 0: the policy asks for nothing. Threads: any, one at a time. */
+enum code gate_remember_keep(struct gate_shared *shared, const struct remembering *remembering, uint64_t last, uint64_t *kept,
+                             struct why *why) MUST_USE;
 
 #endif

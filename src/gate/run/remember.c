@@ -7,13 +7,19 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/secret.h"
 #include "os/clock.h"
 #include "os/sandbox.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define AGAIN_US 5000000 /* behind a failure */
+#define KEEP_ROWS 65536     /* so many more, or some and so long after the last, are worth keeping what was counted */
+#define KEEP_US INT64_C(60000000)
+#define LOOK_MS 500
 
 static void lock(struct serve_past *past)
 {
@@ -35,8 +41,22 @@ enum code serve__past_init(struct serve_past *past, const char *audit)
     BUG_ON(pthread_cond_init(&past->changed, &monotonic) != 0);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&past->stop, false);
+    atomic_init(&past->hurries, false);
+    atomic_init(&past->uses_plans, false);
     past->path = mem_dup(audit, strlen(audit));
     return past->path != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+enum code serve__past_keeps(struct serve_past *past, const struct conf *conf, const unsigned char key[DIGEST_BYTES])
+{
+    char mark[STORE_MARK_BYTES], path[PATH_MAX];
+
+    store_audit_mark(conf->audit.database, mark);
+    if ((size_t)snprintf(path, sizeof path, "%s.past-%s", conf->store, mark) >= sizeof path)
+        return CODE_LIMIT;
+    past->kept_path = mem_dup(path, strlen(path));
+    past->kept_key = secret_copy(key, DIGEST_BYTES);
+    return past->kept_path != NULL && past->kept_key != NULL ? CODE_OK : CODE_NOMEM;
 }
 
 static void read_past(struct serve *serve)
@@ -47,6 +67,35 @@ static void read_past(struct serve *serve)
     past->code = past->coming != NULL
                      ? gate_remember_watches(serve->shared, past->coming, &past->asked, &past->remembered, &past->why)
                      : gate_remember(serve->shared, &past->asked, &past->remembered, &past->why);
+    past->knows = past->code == CODE_OK;
+    if (past->knows && past->coming == NULL)
+        past->kept_seq = past->remembered.from;
+}
+
+/* What is kept is worth the more the longer its last row is behind; where nothing is asked of the past, nothing is kept. */
+static void keep(struct serve *serve)
+{
+    struct serve_past *past = &serve->past;
+    struct remembering asked = {.path = past->path, .stop = &past->hurries, .now_us = clock_wall_us(),
+                                .with_plans = atomic_load(&past->uses_plans),
+                                .kept = {.path = past->kept_path, .key = past->kept_key}};
+    int64_t now_us = clock_monotonic_us();
+    struct audit_gauges gauges;
+    struct why why = {""};
+    enum code code;
+
+    audit_gauges(serve->audit, &gauges);
+    if (!past->knows || gauges.down || gauges.last_seq <= past->kept_seq ||
+        (gauges.last_seq - past->kept_seq < KEEP_ROWS && now_us - past->kept_us < KEEP_US))
+        return;
+    code = gate_remember_keep(serve->shared, &asked, gauges.last_seq, &past->kept_seq, &why);
+    if (code == CODE_BUSY && atomic_load(&past->hurries))
+        return;
+    past->kept_us = now_us;
+    past->kept_seq = gauges.last_seq;
+    if (code != CODE_OK && strcmp(why.text, past->kept_fault.text) != 0)
+        log_warn("app", "%s; the next start reads the audit as far back as rules ask", why.text);
+    past->kept_fault = why;
 }
 
 static void run(void *context)
@@ -57,13 +106,20 @@ static void run(void *context)
     sandbox_narrow(SANDBOX_MAIN);
     lock(past);
     while (!past->ends) {
-        if (past->state != PAST_ASKED) {
-            BUG_ON(pthread_cond_wait(&past->changed, &past->lock) != 0);
+        bool is_asked = past->state == PAST_ASKED;
+        struct timespec until = clock_after_ms(LOOK_MS);
+
+        if (!is_asked && (pthread_cond_timedwait(&past->changed, &past->lock, &until) == 0 || past->state == PAST_ASKED))
             continue;
-        }
+        atomic_store(&past->hurries, past->ends);
         unlock(past);
-        read_past(serve);
+        if (is_asked)
+            read_past(serve);
+        else
+            keep(serve);
         lock(past);
+        if (!is_asked)
+            continue;
         past->state = PAST_READ;
         pthread_cond_broadcast(&past->changed);
     }
@@ -132,9 +188,12 @@ static void ask(struct serve *serve, struct policy *coming)
     past->coming = coming;
     past->has_failed = false;
     past->asked = (struct remembering){.path = past->path, .stop = &past->stop, .now_us = clock_wall_us(),
-                                       .with_plans = uses_plans(serve->conf)};
+                                       .with_plans = uses_plans(serve->conf),
+                                       .kept = {.path = past->kept_path, .key = past->kept_key}};
+    atomic_store(&past->uses_plans, past->asked.with_plans);
     past->began_us = clock_monotonic_us();
     lock(past);
+    atomic_store(&past->hurries, true);
     past->state = PAST_ASKED;
     pthread_cond_broadcast(&past->changed);
     unlock(past);
@@ -177,6 +236,8 @@ static void tell_read(const struct serve_past *past)
     const struct remembered *remembered = &past->remembered;
     char until[CLOCK_TEXT_BYTES];
 
+    if (remembered->from > 0)
+        log_info("app", "what was called up to row %" PRIu64 " was counted and kept before", remembered->from);
     if (remembered->rows > 0)
         log_info("app", "%" PRIu64 " recorded calls count for limits and sequences, of %" PRIu64 " permits and answers that "
                  "were read in %" PRId64 " ms", remembered->calls, remembered->rows,
@@ -258,6 +319,7 @@ enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, s
 
     if (serve->policy_active == 0 || serve->past.is_starting || !uses_plans(fresh))
         return CODE_OK; /* read with the rest */
+    atomic_store(&serve->past.uses_plans, true);
     code = gate_remember_plans(serve->shared, &asked, &read.remembered, why);
     if (code == CODE_OK)
         tell_read(&read);
@@ -280,13 +342,17 @@ void serve__close_past(struct serve *serve)
 
     atomic_store(&past->stop, true);
     lock(past);
+    atomic_store(&past->hurries, true);
     past->ends = true;
     pthread_cond_broadcast(&past->changed);
     unlock(past);
     thread_join(&past->thread);
     policy_unref(&past->coming);
     mem_free(past->path);
-    past->path = NULL;
+    mem_free(past->kept_path);
+    secret_free(past->kept_key, DIGEST_BYTES);
+    past->path = past->kept_path = NULL;
+    past->kept_key = NULL;
     (void)pthread_cond_destroy(&past->changed);
     (void)pthread_mutex_destroy(&past->lock);
 }

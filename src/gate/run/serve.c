@@ -65,10 +65,14 @@ static enum code open_shared(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = store_secret(serve->store, "approval", true, conf.approval_key, why);
     if (code == CODE_OK)
+        code = store_secret(serve->store, "past", true, conf.past_key, why);
+    if (code == CODE_OK)
         code = serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
     if (code == CODE_OK) {
         db_busy_wait(serve->store, STORE_WAIT_MS);
         code = gate_shared_new(&conf, &serve->shared);
+        if (code == CODE_OK)
+            code = serve__past_keeps(&serve->past, serve->conf, conf.past_key);
     }
     mem_wipe(&conf, sizeof conf);
     return code;

@@ -67,7 +67,11 @@ struct serve_past {              /* of the calls: what rules ask of it is read b
     enum past_state state;       /* under the lock; while it is ASKED the thread has what stands below `ends` */
     bool ends;                   /* likewise */
     atomic_bool stop;            /* the reading that is under way */
+    atomic_bool hurries;         /* somebody asks: what is counted to be kept waits */
+    atomic_bool uses_plans;
     char *path;                  /* the audit's own: a reading goes on through reloads, each of which ends a configuration */
+    char *kept_path;             /* likewise */
+    unsigned char *kept_key;     /* among the secrets */
     struct policy *coming;       /* for this version, which waits; NULL: for the one in force */
     struct remembering asked;
     struct remembered remembered;
@@ -79,6 +83,10 @@ struct serve_past {              /* of the calls: what rules ask of it is read b
     bool is_told;                /* and the log says so */
     struct why told;             /* what was logged last of what failed */
     int64_t began_us, again_us;  /* not before then, behind a failure */
+    bool knows;                  /* the thread's: the past of the version in force was read */
+    uint64_t kept_seq;           /* likewise: the row that is kept */
+    int64_t kept_us;             /* when that was, or was tried */
+    struct why kept_fault;       /* what was logged last */
 };
 
 #define SERVE_POSTERS 2

@@ -46,6 +46,8 @@ void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *p
 #define PAST_WAIT_MS 200 /* as long main waits for little to be read */
 #define PAST_START_WAIT_MS 1000 /* and connections at a start, before calls are denied */
 
+/* Where what was counted is kept, beside the store: for each audit by itself. */
+enum code serve__past_keeps(struct serve_past *past, const struct conf *conf, const unsigned char key[DIGEST_BYTES]) MUST_USE;
 /* Takes: audit: which is read; copied. */
 enum code serve__past_init(struct serve_past *past, const char *audit) MUST_USE;
 enum code serve__start_past(struct serve *serve, struct why *why) MUST_USE;

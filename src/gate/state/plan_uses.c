@@ -2,7 +2,9 @@
 #include "state/plan_uses.h"
 
 #include "base/map.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "state/keep_priv.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -22,10 +24,11 @@ struct entry {
 
 struct plan_uses {
     struct map *map;
+    struct hash_key key; /* of shares */
     _Atomic int64_t lost_us; /* the latest of the recorded uses for which there was no room */
 };
 
-enum code plan_uses_new(size_t cap_bytes, struct plan_uses **out)
+enum code plan_uses_new(size_t cap_bytes, const struct hash_key *key, struct plan_uses **out)
 {
     const struct map_conf conf = {.cap = cap_bytes, .shards = 64, .buckets = 256, .key_at = offsetof(struct entry, digest),
                                   .key_bytes = DIGEST_BYTES};
@@ -37,6 +40,8 @@ enum code plan_uses_new(size_t cap_bytes, struct plan_uses **out)
         plan_uses_free(out);
     else
         atomic_store(&uses->lost_us, INT64_MIN);
+    if (code == CODE_OK)
+        uses->key = *key;
     return code;
 }
 
@@ -157,7 +162,7 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct
 {
     bool is_lost = plan->not_before_us - PLAN_LEEWAY_US <= atomic_load(&uses->lost_us);
     struct map_shard *shard = lock_shard(uses, plan->digest);
-    struct share whose = share_of(home, plan->principal);
+    struct share whose = share_under(&uses->key, home, plan->principal);
     struct entry *entry =
         is_lost ? NULL : entry_for(uses, shard, plan->digest, whose, plan->step_count, plan->expires_us, now_us);
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
@@ -215,7 +220,7 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
     if (expires_us <= now_us || step == 0 || step > PLAN_STEPS_MAX)
         return CODE_OK;
     shard = lock_shard(uses, digest);
-    entry = entry_for(uses, shard, digest, share_of(tenant, SPAN_NONE), count, expires_us, now_us);
+    entry = entry_for(uses, shard, digest, share_under(&uses->key, tenant, SPAN_NONE), count, expires_us, now_us);
     if (entry != NULL) {
         if (entry->used[step - 1] < UINT16_MAX)
             entry->used[step - 1]++;
@@ -241,10 +246,75 @@ void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span
 {
     int64_t expires_us = plan->expires_us > now_us + TOLD_US ? plan->expires_us : now_us + TOLD_US;
     struct map_shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry = entry_for(uses, shard, plan->digest, share_of(home, plan->principal), plan->step_count, expires_us,
-                                    now_us);
+    struct share whose = share_under(&uses->key, home, plan->principal);
+    struct entry *entry = entry_for(uses, shard, plan->digest, whose, plan->step_count, expires_us, now_us);
 
     if (entry != NULL)
         entry->is_told = true;
     map_unlock(shard);
+}
+
+/* ---- as bytes ---- */
+
+static void keep_entry(struct buf *out, const struct entry *entry)
+{
+    keep_number(out, (uint64_t)entry->count + 1); /* 0: no more follow */
+    (void)buf_add(out, entry->digest, DIGEST_BYTES);
+    keep_number(out, entry->base.whose.tenant);
+    keep_number(out, entry->base.whose.principal);
+    keep_number(out, (uint64_t)entry->base.lapses_us);
+    (void)buf_add(out, entry->used, entry->count * sizeof *entry->used);
+}
+
+void plan_uses_keep(struct plan_uses *uses, struct buf *out)
+{
+    for (uint32_t i = 0; i < uses->map->conf.shards; i++) {
+        struct map_shard *shard = &uses->map->shards[i];
+
+        map_lock(shard);
+        for (const struct list *at = shard->by_turn.next; at != &shard->by_turn; at = at->next)
+            keep_entry(out, (const struct entry *)LIST_ENTRY(at, struct map_entry, by_turn));
+        map_unlock(shard);
+    }
+    keep_number(out, 0);
+    keep_number(out, (uint64_t)atomic_load(&uses->lost_us));
+}
+
+static enum code read_entry(struct plan_uses *uses, struct keep_reader *reader, uint64_t count, int64_t over_us)
+{
+    unsigned char digest[DIGEST_BYTES];
+    uint16_t used[PLAN_STEPS_MAX];
+    struct map_shard *shard;
+    struct entry *entry;
+    struct share whose;
+    int64_t lapses_us;
+
+    keep_read(reader, digest, sizeof digest);
+    whose.tenant = keep_read_number(reader);
+    whose.principal = keep_read_number(reader);
+    lapses_us = (int64_t)keep_read_number(reader);
+    keep_read(reader, used, count <= PLAN_STEPS_MAX ? count * sizeof used[0] : SIZE_MAX);
+    if (reader->is_short || find_entry(uses, digest) != NULL)
+        return CODE_INVALID;
+    if (lapses_us <= over_us)
+        return CODE_OK;
+    shard = lock_shard(uses, digest);
+    entry = add_entry(uses, shard, digest, whose, (uint32_t)count, lapses_us, over_us);
+    if (entry != NULL)
+        memcpy(entry->used, used, count * sizeof used[0]);
+    map_unlock(shard);
+    return entry != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+enum code plan_uses_read(struct plan_uses *uses, struct span *kept, int64_t over_us)
+{
+    struct keep_reader reader = {.rest = *kept};
+    enum code code = CODE_OK;
+    uint64_t count;
+
+    while (code == CODE_OK && !reader.is_short && (count = keep_read_number(&reader)) != 0)
+        code = read_entry(uses, &reader, count - 1, over_us);
+    plan_uses_lose(uses, (int64_t)keep_read_number(&reader));
+    *kept = reader.rest;
+    return code == CODE_OK && reader.is_short ? CODE_INVALID : code;
 }

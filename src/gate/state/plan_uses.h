@@ -9,12 +9,14 @@
 #ifndef STATE_PLAN_USES_H
 #define STATE_PLAN_USES_H
 
+#include "base/hash.h"
 #include "base/reason.h"
 #include "state/plan.h"
 
 struct plan_uses;
 
-enum code plan_uses_new(size_t cap_bytes, struct plan_uses **uses) MUST_USE;
+/* Takes: key: of shares. */
+enum code plan_uses_new(size_t cap_bytes, const struct hash_key *key, struct plan_uses **uses) MUST_USE;
 void plan_uses_free(struct plan_uses **uses);
 void plan_uses_clear(struct plan_uses *uses); /* nothing was used yet */
 
@@ -40,5 +42,9 @@ void plan_uses_lose(struct plan_uses *uses, int64_t used_us);
 /* Whether the plan's text was recorded; and that it was. Without room to remember that it is recorded again. */
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span home, int64_t now_us);
+
+/* What was used as bytes, and into an empty one; as tally_keep and tally_read. */
+void plan_uses_keep(struct plan_uses *uses, struct buf *out);
+enum code plan_uses_read(struct plan_uses *uses, struct span *kept, int64_t over_us) MUST_USE;
 
 #endif

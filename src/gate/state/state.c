@@ -16,17 +16,22 @@ struct gate_state {
     struct tally *tally;
     struct hints *hints;
     struct plan_uses *plans;
+    struct hash_key key; /* of shares and tenants */
 };
 
-enum code gate_state_new(size_t cap_bytes, struct gate_state **out)
+enum code gate_state_new(size_t cap_bytes, const struct hash_key *key, struct gate_state **out)
 {
     struct gate_state *state = mem_zalloc(sizeof *state);
 
     *out = state;
     if (state == NULL)
         return CODE_NOMEM;
+    if (key != NULL)
+        state->key = *key;
+    else
+        random_bytes(&state->key, sizeof state->key);
     if (tally_new(cap_bytes, &state->tally) != CODE_OK || hints_new(&state->hints) != CODE_OK ||
-        plan_uses_new(cap_bytes, &state->plans) != CODE_OK) {
+        plan_uses_new(cap_bytes, &state->key, &state->plans) != CODE_OK) {
         gate_state_free(out);
         return CODE_NOMEM;
     }
@@ -58,6 +63,21 @@ struct plan_uses *gate_state_plans(struct gate_state *state)
     return state->plans;
 }
 
+void gate_state_keep(struct gate_state *state, struct buf *out)
+{
+    tally_keep(state->tally, out);
+    plan_uses_keep(state->plans, out);
+}
+
+enum code gate_state_read(struct gate_state *state, struct span kept, int64_t over_us, int64_t now_us)
+{
+    enum code code = tally_read(state->tally, &kept, over_us, now_us);
+
+    if (code == CODE_OK)
+        code = plan_uses_read(state->plans, &kept, over_us);
+    return code == CODE_OK && kept.len > 0 ? CODE_INVALID : code;
+}
+
 void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
 {
     tally_stats(state->tally, stats);
@@ -82,8 +102,10 @@ static void add_number(struct digest *digest, uint64_t number)
 static struct tally_key key_of(struct digest *digest, const struct gate_moment *moment, const struct question *question)
 {
     unsigned char full[DIGEST_BYTES];
-    struct tally_key key = {.share = share_of(moment->home.at != NULL ? moment->home : question->tenant, question->principal),
-                            .tenant = hash_span(question->tenant)};
+    const struct hash_key *under = &moment->state->key;
+    struct tally_key key = {
+        .share = share_under(under, moment->home.at != NULL ? moment->home : question->tenant, question->principal),
+        .tenant = hash_under(under, question->tenant)};
 
     digest_final(digest, full);
     memcpy(key.bytes, full, sizeof key.bytes);

@@ -2,7 +2,7 @@
 /* What a policy may ask of the past: limits and their tokens, tools already called, what servers say of their tools. The gate
  * has one for all its workers; tests, explain and replay make one of their own and say the time themselves.
  *
- * Nothing of it is stored beside the audit: a gate that starts counts anew what the audit has of the last windows (remember.h).
+ * A gate that starts knows it again by the audit (remember.h); what is kept beside the store says where to go on.
  * A rule keeps its count through a reload as long as its id and its limit are the same words; a sum also where its bound
  * changes.
  *
@@ -25,9 +25,16 @@
 struct gate_state;
 struct recorded;
 
-enum code gate_state_new(size_t cap_bytes, struct gate_state **state) MUST_USE;
+/* Takes: key: under which shares stand in what is kept; NULL: nothing is. */
+enum code gate_state_new(size_t cap_bytes, const struct hash_key *key, struct gate_state **state) MUST_USE;
 void gate_state_free(struct gate_state **state);
 void gate_state_clear(struct gate_state *state); /* nothing happened yet */
+
+/* Limits, sequences and steps of plans as bytes, and into an empty state that has the same key.
+ * Takes: over_us, now_us: as tally_read.
+ * Returns: CODE_INVALID: these are no such bytes; CODE_NOMEM. Then it is to be cleared. */
+void gate_state_keep(struct gate_state *state, struct buf *out);
+enum code gate_state_read(struct gate_state *state, struct span kept, int64_t over_us, int64_t now_us) MUST_USE;
 
 /* The state as it is at one time. Takes: now_us: microseconds that never run backwards, from any beginning. */
 struct gate_moment {

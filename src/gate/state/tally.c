@@ -1,52 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state/tally.h"
+#include "state/tally_priv.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 
 #include <string.h>
 
-#define SHARDS 64
-#define BUCKETS 1024
-#define BLOCK_BYTES 16  /* what the heap adds to a block, about */
-#define FIRST_ROOM 4    /* marks */
-#define LOSERS 256      /* tenants of a shard whose losses are told apart */
-
-/* What comes back together. */
-struct mark {
-    int64_t time_us; /* of the last of it */
-    uint64_t amount;
-};
-
-struct entry {
-    struct map_entry base;
-    unsigned char key[TALLY_KEY_BYTES];
-    int64_t latest_us;
-    uint64_t total;     /* of all marks */
-    struct mark *marks; /* a ring; NULL: only noted */
-    uint32_t first, count, room;
-};
-
-#define FIRST_BYTES (sizeof(struct entry) + 2 * BLOCK_BYTES + FIRST_ROOM * sizeof(struct mark)) /* of a limit's entry */
-
-/* Until then a note may be missing: of a tenant, or of whoever. Under the shard's lock. */
-struct losses {
-    int64_t all_until_us;
-    uint32_t count;
-    struct {
-        uint64_t tenant;
-        int64_t until_us;
-    } of[LOSERS];
-};
-
-struct tally {
-    struct map *map;
-    struct losses losses[SHARDS];
-};
+/* Of a limit's entry. */
+#define FIRST_BYTES (sizeof(struct tally_entry) + 2 * TALLY_BLOCK_BYTES + TALLY_FIRST_ROOM * sizeof(struct tally_mark))
 
 static void forget_losses(struct tally *tally)
 {
-    for (size_t i = 0; i < SHARDS; i++) {
+    for (size_t i = 0; i < TALLY_SHARDS; i++) {
         tally->losses[i].all_until_us = INT64_MIN;
         tally->losses[i].count = 0;
     }
@@ -54,14 +18,15 @@ static void forget_losses(struct tally *tally)
 
 static void free_entry(struct map_entry *base)
 {
-    mem_free(((struct entry *)base)->marks);
+    mem_free(((struct tally_entry *)base)->marks);
     mem_free(base);
 }
 
 enum code tally_new(size_t cap_bytes, struct tally **out)
 {
-    const struct map_conf conf = {.cap = cap_bytes, .shards = SHARDS, .buckets = BUCKETS, .key_at = offsetof(struct entry, key),
-                                  .key_bytes = TALLY_KEY_BYTES, .free = free_entry};
+    const struct map_conf conf = {.cap = cap_bytes, .shards = TALLY_SHARDS, .buckets = TALLY_BUCKETS,
+                                  .key_at = offsetof(struct tally_entry, key), .key_bytes = TALLY_KEY_BYTES,
+                                  .free = free_entry};
     struct tally *tally = mem_zalloc(sizeof *tally);
     enum code code = tally != NULL ? map_new(&conf, &tally->map) : CODE_NOMEM;
 
@@ -85,7 +50,7 @@ void tally_free(struct tally **tally)
 
 void tally_clear(struct tally *tally)
 {
-    for (uint32_t i = 0; i < SHARDS; i++) {
+    for (uint32_t i = 0; i < TALLY_SHARDS; i++) {
         map_lock(&tally->map->shards[i]);
         map_clear(&tally->map->shards[i]);
         tally->losses[i].all_until_us = INT64_MIN;
@@ -109,22 +74,22 @@ static struct map_shard *lock_shard(struct tally *tally, const struct tally_key 
     return shard;
 }
 
-static struct entry *find(struct tally *tally, const struct tally_key *key)
+struct tally_entry *tally__find(struct tally *tally, const struct tally_key *key)
 {
     uint64_t hash = map_hash(tally->map, key->bytes);
 
-    return (struct entry *)map_find(map_shard(tally->map, hash), hash, key->bytes);
+    return (struct tally_entry *)map_find(map_shard(tally->map, hash), hash, key->bytes);
 }
 
-static struct entry *add_entry(struct tally *tally, struct map_shard *shard, const struct tally_key *key, int64_t now_us)
+struct tally_entry *tally__add(struct tally *tally, struct map_shard *shard, const struct tally_key *key, int64_t now_us)
 {
-    struct entry *entry = mem_zalloc(sizeof *entry);
+    struct tally_entry *entry = mem_zalloc(sizeof *entry);
 
     if (entry == NULL)
         return NULL;
     memcpy(entry->key, key->bytes, sizeof entry->key);
     entry->base.whose = key->share;
-    entry->base.weight = sizeof *entry + BLOCK_BYTES;
+    entry->base.weight = sizeof *entry + TALLY_BLOCK_BYTES;
     entry->latest_us = INT64_MIN;
     if (map_add(shard, map_hash(tally->map, key->bytes), &entry->base, now_us) != CODE_OK) {
         mem_free(entry);
@@ -135,29 +100,24 @@ static struct entry *add_entry(struct tally *tally, struct map_shard *shard, con
 
 /* ---- limits ---- */
 
-static struct mark *mark_at(const struct entry *entry, uint32_t at)
+static void forget_old_marks(struct tally_entry *entry, int64_t per_us, int64_t now_us)
 {
-    return &entry->marks[(entry->first + at) % entry->room];
-}
-
-static void forget_old_marks(struct entry *entry, int64_t per_us, int64_t now_us)
-{
-    while (entry->count > 0 && (mark_at(entry, 0)->time_us <= now_us - per_us || mark_at(entry, 0)->amount == 0)) {
-        entry->total -= mark_at(entry, 0)->amount;
+    while (entry->count > 0 && (tally__mark(entry, 0)->time_us <= now_us - per_us || tally__mark(entry, 0)->amount == 0)) {
+        entry->total -= tally__mark(entry, 0)->amount;
         entry->first = (entry->first + 1) % entry->room;
         entry->count--;
     }
 }
 
 /* Time stands still where it would run backwards. */
-static int64_t time_for(const struct entry *entry, int64_t now_us)
+static int64_t time_for(const struct tally_entry *entry, int64_t now_us)
 {
     return now_us > entry->latest_us ? now_us : entry->latest_us;
 }
 
-static size_t growth_bytes(const struct entry *entry)
+static size_t growth_bytes(const struct tally_entry *entry)
 {
-    return entry->room > 0 ? entry->room * sizeof *entry->marks : FIRST_ROOM * sizeof *entry->marks + BLOCK_BYTES;
+    return entry->room > 0 ? entry->room * sizeof *entry->marks : TALLY_FIRST_ROOM * sizeof *entry->marks + TALLY_BLOCK_BYTES;
 }
 
 static bool is_same_stretch(int64_t per_us, int64_t a_us, int64_t b_us)
@@ -166,28 +126,28 @@ static bool is_same_stretch(int64_t per_us, int64_t a_us, int64_t b_us)
 }
 
 /* Whether what is taken now goes to the last mark. */
-static bool joins(const struct entry *entry, int64_t per_us, int64_t now_us)
+static bool joins(const struct tally_entry *entry, int64_t per_us, int64_t now_us)
 {
-    int64_t last_us = entry->count > 0 ? mark_at(entry, entry->count - 1)->time_us : now_us - 1;
+    int64_t last_us = entry->count > 0 ? tally__mark(entry, entry->count - 1)->time_us : now_us - 1;
 
     return last_us == now_us || (entry->count >= TALLY_EXACT && is_same_stretch(per_us, last_us, now_us));
 }
 
 /* Given back, an amount leaves an empty mark: without them there are no more marks than amounts, or stretches of the window. */
-static void close_gaps(struct entry *entry)
+static void close_gaps(struct tally_entry *entry)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < entry->count; i++)
-        if (mark_at(entry, i)->amount > 0)
-            *mark_at(entry, kept++) = *mark_at(entry, i);
+        if (tally__mark(entry, i)->amount > 0)
+            *tally__mark(entry, kept++) = *tally__mark(entry, i);
     entry->count = kept;
 }
 
-static bool grow(struct map_shard *shard, struct entry *entry, int64_t now_us)
+bool tally__grow(struct map_shard *shard, struct tally_entry *entry, int64_t now_us)
 {
-    uint32_t room = entry->room > 0 ? entry->room * 2 : FIRST_ROOM;
-    struct mark *marks;
+    uint32_t room = entry->room > 0 ? entry->room * 2 : TALLY_FIRST_ROOM;
+    struct tally_mark *marks;
 
     close_gaps(entry);
     if (entry->count < entry->room)
@@ -198,7 +158,7 @@ static bool grow(struct map_shard *shard, struct entry *entry, int64_t now_us)
         return false;
     }
     for (uint32_t i = 0; i < entry->count; i++)
-        marks[i] = *mark_at(entry, i);
+        marks[i] = *tally__mark(entry, i);
     mem_free(entry->marks);
     entry->marks = marks;
     entry->first = 0;
@@ -212,14 +172,14 @@ static bool fits(uint64_t total, const struct tally_take *take)
 }
 
 /* Until so much has come back that it fits; what is more than all can never be, and is told the whole window. */
-static int64_t wait_for(const struct entry *entry, const struct tally_take *take, int64_t now_us)
+static int64_t wait_for(const struct tally_entry *entry, const struct tally_take *take, int64_t now_us)
 {
     uint64_t total = entry->total;
 
     for (uint32_t i = 0; i < entry->count; i++) {
-        total -= mark_at(entry, i)->amount;
+        total -= tally__mark(entry, i)->amount;
         if (fits(total, take))
-            return mark_at(entry, i)->time_us + take->per_us - now_us;
+            return tally__mark(entry, i)->time_us + take->per_us - now_us;
     }
     return take->per_us;
 }
@@ -227,8 +187,8 @@ static int64_t wait_for(const struct entry *entry, const struct tally_take *take
 static enum policy_known has_room(struct tally *tally, struct map_shard *shard, const struct tally_take *take, int64_t now_us,
                                   int64_t *wait_us)
 {
-    static const struct entry nobody;
-    struct entry *entry = find(tally, &take->key);
+    static const struct tally_entry nobody;
+    struct tally_entry *entry = tally__find(tally, &take->key);
 
     *wait_us = 1000000;
     if (entry != NULL) {
@@ -257,10 +217,10 @@ enum policy_known tally_has_room(struct tally *tally, const struct tally_take *t
 
 static enum code take_one(struct tally *tally, struct map_shard *shard, struct tally_take *take, int64_t now_us)
 {
-    struct entry *entry = find(tally, &take->key);
+    struct tally_entry *entry = tally__find(tally, &take->key);
 
     if (entry == NULL)
-        entry = add_entry(tally, shard, &take->key, now_us);
+        entry = tally__add(tally, shard, &take->key, now_us);
     if (entry == NULL)
         return CODE_NOMEM;
     now_us = time_for(entry, now_us);
@@ -271,13 +231,13 @@ static enum code take_one(struct tally *tally, struct map_shard *shard, struct t
     if (take->amount == 0)
         return CODE_OK;
     if (!joins(entry, take->per_us, now_us)) {
-        if (entry->count == entry->room && !grow(shard, entry, now_us))
+        if (entry->count == entry->room && !tally__grow(shard, entry, now_us))
             return CODE_NOMEM;
         entry->count++;
-        *mark_at(entry, entry->count - 1) = (struct mark){.amount = 0};
+        *tally__mark(entry, entry->count - 1) = (struct tally_mark){.amount = 0};
     }
-    mark_at(entry, entry->count - 1)->time_us = now_us;
-    mark_at(entry, entry->count - 1)->amount += take->amount;
+    tally__mark(entry, entry->count - 1)->time_us = now_us;
+    tally__mark(entry, entry->count - 1)->amount += take->amount;
     entry->total += take->amount;
     entry->latest_us = now_us;
     if (entry->base.lapses_us < now_us + take->per_us)
@@ -288,14 +248,14 @@ static enum code take_one(struct tally *tally, struct map_shard *shard, struct t
 /* Its mark is the first that is not older: a mark's time is that of the last that it holds. */
 static void give_back(struct tally *tally, const struct tally_take *take)
 {
-    struct entry *entry = find(tally, &take->key);
+    struct tally_entry *entry = tally__find(tally, &take->key);
     uint32_t at = entry != NULL ? entry->count : 0;
 
-    while (at > 0 && mark_at(entry, at - 1)->time_us >= take->taken_us)
+    while (at > 0 && tally__mark(entry, at - 1)->time_us >= take->taken_us)
         at--;
-    if (entry != NULL && at < entry->count && is_same_stretch(take->per_us, mark_at(entry, at)->time_us, take->taken_us) &&
-        mark_at(entry, at)->amount >= take->amount) {
-        mark_at(entry, at)->amount -= take->amount;
+    if (entry != NULL && at < entry->count && is_same_stretch(take->per_us, tally__mark(entry, at)->time_us, take->taken_us) &&
+        tally__mark(entry, at)->amount >= take->amount) {
+        tally__mark(entry, at)->amount -= take->amount;
         entry->total -= take->amount;
     }
 }
@@ -349,7 +309,7 @@ enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t cou
 
 /* ---- notes ---- */
 
-static struct losses *losses_of(struct tally *tally, const struct map_shard *shard)
+static struct tally_losses *losses_of(struct tally *tally, const struct map_shard *shard)
 {
     return &tally->losses[shard - tally->map->shards];
 }
@@ -361,13 +321,13 @@ static void set_later(int64_t *until_us, int64_t last_us)
 }
 
 /* Where more tenants have lost something than are told apart, all have. */
-static void doubt(struct losses *losses, uint64_t tenant, int64_t now_us, int64_t keep_us)
+void tally__doubt(struct tally_losses *losses, uint64_t tenant, int64_t now_us, int64_t keep_us)
 {
     uint32_t at = 0;
 
     while (at < losses->count && losses->of[at].tenant != tenant && losses->of[at].until_us > now_us)
         at++;
-    if (at == LOSERS) {
+    if (at == TALLY_LOSERS) {
         set_later(&losses->all_until_us, now_us + keep_us);
         return;
     }
@@ -378,7 +338,7 @@ static void doubt(struct losses *losses, uint64_t tenant, int64_t now_us, int64_
     set_later(&losses->of[at].until_us, now_us + keep_us);
 }
 
-static bool is_in_doubt(const struct losses *losses, uint64_t tenant, int64_t now_us)
+static bool is_in_doubt(const struct tally_losses *losses, uint64_t tenant, int64_t now_us)
 {
     bool is_lost = now_us < losses->all_until_us;
 
@@ -390,15 +350,15 @@ static bool is_in_doubt(const struct losses *losses, uint64_t tenant, int64_t no
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
 {
     struct map_shard *shard = lock_shard(tally, key);
-    struct entry *entry = find(tally, key);
+    struct tally_entry *entry = tally__find(tally, key);
 
     if (entry == NULL)
-        entry = add_entry(tally, shard, key, now_us);
+        entry = tally__add(tally, shard, key, now_us);
     if (entry != NULL) {
         entry->latest_us = time_for(entry, now_us);
         set_later(&entry->base.lapses_us, entry->latest_us + keep_us);
     } else {
-        doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
+        tally__doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
     }
     map_unlock(shard);
 }
@@ -407,13 +367,13 @@ void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_u
 {
     struct map_shard *shard = lock_shard(tally, key);
 
-    doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
+    tally__doubt(losses_of(tally, shard), key->tenant, now_us, keep_us);
     map_unlock(shard);
 }
 
 void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us)
 {
-    for (size_t i = 0; i < SHARDS; i++) {
+    for (size_t i = 0; i < TALLY_SHARDS; i++) {
         map_lock(&tally->map->shards[i]);
         set_later(&tally->losses[i].all_until_us, now_us + keep_us);
         map_unlock(&tally->map->shards[i]);
@@ -423,7 +383,7 @@ void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us)
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us)
 {
     struct map_shard *shard = lock_shard(tally, key);
-    const struct entry *entry = find(tally, key);
+    const struct tally_entry *entry = tally__find(tally, key);
     enum policy_known known = is_in_doubt(losses_of(tally, shard), key->tenant, now_us) ? POLICY_UNKNOWN : POLICY_NO;
 
     if (entry != NULL && now_us - entry->latest_us <= within_us)
@@ -435,7 +395,7 @@ enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *k
 void tally_stats(struct tally *tally, struct tally_stats *stats)
 {
     *stats = (struct tally_stats){0};
-    for (size_t i = 0; i < SHARDS; i++) {
+    for (size_t i = 0; i < TALLY_SHARDS; i++) {
         struct map_shard *shard = &tally->map->shards[i];
 
         map_lock(shard);

@@ -16,6 +16,7 @@
 #ifndef STATE_TALLY_H
 #define STATE_TALLY_H
 
+#include "base/buf.h"
 #include "base/shares.h"
 #include "policy/question.h"
 
@@ -62,6 +63,12 @@ void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us); /* w
 
 /* Whether it was noted within so long: a note at t counts up to t + within, both included. */
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);
+
+/* All of it as bytes, and into an empty one.
+ * Takes: kept: moved behind it; over_us: what was over by then is left out; now_us: what was later is taken for now.
+ * Returns: CODE_INVALID: these are no such bytes; CODE_NOMEM, too where there is less room. Then it holds some of it. */
+void tally_keep(struct tally *tally, struct buf *out);
+enum code tally_read(struct tally *tally, struct span *kept, int64_t over_us, int64_t now_us) MUST_USE;
 
 struct tally_stats {
     uint64_t keys;

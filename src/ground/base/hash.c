@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <sys/random.h>
 
-static uint64_t seed[2];
+static struct hash_key seed;
 static pthread_once_t seeded = PTHREAD_ONCE_INIT;
 
 static void draw(void)
 {
     /* 16 bytes never come short once the kernel's pool is ready, and getrandom waits for that. */
-    BUG_ON(getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed);
+    BUG_ON(getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed);
 }
 
 void hash_seed(void)
@@ -56,17 +56,15 @@ static uint64_t rest_of(const unsigned char *at, size_t left, size_t len)
     return le64toh(word) >> 8 * (sizeof word - left);
 }
 
-uint64_t hash_bytes(const void *bytes, size_t len)
+static uint64_t sip(const struct hash_key *key, const unsigned char *at, size_t len)
 {
-    const unsigned char *at = bytes;
     uint64_t v[4], word;
     size_t left = len;
 
-    hash_seed();
-    v[0] = seed[0] ^ UINT64_C(0x736f6d6570736575);
-    v[1] = seed[1] ^ UINT64_C(0x646f72616e646f6d);
-    v[2] = seed[0] ^ UINT64_C(0x6c7967656e657261);
-    v[3] = seed[1] ^ UINT64_C(0x7465646279746573);
+    v[0] = key->half[0] ^ UINT64_C(0x736f6d6570736575);
+    v[1] = key->half[1] ^ UINT64_C(0x646f72616e646f6d);
+    v[2] = key->half[0] ^ UINT64_C(0x6c7967656e657261);
+    v[3] = key->half[1] ^ UINT64_C(0x7465646279746573);
     for (; left >= 8; left -= 8, at += 8) {
         memcpy(&word, at, 8);
         v[3] ^= word;
@@ -82,6 +80,17 @@ uint64_t hash_bytes(const void *bytes, size_t len)
     sip_round(v);
     sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t hash_bytes(const void *bytes, size_t len)
+{
+    hash_seed();
+    return sip(&seed, bytes, len);
+}
+
+uint64_t hash_under(const struct hash_key *key, struct span span)
+{
+    return sip(key, (const unsigned char *)span.at, span.len);
 }
 
 uint64_t hash_mix_span(uint64_t hash, struct span span)

@@ -17,6 +17,12 @@ void hash_seed(void);
 
 uint64_t hash_bytes(const void *bytes, size_t len);
 
+/* The same under a key of the caller's: what goes by it may be kept where the key is. */
+struct hash_key {
+    uint64_t half[2];
+};
+uint64_t hash_under(const struct hash_key *key, struct span span);
+
 static inline uint64_t hash_span(struct span span)
 {
     return hash_bytes(span.at, span.len);

@@ -6,11 +6,21 @@
 
 #define FIRST_SIZE 16
 
+static struct share share_by(uint64_t tenant, uint64_t principal, bool has_principal)
+{
+    uint64_t hash = tenant | 1; /* 0 is nobody */
+
+    return (struct share){hash, has_principal ? hash_mix(hash, principal) | 1 : 0};
+}
+
 struct share share_of(struct span tenant, struct span principal)
 {
-    uint64_t hash = hash_span(tenant) | 1; /* 0 is nobody */
+    return share_by(hash_span(tenant), hash_span(principal), principal.len > 0);
+}
 
-    return (struct share){hash, principal.len > 0 ? hash_mix(hash, hash_span(principal)) | 1 : 0};
+struct share share_under(const struct hash_key *key, struct span tenant, struct span principal)
+{
+    return share_by(hash_under(key, tenant), hash_under(key, principal), principal.len > 0);
 }
 
 void shares_init(struct shares *shares, size_t cap)

@@ -16,14 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who is charged, as hashes under the process' own key (base/hash.h): nobody can choose to share an account with another. */
+/* Who is charged, as hashes under a secret key (base/hash.h): nobody can choose to share an account with another. */
 struct share {
     uint64_t tenant;
     uint64_t principal; /* of that tenant; 0: the tenant alone is charged */
 };
 
 /* Takes: tenant: the credential's own, never one that it claims: with each it claims one would have another share. */
-struct share share_of(struct span tenant, struct span principal);
+struct share share_of(struct span tenant, struct span principal); /* under the process' own key */
+struct hash_key;
+struct share share_under(const struct hash_key *key, struct span tenant, struct span principal);
 
 struct share_account {
     uint64_t who; /* 0: nobody */

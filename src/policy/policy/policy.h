@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/why.h"
+#include "crypto/digest.h"
 #include "policy/question.h"
 #include "policy/verdict.h"
 
@@ -34,6 +35,11 @@ const struct policy_limit *policy_limit_of(const struct policy *policy, struct s
 
 /* How far back limits and watches ask; 0: nothing of the past is asked. */
 int64_t policy_memory_us(const struct policy *policy);
+
+/* What counting must keep for the policy: `told` gets, of each limit, and of each watch by each of what it is asked by, a
+ * digest of the words that tell it from others, and how far back it reaches. */
+void policy_each_memory(const struct policy *policy,
+                        void (*told)(void *context, const unsigned char words[DIGEST_BYTES], int64_t reach_us), void *context);
 
 /* As a number, without zeros behind its last place. */
 void policy_write_millionths(struct buf *out, uint64_t amount);

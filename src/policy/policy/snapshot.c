@@ -57,6 +57,57 @@ int64_t policy_memory_us(const struct policy *policy)
     return longest_us;
 }
 
+static void add_part(struct digest *digest, struct span part)
+{
+    uint64_t len = part.len;
+
+    digest_add(digest, &len, sizeof len);
+    digest_add(digest, part.at, part.len);
+}
+
+static void digest_limit(const struct policy_limit *limit, unsigned char words[DIGEST_BYTES])
+{
+    uint64_t numbers[] = {limit->sum != NULL, limit->sum != NULL ? 0 : limit->most, (uint64_t)limit->per_us, limit->by};
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, SPAN_LIT("limit"));
+    add_part(&digest, limit->rule);
+    add_part(&digest, limit->sum_text);
+    digest_add(&digest, numbers, sizeof numbers);
+    digest_final(&digest, words);
+}
+
+static void digest_watch(const struct policy_watch *watch, enum policy_by by, unsigned char words[DIGEST_BYTES])
+{
+    uint64_t number = by;
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, SPAN_LIT("watch"));
+    add_part(&digest, watch->key);
+    digest_add(&digest, &number, sizeof number);
+    digest_final(&digest, words);
+}
+
+void policy_each_memory(const struct policy *policy,
+                        void (*told)(void *context, const unsigned char words[DIGEST_BYTES], int64_t reach_us), void *context)
+{
+    unsigned char words[DIGEST_BYTES];
+
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        for (const struct policy_limit *limit = policy->rules[i].limit; limit != NULL; limit = limit->next) {
+            digest_limit(limit, words);
+            told(context, words, limit->per_us);
+        }
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
+        for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
+            if (watch->view.by & UINT32_C(1) << by) {
+                digest_watch(&watch->view, by, words);
+                told(context, words, watch->view.longest_us);
+            }
+}
+
 bool policy_sums(const struct policy *policy)
 {
     for (uint32_t i = 0; i < policy->rule_count; i++)

@@ -394,3 +394,17 @@ enum code trail_open(const char *path, struct db **db, struct why *why)
 {
     return trail_open_as(path, DB_PAST, db, why);
 }
+
+enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
+{
+    struct db *db;
+    enum code code = trail_open(file->path, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = seq == file->before_seq ? reader_previous(db, seq, hash) : reader_hash(db, seq, hash);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "%s: its row %lld cannot be read", file->path, (long long)seq);
+    db_close(&db);
+    return code;
+}

@@ -63,6 +63,10 @@ void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
 /* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
 bool trail_goes_on(const char *live, const char *other);
 
+/* The hash of one of its rows, or of the last row of the file before, which it names. CODE_NOT_FOUND, CODE_INVALID. */
+enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
+    MUST_USE;
+
 /* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
 enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE; /* DB_PAST or DB_LOOK */

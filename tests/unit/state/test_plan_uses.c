@@ -18,6 +18,7 @@
 #define SECOND INT64_C(1000000)
 #define NOW (INT64_C(1700000000) * SECOND)
 
+static const struct hash_key key = {{1, 2}};
 static const struct plan_fit all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
 
 static struct plan_fit only(uint32_t step)
@@ -62,7 +63,7 @@ static void test_as_often_as_planned(void **state)
     uint32_t step;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_find(uses, &plan, &none, &why), 0);
     assert_int_equal(why, REASON_PLAN_STEP);
     expect(uses, &plan, 3, REASON_PERMITTED);
@@ -88,7 +89,7 @@ static void test_in_their_order(void **state)
     struct plan_uses *uses;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
     expect(uses, &plan, 3, REASON_PLAN_ORDER);
     expect(uses, &plan, 1, REASON_PERMITTED);
@@ -115,7 +116,7 @@ static void test_not_before_the_step_before_stays(void **state)
     uint32_t step;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_take(uses, &plan, plan.tenant, &first, NOW, &step), CODE_OK);
     expect(uses, &plan, 2, REASON_PLAN_ORDER);
     plan_uses_give_back(uses, plan.digest, 1);
@@ -161,7 +162,7 @@ static void test_many_at_once(void **state)
     enum reason why;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &crowd.uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &crowd.uses), CODE_OK);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, rush, &crowd), 0);
     for (size_t i = 0; i < 4; i++)
@@ -182,7 +183,7 @@ static void test_room(void **state)
     enum code code = CODE_OK;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)64 * 4096, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)64 * 4096, &key, &uses), CODE_OK);
     for (unsigned i = 0; i < 10000 && code == CODE_OK; i++, taken += code == CODE_OK) {
         plan.digest[30] = (unsigned char)(i >> 8);
         plan.digest[31] = (unsigned char)i;
@@ -213,7 +214,7 @@ static void test_what_was_recorded_counts(void **state)
     struct plan_uses *uses;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 1, SPAN_LIT("acme"), NOW - 10 * SECOND, NOW), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 2, SPAN_LIT("acme"), NOW - 5 * SECOND, NOW), CODE_OK);
     assert_int_equal(plan_uses_count(uses, plan.digest, 0, SPAN_LIT("acme"), NOW, NOW), CODE_OK); /* damaged */
@@ -240,7 +241,7 @@ static void test_no_room_for_the_record(void **state)
     (void)state;
     for (unsigned i = 2; i < 20; i++)
         steps[i].times = 1;
-    assert_int_equal(plan_uses_new((size_t)64 * 4096, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)64 * 4096, &key, &uses), CODE_OK);
     for (unsigned i = 0; i < 3000 && code == CODE_OK; i++, counted += code == CODE_OK) {
         plan.digest[30] = (unsigned char)(i >> 8);
         plan.digest[31] = (unsigned char)i;
@@ -277,7 +278,7 @@ static void test_told_once(void **state)
     struct plan_uses *uses;
 
     (void)state;
-    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &key, &uses), CODE_OK);
     assert_false(plan_uses_is_told(uses, plan.digest));
     plan_uses_told(uses, &plan, plan.tenant, NOW);
     assert_true(plan_uses_is_told(uses, plan.digest));
@@ -323,7 +324,7 @@ static void test_with_the_policy(void **state)
     faults_init(&faults);
     assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, NULL), CODE_OK);
     assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
-    assert_int_equal(gate_state_new(GATE_STATE_BYTES, &moment.state), CODE_OK);
+    assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &moment.state), CODE_OK);
     judge(&moment, policy, "buy", scratch, &token, REASON_PLAN_REQUIRED);
     judge(&moment, policy, "other", scratch, &token, REASON_NO_RULE); /* a plan would not help */
     moment.plan = &plan;

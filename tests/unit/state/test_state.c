@@ -38,7 +38,7 @@ struct room {
 static void enter(struct room *room, const char *text)
 {
     room->policy = compile(text);
-    assert_int_equal(gate_state_new(GATE_STATE_BYTES, &room->state), CODE_OK);
+    assert_int_equal(gate_state_new(GATE_STATE_BYTES, NULL, &room->state), CODE_OK);
     assert_int_equal(policy_scratch_new(&room->scratch), CODE_OK);
     room->verdict = mem_zalloc(sizeof *room->verdict);
     assert_non_null(room->verdict);
@@ -563,7 +563,7 @@ static void test_a_full_table_asks_or_denies(void **state)
                  "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {calls: 2, per: minute, over: require_approval}}\n"
                  "  - {id: plain, effect: permit, match: {tools: [plain]}, limit: {calls: 2, per: minute}}\n");
     gate_state_free(&room.state);
-    assert_int_equal(gate_state_new(64, &room.state), CODE_OK);
+    assert_int_equal(gate_state_new(64, NULL, &room.state), CODE_OK);
     moment = (struct gate_moment){.state = room.state, .now_us = SECOND, .granted = say_yes};
     expect(&room, "bot", "plain", SECOND, REASON_STATE_SHARE, NULL);
     expect(&room, "bot", "pay", SECOND, REASON_APPROVAL_REQUIRED, "pay");

@@ -447,9 +447,85 @@ static void test_threads_count_exactly(void **state)
     tally_free(&shared);
 }
 
+/* 11.12: what is kept is the same tally, at whatever time it is asked; what is over is left out, and half of it is nothing. */
+static void test_kept_as_bytes(void **state)
+{
+    enum { KEPT = 300 };
+    struct tally *tally = make(1 << 22), *again = make(1 << 22), *half = make(1 << 22);
+    struct tally_stats before, after;
+    struct tally_key lost = {.bytes = {255}, .share = {1, 0}, .tenant = 7};
+    struct span kept;
+    struct buf bytes;
+    int64_t now_us = 1000 * MINUTE;
+
+    (void)state;
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct tally_key key = key_of(i * i % KEPT);
+        struct tally_take take = {.key = key, .most = 40, .amount = 1 + i % 3, .per_us = MINUTE};
+
+        now_us += SECOND / 40;
+        if (i % 5 == 0) {
+            key.bytes[15] = 1;
+            tally_note(tally, &key, now_us, MINUTE);
+        } else if (tally_take(tally, &take, 1, now_us) == CODE_OK && i % 7 == 0) {
+            tally_give_back(tally, &take);
+        }
+    }
+    tally_doubt(tally, &lost, now_us, MINUTE);
+    buf_init(&bytes, 1 << 24);
+    tally_keep(tally, &bytes);
+    assert_int_equal(buf_add_text(&bytes, "behind"), CODE_OK);
+    kept = buf_peek(&bytes);
+    assert_int_equal(tally_read(again, &kept, now_us - 10 * MINUTE, now_us), CODE_OK);
+    assert_true(span_is(kept, "behind"));
+    tally_stats(tally, &before);
+    tally_stats(again, &after);
+    assert_int_equal(before.keys, after.keys);
+    for (int64_t at_us = now_us; at_us < now_us + 2 * MINUTE; at_us += 7 * SECOND)
+        for (uint64_t i = 0; i < KEPT; i++) {
+            struct tally_key key = key_of(i), noted = key;
+            struct tally_take take = {.key = key, .most = 40, .amount = 5, .per_us = MINUTE};
+            int64_t one_us = 0, other_us = 0;
+
+            noted.bytes[15] = 1;
+            assert_int_equal(tally_has_room(tally, &take, at_us, &one_us), tally_has_room(again, &take, at_us, &other_us));
+            assert_int_equal(one_us, other_us);
+            assert_int_equal(tally_was_noted(tally, &noted, at_us, 20 * SECOND), tally_was_noted(again, &noted, at_us, 20 * SECOND));
+        }
+    assert_int_equal(tally_was_noted(again, &lost, now_us + MINUTE, MINUTE), POLICY_UNKNOWN);
+    assert_int_equal(tally_was_noted(again, &lost, now_us + MINUTE + 1, MINUTE), POLICY_NO);
+    for (size_t len = 0; len < 2000; len += 3) {
+        kept = span_part(buf_peek(&bytes), 0, len);
+        assert_int_equal(tally_read(half, &kept, 0, now_us), CODE_INVALID);
+        tally_clear(half);
+    }
+    kept = buf_peek(&bytes);
+    assert_int_equal(tally_read(half, &kept, now_us + 10 * MINUTE, now_us + 10 * MINUTE), CODE_OK);
+    tally_stats(half, &after);
+    assert_int_equal(after.keys, 0);
+    kept = buf_peek(&bytes);
+    assert_int_equal(tally_read(half, &kept, 0, INT64_MAX), CODE_OK); /* no clock at all: nothing gives way */
+    tally_stats(half, &after);
+    assert_int_equal(before.keys, after.keys);
+    tally_clear(half);
+    kept = buf_peek(&bytes);
+    assert_int_equal(tally_read(half, &kept, 0, now_us - 500 * MINUTE), CODE_OK); /* the clock was ahead then */
+    for (uint64_t i = 0; i < KEPT; i++) {
+        struct tally_key noted = key_of(i);
+
+        noted.bytes[15] = 1;
+        assert_int_equal(tally_was_noted(half, &noted, now_us, MINUTE), POLICY_NO); /* all were noted at that time */
+    }
+    buf_fini(&bytes);
+    tally_free(&tally);
+    tally_free(&again);
+    tally_free(&half);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept_as_bytes),
         cmocka_unit_test(test_window_is_exact),       cmocka_unit_test(test_counts_as_the_obvious_does),
         cmocka_unit_test(test_time_never_runs_backwards), cmocka_unit_test(test_given_back_fits_again),
         cmocka_unit_test(test_notes),                 cmocka_unit_test(test_no_room_closes), cmocka_unit_test(test_doubts),

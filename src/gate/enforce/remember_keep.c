@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A start does not count what was counted before. What is kept is made as a start makes it: from what was kept before, and the
+ * rows behind it. So it can hold nothing that the trail does not say, and no call that is under way is in it by half. */
+#include "enforce/remember_priv.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+
+/* A clock that is set back by less is no reason to count anew; so long is kept what is over. */
+#define SLACK_US (INT64_C(600) * 1000000)
+#define STATE_BYTES_MAX ((size_t)1 << 28)
+
+enum code remember__find_trail(const char *path, int64_t after, struct trail *trail, struct why *why)
+{
+    enum code code = trail_find(path, after == 0, trail, why);
+
+    if (code != CODE_OK || after == 0 || trail->files[trail->count - 1].before_seq <= after)
+        return code;
+    trail_fini(trail);
+    return trail_find(path, true, trail, why);
+}
+
+/* The hash of a row, of whichever file. */
+static enum code find_hash(const char *path, uint64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
+{
+    struct trail trail;
+    enum code code = remember__find_trail(path, (int64_t)seq, &trail, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = CODE_NOT_FOUND;
+    for (size_t i = trail.count; i-- > 0 && code == CODE_NOT_FOUND;)
+        if (trail.files[i].before_seq <= (int64_t)seq)
+            code = trail_row_hash(&trail.files[i], (int64_t)seq, hash, why);
+    trail_fini(&trail);
+    return code;
+}
+
+static bool stands_in_trail(const struct past_file *file, const char *path)
+{
+    unsigned char hash[DIGEST_BYTES];
+    struct why why = {""};
+
+    return find_hash(path, file->seq, hash, &why) == CODE_OK && memcmp(hash, file->hash, DIGEST_BYTES) == 0;
+}
+
+/* Both files, the later one first; turn 0: there is none. */
+static void read_files(const struct past_place *place, struct past_file files[PAST_FILES])
+{
+    for (unsigned i = 0; i < PAST_FILES; i++) {
+        struct why why = {""};
+
+        files[i] = (struct past_file){.turn = 0};
+        if (place->path != NULL && past_file_read(place, i, &files[i], &why) == CODE_INVALID)
+            log_warn("app", "%s; a start counts from the audit in its place", why.text);
+    }
+}
+
+/* What was left out because it was over must be over still, whatever the clock says by now. */
+static bool is_of_use(const struct past_file *file, struct span asked, const struct remembering *remembering, int64_t now_us)
+{
+    return file->turn > 0 && file->over_us <= now_us && past_file_covers(file->memory, asked) &&
+           stands_in_trail(file, remembering->path);
+}
+
+/* Into an empty state. *range: where counting goes on. Returns: whether there was something to go on from. */
+static bool take_kept(struct gate_state *state, struct past_file files[PAST_FILES], struct span asked,
+                      const struct remembering *remembering, struct remember_range *range)
+{
+    unsigned first = files[0].turn < files[1].turn;
+
+    for (unsigned i = 0; i < PAST_FILES; i++) {
+        const struct past_file *file = &files[i ^ first];
+
+        if (!is_of_use(file, asked, remembering, range->now_us))
+            continue;
+        if (gate_state_read(state, file->state, range->now_us - SLACK_US, range->latest_us) == CODE_OK) {
+            range->after = (int64_t)file->seq;
+            range->after_plans = file->has_plans ? range->after : 0;
+            return true;
+        }
+        gate_state_clear(state);
+    }
+    return false;
+}
+
+/* As far as it was kept, and on. */
+static enum code count(struct gate_state *state, const struct policy *policy, const struct remembering *remembering,
+                       struct remember_range *range, struct remembered *remembered, struct past_file files[PAST_FILES],
+                       struct buf *asked, struct why *why)
+{
+    enum code code = past_file_memory(policy, asked);
+
+    if (code != CODE_OK)
+        return why_set(why, code, "what was called before cannot be counted: %s", code_text(code));
+    read_files(&remembering->kept, files);
+    if ((buf_len(asked) > 0 || remembering->with_plans) && take_kept(state, files, buf_peek(asked), remembering, range))
+        remembered->from = (uint64_t)range->after;
+    return remember__count(state, policy, remembering, range, remembered, why);
+}
+
+enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
+                        struct why *why)
+{
+    struct remember_range range = {.before = INT64_MAX, .now_us = remember__now(shared, remembering),
+                                   .latest_us = remembering->now_us};
+    struct policy *policy = gate_policy(shared);
+    struct past_file files[PAST_FILES];
+    struct buf asked;
+    enum code code;
+
+    *remembered = (struct remembered){.rows = 0};
+    gate_state_clear(shared->state);
+    shared->knows_plans = false;
+    buf_init(&asked, STATE_BYTES_MAX);
+    code = count(shared->state, policy, remembering, &range, remembered, files, &asked, why);
+    shared->knows_plans = code == CODE_OK && remembering->with_plans;
+    for (unsigned i = 0; i < PAST_FILES; i++)
+        past_file_fini(&files[i]);
+    buf_fini(&asked);
+    policy_unref(&policy);
+    return code;
+}
+
+/* ---- keeping ---- */
+
+static enum code keep(struct gate_state *state, const struct remembering *remembering, struct past_file files[PAST_FILES],
+                      struct past_file *fresh, struct why *why)
+{
+    unsigned older = files[1].turn < files[0].turn;
+    struct buf bytes;
+    enum code code;
+
+    fresh->turn = files[older ^ 1].turn + 1;
+    buf_init(&bytes, STATE_BYTES_MAX);
+    gate_state_keep(state, &bytes);
+    fresh->state = buf_peek(&bytes);
+    code = buf_code(&bytes);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "what was counted cannot be kept: %s", code_text(code));
+    else
+        code = past_file_write(&remembering->kept, older, fresh, why);
+    buf_fini(&bytes);
+    return code;
+}
+
+/* The clock that this process has had since its start: one that is set meanwhile changes nothing. */
+static enum code count_and_keep(struct gate_shared *shared, struct gate_state *state, const struct policy *policy,
+                                const struct remembering *remembering, uint64_t last, struct why *why)
+{
+    struct remember_range range = {.before = (int64_t)last + 1, .now_us = clock_monotonic_us() + shared->clock_us,
+                                   .latest_us = INT64_MAX};
+    struct remembered remembered = {.rows = 0};
+    struct past_file files[PAST_FILES] = {{.turn = 0}}, fresh = {.seq = last, .has_plans = remembering->with_plans,
+                                                                 .over_us = range.now_us - SLACK_US};
+    struct buf asked;
+    enum code code;
+
+    buf_init(&asked, STATE_BYTES_MAX);
+    code = count(state, policy, remembering, &range, &remembered, files, &asked, why);
+    if (code == CODE_OK)
+        code = find_hash(remembering->path, last, fresh.hash, why);
+    fresh.memory = buf_peek(&asked);
+    if (code == CODE_OK && last > remembered.from && remembered.gap_us == 0) /* a file that is missing may come back */
+        code = keep(state, remembering, files, &fresh, why);
+    for (unsigned i = 0; i < PAST_FILES; i++)
+        past_file_fini(&files[i]);
+    buf_fini(&asked);
+    return code;
+}
+
+enum code gate_remember_keep(struct gate_shared *shared, const struct remembering *remembering, uint64_t last, uint64_t *kept,
+                             struct why *why)
+{
+    struct policy *policy = gate_policy(shared);
+    bool asks = remembering->with_plans || (policy != NULL && policy_memory_us(policy) > 0);
+    struct gate_state *state = NULL;
+    enum code code = asks ? gate_state_new(GATE_STATE_BYTES, &shared->past_key, &state) : CODE_OK;
+
+    *kept = 0;
+    if (code == CODE_OK && asks)
+        code = count_and_keep(shared, state, policy, remembering, last, why);
+    if (code == CODE_OK && asks)
+        *kept = last;
+    gate_state_free(&state);
+    policy_unref(&policy);
+    return code;
+}

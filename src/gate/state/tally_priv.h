@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tally from inside: what its files share.
+ *
+ * Threads: an entry and the losses of a shard under that shard's lock.
+ * Owns: as tally.h says.
+ * Lifetime: as tally.h says.
+ * Errors: as tally.h says. */
+#ifndef STATE_TALLY_PRIV_H
+#define STATE_TALLY_PRIV_H
+
+#include "base/map.h"
+#include "state/tally.h"
+
+#define TALLY_SHARDS 64
+#define TALLY_BUCKETS 1024
+#define TALLY_BLOCK_BYTES 16  /* what the heap adds to a block, about */
+#define TALLY_FIRST_ROOM 4    /* marks */
+#define TALLY_LOSERS 256      /* tenants of a shard whose losses are told apart */
+
+/* What comes back together. */
+struct tally_mark {
+    int64_t time_us; /* of the last of it */
+    uint64_t amount;
+};
+
+struct tally_entry {
+    struct map_entry base;
+    unsigned char key[TALLY_KEY_BYTES];
+    int64_t latest_us;
+    uint64_t total;     /* of all marks */
+    struct tally_mark *marks; /* a ring; NULL: only noted */
+    uint32_t first, count, room;
+};
+
+/* Until then a note may be missing: of a tenant, or of whoever. Under the shard's lock. */
+struct tally_losses {
+    int64_t all_until_us;
+    uint32_t count;
+    struct {
+        uint64_t tenant;
+        int64_t until_us;
+    } of[TALLY_LOSERS];
+};
+
+struct tally {
+    struct map *map;
+    struct tally_losses losses[TALLY_SHARDS];
+};
+
+struct tally_entry *tally__find(struct tally *tally, const struct tally_key *key);
+/* NULL: there is no room, or no memory. */
+struct tally_entry *tally__add(struct tally *tally, struct map_shard *shard, const struct tally_key *key, int64_t now_us);
+bool tally__grow(struct map_shard *shard, struct tally_entry *entry, int64_t now_us); /* room for one more mark */
+/* For so long, who asks for whatever of the tenant in this shard is told that nobody knows. */
+void tally__doubt(struct tally_losses *losses, uint64_t tenant, int64_t now_us, int64_t keep_us);
+
+static inline struct tally_mark *tally__mark(const struct tally_entry *entry, uint32_t at)
+{
+    return &entry->marks[(entry->first + at) % entry->room];
+}
+
+#endif
