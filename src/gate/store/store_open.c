@@ -38,7 +38,8 @@ static const char own_schema[] =
 /* A step is SQL text in parts up to NULL. A step that went out with a release is never edited: a store remembers by its
  * number how far it has come. */
 static const char *const first_step[] = {own_schema, policy_store_schema, store_keys_schema, store_approvals_schema,
-                                         store_audit_schema, store_holds_schema, store_tools_schema, store_definitions_schema, NULL};
+                                         store_audit_schema, store_holds_schema, store_tools_schema,
+                                         store_definitions_schema, NULL};
 static const char *const *const steps[] = {first_step};
 
 #define APPLICATION_ID 1128747332 /* "CGSD", so that file(1) and we know whose it is */
