@@ -51,7 +51,7 @@ enum code serve__past_keeps(struct serve_past *past, const struct conf *conf, co
 {
     char mark[STORE_MARK_BYTES], path[PATH_MAX];
 
-    store_audit_mark(conf->audit.database, mark);
+    store_audit_place(conf->audit.database, mark);
     if ((size_t)snprintf(path, sizeof path, "%s.past-%s", conf->store, mark) >= sizeof path)
         return CODE_LIMIT;
     past->kept_path = mem_dup(path, strlen(path));
