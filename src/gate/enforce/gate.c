@@ -322,20 +322,18 @@ static void ask_policy(struct gate *gate, struct call *call)
 }
 
 /* Refusals cost whoever provokes them nothing, so they are counted when there are many. */
-static bool folds(struct gate *gate, const struct call *call, const struct verdict *verdict)
+static bool folds(struct gate *gate, const struct call *call)
 {
     /* By the tenant that a credential is of, since callers choose among those that it may act for. */
-    const struct fold_call one = {.reason = verdict->reason, .tenant = call_home(call), .principal = call->asked.principal,
-                                  .tool = call->asked.tool, .rule = verdict->rule};
+    const struct fold_call one = {.reason = call->verdict.reason, .tenant = call_home(call), .rule = call->verdict.rule,
+                                  .principal = call->asked.principal, .tool = call->asked.tool};
     struct fold *fold = gate->shared->fold;
-    int64_t now_us = clock_monotonic_us();
+    int64_t now_us = clock_monotonic_us(), time_us = call->asked.time_us;
 
-    if (verdict->kind != VERDICT_DENY)
-        return false;
-    if (call->asked.principal.at == NULL)
-        return call->refused != REASON_UNSET && fold_takes(fold, one.reason, call->asked.client, now_us, call->asked.time_us);
+    if (one.principal.at == NULL)
+        return call->refused != REASON_UNSET && fold_takes(fold, one.reason, call->asked.client, now_us, time_us);
     return fold_takes_call(fold, &one, one.reason == REASON_REQUEST_RATE ? FOLD_ROWS_A_SECOND : FOLD_DENIALS_A_SECOND,
-                           now_us, call->asked.time_us);
+                           now_us, time_us);
 }
 
 void gate_judge(struct gate *gate, struct call *call)
@@ -420,7 +418,7 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     struct audit_decision record;
     enum code code;
 
-    call->folded = folds(gate, call, &call->verdict);
+    call->folded = call->verdict.kind == VERDICT_DENY && folds(gate, call);
     if (call->folded)
         return CODE_OK;
     code = gate__tell_plan(gate, call);

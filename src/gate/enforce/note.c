@@ -39,6 +39,20 @@ static struct policy *coming_policy(struct gate_shared *shared)
     return coming;
 }
 
+/* Takes: is_answer: the call itself was noted when it went up. */
+static void note(const struct gate *gate, const struct call *call, const struct policy *policy, const struct policy_met *met,
+                 bool is_answer)
+{
+    struct question question = call->asked;
+    struct gate_moment moment = gate__moment_of(gate, call);
+
+    if (is_answer) {
+        question.tool = question.resource = question.prompt = SPAN_NONE;
+        moment.now_us = clock_monotonic_us() + gate->shared->clock_us;
+    }
+    gate_state_note(&moment, policy, &question, met);
+}
+
 /* A version that came meanwhile, or is about to, may watch other tools than the one that judged. The one about to come is
  * looked for first, since what is no longer there has come. */
 void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
@@ -49,16 +63,10 @@ void gate__note(struct gate *gate, const struct call *call, const struct policy 
     /* Not followed: that takes memory, and may fail. */
     struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
     const struct policy *versions[] = {judged, latest != judged ? latest : NULL, coming};
-    struct question question = call->asked;
-    struct gate_moment moment = gate__moment_of(gate, call);
 
-    if (is_answer) { /* the call itself was noted when it went up */
-        question.tool = question.resource = question.prompt = SPAN_NONE;
-        moment.now_us = clock_monotonic_us() + gate->shared->clock_us;
-    }
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i] != NULL && policy_watches(versions[i]))
-            gate_state_note(&moment, versions[i], &question, met);
+            note(gate, call, versions[i], met, is_answer);
     if (is_behind)
         policy_unref(&latest);
     policy_unref(&coming);
