@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/told.h"
 
+#include "args/command.h"
 #include "args/print.h"
 #include "base/bug.h"
 
@@ -89,4 +90,19 @@ void told_say(const struct json_node *object, const char *words)
             words++;
         }
     }
+}
+
+int told_answer(struct doc **doc, bool as_json, const char *words)
+{
+    struct told told;
+    enum code code;
+
+    if (as_json)
+        return print_doc(doc);
+    code = told_read(&told, *doc);
+    if (code == CODE_OK)
+        told_say(told.root, words);
+    told_end(&told);
+    doc_free(doc);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }

@@ -4,7 +4,7 @@
  * Threads: main.
  * Owns: the tree and its bytes.
  * Lifetime: told_read to told_end.
- * Errors: enum code. */
+ * Errors: enum code; exit statuses. */
 #ifndef CLI_TOLD_H
 #define CLI_TOLD_H
 
@@ -28,5 +28,8 @@ struct span told_text(const struct json_node *object, const char *key);
  * member within it says nothing; `{?key}` and `{!key}` stand for no text, and for whether it says something: not null, not
  * empty, not false, not 0. Brackets do not nest. */
 void told_say(const struct json_node *object, const char *words);
+
+/* A command's one answer: a line of JSON, or the words. Frees the document. Returns: an exit status. */
+int told_answer(struct doc **doc, bool as_json, const char *words);
 
 #endif

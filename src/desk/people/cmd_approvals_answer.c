@@ -2,6 +2,7 @@
 /* callgate approvals approve and refuse: what a person says of a held call. */
 #include "people/cmd_approvals_priv.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "store/store.h"
 
 #include "os/clock.h"
@@ -13,38 +14,27 @@
 static int tell(const struct store_answer *answer, bool as_json)
 {
     const bool is_partial = answer->holds_us == 0;
-    char until[CLOCK_TEXT_BYTES];
-    struct doc *doc;
+    struct doc *doc = doc_object();
 
-    if (as_json) {
-        doc = doc_object();
-        doc_int(doc, "approval", answer->ask);
-        doc_text(doc, "state", is_partial           ? SPAN_LIT("waiting")
-                               : answer->is_granted ? SPAN_LIT("approved")
-                                                    : SPAN_LIT("refused"));
-        doc_text(doc, "given_by", answer->by);
-        doc_bool(doc, "repeated", answer->is_repeated);
-        doc_int(doc, "approved", answer->counted);
-        doc_int(doc, "needed", answer->needed);
-        print_time(doc, "until", is_partial ? answer->until_us : answer->holds_us);
-        return print_doc(&doc);
-    }
-    clock_text(is_partial ? answer->until_us : answer->holds_us, until);
-    if (answer->is_repeated)
+    doc_int(doc, "approval", answer->ask);
+    doc_text(doc, "state", is_partial           ? SPAN_LIT("waiting")
+                           : answer->is_granted ? SPAN_LIT("approved")
+                                                : SPAN_LIT("refused"));
+    doc_text(doc, "given_by", answer->by);
+    doc_bool(doc, "repeated", answer->is_repeated);
+    doc_int(doc, "approved", answer->counted);
+    doc_int(doc, "needed", answer->needed);
+    print_time(doc, "until", is_partial ? answer->until_us : answer->holds_us);
+    if (answer->is_repeated && !as_json)
         printf("approval %lld was given by you already: only the end of your word has moved\n", (long long)answer->ask);
     if (is_partial)
-        print_safely(stdout,
-                     "approval %lld has the word of %u of %u people; it waits for somebody else, while yours holds (until "
-                     "%s)\n",
-                     (long long)answer->ask, answer->counted, answer->needed, until);
-    else if (answer->is_granted)
-        print_safely(stdout,
-                     "approval %lld is given for one call until %s; within a second the agent's identical call passes\n",
-                     (long long)answer->ask, until);
-    else
-        print_safely(stdout, "approval %lld is refused until %s; within a second the identical call is denied\n",
-                     (long long)answer->ask, until);
-    return STATUS_DONE;
+        return told_answer(&doc, as_json, "approval {approval} has the word of {approved} of {needed} people; it waits for "
+                           "somebody else, while yours holds (until {until})\n");
+    if (answer->is_granted)
+        return told_answer(&doc, as_json, "approval {approval} is given for one call until {until}; within a second the agent's "
+                           "identical call passes\n");
+    return told_answer(&doc, as_json, "approval {approval} is refused until {until}; within a second the identical call is "
+                       "denied\n");
 }
 
 /* Each for itself: one that cannot be answered any more keeps nobody from the others. Told is what is stored. */

@@ -208,19 +208,15 @@ static void find_strays(struct db *db, const struct asked *asked, uint64_t versi
 
 static int tell_active(uint64_t version, bool as_json, const struct faults *warnings)
 {
-    struct doc *doc;
+    struct doc *doc = doc_object();
 
-    if (!as_json) {
+    if (!as_json)
         print_faults(warnings, "warning: ");
-        printf("version %" PRIu64 " is active\n", version);
-        return STATUS_DONE;
-    }
-    doc = doc_object();
     doc_int(doc, "version", (int64_t)version);
     doc_bool(doc, "active", true);
     if (warnings->count > 0)
         policy_faults_doc(warnings, doc_add_array(doc, "warnings"));
-    return print_doc(&doc);
+    return told_answer(&doc, as_json, "version {version} is active\n");
 }
 
 int cmd_policy_activate(const struct asked *asked)

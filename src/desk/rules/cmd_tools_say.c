@@ -3,6 +3,7 @@
 #include "rules/cmd_tools_priv.h"
 
 #include "args/print.h"
+#include "cli/told.h"
 #include "store/store.h"
 #include "os/clock.h"
 
@@ -122,26 +123,21 @@ static enum code say_all(const struct saying *saying, struct db *db, struct why 
 
 static int tell(const struct saying *saying)
 {
-    for (size_t i = 0; i < saying->meant.count; i++) {
-        const struct store_definition *row = &saying->meant.all[i];
+    int status = STATUS_DONE;
 
-        if (!saying->asked->json) {
-            print_safely(stdout, "%s %.*s of %.*s, %.*s\n", saying->accepts ? "accepted" : "withdrawn", SPAN_ARG(row->tool),
-                         SPAN_ARG(row->upstream), SPAN_ARG(row->digest));
-            continue;
-        }
+    for (size_t i = 0; i < saying->meant.count && status == STATUS_DONE; i++) {
+        const struct store_definition *row = &saying->meant.all[i];
         struct doc *doc = doc_object();
 
         doc_text(doc, "upstream", row->upstream);
         doc_text(doc, "tool", row->tool);
         doc_text(doc, "digest", row->digest);
         doc_text(doc, "state", saying->accepts ? SPAN_LIT("accepted") : SPAN_LIT("withdrawn"));
-        if (print_doc(&doc) != STATUS_DONE)
-            return STATUS_CANNOT;
+        status = told_answer(&doc, saying->asked->json, "{state} {tool} of {upstream}, {digest}\n");
     }
     if (!saying->asked->json)
         printf(saying->meant.count > 0 ? "a running gate follows within a second\n" : "nothing is to be done\n");
-    return STATUS_DONE;
+    return status;
 }
 
 static int say(struct saying *saying)

@@ -6,6 +6,7 @@
 #include "setup/backup.h"
 #include "args/command.h"
 #include "cli/commands.h"
+#include "cli/told.h"
 #include "conf/conf.h"
 #include "args/print.h"
 #include "store/store.h"
@@ -27,7 +28,7 @@
 #define TRIES 5 /* rotations that may come between */
 
 /* What the audit had been told of the store before its rows were copied. */
-struct told {
+struct copied {
     struct {
         char name[96];
         int64_t id;
@@ -38,7 +39,7 @@ struct told {
 struct task {
     struct backup backup;
     const struct conf *conf;
-    struct told told;
+    struct copied told;
     uint64_t bytes;
     int64_t last_seq;
 };
@@ -280,19 +281,14 @@ static enum code take_all(struct task *task, struct why *why)
 
 static int tell(const struct task *task, const char *folder, bool as_json)
 {
-    struct doc *doc;
+    struct doc *doc = doc_object();
 
-    if (as_json) {
-        doc = doc_object();
-        doc_text(doc, "backup", span_text(folder));
-        doc_int(doc, "files", (int64_t)task->backup.count);
-        doc_int(doc, "bytes", (int64_t)task->bytes);
-        doc_int(doc, "last_seq", task->last_seq);
-        return print_doc(&doc);
-    }
-    print_safely(stdout, "%s: %zu files, %" PRIu64 " bytes, the trail to row %" PRId64 " at least; it holds keys and what "
-                 "agents sent: keep it as safe as the gate\n", folder, task->backup.count, task->bytes, task->last_seq);
-    return STATUS_DONE;
+    doc_text(doc, "backup", span_text(folder));
+    doc_int(doc, "files", (int64_t)task->backup.count);
+    doc_int(doc, "bytes", (int64_t)task->bytes);
+    doc_int(doc, "last_seq", task->last_seq);
+    return told_answer(&doc, as_json, "{backup}: {files} files, {bytes} bytes, the trail to row {last_seq} at least; it holds "
+                       "keys and what agents sent: keep it as safe as the gate\n");
 }
 
 /* In a folder of another name until it is whole. */

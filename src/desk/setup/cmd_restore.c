@@ -7,6 +7,7 @@
 #include "setup/backup.h"
 #include "args/command.h"
 #include "cli/commands.h"
+#include "cli/told.h"
 #include "args/print.h"
 #include "store/store.h"
 
@@ -400,26 +401,25 @@ static enum code hold(struct task *task, struct why *why)
     return code == CODE_BUSY ? why_set(why, code, "%s: a gate runs there; stop it first", path) : code;
 }
 
+#define WHOLE \
+    "{backup}: a backup of {made} by {made_by}, {files} files, whole; its store and its trail are in order\n"
+
 static int tell(const struct task *task, bool checked, bool as_json)
 {
-    struct doc *doc;
+    struct doc *doc = doc_object();
 
-    if (as_json) {
-        doc = doc_object();
-        doc_text(doc, "backup", span_text(task->backup.folder));
-        doc_text(doc, "made", span_text(task->backup.made));
-        doc_bool(doc, "restored", !checked);
-        doc_int(doc, "replaced", (int64_t)task->replaced);
-        doc_int(doc, "kept", (int64_t)task->kept);
-        doc_text_or_null(doc, "aside", task->moved ? span_text(task->aside) : SPAN_NONE);
-        return print_doc(&doc);
-    }
-    print_safely(stdout, "%s: a backup of %s by %s, %zu files, whole; its store and its trail are in order\n",
-                 task->backup.folder, task->backup.made, task->backup.by, task->backup.count);
-    if (!checked)
-        print_safely(stdout, "restored: %zu files put in place, %zu were there already%s%s\n", task->replaced, task->kept,
-                     task->moved ? "; what stood there is in " : "", task->moved ? task->aside : "");
-    return STATUS_DONE;
+    doc_text(doc, "backup", span_text(task->backup.folder));
+    doc_text(doc, "made", span_text(task->backup.made));
+    doc_text(doc, "made_by", span_text(task->backup.by));
+    doc_int(doc, "files", (int64_t)task->backup.count);
+    doc_bool(doc, "restored", !checked);
+    doc_int(doc, "replaced", (int64_t)task->replaced);
+    doc_int(doc, "kept", (int64_t)task->kept);
+    doc_text_or_null(doc, "aside", task->moved ? span_text(task->aside) : SPAN_NONE);
+    return told_answer(&doc, as_json,
+                       checked ? WHOLE
+                               : WHOLE "restored: {replaced} files put in place, {kept} were there already[; what stood there "
+                                       "is in {aside}]\n");
 }
 
 static int run(struct task *task, const struct asked *asked)

@@ -3,6 +3,7 @@
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
 #include "cli/store_words.h"
+#include "cli/told.h"
 
 #include "base/num.h"
 #include "json/doc.h"
@@ -93,11 +94,11 @@ int cmd_audit_release(const struct asked *asked)
 
 /* ---- the list ---------------------------------------------------------------------------------------------------------- */
 
-static enum code list_json(void *context, const struct store_hold *hold)
+static enum code list_one(void *context, const struct store_hold *hold)
 {
+    const struct asked *asked = context;
     struct doc *doc = doc_object();
 
-    (void)context;
     doc_int(doc, "id", hold->id);
     doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
     if (hold->tenant.at != NULL)
@@ -114,38 +115,10 @@ static enum code list_json(void *context, const struct store_hold *hold)
         doc_text(doc, "released_by", hold->released_by);
         doc_text(doc, "released_why", hold->released_why);
     }
-    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
-}
-
-static struct span or_any(struct span name)
-{
-    return name.at != NULL ? name : SPAN_LIT("any");
-}
-
-static void time_or(int64_t time_us, const char *otherwise, char out[CLOCK_TEXT_BYTES])
-{
-    if (time_us != 0)
-        clock_text(time_us, out);
-    else
-        (void)snprintf(out, CLOCK_TEXT_BYTES, "%s", otherwise);
-}
-
-static enum code list_lines(void *context, const struct store_hold *hold)
-{
-    char since[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES], held[CLOCK_TEXT_BYTES], released[CLOCK_TEXT_BYTES];
-
-    (void)context;
-    time_or(hold->since_us, "the beginning", since);
-    time_or(hold->until_us, "the end", until);
-    time_or(hold->held_us, "", held);
-    time_or(hold->released_us, "", released);
-    print_safely(stdout, "%4" PRId64 "  %-8s  tenant %.*s, principal %.*s, %s to %s\n", hold->id,
-                 hold->released_us == 0 ? "holds" : "released", SPAN_ARG(or_any(hold->tenant)),
-                 SPAN_ARG(or_any(hold->principal)), since, until);
-    print_safely(stdout, "      %s, %.*s: %.*s\n", held, SPAN_ARG(hold->held_by), SPAN_ARG(hold->why));
-    if (hold->released_us != 0)
-        print_safely(stdout, "      %s, %.*s: %.*s\n", released, SPAN_ARG(hold->released_by), SPAN_ARG(hold->released_why));
-    return CODE_OK;
+    return told_answer(&doc, asked->json, "hold {id}  {state}  tenant [{tenant}][{!tenant}any], principal [{principal}]"
+                       "[{!principal}any], [{since}][{!since}the beginning] to [{until}][{!until}the end]\n"
+                       "      {held}, {held_by}: {why}\n[      {released}, {released_by}: {released_why}\n]") == STATUS_DONE
+               ? CODE_OK : CODE_NOMEM;
 }
 
 int cmd_audit_holds(const struct asked *asked)
@@ -155,7 +128,7 @@ int cmd_audit_holds(const struct asked *asked)
     enum code code = asked_store(asked, DB_READ, &db, &why);
 
     if (code == CODE_OK)
-        code = store_holds_each(db, asked->json ? list_json : list_lines, NULL, &why);
+        code = store_holds_each(db, list_one, (void *)(uintptr_t)asked, &why);
     db_close(&db);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }

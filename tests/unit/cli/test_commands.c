@@ -227,7 +227,7 @@ static void no_option_of_a_guest_opens_a_file(void **state)
             words += !is_file;
         }
     }
-    assert_int_equal(commands_tried, 24);
+    assert_true(commands_tried >= 24);
     assert_true(words > 150 && files > 40);
     close(watch);
 }
