@@ -128,8 +128,9 @@ LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 MAIN      := $(wildcard src/desk/cli/main.c)
 GATE_MAIN := $(wildcard src/gate/run/gate_main.c)
-SRC       := $(filter-out $(MAIN) $(GATE_MAIN),$(sort $(wildcard src/*/*/*.c)))
-KEPT_OUT  := $(wildcard src/desk/*/*.c)
+RUNNER_MAIN := $(wildcard src/gate/launch/runner_main.c)
+SRC       := $(filter-out $(MAIN) $(GATE_MAIN) $(RUNNER_MAIN),$(sort $(wildcard src/*/*/*.c)))
+KEPT_OUT  := $(wildcard src/desk/*/*.c src/gate/pipe/*.c src/gate/launch/*.c)
 # The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
 FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
 FAKES     := $(filter-out $(FAKE_AUDIT),$(sort $(wildcard tests/fakes/*.c)))
@@ -150,6 +151,7 @@ LIB       := $(B)/libcallgate.$(if $(filter mutants,$(FLAVOUR)),so,a)
 FAKES_LIB := $(if $(FAKES),$(B)/libfakes.a)
 BIN       := $(if $(MAIN),$(B)/callgate)
 GATE_BIN  := $(if $(GATE_MAIN),$(B)/callgate-gate)
+RUNNER_BIN := $(if $(RUNNER_MAIN),$(B)/callgate-runner)
 GATE_LIB  := $(if $(filter mutants,$(FLAVOUR)),$(LIB),$(B)/libgate.a)
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 prog       = $(patsubst tests/%.c,$(B)/tests/%,$(1))
@@ -162,7 +164,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
 BENCH_BIN  := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 .SECONDARY:
 .SUFFIXES:
 
-all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(BIN),$(if $(filter release debug arm64,$(FLAVOUR)),proven))
+all: $(LIB) $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(BIN),$(if $(filter release debug arm64,$(FLAVOUR)),proven))
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.
@@ -229,6 +231,10 @@ $(B)/callgate: $(B)/obj/src/desk/cli/main.o $(LIB)
 $(B)/callgate-gate: $(B)/obj/src/gate/run/gate_main.o $(GATE_LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) -Wl,-Map=$@.map $^ $(LIBS) -o $@
+
+$(B)/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
 $(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
@@ -434,9 +440,9 @@ demo:
 pgo:
 	@$(CC) --version | grep -qi 'free software foundation' || { echo "make pgo needs GCC; plain make does without" >&2; exit 1; }
 	@rm -rf $(PROFILE)
-	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate build/pgo/callgate-gate
+	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/train
-	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate
+	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner
 
 bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/run
@@ -460,11 +466,12 @@ SHELLS := bash zsh fish
 PLACE_bash := bash-completion/completions/callgate
 PLACE_zsh := zsh/site-functions/_callgate
 PLACE_fish := fish/vendor_completions.d/callgate.fish
-install: $(BIN) $(GATE_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
+install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	@test -n "$(BIN)" || { echo "nothing to install: src/desk/cli/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate
+	install -D -m 0755 $(RUNNER_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-runner
 	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
@@ -493,7 +500,7 @@ clean:
 help:
 	@sed -n 's/^#: //p' Makefile
 
-#: make              build/release/callgate and callgate-gate (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
+#: make              build/release/callgate, callgate-gate and callgate-runner (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
 #: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
 #: make test         installs what is missing, builds, runs everything; one closing line
 #: make check        under a minute: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs

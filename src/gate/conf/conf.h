@@ -11,7 +11,7 @@
 #include "crypto/digest.h"
 #include "identity/provider.h"
 #include "os/resolve.h"
-#include "pipe/runner.h"
+#include "runner/runner.h"
 #include "proxy/conf.h"
 
 #define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: the log, /readyz and `status` say so */

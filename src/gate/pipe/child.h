@@ -20,13 +20,12 @@
 #include "base/why.h"
 #include "os/cage.h"
 #include "os/loop.h"
+#include "runner/runner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pipe_child;
-
-enum pipe_kind { PIPE_LINES = 0 /* JSON-RPC */, PIPE_ONCE };
 
 #define PIPE_LINE_BYTES ((uint64_t)8 << 20) /* of a line, where nothing else is said */
 

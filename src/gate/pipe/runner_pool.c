@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process: which child answers whom, how many there are, and when they end. */
+#include "pipe/runner_pool.h"
+
 #include "pipe/child_priv.h"
-#include "pipe/runner_priv.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -505,7 +506,7 @@ static void hear_gate(void *context, unsigned ready)
     int handed;
 
     (void)ready;
-    while ((got = runner__receive(pool->serve->end, &message, &handed)) == RUNNER_MESSAGE) {
+    while ((got = runner_receive(pool->serve->end, &message, &handed)) == RUNNER_MESSAGE) {
         struct lot *lot;
 
         message.route[sizeof message.route - 1] = '\0';
@@ -569,7 +570,7 @@ static void bid_farewell(struct pool *pool)
 
 void runner_serve(const struct runner_serve *serve)
 {
-    struct pool pool = {.serve = serve, .shared = serve->runner->shared, .commands = serve->commands_take};
+    struct pool pool = {.serve = serve, .shared = serve->shared, .commands = serve->commands_take};
     struct why why = {""};
     enum code code = open_pool(&pool, &why);
 

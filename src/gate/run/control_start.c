@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,24 +20,17 @@
 /* In that process: what the gate is linked without, and commands are in there, begins anew as the program that has it. */
 static void become_control(void *context, int end)
 {
-    static const char *const places[] = {"callgate", "../../bin/callgate"}; /* as built; as installed */
+    static const char *const places[] = {"callgate", "../../bin/callgate", NULL}; /* as built; as installed */
     const struct conf *conf = context;
-    char own[PATH_MAX] = "", path[2 * PATH_MAX], word[] = CONTROL_WORD;
+    char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256], word[] = CONTROL_WORD;
     char *const argv[] = {(char[]){"callgate"}, word, (char *)(uintptr_t)conf->path, (char *)(uintptr_t)conf->store,
                           (char *)(uintptr_t)conf->audit.database, NULL};
-    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash = len > 0 ? strrchr(own, '/') : NULL;
 
-    if (slash == NULL || end != CONTROL_GATE_FD || fcntl(end, F_SETFD, 0) != 0)
+    if (end != CONTROL_GATE_FD || fcntl(end, F_SETFD, 0) != 0)
         return;
-    *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", own, places[i]);
-        (void)execv(path, argv);
-    }
-    (void)snprintf(path, sizeof path, "%s/%s cannot be started: %s; install it, with this program", own, places[0],
-                   strerror(errno));
-    (void)!send(end, path, strlen(path) + 1, MSG_NOSIGNAL);
+    process_become(places, argv, path);
+    (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
+    (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
 }
 
 enum code serve__start_control(struct serve *serve, struct why *why)

@@ -4,46 +4,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "os/cage.h"
 #include "os/file.h"
 
 #include <string.h>
-
-/* In that process: its own reading of the file. */
-static struct runner_commands *load(void *context)
-{
-    const char *path = context;
-    struct runner_commands *commands = NULL;
-    struct conf *fresh = NULL;
-    struct faults faults;
-    enum code code;
-
-    faults_init(&faults);
-    code = conf_load(path, &fresh, &faults, NULL);
-    if (code == CODE_OK && fresh->commands != NULL)
-        code = serve__cage_commands(fresh);
-    if (code == CODE_OK) {
-        commands = fresh->commands != NULL ? fresh->commands : runner_commands_new();
-        fresh->commands = NULL;
-    }
-    conf_free(&fresh);
-    if (commands == NULL)
-        log_error("app", "the old commands stay: %s", faults.count > 0 ? faults.fault[0].text : code_text(code));
-    return commands;
-}
-
-/* It keeps nothing of what the gate knows but what it runs. */
-static void run_runner(void *context, int end, struct runner *runner)
-{
-    struct serve *serve = context;
-    char *path = mem_dup(serve->conf->path, strlen(serve->conf->path));
-    struct runner_serve whole = {.runner = runner, .end = end, .commands_take = serve->conf->commands, .load = load,
-                                 .context = path};
-
-    serve->conf->commands = NULL;
-    conf_free(&serve->conf);
-    if (path != NULL)
-        runner_serve(&whole);
-}
 
 /* The sandbox lets the gate write in these folders: what stands there is not safe from who takes it over. */
 static void warn_of_folder(const struct conf *conf)
@@ -63,16 +27,26 @@ static void warn_of_folder(const struct conf *conf)
         mem_free(folders[i]);
 }
 
+static void tell_cage(const struct conf *conf)
+{
+    for (size_t i = 0; i < conf->commands->count; i++) {
+        const struct runner_command *command = &conf->commands->commands[i];
+
+        if (!command->is_told && (command->is_free || conf->is_unconfined || !cage_can()))
+            log_warn("app", "the command of route %s runs as the gate's user and may read and write whatever the gate may, its "
+                     "keys and the audit: %s", command->route,
+                     cage_can() ? "`sandbox: off`" : "this kernel has no Landlock; give it a cage of your own");
+    }
+}
+
 enum code serve__start_runner(struct serve *serve, struct why *why)
 {
     enum code code = CODE_OK;
 
     if (serve->conf->commands != NULL) {
         warn_of_folder(serve->conf);
-        serve__tell_cage(serve->conf);
-        code = serve__cage_commands(serve->conf);
-        if (code == CODE_OK)
-            code = runner_open(run_runner, serve, &serve->runner, why);
+        tell_cage(serve->conf);
+        code = runner_open(serve->conf->path, log_wants(LOG_DEBUG), &serve->runner, why);
     }
     runner_commands_unref(&serve->conf->commands); /* their secrets are not the gate's to have */
     return code;

@@ -19,8 +19,6 @@
 enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
 /* Likewise who starts commands, where the configuration has some. The gate forgets them. */
 enum code serve__start_runner(struct serve *serve, struct why *why) MUST_USE;
-enum code serve__cage_commands(struct conf *conf) MUST_USE; /* conf->commands is there */
-void serve__tell_cage(const struct conf *conf);             /* which are not caged, and why */
 enum code serve__dial_command(void *context, struct span command, int *fd) MUST_USE;
 /* Whether those of a fresh configuration can be started; it forgets them. */
 enum code serve__check_commands(const struct serve *serve, struct conf *fresh, struct why *why) MUST_USE;

@@ -261,3 +261,22 @@ int process_finish(pid_t pid)
         continue;
     return status;
 }
+
+/* ---- programs of ours ---- */
+
+void process_become(const char *const *places, char *const *argv, char path[PROCESS_PATH_BYTES])
+{
+    char own[PROCESS_PATH_BYTES / 2] = "";
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    char *slash = len > 0 ? strrchr(own, '/') : NULL;
+
+    (void)snprintf(path, PROCESS_PATH_BYTES, "/proc/self/exe");
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    errno = ENOENT;
+    for (const char *const *place = places; *place != NULL && errno == ENOENT; place++) {
+        (void)snprintf(path, PROCESS_PATH_BYTES, "%.*s/%.*s", PROCESS_PATH_BYTES / 2 - 1, own, PROCESS_PATH_BYTES / 4, *place);
+        (void)execv(path, argv);
+    }
+}

@@ -54,4 +54,9 @@ enum code process_start(const struct process_program *program, pid_t *pid, int *
 /* What is left of a group, and its leader, which has ended or does now. Blocks: until it has. Returns: its wait(2) status. */
 int process_finish(pid_t pid);
 
+/* Takes this process's place: a program of ours, which stands at one of `places` as seen from the folder of the one that runs.
+ * Returns: where none could be started, with errno and the place that was tried last. */
+#define PROCESS_PATH_BYTES 8192
+void process_become(const char *const *places, char *const *argv, char path[PROCESS_PATH_BYTES]);
+
 #endif

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the two ends of the runner's socket share.
  *
- * Threads: as pipe/runner.h.
+ * Threads: as runner/runner.h.
  * Owns: nothing.
  * Lifetime: a message is one send.
  * Errors: RUNNER_OVER: the other side is gone, or speaks nonsense. */
-#ifndef PIPE_RUNNER_PRIV_H
-#define PIPE_RUNNER_PRIV_H
+#ifndef RUNNER_RUNNER_END_H
+#define RUNNER_RUNNER_END_H
 
 #include "os/local.h"
-#include "pipe/runner.h"
 
 #include <stdatomic.h>
 
-enum runner_kind { RUNNER_CONNECT = 1, RUNNER_RELOAD };
+#define RUNNER_WORD "runner" /* by which the gate calls the program, behind it the configuration's path and how much it logs */
+#define RUNNER_FD 3
+
+/* BEGIN comes first, with the memory of the numbers; the answer is a sentence, empty where all is well. */
+enum runner_kind { RUNNER_CONNECT = 1, RUNNER_RELOAD, RUNNER_BEGIN };
 
 struct runner_message {
     enum runner_kind kind;
@@ -22,15 +25,10 @@ struct runner_message {
 
 enum runner_got { RUNNER_OVER = 0, RUNNER_NOTHING, RUNNER_MESSAGE };
 
-enum runner_got runner__receive(int end, struct runner_message *message, int *handed);
+enum runner_got runner_receive(int end, struct runner_message *message, int *handed);
 
 struct runner_shared {
     atomic_ullong children, starts, ends, refused;
-};
-
-struct runner {
-    int end;
-    struct runner_shared *shared;
 };
 
 #endif

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who starts the commands of `upstream: {command:}`: a process beside the gate, since a gate that is confined starts none.
  *
+ * That process is a program of its own, callgate-runner (pipe/runner_pool.h), so that the gate is linked with nothing of it.
  * The gate hands it connections, and says for which route; what goes over them is streamable HTTP, and which child answers is
- * chosen by session and caller (pipe/child.h does the rest). Which commands there are it knows from the configuration, which it
- * reads itself: who takes the gate over can have no other command run.
+ * chosen by session and caller. Which commands there are it knows from the configuration, which it reads itself: who takes the
+ * gate over can have no other command run.
  *
- * Threads: runner_open on main before others are started; runner_dial from any; the rest on main. runner_serve is the other
- * process.
+ * Threads: runner_open on main before others are started; runner_dial from any; the rest on main.
  * Owns: its end of the socket; the numbers, which both processes see.
  * Lifetime: runner_open to runner_close, with which the process ends, and all that it started.
  * Errors: CODE_IO: the process is gone, or takes nothing at the moment. */
-#ifndef PIPE_RUNNER_H
-#define PIPE_RUNNER_H
+#ifndef RUNNER_RUNNER_H
+#define RUNNER_RUNNER_H
 
 #include "base/mem.h"
 #include "base/span.h"
 #include "base/why.h"
-#include "pipe/child.h"
+#include "os/cage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a command speaks. */
+enum pipe_kind { PIPE_LINES = 0 /* JSON-RPC */, PIPE_ONCE };
 
 /* Who shares a child: those of a session, all of a caller (a principal in a tenant), all. */
 enum runner_per { RUNNER_SESSION = 0, RUNNER_PRINCIPAL, RUNNER_GATE };
@@ -54,9 +60,9 @@ struct runner_gauges {
 
 struct runner;
 
-/* Takes: run: is called in the process, with its end; it calls runner_serve. */
-enum code runner_open(void (*run)(void *context, int end, struct runner *runner), void *context, struct runner **out,
-                      struct why *why) MUST_USE;
+/* Takes: path: of the configuration. Blocks: until the process has read it.
+ * Errors: what it says of its start. */
+enum code runner_open(const char *path, bool is_verbose, struct runner **out, struct why *why) MUST_USE;
 void runner_close(struct runner **runner); /* NULL is fine */
 
 /* A connection to the children of a route. Never blocks. */
@@ -66,19 +72,5 @@ enum code runner_dial(struct runner *runner, struct span route, int *fd) MUST_US
 void runner_reload(struct runner *runner);
 bool runner_is_gone(const struct runner *runner);
 void runner_gauges(const struct runner *runner, struct runner_gauges *out);
-
-/* ---- the process ---- */
-
-struct runner_serve {
-    struct runner *runner;             /* as `run` got it */
-    int end;
-    struct runner_commands *commands_take;
-    /* Reads the configuration anew. Returns: NULL: the old one stays; it has said why. */
-    struct runner_commands *(*load)(void *context);
-    void *context;
-};
-
-/* Blocks: until the gate has gone; then nothing that was started is left. */
-void runner_serve(const struct runner_serve *serve);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From which folders the programs of `upstream: {command:}` are kept: those in which files of the gate stand that others may
  * not read, or that decide what it does. */
-#include "run/serve_priv.h"
+#include "launch/cage.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -58,7 +58,7 @@ static enum code keep_named(struct conf *conf, const char *file)
     return keep_both(conf, file);
 }
 
-enum code serve__cage_commands(struct conf *conf)
+enum code cage_commands(struct conf *conf)
 {
     const char *own[] = {conf->path, conf->store, conf->audit.database, conf->audit.checkpoints, conf->audit.checkpoint_key,
                          conf->audit.redact_key, conf->pipe.socket, conf->people.is_on ? conf->people.socket : NULL};
@@ -77,16 +77,4 @@ enum code serve__cage_commands(struct conf *conf)
     for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
         code = keep_named(conf, conf->files[i]);
     return code;
-}
-
-void serve__tell_cage(const struct conf *conf)
-{
-    for (size_t i = 0; i < conf->commands->count; i++) {
-        const struct runner_command *command = &conf->commands->commands[i];
-
-        if (!command->is_told && (command->is_free || conf->is_unconfined || !cage_can()))
-            log_warn("app", "the command of route %s runs as the gate's user and may read and write whatever the gate may, its "
-                     "keys and the audit: %s", command->route,
-                     cage_can() ? "`sandbox: off`" : "this kernel has no Landlock; give it a cage of your own");
-    }
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's end, and what goes over the socket: one message a connection or a reload. */
-#include "pipe/runner_priv.h"
+#include "runner/runner.h"
+#include "runner/runner_end.h"
 
 #include "base/mem.h"
 #include "os/local.h"
 #include "os/process.h"
+#include "os/sock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -65,7 +69,7 @@ static bool send_message(int end, const struct runner_message *message, int hand
     return done == (ssize_t)sizeof *message;
 }
 
-enum runner_got runner__receive(int end, struct runner_message *message, int *handed)
+enum runner_got runner_receive(int end, struct runner_message *message, int *handed)
 {
     struct iovec bytes = {message, sizeof *message};
     union {
@@ -95,37 +99,80 @@ enum runner_got runner__receive(int end, struct runner_message *message, int *ha
 
 /* ---- the gate's end ---- */
 
-struct start {
-    void (*run)(void *context, int end, struct runner *runner);
-    void *context;
-    struct runner *runner;
+#define START_MS 30000 /* its reading of the configuration may wait for the system's name service */
+
+struct runner {
+    int end;
+    struct runner_shared *shared;
 };
 
-static void run(void *context, int end)
-{
-    const struct start *start = context;
+struct start {
+    const char *path;
+    bool is_verbose;
+};
 
-    start->run(start->context, end, start->runner);
+/* In that process: what the gate is linked without begins as the program that has it. */
+static void become_runner(void *context, int end)
+{
+    static const char *const places[] = {"callgate-runner", NULL}; /* as built, and as installed */
+    const struct start *start = context;
+    char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256], word[] = RUNNER_WORD;
+    char *const argv[] = {(char[]){"callgate"}, word, (char *)(uintptr_t)start->path,
+                          start->is_verbose ? (char[]){"debug"} : (char[]){"info"}, NULL};
+
+    if (end != RUNNER_FD || fcntl(end, F_SETFD, 0) != 0)
+        return;
+    sock_descriptor_limit_restore();
+    process_become(places, argv, path);
+    (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
+    (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
 }
 
-enum code runner_open(void (*run_take)(void *context, int end, struct runner *runner), void *context, struct runner **out,
-                      struct why *why)
+/* Where neither side can make it shorter, which would end the other at its next look. */
+static enum code share_memory(struct runner *runner, int *memory)
+{
+    *memory = memfd_create("callgate-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*memory < 0 || ftruncate(*memory, (off_t)sizeof *runner->shared) != 0 ||
+        fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return CODE_IO;
+    runner->shared = mmap(NULL, sizeof *runner->shared, PROT_READ, MAP_SHARED, *memory, 0);
+    return runner->shared == MAP_FAILED ? CODE_IO : CODE_OK;
+}
+
+static enum code wait_for_start(struct runner *runner, int memory, struct why *why)
+{
+    const struct runner_message begin = {.kind = RUNNER_BEGIN};
+    struct pollfd answer = {.fd = runner->end, .events = POLLIN};
+    char word[sizeof why->text];
+    ssize_t got = 0;
+
+    if (send_message(runner->end, &begin, memory) && poll(&answer, 1, START_MS) == 1)
+        got = recv(runner->end, word, sizeof word - 1, 0);
+    if (got <= 0)
+        return why_set(why, CODE_IO, "the process that starts commands (`upstream: {command:}`) did not begin");
+    word[got] = '\0';
+    return word[0] == '\0' ? CODE_OK : why_set(why, CODE_IO, "%s", word);
+}
+
+enum code runner_open(const char *path, bool is_verbose, struct runner **out, struct why *why)
 {
     struct runner *runner = mem_zalloc(sizeof *runner);
-    struct start start = {run_take, context, runner};
+    struct start start = {path, is_verbose};
     enum code code = CODE_NOMEM;
+    int memory = -1;
 
     *out = NULL;
     if (runner != NULL) {
-        runner->end = -1;
-        runner->shared = mmap(NULL, sizeof *runner->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        code = runner->shared == MAP_FAILED ? CODE_IO : CODE_OK;
+        *runner = (struct runner){-1, MAP_FAILED};
+        code = share_memory(runner, &memory);
     }
-    if (code != CODE_OK) {
-        mem_free(runner);
-        return why_set(why, code, "the process that starts commands has no memory");
-    }
-    code = process_beside(&(struct process_beside){"runner", run, &start, .is_family = true}, &runner->end, why);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "the process that starts commands has no memory");
+    else
+        code = process_beside(&(struct process_beside){"runner", become_runner, &start, .is_family = true}, &runner->end, why);
+    if (code == CODE_OK)
+        code = wait_for_start(runner, memory, why);
+    sock_close(&memory);
     if (code != CODE_OK)
         runner_close(&runner);
     *out = runner;
@@ -138,7 +185,8 @@ void runner_close(struct runner **runner)
         return;
     if ((*runner)->end >= 0)
         (void)close((*runner)->end);
-    (void)munmap((*runner)->shared, sizeof *(*runner)->shared);
+    if ((*runner)->shared != MAP_FAILED)
+        (void)munmap((*runner)->shared, sizeof *(*runner)->shared);
     mem_free(*runner);
     *runner = NULL;
 }
