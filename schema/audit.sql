@@ -222,6 +222,20 @@ CREATE TABLE tenant_start (
     hash   BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Where this file stood at a checkpoint: a start reads the rows behind it. No evidence: it is believed where the tree over what
+-- tenant_start and tenant_head say is the one that the note of that checkpoint bears. These two tables change.
+CREATE TABLE tenant_head (
+    tenant TEXT PRIMARY KEY,      -- that has rows in this file
+    seq    INTEGER NOT NULL,      -- its last one up to the checkpoint
+    hash   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE head_mark (
+    size INTEGER PRIMARY KEY,     -- of the checkpoint; one row
+    tip  INTEGER NOT NULL,        -- number of the last row when it was written
+    open TEXT NOT NULL            -- "open", and the numbers of the permits that had no outcome then
+) STRICT;
+
 -- Permits of the files before this one that had no outcome when it began: theirs stand here, or in a file behind it.
 CREATE TABLE permit_start (
     decision INTEGER PRIMARY KEY,

@@ -8,6 +8,7 @@
 
 /* A clock that is set back by less is no reason to count anew; so long is kept what is over. */
 #define SLACK_US (INT64_C(600) * 1000000)
+#define WORTH_ROWS 65536 /* that a start has read, and the next one need not */
 #define STATE_BYTES_MAX ((size_t)1 << 28)
 
 enum code remember__find_trail(const char *path, int64_t after, struct trail *trail, struct why *why)
@@ -99,29 +100,6 @@ static enum code count(struct gate_state *state, const struct policy *policy, co
     return remember__count(state, policy, remembering, range, remembered, why);
 }
 
-enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
-                        struct why *why)
-{
-    struct remember_range range = {.before = INT64_MAX, .now_us = remember__now(shared, remembering),
-                                   .latest_us = remembering->now_us};
-    struct policy *policy = gate_policy(shared);
-    struct past_file files[PAST_FILES];
-    struct buf asked;
-    enum code code;
-
-    *remembered = (struct remembered){.rows = 0};
-    gate_state_clear(shared->state);
-    shared->knows_plans = false;
-    buf_init(&asked, STATE_BYTES_MAX);
-    code = count(shared->state, policy, remembering, &range, remembered, files, &asked, why);
-    shared->knows_plans = code == CODE_OK && remembering->with_plans;
-    for (unsigned i = 0; i < PAST_FILES; i++)
-        past_file_fini(&files[i]);
-    buf_fini(&asked);
-    policy_unref(&policy);
-    return code;
-}
-
 /* ---- keeping ---- */
 
 static enum code keep(struct gate_state *state, const struct remembering *remembering, struct past_file files[PAST_FILES],
@@ -141,6 +119,46 @@ static enum code keep(struct gate_state *state, const struct remembering *rememb
     else
         code = past_file_write(&remembering->kept, older, fresh, why);
     buf_fini(&bytes);
+    return code;
+}
+
+/* A start that had much to read keeps it: nothing was judged yet, so that the state is what the trail says. */
+static void keep_start(struct gate_state *state, const struct remembering *remembering, int64_t now_us,
+                       struct past_file files[PAST_FILES], struct span asked)
+{
+    struct past_file fresh = {.seq = remembering->last, .has_plans = remembering->with_plans, .over_us = now_us - SLACK_US,
+                              .memory = asked};
+    struct why why = {""};
+    enum code code = find_hash(remembering->path, fresh.seq, fresh.hash, &why);
+
+    if (code == CODE_OK)
+        code = keep(state, remembering, files, &fresh, &why);
+    if (code != CODE_OK)
+        log_warn("app", "%s; the next start reads as much", why.text);
+}
+
+enum code gate_remember(struct gate_shared *shared, const struct remembering *remembering, struct remembered *remembered,
+                        struct why *why)
+{
+    struct remember_range range = {.before = INT64_MAX, .now_us = remember__now(shared, remembering),
+                                   .latest_us = remembering->now_us};
+    struct policy *policy = gate_policy(shared);
+    struct past_file files[PAST_FILES];
+    struct buf asked;
+    enum code code;
+
+    *remembered = (struct remembered){.rows = 0};
+    gate_state_clear(shared->state);
+    shared->knows_plans = false;
+    buf_init(&asked, STATE_BYTES_MAX);
+    code = count(shared->state, policy, remembering, &range, remembered, files, &asked, why);
+    shared->knows_plans = code == CODE_OK && remembering->with_plans;
+    if (code == CODE_OK && remembering->last > 0 && remembered->rows >= WORTH_ROWS && remembered->gap_us == 0)
+        keep_start(shared->state, remembering, range.now_us, files, buf_peek(&asked));
+    for (unsigned i = 0; i < PAST_FILES; i++)
+        past_file_fini(&files[i]);
+    buf_fini(&asked);
+    policy_unref(&policy);
     return code;
 }
 

@@ -63,6 +63,10 @@ static void read_past(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
 
+    struct audit_gauges gauges;
+
+    audit_gauges(serve->audit, &gauges);
+    past->asked.last = gauges.last_seq;
     past->why.text[0] = '\0';
     past->code = past->coming != NULL
                      ? gate_remember_watches(serve->shared, past->coming, &past->asked, &past->remembered, &past->why)

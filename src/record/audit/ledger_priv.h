@@ -53,6 +53,11 @@ void ledger__fini(struct ledger *ledger);
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger__close(struct ledger *ledger);
 
+/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. After the first opening; one
+ * that opens it anew, while every call is denied, does it by itself.
+ * Takes: known: rows up to this one are known from before; marked: up to this one tenant_head is to be believed; 0: none. */
+enum code ledger__read_heads(struct ledger *ledger, uint64_t known, uint64_t marked) MUST_USE;
+
 /* The file that a rotation goes on in behind `tip`, with its tables and its own row, in a transaction that is open for what it
  * begins with. ledger__made ends that: the file is on the disk then, but for its name. ledger__goes_on: it is the ledger's from
  * here on, and the one before is closed. */

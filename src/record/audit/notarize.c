@@ -5,6 +5,7 @@
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
+#include "audit/mark_priv.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -64,9 +65,11 @@ enum code writer__checkpoint(struct audit *audit)
         return code;
     code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
     audit->names_checkpoint = code == CODE_OK && needs_event(audit);
-    if (!audit->names_checkpoint)
-        return code;
-    return put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
+    if (audit->names_checkpoint)
+        code = put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
+    if (code == CODE_OK && audit->checkpoint->mark != NULL && audit->checkpoint->size > audit->ledger.begin_seq)
+        code = mark__put(&audit->ledger, audit->checkpoint);
+    return code;
 }
 
 enum code writer__checkpoint_last(struct audit *audit)
@@ -107,7 +110,9 @@ void writer__committed(struct audit *audit)
         own = 1;
     }
     audit->names_checkpoint = false;
-    mem_free(audit->checkpoint);
+    if (audit->checkpoint != NULL && audit->checkpoint->mark != NULL)
+        atomic_store(&audit->notary.marked, audit->checkpoint->size);
+    checkpoint__free(audit->checkpoint);
     audit->checkpoint = NULL;
     mem_free(audit->damage);
     audit->damage = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a thread of its own: three blocks of SHA-256 a row and a signature must not stand between a call and its commit, and a
  * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
-#include "audit/notary_priv.h"
+#include "audit/mark_priv.h"
 
 #include "rows/walk.h"
 #include "base/bug.h"
@@ -25,6 +25,8 @@
 #define NAME_MS 60000     /* checkpoints that somebody takes out are missed, but for those of the last minute */
 #define PAUSE_MS 1000     /* after a failure */
 #define LOOK_MS 1000      /* at the file of checkpoints */
+#define MARK_ROWS 65536   /* behind so many, or so long after the last, a start is told where tenants stand */
+#define MARK_US INT64_C(60000000)
 
 /* ---- the origin -------------------------------------------------------------------------------------------------- */
 
@@ -50,39 +52,11 @@ static enum code find_origin(struct notary *notary, struct ledger *ledger)
     return code;
 }
 
-/* The tree as it stood at the last checkpoint in the file; a first file begins with none. */
-static enum code load_tree(struct notary *notary, struct db *db)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
-    unsigned char root[DIGEST_BYTES];
-    struct note note;
-
-    notary->tree = (struct merkle){.size = 0};
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK) {
-        if (!merkle_load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
-            note_read(db_text(stmt, 2), &note) != CODE_OK)
-            code = CODE_INVALID;
-        merkle_root(&notary->tree, root);
-        if (code == CODE_OK && (note.size != notary->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0))
-            code = CODE_INVALID;
-    }
-    db_finalize(&stmt);
-    if (code == CODE_INVALID) { /* `audit verify` names what was changed; the rows themselves are the truth */
-        log_warn("audit", "%s: the last checkpoint in it is not what was written; reading all rows", notary->path);
-        notary->tree = (struct merkle){.size = 0};
-        code = CODE_OK;
-    }
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
 /* The only word it takes on where the log stands. */
 static enum code begin_signer(struct notary *notary, struct db *db)
 {
     unsigned char peaks[MERKLE_PEAKS * DIGEST_BYTES];
-    enum code code = load_tree(notary, db);
+    enum code code = notary__load_tree(notary, db);
 
     return code == CODE_OK ? signer_begin(notary->conf.signer, notary->origin, notary->tree.size,
                                           span_of(peaks, merkle_save(&notary->tree, peaks)))
@@ -127,7 +101,7 @@ void notary__fini(struct notary *notary)
 {
     if (!notary->is_on)
         return;
-    mem_free(atomic_exchange(&notary->ready, NULL));
+    checkpoint__free(atomic_exchange(&notary->ready, NULL));
     mem_free(atomic_exchange(&notary->damage, NULL));
     mem_free(notary->untold);
     mem_free(notary->file);
@@ -156,6 +130,13 @@ enum code notary__describe_key(const struct notary *notary, struct buf *out)
     enum code code = notary__public(notary, public);
 
     return code == CODE_OK ? note_key_write(span_text(notary->origin), public, out) : code;
+}
+
+void checkpoint__free(struct checkpoint *checkpoint)
+{
+    if (checkpoint != NULL)
+        mark__free(&checkpoint->mark);
+    mem_free(checkpoint);
 }
 
 /* ---- from the writer --------------------------------------------------------------------------------------------- */
@@ -216,21 +197,6 @@ struct checkpoint *notary__take(struct notary *notary)
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
-static void set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash)
-{
-    enum code code;
-
-    if (tenant.at == NULL || !notary->has_tenants || hash.len != DIGEST_BYTES)
-        return;
-    code = tenants_set(&notary->tenants, tenant, seq, (const unsigned char *)hash.at);
-    if (code == CODE_OK)
-        return;
-    log_warn("audit", "%s: %s; checkpoints bind no heads of tenants from here on", notary->path,
-             code == CODE_LIMIT ? "there are too many tenants" : code_text(code));
-    notary->has_tenants = false;
-    tenants_fini(&notary->tenants);
-}
-
 static void add_row(struct notary *notary, uint64_t seq, struct span hash, struct span tenant)
 {
     unsigned char leaf[DIGEST_BYTES];
@@ -239,7 +205,7 @@ static void add_row(struct notary *notary, uint64_t seq, struct span hash, struc
     merkle_add(&notary->tree, leaf);
     if (notary->conf.signer != NULL)
         signer_add(notary->conf.signer, notary->tree.size, leaf);
-    set_tenant(notary, tenant, seq, hash);
+    notary__set_tenant(notary, tenant, seq, hash);
 }
 
 static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
@@ -263,38 +229,18 @@ static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* Rows that the tree does not hold yet are read later. */
-static enum code load_tenants(struct notary *notary, struct db *db)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
-    struct walk leaves;
-    struct leaf leaf;
-
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
-        set_tenant(notary, db_text(stmt, 0), (uint64_t)db_int(stmt, 1), db_blob(stmt, 2));
-    db_finalize(&stmt);
-    if (code == CODE_NOT_FOUND)
-        code = walk_leaves(&leaves, db, 0, (int64_t)notary->tree.size);
-    if (code != CODE_OK)
-        return code;
-    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK)
-        set_tenant(notary, leaf.tenant, (uint64_t)leaf.seq, leaf.hash);
-    walk_fini(&leaves);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
 static enum code load(struct notary *notary, struct db *db)
 {
-    enum code code = load_tree(notary, db);
+    enum code code = notary__load_tree(notary, db);
 
     if (notary->conf.signer != NULL)
         signer_rewind(notary->conf.signer);
     tenants_fini(&notary->tenants);
+    notary->mark_us = 0;
     notary->fresh = 0;
     notary->has_tenants = code == CODE_OK && tenants_init(&notary->tenants) == CODE_OK;
     if (code == CODE_OK && notary->has_tenants)
-        code = load_tenants(notary, db);
+        code = notary__load_tenants(notary, db);
     notary->is_loaded = code == CODE_OK;
     return code;
 }
@@ -512,10 +458,22 @@ struct turn {
     int64_t due_us;
 };
 
+/* Of a checkpoint of the tenants as they stand. One that is lost on its way is made again with the next one. */
+static void add_mark(struct notary *notary, struct checkpoint *made)
+{
+    int64_t now_us = clock_monotonic_us();
+
+    if (!notary->has_tenants || (made->size - notary->mark_size < MARK_ROWS && now_us - notary->mark_us < MARK_US))
+        return;
+    made->mark = mark__make(&notary->tenants, atomic_load(&notary->marked));
+    notary->mark_us = now_us;
+    notary->mark_size = made->size;
+}
+
 static enum code work(struct notary *notary, bool stopping, struct turn *turn)
 {
     enum code code = drain(notary);
-    struct checkpoint *made = NULL;
+    struct checkpoint *made = NULL, *passed_over;
 
     take_untold(notary, &turn->told[0]);
     if (notary->fresh == 0)
@@ -529,7 +487,12 @@ static enum code work(struct notary *notary, bool stopping, struct turn *turn)
     if (made == NULL)
         return code;
     turn->told[1] = *made;
-    mem_free(atomic_exchange(&notary->ready, made)); /* one that the writer could not take yet says less */
+    turn->told[1].mark = NULL;
+    add_mark(notary, made);
+    passed_over = atomic_exchange(&notary->ready, made); /* one that the writer could not take yet says less */
+    if (passed_over != NULL && passed_over->mark != NULL)
+        notary->mark_us = 0;
+    checkpoint__free(passed_over);
     ring_wake_writer(notary->shared, RING_DOZES);
     return CODE_OK;
 }

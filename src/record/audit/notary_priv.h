@@ -20,8 +20,10 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* A row of table `checkpoint`, in one block. */
+/* A row of table `checkpoint`, and what a start is to know of that place; checkpoint__free. */
+struct mark;
 struct checkpoint {
+    struct mark *mark; /* or NULL */
     uint64_t size;
     int64_t time_us;
     unsigned char root[DIGEST_BYTES];
@@ -29,6 +31,9 @@ struct checkpoint {
     size_t peaks_len, note_len;
     char note[NOTE_BYTES];
 };
+
+void checkpoint__free(struct checkpoint *checkpoint); /* NULL is fine */
+void mark__free(struct mark **mark);
 
 /* The file of checkpoints as the last append left it, or as the start found it. */
 struct notary_file {
@@ -69,12 +74,15 @@ struct notary {
     uint64_t wanted;             /* number of the last row that was told of */
     uint64_t fresh;              /* rows since the last checkpoint */
     int64_t fresh_us;            /* monotonic: when the first of them was seen */
+    int64_t mark_us;             /* monotonic: when the last mark was made */
+    uint64_t mark_size;          /* of it */
 
     pthread_mutex_t file_lock;   /* held while a checkpoint is appended; what follows, up to the empty line */
     struct notary_file left;
     bool complained;
 
     _Atomic(struct why *) damage; /* of the file, not recorded yet, or NULL */
+    _Atomic uint64_t marked;      /* size of the mark that is in the file and durable; 0: none that is to be believed */
     _Atomic uint64_t signed_size, failures;
 };
 
@@ -106,6 +114,12 @@ void notary__tell(struct notary *notary, struct checkpoint *checkpoint);
 void notary__distrust(struct notary *notary);
 
 struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
+
+/* notary_load.c: the tree as it stood at the last checkpoint in the file; a first file begins with none. The tenants as the
+ * mark has them, and the rows behind it; those that the tree does not hold yet are read later. */
+enum code notary__load_tree(struct notary *notary, struct db *db) MUST_USE;
+enum code notary__load_tenants(struct notary *notary, struct db *db) MUST_USE;
+void notary__set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash);
 
 /* notary_tell.c: while neither lock is held. The file and who else is told have syncs and a network of their own. */
 void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);

@@ -257,37 +257,43 @@ static bool is_known_to(const struct ledger *ledger)
            memcmp(hash, ledger->committed.hash, DIGEST_BYTES) == 0;
 }
 
-/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. A gate that opens it anew,
- * while every call is denied, knows those of all rows but the last ones. */
-static enum code read_heads(struct ledger *ledger)
+static enum code take_heads(struct ledger *ledger, const char *sql, uint64_t after, uint64_t known)
 {
-    uint64_t known = is_known_to(ledger) ? ledger->committed.seq : 0;
-    struct db_stmt *stmt;
-    enum code code;
+    struct db_stmt *row = NULL;
+    enum code code = db_select(ledger->db, sql, DB_VALUES(db_of_int((int64_t)after)), &row);
+
+    while (db_next(&row, &code)) {
+        struct span hash = db_blob(row, 2);
+        struct head *head;
+
+        code = hash.len == DIGEST_BYTES ? heads_find(&ledger->heads, db_text(row, 0), &head) : CODE_INVALID;
+        if (code != CODE_OK) {
+            db_finalize(&row);
+            return code;
+        }
+        heads_move(head, (uint64_t)db_int(row, 1), (const unsigned char *)hash.at, known);
+        head->known = true;
+    }
+    return code;
+}
+
+enum code ledger__read_heads(struct ledger *ledger, uint64_t known, uint64_t marked)
+{
+    enum code code = CODE_OK;
 
     if (known > 0)
         heads_undo(&ledger->heads, known);
     else
         heads_forget(&ledger->heads);
-    code = db_select(ledger->db,
-                     "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
-                     "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
-                     "SELECT tenant, seq, hash FROM event WHERE seq > ?1 AND tenant IS NOT NULL ORDER BY seq",
-                     DB_VALUES(db_of_int((int64_t)known)), &stmt);
+    if (known == 0 && marked > 0)
+        code = take_heads(ledger, "SELECT tenant, seq, hash FROM tenant_head WHERE seq > ?1", ledger->begin_seq, 0);
     if (code != CODE_OK)
         return code;
-    while ((code = db_step(stmt)) == CODE_OK) {
-        struct span hash = db_blob(stmt, 2);
-        struct head *head;
-
-        code = heads_find(&ledger->heads, db_text(stmt, 0), &head);
-        if (code != CODE_OK || hash.len != DIGEST_BYTES)
-            break;
-        heads_move(head, (uint64_t)db_int(stmt, 1), (const unsigned char *)hash.at, known);
-        head->known = true;
-    }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return take_heads(ledger,
+                      "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM event WHERE seq > ?1 AND tenant IS NOT NULL ORDER BY seq",
+                      known > 0 ? known : marked, known);
 }
 
 /* The first one is empty until now. */
@@ -337,8 +343,8 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
         code = link_first(ledger, why);
     if (code == CODE_OK)
         code = check_tail(ledger, why);
-    if (code == CODE_OK) {
-        code = read_heads(ledger);
+    if (code == CODE_OK && !opens_first) {
+        code = ledger__read_heads(ledger, is_known_to(ledger) ? ledger->committed.seq : 0, 0);
         if (code != CODE_OK)
             (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     }

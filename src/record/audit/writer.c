@@ -3,6 +3,7 @@
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
+#include "audit/mark_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -267,7 +268,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
 
     buf_init(&text, AUDIT_JSON_BYTES);
     if (ledger->is_open_ended)
-        code = ledger__find_open(ledger, 0);
+        code = mark__find_open(ledger, atomic_load(&audit->notary.marked));
     if (code == CODE_OK)
         code = ledger__begin(ledger);
     if (code == CODE_OK)
@@ -332,7 +333,7 @@ static enum code make(struct audit *audit, const struct audit_conf *conf)
 static void give_back(struct audit *audit)
 {
     notary__fini(&audit->notary);
-    mem_free(audit->checkpoint);
+    checkpoint__free(audit->checkpoint);
     mem_free(audit->damage);
     ledger__fini(&audit->ledger);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
@@ -360,6 +361,19 @@ static enum code look_for_loss(const struct audit *audit, const struct audit_los
                    "--continue-after-loss --why TEXT` records the loss and goes on", kept->found.text);
 }
 
+/* From where the file says that its tenants stood, where that is what our key signed; else from its beginning. */
+static enum code know_heads(struct audit *audit, struct why *why)
+{
+    struct ledger *ledger = &audit->ledger;
+    uint64_t marked = 0;
+    enum code code = audit->notary.is_on ? mark__find(ledger->db, &audit->notary, ledger->begin_seq, &marked) : CODE_OK;
+
+    if (code == CODE_OK)
+        code = ledger__read_heads(ledger, 0, marked);
+    atomic_store(&audit->notary.marked, marked);
+    return code == CODE_OK ? code : why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
+}
+
 enum code audit_open(const struct audit_conf *conf, struct audit **out, struct why *why)
 {
     struct audit *audit = mem_zalloc(sizeof *audit);
@@ -382,6 +396,8 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK)
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
+    if (code == CODE_OK)
+        code = know_heads(audit, why);
     if (code == CODE_OK)
         code = look_for_loss(audit, &conf->loss, &kept, why);
     if (code == CODE_OK) {

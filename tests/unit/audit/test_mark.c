@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 11.12: a start takes the tenants' last rows and the open permits from where the file says that they stood at a checkpoint, and reads
+ * the rows behind it alone; what our key has not signed is not believed, and all rows are read. Either way it goes on as ever. */
+#include "audit/writer_priv.h"
+#include "evidence/verify.h"
+#include "fakes/audit_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct bench {
+    struct audit_file file;
+    struct audit_checkpoints conf;
+    struct sign_key *key, *other;
+    struct note_key known;
+    char heads[128];
+    struct audit *audit;
+};
+
+static struct sign_key *new_key(void)
+{
+    struct sign_key *key;
+    struct buf pem;
+
+    buf_init(&pem, 4096);
+    assert_int_equal(sign_key_make(&pem), CODE_OK);
+    assert_int_equal(sign_key_read(buf_peek(&pem), &key), CODE_OK);
+    buf_fini(&pem);
+    return key;
+}
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    audit_file_init(&bench->file);
+    (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+    bench->key = new_key();
+    bench->other = new_key();
+    assert_int_equal(sign_key_public(bench->key, bench->known.public), CODE_OK);
+    bench->conf = (struct audit_checkpoints){.key = bench->key, .file = bench->heads, .interval_ms = 5, .rows = 1000000};
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    audit_close(&bench->audit);
+    audit_file_fini(&bench->file);
+    sign_key_free(&bench->key);
+    sign_key_free(&bench->other);
+    free(bench);
+    return 0;
+}
+
+/* Returns: the size of the mark that it began with. */
+static uint64_t start(struct bench *bench)
+{
+    bench->audit = audit_file_open_signed(&bench->file, 1, &bench->conf);
+    return atomic_load(&bench->audit->notary.marked);
+}
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* A gate makes one with its first checkpoint; a call takes it along. */
+static void await_mark(struct bench *bench, uint64_t before)
+{
+    for (int i = 0; i < 20000 && atomic_load(&bench->audit->notary.marked) == before; i++) {
+        (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
+        nap();
+    }
+    assert_int_not_equal(atomic_load(&bench->audit->notary.marked), before);
+}
+
+static void call_all(struct bench *bench)
+{
+    static const char *const tenants[] = {"ada", "bob", "eve", "bob"};
+
+    for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
+        (void)audit_file_call(audit_ring(bench->audit, 0), tenants[i], "c");
+}
+
+/* To its end, and whole: each row goes on from its tenant's last one, each permit has its outcome. */
+static void stop(struct bench *bench)
+{
+    struct verify_conf conf = {.path = bench->file.path, .keys = keyring_of(&bench->known)};
+    struct verify_report report;
+    struct why why = {""};
+
+    audit_close(&bench->audit);
+    if (audit_verify(&conf, &report, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < report.fault_count; i++)
+        fail_msg("row %lld, %s.%s: %s", (long long)report.fault[i].seq, report.fault[i].table, report.fault[i].field,
+                 report.fault[i].text);
+    assert_int_equal(report.under_way, 0);
+}
+
+static void change(struct bench *bench, const char *sql)
+{
+    struct why why = {""};
+    struct db *db;
+
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
+    if (db_exec(db, sql) != CODE_OK)
+        fail_msg("%s: %s", sql, db_error(db));
+    db_close(&db);
+}
+
+static void test_goes_on_from_it(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t marked;
+
+    assert_int_equal(start(bench), 0);
+    call_all(bench);
+    await_mark(bench, 0);
+    marked = atomic_load(&bench->audit->notary.marked);
+    call_all(bench);
+    stop(bench);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT size FROM head_mark"), marked);
+    assert_int_equal(start(bench), marked);
+    call_all(bench);
+    await_mark(bench, marked);
+    stop(bench);
+    assert_true(start(bench) > marked);
+    call_all(bench);
+    assert_int_equal(audit_archive(bench->audit, SPAN_LIT("test")), CODE_OK);
+    for (struct audit_done done; !audit_job_over(bench->audit, &done);)
+        nap();
+    call_all(bench);
+    stop(bench);
+    marked = start(bench); /* in the next file, which has a mark or none */
+    call_all(bench);
+    await_mark(bench, marked);
+    stop(bench);
+    assert_true(start(bench) > 0);
+    call_all(bench);
+    stop(bench);
+}
+
+static void test_what_nobody_signed_is_not_believed(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE tenant_head SET hash = randomblob(32) WHERE tenant = 'bob'", "UPDATE tenant_head SET seq = seq - 1 WHERE tenant = 'eve'",
+        "DELETE FROM tenant_head WHERE tenant = 'ada'", "INSERT INTO tenant_head VALUES ('mallory', 2, randomblob(32))",
+        "UPDATE tenant_head SET hash = x'00'", "UPDATE head_mark SET size = size + 1", "DELETE FROM head_mark",
+        "UPDATE head_mark SET tip = tip + 1000", "DELETE FROM tenant_head; UPDATE head_mark SET size = (SELECT min(size) FROM checkpoint)",
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        uint64_t before = start(bench);
+
+        call_all(bench);
+        await_mark(bench, before);
+        stop(bench);
+        change(bench, changes[i]);
+        if (start(bench) != 0)
+            fail_msg("%s: is believed", changes[i]);
+        call_all(bench);
+        stop(bench);
+    }
+}
+
+static void test_another_key(void **state)
+{
+    struct bench *bench = *state;
+
+    (void)start(bench);
+    call_all(bench);
+    await_mark(bench, 0);
+    audit_close(&bench->audit);
+    bench->conf.key = bench->other;
+    assert_int_equal(start(bench), 0);
+    call_all(bench);
+    await_mark(bench, 0);
+    audit_close(&bench->audit);
+    assert_true(start(bench) > 0);
+}
+
+/* One permit from before the mark, one behind it: a start behind a kill ends both. */
+static void test_permits_that_a_kill_left(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("eve", "c");
+    char into[256], copy[96], folder[64];
+    uint64_t marked, seq = 0;
+    struct audit_conf conf = {.path = copy, .rings = 1, .version = SPAN_LIT("0"), .checkpoints = {.interval_ms = 5}};
+    struct why why = {""};
+
+    (void)start(bench);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &decision), &seq),
+                     AUDIT_DURABLE);
+    await_mark(bench, 0);
+    marked = atomic_load(&bench->audit->notary.marked);
+    assert_true(seq <= marked);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &decision), &seq),
+                     AUDIT_DURABLE);
+    (void)snprintf(folder, sizeof folder, "%s", bench->file.folder);
+    (void)snprintf(into, sizeof into, "VACUUM INTO '%s/copy-2026-01-01-000000000001.db'", folder);
+    change(bench, into); /* as a kill at this moment would have left it */
+    audit_close(&bench->audit);
+    (void)snprintf(copy, sizeof copy, "%s/copy.db", folder);
+    conf.checkpoints.key = bench->key;
+    if (audit_open(&conf, &bench->audit, &why) != CODE_OK || audit_start(bench->audit, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    assert_int_equal(atomic_load(&bench->audit->notary.marked), marked);
+    audit_close(&bench->audit);
+    (void)snprintf(bench->file.path, sizeof bench->file.path, "%s", copy);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), 2);
+    stop(bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_goes_on_from_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_nobody_signed_is_not_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_permits_that_a_kill_left, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
