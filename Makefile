@@ -164,7 +164,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
 BENCH_BIN  := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c tests/hasty/pause.c))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -236,6 +236,16 @@ $(B)/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
+# The same programs with short pauses, for scenarios: the linker takes their pause_us from here, and that of the library no more.
+HASTY := $(B)/hasty/callgate $(B)/hasty/callgate-gate $(B)/hasty/callgate-runner
+$(HASTY): $(B)/obj/tests/hasty/pause.o
+$(B)/hasty/callgate: $(B)/obj/src/desk/cli/main.o $(LIB)
+$(B)/hasty/callgate-gate: $(B)/obj/src/gate/run/gate_main.o $(GATE_LIB)
+$(B)/hasty/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
+$(HASTY):
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a %.so,$^) $(LIBS) -o $@
+
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
 $(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
@@ -305,7 +315,7 @@ oracle: all $(ORACLE_BIN)
 differential: all $(ORACLE_BIN)
 	@tests/oracle/differential $(B)/tests/oracle/reader --inputs $(DIFFERENTIAL_INPUTS) --seed $(ORACLE_SEED)
 
-integration: all $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/tests/torture/preload_clock.so
+integration: all $(HASTY) $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/tests/torture/preload_clock.so
 	@$(RUN_SCENARIOS) tests/integration
 
 interop: all

@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "base/shares.h"
+#include "os/pause.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -424,7 +425,7 @@ enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_ke
     *answer = (struct wanted_answer){.reason = REASON_CREDENTIAL_WRONG};
     lock(&shard->lock);
     entry = find(shard, key);
-    if (entry != NULL && entry->ticket == 0 && now_us >= entry->asked_us && now_us - entry->asked_us < gap_us)
+    if (entry != NULL && entry->ticket == 0 && now_us >= entry->asked_us && now_us - entry->asked_us < pause_us(gap_us))
         state = WANTED_FAILED;
     else
         state = want(wanted, shard, key, payload, now_us, answer, &is_new);

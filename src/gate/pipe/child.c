@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "os/pause.h"
 #include "os/process.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static void lost_patience(void *context)
         return;
     }
     pipe_child_signal(child, child->step++ == 0 ? SIGTERM : SIGKILL);
-    if (child->step == 1 && loop_timer_arm(child->conf.loop, &child->patience, PATIENCE_US) != CODE_OK)
+    if (child->step == 1 && loop_timer_arm(child->conf.loop, &child->patience, pause_us(PATIENCE_US)) != CODE_OK)
         pipe_child_signal(child, SIGKILL);
 }
 
@@ -83,7 +84,8 @@ void pipe_child_end(struct pipe_child *child)
     if (child->state != CHILD_RUNS)
         return;
     child->state = CHILD_ENDS;
-    if (child->pid > 0 && !child->has_exited && loop_timer_arm(child->conf.loop, &child->patience, PATIENCE_US) != CODE_OK)
+    if (child->pid > 0 && !child->has_exited &&
+        loop_timer_arm(child->conf.loop, &child->patience, pause_us(PATIENCE_US)) != CODE_OK)
         pipe_child_signal(child, SIGKILL);
     desk__stir(child->desk);
 }

@@ -8,6 +8,7 @@
 #include "identity/provider.h"
 #include "json/doc.h"
 #include "os/clock.h"
+#include "os/pause.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 
 #define RETRY_US INT64_C(5000000)    /* what failed is not asked for before */
 #define PARKED_US INT64_C(10000000)  /* for metadata and keys */
-#define KEYS_GAP_US INT64_C(30000000) /* a provider's set is not fetched more often */
 #define BODY_BYTES ((size_t)64 << 10)
 
 struct outgoing_desk {
@@ -74,7 +74,7 @@ static void fail(struct fetch *fetch, enum reason reason, const char *why)
         log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
                  "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name, why);
-    wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, reason, clock_wall_us() + RETRY_US);
+    wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, reason, clock_wall_us() + pause_us(RETRY_US));
     end(fetch);
 }
 
@@ -313,7 +313,7 @@ static bool has_keys(struct fetch *fetch)
     if (fetch->ticket != 0)
         return wanted_is_settled(wanted, fetch->ticket);
     key_of_keys(fetch, &key);
-    if (wanted_ask_newer(wanted, &key, SPAN_NONE, clock_wall_us(), KEYS_GAP_US, &answer) != WANTED_PENDING)
+    if (wanted_ask_newer(wanted, &key, SPAN_NONE, clock_wall_us(), WANTED_KEYS_GAP_US, &answer) != WANTED_PENDING)
         return true;
     fetch->ticket = answer.ticket;
     return false;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "http/writer.h"
 #include "os/clock.h"
+#include "os/pause.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void fail(struct asked *asked, const struct why *why)
     static atomic_int_fast64_t told_us; /* of any provider: agents can provoke it */
     int64_t now_us = clock_wall_us(), then_us = atomic_load(&told_us);
 
-    wanted_fail(asked->outside->wanted, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + AWAY_US);
+    wanted_fail(asked->outside->wanted, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
     if (now_us - then_us >= TOLD_US && atomic_compare_exchange_strong(&told_us, &then_us, now_us))
         log_error("app", "provider %s: opaque tokens let nobody in, since it does not say whose they are: %s", asked->name,
                   why->text);

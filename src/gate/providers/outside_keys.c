@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/pause.h"
 #include "os/file.h"
 
 #include <inttypes.h>
@@ -46,8 +47,8 @@ static void fail(struct outside *outside, struct outside_source *source, const s
     source->is_under_way = false;
     source->failures++;
     source->why = *why;
-    source->next_us = now_us + (source->fetched_us != 0 ? AGAIN_US : AWAY_US);
-    wanted_fail(outside->wanted, &key, REASON_IDENTITY_UNAVAILABLE, now_us + AWAY_US);
+    source->next_us = now_us + pause_us(source->fetched_us != 0 ? AGAIN_US : AWAY_US);
+    wanted_fail(outside->wanted, &key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
     if (is_told)
         return;
     if (source->fetched_us != 0 && now_us < until_us)

@@ -6,6 +6,7 @@
 #include "crypto/digest.h"
 #include "crypto/secret.h"
 #include "os/clock.h"
+#include "os/pause.h"
 #include "os/sandbox.h"
 #include "os/sock.h"
 #include "os/thread.h"
@@ -183,8 +184,7 @@ int64_t poster_settled(struct poster *poster)
 /* Holding the lock. */
 static void pause_for(struct poster *poster, unsigned pause_ms)
 {
-    int64_t until_us = clock_monotonic_us() + (int64_t)pause_ms * 1000;
-    const struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    const struct timespec until = clock_after_ms((unsigned)(pause_us((int64_t)pause_ms * 1000) / 1000));
 
     while (!poster->stopping && pthread_cond_timedwait(&poster->changed, &poster->lock, &until) == 0)
         continue; /* a further text does not make the server any better */

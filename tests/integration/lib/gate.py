@@ -29,6 +29,7 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[3]
 FLAVOUR = os.environ.get("FLAVOUR", "release")
 CALLGATE = os.environ.get("CALLGATE", str(TOP / "build" / FLAVOUR / "callgate"))
+HASTY = str(pathlib.Path(CALLGATE).parent / "hasty" / "callgate")  # the same program, but for tests/hasty/pause.c
 
 OPEN_POLICY = """\
 policy: open
@@ -135,10 +136,11 @@ def names_of(user):
 
 
 class Gate:
-    """A running gate. `conf` is merged over the defaults; `policies` maps file names to texts and is loaded first."""
+    """A running gate. `conf` is merged over the defaults; `policies` maps file names to texts and is loaded first. With `haste` its
+    pauses are so many times shorter (tests/hasty)."""
 
     def __init__(self, routes, policies=None, conf=None, folder=None, serve_args=(), environment=None, start=True,
-                 wrapper=(), program=CALLGATE):
+                 wrapper=(), program=CALLGATE, haste=None):
         self.own_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="callgate-test-"))
         self.routes = routes
@@ -148,8 +150,8 @@ class Gate:
         self.conf["routes"] = routes
         self.serve_args = list(serve_args)
         self.wrapper = list(wrapper)  # a tracer before the program, say
-        self.environment = dict(os.environ, **(environment or {}))
-        self.program = str(program)  # or a copy, where others than its owner may run it
+        self.environment = dict(os.environ, **({"CALLGATE_HASTE": str(haste)} if haste else {}), **(environment or {}))
+        self.program = HASTY if haste else str(program)  # or a copy, where others than its owner may run it
         self.process = None
         self.ports = []
         self.write_conf()

@@ -10,14 +10,15 @@ import queue
 import subprocess
 import threading
 
-from integration.lib.gate import CALLGATE, Failed
+from integration.lib.gate import CALLGATE, HASTY, Failed
 
 
 class Pipe:
-    def __init__(self, conf, route, command, environment=None, options=()):
-        self.process = subprocess.Popen([CALLGATE, "pipe", "--config", str(conf), "--route", route, *options, "--", *command],
+    def __init__(self, conf, route, command, environment=None, options=(), haste=None):
+        environment = {**({"CALLGATE_HASTE": str(haste)} if haste else {}), **(environment or {})}
+        self.process = subprocess.Popen([HASTY if haste else CALLGATE, "pipe", "--config", str(conf), "--route", route, *options, "--", *command],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env={**os.environ, **(environment or {})})
+                                        env={**os.environ, **environment})
         self.lines, self.errors, self.number = queue.Queue(), [], 0
         self.readers = [threading.Thread(target=self.read_lines, daemon=True), threading.Thread(target=self.read_errors, daemon=True)]
         for reader in self.readers:

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pauses: how long something is left alone before it is tried, asked or looked at again, where nobody configures it.
+ *
+ * One that a test would wait for goes through here, because tests link these programs with another pause.c (tests/hasty). What
+ * a policy, a limit or a token says of time is no pause: it means the same in each program.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: none. */
+#ifndef OS_PAUSE_H
+#define OS_PAUSE_H
+
+#include <stdint.h>
+
+/* Returns: us, in every program but those of the tests. */
+int64_t pause_us(int64_t us);
+
+#endif
