@@ -123,6 +123,8 @@ COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) $(INCLUDES) $(PKG_CFLAGS) $(CFLAGS
 # A function of ours must not stand in for a library's of the same name (hash_bytes of libpg_query), as what a program exports does.
 LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
 LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
+# Test programs are many; where gold is there, it links them in half the time.
+LINK_TEST  := $(LINK) $(if $(filter release debug cover,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
@@ -178,7 +180,7 @@ all: $(LIB) $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(if $(filter 1,$(WERROR)),strict) 
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.
-FLAGS_TEXT := $(COMPILE) | $(LINK) | $(LIBS) | $(LLHTTP_CFLAGS)
+FLAGS_TEXT := $(COMPILE) | $(LINK_TEST) | $(LIBS) | $(LLHTTP_CFLAGS)
 $(B)/flags: FORCE
 	@mkdir -p $(B); printf '%s\n' $(call quoted,$(FLAGS_TEXT)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(FLAGS_TEXT)) > $@
 quoted = '$(subst ','\'',$(1))'
@@ -236,9 +238,11 @@ $(B)/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
-# The same programs with short pauses, for scenarios: the linker takes their pause_us from here, and that of the library no more.
+# The same programs with short pauses, for scenarios: the linker takes their pause_us from here, and that of the library no more. So
+# do unit tests.
+HASTE := $(B)/obj/tests/hasty/pause.o
 HASTY := $(B)/hasty/callgate $(B)/hasty/callgate-gate $(B)/hasty/callgate-runner
-$(HASTY): $(B)/obj/tests/hasty/pause.o
+$(HASTY): $(HASTE)
 $(B)/hasty/callgate: $(B)/obj/src/desk/cli/main.o $(LIB)
 $(B)/hasty/callgate-gate: $(B)/obj/src/gate/run/gate_main.o $(GATE_LIB)
 $(B)/hasty/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
@@ -247,14 +251,14 @@ $(HASTY):
 	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a %.so,$^) $(LIBS) -o $@
 
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
-$(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
+$(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(HASTE) $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a %.so,$^) $(TEST_LIBS) $(LIBS) -o $@
+	$(Q)mkdir -p $(@D); $(LINK_TEST) $(filter %.o,$^) $(filter %.a %.so,$^) $(TEST_LIBS) $(LIBS) -o $@
 $(SIM_BIN): $(FAKE_AUDIT:%.c=$(B)/obj/%.o)
 
 $(REPLAY_BIN): $(B)/tests/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
+	$(Q)mkdir -p $(@D); $(LINK_TEST) $^ $(LIBS) -o $@
 
 $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
