@@ -182,9 +182,9 @@ int64_t poster_settled(struct poster *poster)
 }
 
 /* Holding the lock. */
-static void pause_for(struct poster *poster, unsigned pause_ms)
+static void pause_for(struct poster *poster, unsigned for_ms)
 {
-    const struct timespec until = clock_after_ms((unsigned)(pause_us((int64_t)pause_ms * 1000) / 1000));
+    const struct timespec until = clock_after_ms((unsigned)pause_ms((int)for_ms));
 
     while (!poster->stopping && pthread_cond_timedwait(&poster->changed, &poster->lock, &until) == 0)
         continue; /* a further text does not make the server any better */

@@ -16,4 +16,9 @@
 /* Returns: us, in every program but those of the tests. */
 int64_t pause_us(int64_t us);
 
+static inline int pause_ms(int ms)
+{
+    return (int)(pause_us((int64_t)ms * 1000) / 1000);
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/pause.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,7 +184,7 @@ static void await_finisher(struct audit *audit)
     log_error("audit", "%s: erasing values of tenant %s in sealed files: %s; it is tried again", audit->ledger.path,
               erasing->what.tenant, sealed->text);
     erasing->phase = ERASE_LIVE; /* whatever is done already is passed over */
-    erasing->due_us = clock_monotonic_us() + 60 * RETRY_US;
+    erasing->due_us = clock_monotonic_us() + pause_us(60 * RETRY_US);
 }
 
 /* What was written before may still stand in the WAL. */
@@ -200,7 +201,7 @@ static enum code empty_wal(struct audit *audit)
     code = writer__empty_wal(audit);
     db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
     if (code == CODE_BUSY) {
-        erasing->due_us = clock_monotonic_us() + RETRY_US;
+        erasing->due_us = clock_monotonic_us() + pause_us(RETRY_US);
         return CODE_OK;
     }
     audit->wal_pages = audit->checkpoint_pages = 0;

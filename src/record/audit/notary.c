@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/clock.h"
+#include "os/pause.h"
 #include "os/sandbox.h"
 
 #include <errno.h>
@@ -501,7 +502,7 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
 {
     struct pollfd watch = {.fd = notary->wake_fd, .events = POLLIN};
     int64_t left_us = turn->due_us - clock_monotonic_us();
-    int due_ms = failed ? PAUSE_MS : turn->fresh == 0 ? INT_MAX : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+    int due_ms = failed ? pause_ms(PAUSE_MS) : turn->fresh == 0 ? INT_MAX : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
     uint64_t count, enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
     bool waits;
 

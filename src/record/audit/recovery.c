@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/pause.h"
 
 #include <stdio.h>
 
@@ -68,7 +69,7 @@ static void wait_longer(struct audit *audit)
 {
     int64_t now = clock_monotonic_us();
 
-    audit->retry_us = now + audit->backoff_us;
+    audit->retry_us = now + pause_us(audit->backoff_us);
     audit->backoff_us = audit->backoff_us * 2 < BACKOFF_MAX_US ? audit->backoff_us * 2 : BACKOFF_MAX_US;
 }
 

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/pause.h"
 #include "os/file.h"
 
 #include <stdio.h>
@@ -145,7 +146,7 @@ static void put_off(struct audit *audit, const char *what, enum code code)
         log_warn("audit", "%s: is not sealed yet: %s%s%s", audit->ledger.file, what, code != CODE_OK ? ": " : "",
                  code != CODE_OK ? code_text(code) : "");
     (void)snprintf(rotation->waits_for, sizeof rotation->waits_for, "%s", what);
-    rotation->due_us = clock_monotonic_us() + RETRY_US;
+    rotation->due_us = clock_monotonic_us() + pause_us(RETRY_US);
 }
 
 /* What fails before the link is set has changed nothing. */

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "db/db.h"
+#include "os/pause.h"
 #include "os/sandbox.h"
 
 #include <errno.h>
@@ -142,7 +143,7 @@ static void run(void *argument)
             atomic_store(&keeper->checkpoint_wanted, true);
         }
         complained = code != CODE_OK;
-        wait_for_work(keeper, code != CODE_OK ? PAUSE_MS : -1);
+        wait_for_work(keeper, code != CODE_OK ? pause_ms(PAUSE_MS) : -1);
     }
 }
 
