@@ -31,7 +31,8 @@ static int tell(const struct store_answer *answer, bool as_json)
         return told_answer(&doc, as_json, "approval {approval} has the word of {approved} of {needed} people; it waits for "
                            "somebody else, while yours holds (until {until})\n");
     if (answer->is_granted)
-        return told_answer(&doc, as_json, "approval {approval} is given for one call until {until}; within a second the agent's "
+        return told_answer(&doc, as_json,
+                           "approval {approval} is given for one call until {until}; within a second the agent's "
                            "identical call passes\n");
     return told_answer(&doc, as_json, "approval {approval} is refused until {until}; within a second the identical call is "
                        "denied\n");

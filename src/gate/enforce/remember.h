@@ -43,7 +43,7 @@ struct remembering {
     int64_t now_us;          /* UTC */
     bool with_plans;         /* also the steps of plans that were used within a day */
     struct past_place kept;  /* what was counted before, to go on from */
-    uint64_t last;           /* of a start: a durable row, as of which what it counts is kept where that was much; 0: it is not */
+    uint64_t last;           /* of a start: a durable row, as of which what it counts is kept where that was much; 0: not */
 };
 
 /* For the policy that is published: what was counted in this process is forgotten. It goes on from the newest of the two files

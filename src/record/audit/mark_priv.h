@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where each tenant and each open permit stood at a checkpoint, kept in the file: a start reads the rows behind it alone. It is no
- * evidence, and is believed where the tenants' tree that it gives is the one that our key signed in that checkpoint.
+/* Where each tenant and each open permit stood at a checkpoint, kept in the file: a start reads the rows behind it alone.
+ * It is no evidence, and is believed where the tenants' tree that it gives is the one that our key signed in that checkpoint.
  *
  * Threads: mark__make by the notary, the others by the writer (main before its start).
  * Owns: a mark is its checkpoint's.
