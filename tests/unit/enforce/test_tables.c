@@ -63,9 +63,9 @@ static bool takes_of_tally(const struct caller *caller)
 
 static struct plan_uses *uses;
 
-static const struct hash_key key;
+static const struct hash_key hash_key;
 
-static void make_uses(void) { assert_ok(plan_uses_new(GATE_STATE_BYTES, &key, &uses)); }
+static void make_uses(void) { assert_ok(plan_uses_new(GATE_STATE_BYTES, &hash_key, &uses)); }
 static void drop_uses(void) { plan_uses_free(&uses); }
 
 static bool takes_of_uses(const struct caller *caller)

