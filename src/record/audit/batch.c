@@ -17,7 +17,7 @@ static enum code take_decision(struct audit *audit, struct lane *lane, const str
     lane->taken++;
     if (ticket <= audit_settled(lane->ring)) /* failed while the audit was down */
         return CODE_OK;
-    code = ledger__decision(&audit->ledger, &view->decision, view->text, &seq);
+    code = ledger_decision(&audit->ledger, &view->decision, view->text, &seq);
     if (code != CODE_OK)
         return code;
     ring_set_seq(lane->ring, ticket, seq);
@@ -42,7 +42,7 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
         ring_break(&audit->shared, "an outcome is of no open permit");
         return CODE_OK;
     }
-    code = ledger__outcome(&audit->ledger, decision, result);
+    code = ledger_outcome(&audit->ledger, decision, result);
     if (code != CODE_OK)
         return code;
     audit->closing[audit->closing_count++] = decision;
@@ -61,7 +61,7 @@ static enum code take_event(struct audit *audit, struct lane *lane, const struct
 
     lane->taken++;
     audit->rows++;
-    return ledger__event(&audit->ledger, &event);
+    return ledger_event(&audit->ledger, &event);
 }
 
 static enum code take_lane(struct audit *audit, struct lane *lane)
@@ -89,7 +89,7 @@ static enum code take_lane(struct audit *audit, struct lane *lane)
 
 static enum code write_batch(struct audit *audit)
 {
-    enum code code = ledger__begin(&audit->ledger);
+    enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
         code = rotate__begin(audit);
@@ -100,7 +100,7 @@ static enum code write_batch(struct audit *audit)
     if (code == CODE_OK && audit->rotation.seals)
         code = rotate__seal(audit);
     if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
+        code = ledger_commit(&audit->ledger);
     return code;
 }
 

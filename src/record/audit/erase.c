@@ -80,18 +80,18 @@ static enum code put_event(struct audit *audit, const char *kind, struct span de
         .time_us = clock_wall_us(), .kind = span_text(kind), .tenant = span_text(erasing->what.tenant),
         .actor = span_text(erasing->actor), .detail = detail,
     };
-    enum code code = ledger__begin(&audit->ledger);
+    enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
         code = rotate__begin(audit);
     if (code == CODE_OK)
-        code = ledger__event(&audit->ledger, &event);
+        code = ledger_event(&audit->ledger, &event);
     if (code == CODE_OK && erasing->phase == ERASE_RECORD) {
         erasing->what.seq = (int64_t)audit->ledger.tip.seq;
         code = erase_note(audit->ledger.db, &erasing->what);
     }
     if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
+        code = ledger_commit(&audit->ledger);
     if (code == CODE_OK) {
         audit->rotation.begins = false;
         audit->rows = 1;
@@ -150,12 +150,12 @@ static enum code live_slice(struct audit *audit)
 {
     struct erasing *erasing = &audit->erasing;
     int64_t began_us = clock_monotonic_us();
-    enum code code = ledger__begin(&audit->ledger);
+    enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
         code = erase_slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &erasing->rows);
     if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
+        code = ledger_commit(&audit->ledger);
     if (code != CODE_OK)
         return code;
     erasing->at += SLICE_ROWS;

@@ -4,7 +4,7 @@
 #include "audit/kept_priv.h"
 
 #include "proof/keyring.h"
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 #include "proof/loss.h"
 #include "files/reader.h"
 #include "files/trail.h"
@@ -462,7 +462,7 @@ static enum code put(struct ledger *ledger, const char *kind, struct span actor,
 {
     const struct audit_event event = {.time_us = time_us, .kind = span_text(kind), .actor = actor, .detail = buf_peek(detail)};
 
-    return ledger__event(ledger, &event);
+    return ledger_event(ledger, &event);
 }
 
 static enum code put_loss(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us,

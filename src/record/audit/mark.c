@@ -210,5 +210,5 @@ enum code mark__find_open(struct ledger *ledger, uint64_t size)
         code = add_open(ledger, db_text(row, 1));
     }
     db_finalize(&row);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? ledger__find_open(ledger, (uint64_t)tip) : code;
+    return code == CODE_OK || code == CODE_NOT_FOUND ? ledger_find_open(ledger, (uint64_t)tip) : code;
 }

@@ -127,7 +127,7 @@ static enum code put_key_change(struct audit *audit, int64_t time_us)
                                       .detail = change->detail};
 
     *change = (struct audit_key_change){0};
-    return ledger__event(&audit->ledger, &event);
+    return ledger_event(&audit->ledger, &event);
 }
 
 /* Only where it differs from the one before. That another one signs all at once nobody vouches for; it is no reason not to. */
@@ -198,10 +198,10 @@ enum code writer__checkpoint_end(struct audit *audit)
         audit->checkpoint = notary__take(&audit->notary);
     if (audit->checkpoint == NULL || audit->ledger.db == NULL)
         return CODE_OK;
-    code = ledger__begin(&audit->ledger);
+    code = ledger_begin(&audit->ledger);
     if (code == CODE_OK)
         code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
-    return code == CODE_OK ? ledger__commit(&audit->ledger) : code;
+    return code == CODE_OK ? ledger_commit(&audit->ledger) : code;
 }
 
 enum code audit_checkpoint_key(const struct audit *audit, struct buf *out)

@@ -11,7 +11,7 @@
 #define AUDIT_NOTARY_PRIV_H
 
 #include "audit/checkpoints.h"
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 #include "proof/note.h"
 #include "proof/signer.h"
 #include "proof/tenants.h"
@@ -59,7 +59,7 @@ struct notary {
     _Atomic(struct checkpoint *) ready;
 
     pthread_mutex_t lock;        /* what follows, up to the empty line */
-    struct buf queue;            /* rows as ledger__note_leaf writes them */
+    struct buf queue;            /* rows as ledger_note_leaf writes them */
     uint64_t queue_last, queue_count; /* number of the last; how many */
     uint64_t queue_own;          /* events of our own among them: they make no checkpoint due */
     bool is_distrusted;          /* what was read of the file before does not count */

@@ -107,12 +107,12 @@ void writer__go_down(struct audit *audit, enum code code)
     }
     if (code == CODE_IO) { /* what is on the disk nobody knows; what is read of it is written once more, and then it is left */
         atomic_store(&audit->keeper.keeps_off, true);
-        ledger__doubt(&audit->ledger, "writing it failed");
+        ledger_doubt(&audit->ledger, "writing it failed");
     }
     if (code == CODE_BUSY) { /* nothing was written, or all of it: the connection is as good as before */
         db_rollback(audit->ledger.db);
     } else {
-        ledger__close(&audit->ledger);
+        ledger_close(&audit->ledger);
         atomic_fetch_add(&audit->keeper.generation, 1);
     }
     undo_permits(audit);
@@ -216,17 +216,17 @@ static enum code close_denied(struct audit *audit)
     struct audit_result result = {.time_us = clock_wall_us(), .outcome = OUTCOME_NOT_SENT, .reason = REASON_AUDIT_DOWN,
                                   .upstream_us = -1};
     struct permits *permits = &audit->ledger.permits;
-    enum code code = ledger__find_open(&audit->ledger, audit->doubt_seq);
+    enum code code = ledger_find_open(&audit->ledger, audit->doubt_seq);
 
     for (size_t i = 0; i < permits->size && code == CODE_OK; i++)
         if (permits->slots[i].seq > audit->doubt_seq && !permits->slots[i].closing)
-            code = ledger__outcome(&audit->ledger, permits->slots[i].seq, &result);
+            code = ledger_outcome(&audit->ledger, permits->slots[i].seq, &result);
     return code;
 }
 
 static enum code write_down_and_up(struct audit *audit, struct buf *text, uint64_t counts[REASON_COUNT])
 {
-    enum code code = ledger__begin(&audit->ledger);
+    enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
         code = buf_add_text(text, "{\"error\":");
@@ -248,7 +248,7 @@ static enum code write_down_and_up(struct audit *audit, struct buf *text, uint64
     if (code == CODE_OK)
         code = writer__event(audit, "audit_up", clock_wall_us(), buf_peek(text));
     if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
+        code = ledger_commit(&audit->ledger);
     return code;
 }
 
@@ -261,17 +261,17 @@ bool writer__recover(struct audit *audit)
 
     atomic_store(&audit->keeper.is_in_doubt, false);
     if (audit->ledger.db != NULL) {
-        code = place__check(&audit->ledger);
+        code = ledger_check_place(&audit->ledger);
         why = audit->ledger.place.fault;
         audit->ledger.committed = audit->ledger.tip;
     } else { /* never makes a file anew: one that is missing may have been moved, and its -wal file with it or not */
-        code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
+        code = ledger_open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
     }
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
     if (code != CODE_OK) {
         if (code != CODE_BUSY)
-            ledger__close(&audit->ledger);
+            ledger_close(&audit->ledger);
         complain(audit, why.text);
         wait_longer(audit);
         return false;

@@ -88,7 +88,7 @@ static enum code put_permits(const struct ledger *ledger, struct db *db)
 
 static enum code make_next(struct audit *audit, struct ledger *next)
 {
-    enum code code = ledger__make(next, &audit->ledger, clock_wall_us());
+    enum code code = ledger_make(next, &audit->ledger, clock_wall_us());
 
     if (code == CODE_OK)
         code = put_heads(&audit->ledger, next->db);
@@ -96,7 +96,7 @@ static enum code make_next(struct audit *audit, struct ledger *next)
         code = put_permits(&audit->ledger, next->db);
     if (code == CODE_OK && audit->rotation.checkpoint != NULL) /* the tree goes on from it */
         code = writer__put_checkpoint(next, audit->rotation.checkpoint);
-    return code == CODE_OK ? ledger__made(next) : code;
+    return code == CODE_OK ? ledger_made(next) : code;
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ enum code rotate__seal(struct audit *audit)
     code = describe_seal(audit, &text);
     if (code == CODE_OK) {
         event.detail = buf_peek(&text);
-        code = ledger__event(&audit->ledger, &event);
+        code = ledger_event(&audit->ledger, &event);
     }
     buf_fini(&text);
     if (code == CODE_OK && audit->notary.is_on && ledger->leaf_count != ledger->tip.seq - ledger->committed.seq) {
@@ -158,13 +158,13 @@ static enum code go_on(struct audit *audit)
     if (code == CODE_OK)
         code = files_link(audit->ledger.path, next.file);
     if (code != CODE_OK) {
-        ledger__close(&next);
+        ledger_close(&next);
         if (next.file[0] != '\0' && code != CODE_EXISTS)
             files_remove(next.file);
         return code;
     }
     (void)snprintf(audit->rotation.sealed, sizeof audit->rotation.sealed, "%s", audit->ledger.file);
-    ledger__goes_on(&audit->ledger, &next);
+    ledger_goes_on(&audit->ledger, &next);
     keeper_follow(&audit->keeper, audit->ledger.file);
     return CODE_OK;
 }

@@ -101,7 +101,7 @@ static bool has_idle_work(const struct audit *audit)
 /* Somebody did something to the files while nobody called. */
 static bool is_disturbed(struct audit *audit)
 {
-    return place__check(&audit->ledger) != CODE_OK || place__is_written_by_others(&audit->ledger) ||
+    return ledger_check_place(&audit->ledger) != CODE_OK || ledger_is_written_by_others(&audit->ledger) ||
            (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
 }
 
@@ -149,13 +149,13 @@ static enum code write_stop(struct audit *audit, bool is_signed)
 {
     uint64_t counts[REASON_COUNT];
     struct buf text;
-    enum code code = ledger__begin(&audit->ledger);
+    enum code code = ledger_begin(&audit->ledger);
 
     buf_init(&text, AUDIT_JSON_BYTES);
     if (code == CODE_OK)
         code = writer__put_damage(audit);
     if (code == CODE_OK) /* none, unless a worker ended without telling */
-        code = ledger__close_permits(&audit->ledger, OUTCOME_UNKNOWN, REASON_INTERNAL, clock_wall_us());
+        code = ledger_close_permits(&audit->ledger, OUTCOME_UNKNOWN, REASON_INTERNAL, clock_wall_us());
     if (code == CODE_OK)
         code = buf_add_byte(&text, '{');
     if (code == CODE_OK)
@@ -167,7 +167,7 @@ static enum code write_stop(struct audit *audit, bool is_signed)
     if (code == CODE_OK && is_signed)
         code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
+        code = ledger_commit(&audit->ledger);
     buf_fini(&text);
     return code;
 }
@@ -240,7 +240,7 @@ enum code writer__event(struct audit *audit, const char *kind, int64_t time_us, 
         .time_us = time_us, .kind = span_text(kind), .actor = SPAN_LIT("gate"), .detail = detail,
     };
 
-    return ledger__event(&audit->ledger, &event);
+    return ledger_event(&audit->ledger, &event);
 }
 
 static enum code describe_start(const struct audit *audit, struct buf *out)
@@ -270,7 +270,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
     if (ledger->is_open_ended)
         code = mark__find_open(ledger, atomic_load(&audit->notary.marked));
     if (code == CODE_OK)
-        code = ledger__begin(ledger);
+        code = ledger_begin(ledger);
     if (code == CODE_OK)
         code = kept__record(ledger, kept, accepted, now);
     if (code == CODE_OK && ledger->is_open_ended) {
@@ -279,7 +279,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         if (code == CODE_OK)
             code = writer__event(audit, "crash", now, buf_peek(&text));
         if (code == CODE_OK)
-            code = ledger__close_permits(ledger, OUTCOME_UNKNOWN, REASON_GATE_DIED, now);
+            code = ledger_close_permits(ledger, OUTCOME_UNKNOWN, REASON_GATE_DIED, now);
         buf_clear(&text);
     }
     if (code == CODE_OK)
@@ -291,7 +291,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
     if (code == CODE_OK && kept->loss != NULL) /* the next start takes only a signed word for it */
         code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
-        code = ledger__commit(ledger);
+        code = ledger_commit(ledger);
     writer__checkpoint_told(audit, code == CODE_OK);
     buf_fini(&text);
     return code;
@@ -317,7 +317,7 @@ static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
 
 static enum code make(struct audit *audit, const struct audit_conf *conf)
 {
-    enum code code = ledger__init(&audit->ledger, conf->path, conf->node != NULL ? conf->node : "");
+    enum code code = ledger_init(&audit->ledger, conf->path, conf->node != NULL ? conf->node : "");
 
     if (code == CODE_OK) {
         audit->version = mem_dup(conf->version.at, conf->version.len);
@@ -335,7 +335,7 @@ static void give_back(struct audit *audit)
     notary__fini(&audit->notary);
     checkpoint__free(audit->checkpoint);
     mem_free(audit->damage);
-    ledger__fini(&audit->ledger);
+    ledger_fini(&audit->ledger);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
         ring_free(&audit->lanes[i].ring);
     mem_free(audit->lanes);
@@ -369,7 +369,7 @@ static enum code know_heads(struct audit *audit, struct why *why)
     enum code code = audit->notary.is_on ? mark__find(ledger->db, &audit->notary, ledger->begin_seq, &marked) : CODE_OK;
 
     if (code == CODE_OK)
-        code = ledger__read_heads(ledger, 0, marked);
+        code = ledger_read_heads(ledger, 0, marked);
     atomic_store(&audit->notary.marked, marked);
     return code == CODE_OK ? code : why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
 }
@@ -393,7 +393,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = files_begin_live(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)
-        code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
+        code = ledger_open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK)
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
     if (code == CODE_OK)

@@ -11,7 +11,7 @@
 #include "audit/erase_priv.h"
 #include "files/finisher.h"
 #include "files/keeper.h"
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 #include "audit/notary_priv.h"
 #include "audit/rotate_priv.h"
 #include "audit/writer.h"

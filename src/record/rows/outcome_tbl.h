@@ -2,7 +2,7 @@
 /* The columns of `outcome`, as decision_tbl.h has those of a decision. The second argument is the column, and but for OWN
  * the member of struct audit_result:
  *
- *   OWN     ledger__outcome's own line
+ *   OWN     ledger_outcome's own line
  *   NUMBER  a number
  *   TEXT    a text, cut to AUDIT_SAID_TEXT_BYTES
  *   JSON    a text of JSON, left out where it is longer than AUDIT_SAID_JSON_BYTES */

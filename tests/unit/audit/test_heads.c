@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 #include "proof/tenants.h"
 
 #include "base/mem.h"
@@ -119,7 +119,7 @@ static void append(struct ledger *ledger, const char *tenant)
 {
     const struct audit_event event = {.time_us = 1, .kind = SPAN_LIT("test"), .tenant = span_text(tenant)};
 
-    assert_int_equal(ledger__event(ledger, &event), CODE_OK);
+    assert_int_equal(ledger_event(ledger, &event), CODE_OK);
 }
 
 static struct head *head_of(struct ledger *ledger, const char *tenant)
@@ -141,23 +141,23 @@ static void test_opened_anew(void **state)
 
     (void)state;
     audit_file_init(&file);
-    assert_int_equal(ledger__init(&ledger, file.path, "node-1"), CODE_OK);
-    assert_int_equal(ledger__open(&ledger, DB_CREATE, 1, &why), CODE_OK);
-    assert_int_equal(ledger__begin(&ledger), CODE_OK);
+    assert_int_equal(ledger_init(&ledger, file.path, "node-1"), CODE_OK);
+    assert_int_equal(ledger_open(&ledger, DB_CREATE, 1, &why), CODE_OK);
+    assert_int_equal(ledger_begin(&ledger), CODE_OK);
     append(&ledger, "quiet");
     for (int i = 0; i < 200; i++)
         append(&ledger, "busy");
-    assert_int_equal(ledger__commit(&ledger), CODE_OK);
+    assert_int_equal(ledger_commit(&ledger), CODE_OK);
     head_of(&ledger, "quiet")->hash[0] ^= 1;
     memcpy(quiet, head_of(&ledger, "quiet")->hash, DIGEST_BYTES);
     memcpy(busy, head_of(&ledger, "busy")->hash, DIGEST_BYTES);
-    assert_int_equal(ledger__begin(&ledger), CODE_OK);
+    assert_int_equal(ledger_begin(&ledger), CODE_OK);
     for (int i = 0; i < 3; i++)
         append(&ledger, "busy");
     append(&ledger, "fresh");
     for (int round = 0; round < 2; round++) {
-        ledger__close(&ledger); /* rolls back */
-        if (ledger__open(&ledger, DB_WRITE, 1, &why) != CODE_OK)
+        ledger_close(&ledger); /* rolls back */
+        if (ledger_open(&ledger, DB_WRITE, 1, &why) != CODE_OK)
             fail_msg("%s", why.text);
         assert_int_equal(ledger.tip.seq, 201);
         assert_int_equal(head_of(&ledger, "quiet")->seq, 1);
@@ -167,10 +167,10 @@ static void test_opened_anew(void **state)
         assert_int_equal(head_of(&ledger, "fresh")->seq, 0);
     }
     ledger.committed.hash[0] ^= 1; /* another file: nothing of before counts */
-    ledger__close(&ledger);
-    assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &why), CODE_OK);
+    ledger_close(&ledger);
+    assert_int_equal(ledger_open(&ledger, DB_WRITE, 1, &why), CODE_OK);
     assert_memory_not_equal(head_of(&ledger, "quiet")->hash, quiet, DIGEST_BYTES);
-    ledger__fini(&ledger);
+    ledger_fini(&ledger);
     audit_file_fini(&file);
 }
 

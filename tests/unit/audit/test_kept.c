@@ -367,9 +367,9 @@ static void test_every_bit(void **state)
     run(bench, NULL, 1);
     read_heads(bench);
     assert_true(bench->len < 2000);
-    assert_int_equal(ledger__init(&ledger, bench->file.path, "node-1"), CODE_OK);
+    assert_int_equal(ledger_init(&ledger, bench->file.path, "node-1"), CODE_OK);
     assert_int_equal(files_live(bench->file.path, ledger.file), CODE_OK);
-    assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
+    assert_int_equal(ledger_open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
     assert_int_equal(notary__init(&notary, &bench->conf, &ledger, &shared, &bench->why), CODE_OK);
     conf.heads = span_of(bench->text, bench->len);
     assert_int_equal(kept__compare(&notary, &ledger, &kept, &bench->why), CODE_OK);
@@ -390,7 +390,7 @@ static void test_every_bit(void **state)
         bench->text[bit / 8] = (char)(bench->text[bit / 8] ^ 1 << bit % 8);
     }
     notary__fini(&notary);
-    ledger__fini(&ledger);
+    ledger_fini(&ledger);
 }
 
 int main(void)

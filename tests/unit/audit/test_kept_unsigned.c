@@ -76,13 +76,13 @@ static void append_event(struct bench *bench, const char *kind)
                                       .detail = SPAN_LIT("{}")};
     struct ledger ledger;
 
-    assert_int_equal(ledger__init(&ledger, bench->file.path, "node-1"), CODE_OK);
+    assert_int_equal(ledger_init(&ledger, bench->file.path, "node-1"), CODE_OK);
     assert_int_equal(files_live(bench->file.path, ledger.file), CODE_OK);
-    assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
-    assert_int_equal(ledger__begin(&ledger), CODE_OK);
-    assert_int_equal(ledger__event(&ledger, &event), CODE_OK);
-    assert_int_equal(ledger__commit(&ledger), CODE_OK);
-    ledger__fini(&ledger);
+    assert_int_equal(ledger_open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
+    assert_int_equal(ledger_begin(&ledger), CODE_OK);
+    assert_int_equal(ledger_event(&ledger, &event), CODE_OK);
+    assert_int_equal(ledger_commit(&ledger), CODE_OK);
+    ledger_fini(&ledger);
 }
 
 /* 10.32: what no gate leaves is not signed without a word. */

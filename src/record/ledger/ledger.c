@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 
-enum code ledger__begin(struct ledger *ledger)
+enum code ledger_begin(struct ledger *ledger)
 {
     enum code code;
 
     buf_clear(&ledger->leaves);
     ledger->leaf_count = 0;
     code = db_begin(ledger->db);
-    return code == CODE_OK ? place__check_others(ledger) : code;
+    return code == CODE_OK ? ledger_check_others(ledger) : code;
 }
 
-enum code ledger__commit(struct ledger *ledger)
+enum code ledger_commit(struct ledger *ledger)
 {
     enum code code = db_commit(ledger->db);
 
     if (code == CODE_OK)
-        code = place__check(ledger);
+        code = ledger_check_place(ledger);
     if (code == CODE_OK)
         ledger->committed = ledger->tip;
     return code;
@@ -124,8 +124,8 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
     values[D_LATENCY] = denied ? row_int(from->latency_us) : row_null();
 }
 
-enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
-                           uint64_t *seq)
+enum code ledger_decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
+                          uint64_t *seq)
 {
     struct row_value values[D_COUNT];
     struct row_value outside[OUTSIDE_COUNT] = {
@@ -157,7 +157,7 @@ static struct row_value salted_or_null(const struct permit *permit, bool is_ther
     return digest_or_null(is_there, digest);
 }
 
-enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *from)
+enum code ledger_outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *from)
 {
     struct permit *permit = permits_find(&ledger->permits, decision);
     struct head *head;
@@ -196,7 +196,7 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
     return code;
 }
 
-enum code ledger__event(struct ledger *ledger, const struct audit_event *event)
+enum code ledger_event(struct ledger *ledger, const struct audit_event *event)
 {
     struct row_value values[E_COUNT] = {
 #define NUMBER(NAME, name) [E_##NAME] = row_int(event->name),
@@ -213,18 +213,18 @@ enum code ledger__event(struct ledger *ledger, const struct audit_event *event)
     return code == CODE_OK ? append(ledger, ROW_EVENT, values, head, NULL) : code;
 }
 
-enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
+enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
 {
     struct audit_result result = {.time_us = time_us, .outcome = outcome, .reason = reason, .upstream_us = -1};
     enum code code = CODE_OK;
 
     for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++)
         if (ledger->permits.slots[i].seq != 0 && !ledger->permits.slots[i].closing)
-            code = ledger__outcome(ledger, ledger->permits.slots[i].seq, &result);
+            code = ledger_outcome(ledger, ledger->permits.slots[i].seq, &result);
     return code;
 }
 
-enum code ledger__find_open(struct ledger *ledger, uint64_t after)
+enum code ledger_find_open(struct ledger *ledger, uint64_t after)
 {
     struct db_stmt *stmt;
     /* Each start closes what was open before it, so nothing older than the last one can be. The salt of one from a file before

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/place_priv.h"
+#include "ledger/ledger_place_priv.h"
 
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 #include "rows/schema.h"
 #include "base/log.h"
 #include "os/clock.h"
@@ -121,7 +121,7 @@ static void judge_object(void *context, const char *field, struct span name, con
                           ledger->file, tables[i], fault);
     (void)snprintf(text, sizeof text, "%s %.*s %s", span_is(name, "the file") ? field : "its", SPAN_ARG(span_part(name, 0, 40)),
                    fault);
-    ledger__doubt(ledger, text);
+    ledger_doubt(ledger, text);
 }
 
 enum code place__check_schema(struct ledger *ledger)
@@ -143,7 +143,7 @@ static enum code ask_version(const struct ledger *ledger, int64_t *version)
     return code;
 }
 
-bool place__is_written_by_others(const struct ledger *ledger)
+bool ledger_is_written_by_others(const struct ledger *ledger)
 {
     int64_t version;
 
@@ -151,7 +151,7 @@ bool place__is_written_by_others(const struct ledger *ledger)
 }
 
 /* Inside a transaction, so that nobody writes behind our look. */
-enum code place__check_others(struct ledger *ledger)
+enum code ledger_check_others(struct ledger *ledger)
 {
     struct place *place = &ledger->place;
     int64_t last = 0, schema = 0, version;
@@ -167,11 +167,11 @@ enum code place__check_others(struct ledger *ledger)
     if (code == CODE_OK)
         code = db_number(ledger->db, "PRAGMA schema_version", &schema);
     if (code == CODE_OK && schema != place->schema)
-        ledger__doubt(ledger, "somebody else has changed its schema, or packed it");
+        ledger_doubt(ledger, "somebody else has changed its schema, or packed it");
     if (code == CODE_OK && schema != place->schema)
         code = place__check_schema(ledger);
     place->schema = schema;
-    ledger__doubt(ledger, "somebody else has written into it");
+    ledger_doubt(ledger, "somebody else has written into it");
     return code;
 }
 
@@ -185,7 +185,7 @@ void place__clear(struct ledger *ledger)
             (void)unlink(name);
 }
 
-void ledger__doubt(struct ledger *ledger, const char *why)
+void ledger_doubt(struct ledger *ledger, const char *why)
 {
     struct place *place = &ledger->place;
 
@@ -232,7 +232,7 @@ static enum code check_file(struct ledger *ledger, const struct stat *there)
         log_warn("audit", "%s: its mode was changed to %03o; the gate can read and write it again", ledger->file,
                  (unsigned)there->st_mode & 0777);
     if (there->st_size < place->bytes) {
-        ledger__doubt(ledger, "it got smaller: it was cut, overwritten or packed");
+        ledger_doubt(ledger, "it got smaller: it was cut, overwritten or packed");
         return why_set(&place->fault, CODE_IO, "%s: %s", ledger->file, place->doubt);
     }
     place->bytes = there->st_size;
@@ -283,13 +283,13 @@ static enum code look_at_all(struct ledger *ledger)
     for (enum place_part part = PLACE_WAL; code == CODE_OK && !place->log_is_lost && part < PLACE_PARTS; part++)
         if (!look(ledger, part, &there) || !is_there(place, part, &there)) {
             place->log_is_lost = true;
-            ledger__doubt(ledger, part == PLACE_WAL ? "its -wal file was taken away or replaced" :
+            ledger_doubt(ledger, part == PLACE_WAL ? "its -wal file was taken away or replaced" :
                                                       "its -shm file was taken away or replaced");
         }
     return code == CODE_OK && place->log_is_lost ? copy_lost_log(ledger) : code;
 }
 
-enum code place__check(struct ledger *ledger)
+enum code ledger_check_place(struct ledger *ledger)
 {
     struct place *place = &ledger->place;
     enum code code;

@@ -4,15 +4,15 @@
  *
  * Threads: one at a time: main before the writer is started and after it has ended, else the writer.
  * Owns: the connection, its statements, the tenants' heads, the open permits.
- * Lifetime: ledger__init to ledger__fini; ledger__close and ledger__open in between, any number of times.
- * Errors: enum code. After a failed append or commit nothing is known any more: ledger__close, ledger__open. */
-#ifndef AUDIT_LEDGER_PRIV_H
-#define AUDIT_LEDGER_PRIV_H
+ * Lifetime: ledger_init to ledger_fini; ledger_close and ledger_open in between, any number of times.
+ * Errors: enum code. After a failed append or commit nothing is known any more: ledger_close, ledger_open. */
+#ifndef LEDGER_LEDGER_H
+#define LEDGER_LEDGER_H
 
 #include "files/files.h"
 #include "rows/heads.h"
 #include "rows/insert.h"
-#include "audit/place_priv.h"
+#include "ledger/place.h"
 #include "rows/ring_drain.h"
 #include "rows/row.h"
 #include "base/buf.h"
@@ -45,45 +45,55 @@ struct ledger {
     uint64_t leaf_count;
 };
 
-enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
-void ledger__fini(struct ledger *ledger);
+enum code ledger_init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
+void ledger_fini(struct ledger *ledger);
 
 /* Opens the database (CREATE: makes it where it is missing) and checks that its end is as it was written.
  * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
-enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
-void ledger__close(struct ledger *ledger);
+enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
+void ledger_close(struct ledger *ledger);
 
 /* Of all tenants that have rows in this file; those that have none are in its table tenant_start. After the first opening; one
  * that opens it anew, while every call is denied, does it by itself.
  * Takes: known: rows up to this one are known from before; marked: up to this one tenant_head is to be believed; 0: none. */
-enum code ledger__read_heads(struct ledger *ledger, uint64_t known, uint64_t marked) MUST_USE;
+enum code ledger_read_heads(struct ledger *ledger, uint64_t known, uint64_t marked) MUST_USE;
 
 /* The file that a rotation goes on in behind `tip`, with its tables and its own row, in a transaction that is open for what it
- * begins with. ledger__made ends that: the file is on the disk then, but for its name. ledger__goes_on: it is the ledger's from
+ * begins with. ledger_made ends that: the file is on the disk then, but for its name. ledger_goes_on: it is the ledger's from
  * here on, and the one before is closed. */
-enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t time_us) MUST_USE;
-enum code ledger__made(struct ledger *next) MUST_USE;
-void ledger__goes_on(struct ledger *ledger, struct ledger *next);
+enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us) MUST_USE;
+enum code ledger_made(struct ledger *next) MUST_USE;
+void ledger_goes_on(struct ledger *ledger, struct ledger *next);
 
 /* Why the file is to be left for a new one as soon as can be; the first reason stays. */
-void ledger__doubt(struct ledger *ledger, const char *why);
+void ledger_doubt(struct ledger *ledger, const char *why);
 
-enum code ledger__begin(struct ledger *ledger) MUST_USE;
+enum code ledger_begin(struct ledger *ledger) MUST_USE;
 /* What it wrote is durable, and where readers look for it. CODE_NOT_FOUND: the file is not where it was; CODE_BUSY: it must be
- * asked once more, by place__check. */
-enum code ledger__commit(struct ledger *ledger) MUST_USE;
+ * asked once more, by ledger_check_place. */
+enum code ledger_commit(struct ledger *ledger) MUST_USE;
 
 /* Appends. A decision that expects an outcome becomes an open permit; an outcome's permit is marked `closing`. */
-enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
-                           uint64_t *seq) MUST_USE;
-enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *result) MUST_USE;
-enum code ledger__event(struct ledger *ledger, const struct audit_event *event) MUST_USE;
+enum code ledger_decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
+                          uint64_t *seq) MUST_USE;
+enum code ledger_outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *result) MUST_USE;
+enum code ledger_event(struct ledger *ledger, const struct audit_event *event) MUST_USE;
 
 /* Outcomes for every open permit: `unknown` after a crash. Inside a transaction. */
-enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
+enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
     MUST_USE;
 
 /* Reads the permits without outcome since the last start, and behind the row `after`, into ledger->permits. */
-enum code ledger__find_open(struct ledger *ledger, uint64_t after) MUST_USE;
+enum code ledger_find_open(struct ledger *ledger, uint64_t after) MUST_USE;
+
+/* Behind a commit. CODE_NOT_FOUND: the file is not in its place, CODE_IO: it was cut or overwritten; what was committed counts
+ * for nothing then. CODE_BUSY: its -wal file is gone, and somebody's read keeps it from being copied: ask again, on this
+ * connection. */
+enum code ledger_check_place(struct ledger *ledger) MUST_USE;
+
+/* Whether another connection has written the file since the last transaction; what it wrote, inside one. CODE_INVALID: rows
+ * behind the last one, whose numbers are not used twice, or other tables. */
+bool ledger_is_written_by_others(const struct ledger *ledger);
+enum code ledger_check_others(struct ledger *ledger) MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/ledger_priv.h"
+#include "ledger/ledger.h"
 
-#include "audit/place_priv.h"
+#include "ledger/ledger_place_priv.h"
 #include "files/reader.h"
 #include "rows/schema.h"
 #include "rows/walk.h"
@@ -21,21 +21,21 @@
 #define LEAVES_BYTES ((size_t)256 * 1024)
 #define SETTINGS "PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
 
-enum code ledger__init(struct ledger *ledger, const char *path, const char *node)
+enum code ledger_init(struct ledger *ledger, const char *path, const char *node)
 {
     *ledger = (struct ledger){.path = mem_dup(path, strlen(path)), .node = mem_dup(node, strlen(node))};
     buf_init(&ledger->leaves, LEAVES_BYTES);
     if (ledger->path == NULL || ledger->node == NULL || heads_init(&ledger->heads) != CODE_OK ||
         permits_init(&ledger->permits) != CODE_OK) {
-        ledger__fini(ledger);
+        ledger_fini(ledger);
         return CODE_NOMEM;
     }
     return CODE_OK;
 }
 
-void ledger__fini(struct ledger *ledger)
+void ledger_fini(struct ledger *ledger)
 {
-    ledger__close(ledger);
+    ledger_close(ledger);
     permits_fini(&ledger->permits);
     heads_fini(&ledger->heads);
     buf_fini(&ledger->leaves);
@@ -44,7 +44,7 @@ void ledger__fini(struct ledger *ledger)
     *ledger = (struct ledger){0};
 }
 
-void ledger__close(struct ledger *ledger)
+void ledger_close(struct ledger *ledger)
 {
     if (ledger->db == NULL)
         return;
@@ -277,7 +277,7 @@ static enum code take_heads(struct ledger *ledger, const char *sql, uint64_t aft
     return code;
 }
 
-enum code ledger__read_heads(struct ledger *ledger, uint64_t known, uint64_t marked)
+enum code ledger_read_heads(struct ledger *ledger, uint64_t known, uint64_t marked)
 {
     enum code code = CODE_OK;
 
@@ -320,10 +320,10 @@ static void copy_anew(struct ledger *ledger)
     if (access(ledger->file, W_OK) != 0 && files_may_write(ledger->file, true) == CODE_OK)
         log_info("audit", "%s: was not writable any more, and is again", ledger->file);
     if (db_absorb_wal(ledger->file, &why) == CODE_BUSY)
-        ledger__doubt(ledger, "somebody had it open when the gate started");
+        ledger_doubt(ledger, "somebody had it open when the gate started");
 }
 
-enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why)
+enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why)
 {
     bool is_first = ledger->file[0] == '\0', opens_first = !place__is_known(ledger);
     enum code code = is_first ? name_first(ledger, time_us, why) : place__expect(ledger, why);
@@ -344,7 +344,7 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
     if (code == CODE_OK)
         code = check_tail(ledger, why);
     if (code == CODE_OK && !opens_first) {
-        code = ledger__read_heads(ledger, is_known_to(ledger) ? ledger->committed.seq : 0, 0);
+        code = ledger_read_heads(ledger, is_known_to(ledger) ? ledger->committed.seq : 0, 0);
         if (code != CODE_OK)
             (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     }
@@ -352,7 +352,7 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
     if (code == CODE_OK)
         ledger->committed = ledger->tip;
     else
-        ledger__close(ledger);
+        ledger_close(ledger);
     return code;
 }
 
@@ -369,7 +369,7 @@ static void take_after(const char *before, const char *next)
 }
 
 /* Nothing of it counts before the link names it: it is synced once, when it is filled. */
-enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
+enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
 {
     struct stat there;
     enum code code = files_name(ledger->path, time_us, ledger->tip.seq + 1, next->file);
@@ -388,7 +388,7 @@ enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t
     return code == CODE_OK ? prepare_all(next) : code;
 }
 
-enum code ledger__made(struct ledger *next)
+enum code ledger_made(struct ledger *next)
 {
     int64_t rows;
     enum code code = db_commit(next->db);
@@ -408,12 +408,12 @@ enum code ledger__made(struct ledger *next)
     return code;
 }
 
-void ledger__goes_on(struct ledger *ledger, struct ledger *next)
+void ledger_goes_on(struct ledger *ledger, struct ledger *next)
 {
     enum { BEGIN = offsetof(struct ledger, file), END = offsetof(struct ledger, committed) };
 
     place__clear(ledger);
-    ledger__close(ledger);
+    ledger_close(ledger);
     memcpy((char *)ledger + BEGIN, (char *)next + BEGIN, END - BEGIN);
     ledger->committed = ledger->tip;
     ledger->begin_seq = ledger->tip.seq;
