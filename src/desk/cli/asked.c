@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-const char *asked_config(const struct asked *asked)
+void asked_end(struct asked *asked)
 {
-    return conf_find(asked->config);
+    conf_file_free(&asked->file);
 }
 
 static int complain_conf(enum code code, const struct faults *faults)
@@ -23,7 +23,7 @@ int asked_conf(const struct asked *asked, struct conf **conf)
     enum code code;
 
     faults_init(&faults);
-    code = conf_load(asked_config(asked), conf, &faults, NULL);
+    code = conf_load(conf_file_path(asked->file), conf, &faults, NULL);
     return code == CODE_OK ? OPTIONS_GO : complain_conf(code, &faults);
 }
 
@@ -38,7 +38,7 @@ enum code asked_store(const struct asked *asked, enum db_mode mode, struct db **
     if (asked->store != NULL)
         return store_open(asked->store, mode, db, why);
     faults_init(&faults);
-    code = conf_store_path(asked_config(asked), &path, &faults);
+    code = conf_store_path(asked->file, &path, &faults);
     if (code == CODE_OK)
         code = store_open(path, mode, db, why);
     else
@@ -58,7 +58,7 @@ int asked_trail(const struct asked *asked, const char *named, char **path)
         return *path != NULL ? OPTIONS_GO : complain(STATUS_CANNOT, "not enough memory");
     }
     faults_init(&faults);
-    code = conf_audit_path(asked_config(asked), path, &faults);
+    code = conf_audit_path(asked->file, path, &faults);
     return code == CODE_OK ? OPTIONS_GO : complain_conf(code, &faults);
 }
 

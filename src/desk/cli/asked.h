@@ -18,6 +18,7 @@ struct asked {
     char **words;       /* all of the command line behind the program's name, as it was written */
     int word_count;
     /* where */
+    struct conf_file *file; /* the configuration that is meant: read when somebody asks it, and once */
     const char *config, *store, *audit;
     uint64_t from; /* rows before it were given away */
     /* which calls */
@@ -50,9 +51,11 @@ struct asked {
     bool insecure, by_key, who;
 };
 
-/* The configuration that is meant, and what it says. Returns: OPTIONS_GO with *conf, which is the caller's (conf_free), or the
- * exit status. */
-const char *asked_config(const struct asked *asked);
+/* Ends what reading the words has begun. */
+void asked_end(struct asked *asked);
+
+/* All of the configuration that is meant. Returns: OPTIONS_GO with *conf, which is the caller's (conf_free), or the exit
+ * status. */
 int asked_conf(const struct asked *asked, struct conf **conf);
 
 /* Opens the store that is meant. */

@@ -115,8 +115,12 @@ static bool take_help(int *argc, char **argv, int at)
 
 int command_ask(const struct command *command, int argc, char **argv, struct asked *asked)
 {
-    if (command->of_another == NULL)
-        return options_read(&command->usage, argc, argv, &asked->given);
+    if (command->of_another == NULL) {
+        int status = options_read(&command->usage, argc, argv, &asked->given);
+
+        asked->file = conf_file_new(asked->config);
+        return asked->file != NULL ? status : complain(STATUS_CANNOT, "not enough memory");
+    }
     asked->given = (struct given){.operands = argv, .count = argc};
     return OPTIONS_GO;
 }

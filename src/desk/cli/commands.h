@@ -33,7 +33,8 @@ const struct usage *command_usage(const struct command *command);
 /* The command that the words begin with. Returns: NULL where none is; *used: how many words are its name. */
 const struct command *command_find(int argc, char *const *argv, int *used);
 
-/* Reads the words behind its name. Returns: OPTIONS_GO, or the exit status after help or a fault that was told. */
+/* Reads the words behind its name; asked_end is the caller's. Returns: OPTIONS_GO, or the exit status after help or a fault
+ * that was told. */
 int command_ask(const struct command *command, int argc, char **argv, struct asked *asked);
 
 /* Reads the words, which are a command and what it is asked. Returns: OPTIONS_GO with *command, or the exit status as

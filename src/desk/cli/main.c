@@ -32,6 +32,7 @@ int main(int argc, char **argv)
         return complain(STATUS_CANNOT, "not enough memory");
     memcpy(asked.words, argv + 1, (size_t)asked.word_count * sizeof *asked.words); /* reading them moves them */
     status = run(asked.word_count, argv + 1, &asked);
+    asked_end(&asked);
     mem_free(asked.words);
     return status;
 }

@@ -28,12 +28,11 @@ static int tell(const struct store_answer *answer, bool as_json)
     if (answer->is_repeated && !as_json)
         printf("approval %lld was given by you already: only the end of your word has moved\n", (long long)answer->ask);
     if (is_partial)
-        return told_answer(&doc, as_json, "approval {approval} has the word of {approved} of {needed} people; it waits for "
-                           "somebody else, while yours holds (until {until})\n");
+        return told_answer(&doc, as_json, "approval {approval} has the word of {approved} of {needed} people; it waits "
+                           "for somebody else, while yours holds (until {until})\n");
     if (answer->is_granted)
-        return told_answer(&doc, as_json,
-                           "approval {approval} is given for one call until {until}; within a second the agent's "
-                           "identical call passes\n");
+        return told_answer(&doc, as_json, "approval {approval} is given for one call until {until}; within a second the "
+                           "agent's identical call passes\n");
     return told_answer(&doc, as_json, "approval {approval} is refused until {until}; within a second the identical call is "
                        "denied\n");
 }

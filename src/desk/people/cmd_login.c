@@ -228,7 +228,7 @@ static int show(const char *socket, const struct asked *asked)
 int cmd_login(const struct asked *asked)
 {
     struct arena arena;
-    const char *socket = control_socket(asked_config(asked), &arena);
+    const char *socket = control_socket(asked->file, &arena);
     int status;
 
     if (asked->who)

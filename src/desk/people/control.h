@@ -90,7 +90,7 @@ bool control_words(struct span bytes, size_t count, char **argv);
 int control_ask(const struct command *command, const struct asked *asked);
 
 /* Where the gate of this configuration listens. Takes: arena: which holds it, and is the caller's in any case. */
-const char *control_socket(const char *config, struct arena *arena);
+const char *control_socket(struct conf_file *file, struct arena *arena);
 
 /* Gives one command: its words, without where the configuration is.
  * Takes: asked: with its operands, which are the files of the person's that it may read; login: what is shown of who gives it,

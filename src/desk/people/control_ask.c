@@ -29,7 +29,7 @@ static bool is_kept(const char *path, bool to_write)
     return access(path, to_write ? R_OK | W_OK : R_OK) != 0 && errno == EACCES;
 }
 
-const char *control_socket(const char *config, struct arena *arena)
+const char *control_socket(struct conf_file *file, struct arena *arena)
 {
     static struct faults faults;
     const char *named = getenv(CONTROL_SOCKET);
@@ -37,13 +37,13 @@ const char *control_socket(const char *config, struct arena *arena)
     bool is_read;
 
     faults_init(&faults);
-    is_read = conf_people(config, arena, &people, &faults) == CODE_OK && people.is_on;
+    is_read = conf_people(file, arena, &people, &faults) == CODE_OK && people.is_on;
     return named != NULL && named[0] != '\0' ? named : is_read ? people.socket : CONTROL_USUAL;
 }
 
 /* What may not be read says nothing of the socket: then it is where it usually is. Who has a login gives his commands by it.
  * Returns: false where the command is to be run here. Takes: socket: on the arena. */
-static bool find_socket(const struct command *command, const char *config, struct arena *arena, const char **socket)
+static bool find_socket(const struct command *command, struct conf_file *file, struct arena *arena, const char **socket)
 {
     static struct faults faults;
     struct conf_people people;
@@ -53,10 +53,10 @@ static bool find_socket(const struct command *command, const char *config, struc
 
     faults_init(&faults);
     *socket = is_named ? named : CONTROL_USUAL;
-    if (conf_people(config, arena, &people, &faults) != CODE_OK)
-        return is_kept(config, false) || (access(config, F_OK) != 0 && access(*socket, F_OK) == 0);
-    is_needed = (command->is_of_audit ? conf_audit_path(config, &database, &faults)
-                                      : conf_store_path(config, &database, &faults)) == CODE_OK &&
+    if (conf_people(file, arena, &people, &faults) != CODE_OK)
+        return is_kept(conf_file_path(file), false) || (access(conf_file_path(file), F_OK) != 0 && access(*socket, F_OK) == 0);
+    is_needed = (command->is_of_audit ? conf_audit_path(file, &database, &faults)
+                                      : conf_store_path(file, &database, &faults)) == CODE_OK &&
                 (is_kept(database, command->writes) || login_is_there(people.is_on && !is_named ? people.socket : *socket));
     mem_free(database);
     if (people.is_on && !is_named)
@@ -251,7 +251,7 @@ int control_ask(const struct command *command, const struct asked *asked)
 
     if (command->roles == 0 || asked->store != NULL)
         return OPTIONS_GO;
-    if (find_socket(command, asked_config(asked), &arena, &socket))
+    if (find_socket(command, asked->file, &arena, &socket))
         status = talk_as_shown(socket, asked);
     arena_fini(&arena);
     return status;

@@ -482,10 +482,14 @@ static enum code read_people(struct desk *desk, struct why *why)
     struct control_people people;
     struct conf_people conf;
     struct arena arena;
+    struct conf_file *file = conf_file_new(desk->config);
     enum code code;
 
+    if (file == NULL)
+        return CODE_NOMEM;
     faults_init(&faults);
-    code = conf_people(desk->config, &arena, &conf, &faults);
+    code = conf_people(file, &arena, &conf, &faults);
+    conf_file_free(&file);
     if (code != CODE_OK)
         (void)why_of_faults(why, code, &faults);
     else

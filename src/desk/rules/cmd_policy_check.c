@@ -195,10 +195,10 @@ int cmd_policy_check(const struct asked *asked)
     faults_init(&check.faults);
     faults_init(&check.warnings);
     route_names_init(&names);
-    if (check.asked.config == NULL && access(conf_find(NULL), R_OK) == 0)
-        check.asked.config = conf_find(NULL); /* what `load` would read, too */
+    if (check.asked.config == NULL && access(conf_file_path(asked->file), R_OK) == 0)
+        check.asked.config = conf_file_path(asked->file); /* what `load` would read, too */
     if (check.asked.config != NULL)
-        status = route_names_take(check.asked.config, &names);
+        status = route_names_take(asked->file, &names);
     if (check.asked.config != NULL && status == OPTIONS_GO)
         take_tools(&names);
     code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;

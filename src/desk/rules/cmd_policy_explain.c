@@ -149,13 +149,14 @@ static size_t take_unsaid(const struct explaining *e, struct part_of_call unsaid
 /* Reads the routes, where there is a configuration. Returns: OPTIONS_GO, or the exit status. */
 static int find_routes(struct explaining *e)
 {
-    const char *config = asked_config(e->asked);
+    struct conf_file *file = e->asked->file;
     struct faults unheard;
 
     faults_init(&unheard);
     if (e->asked->config != NULL)
-        return route_names_take(config, &e->routes);
-    if (e->asked->store == NULL && access(config, R_OK) == 0 && route_names_read(config, &e->routes, &unheard) == CODE_NOMEM)
+        return route_names_take(file, &e->routes);
+    if (e->asked->store == NULL && access(conf_file_path(file), R_OK) == 0 &&
+        route_names_read(file, &e->routes, &unheard) == CODE_NOMEM)
         return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
     return OPTIONS_GO;
 }

@@ -167,7 +167,7 @@ int cmd_policy_load(const struct asked *asked)
     change.file_count = files.count;
     route_names_init(&names);
     if (knows_routes(asked))
-        status = route_names_take(asked_config(asked), &names);
+        status = route_names_take(asked->file, &names);
     storing.names = &names;
     change.routes = names.routes;
     change.route_count = names.count;
@@ -199,7 +199,7 @@ static void find_strays(struct db *db, const struct asked *asked, uint64_t versi
 
     faults_init(&unread);
     route_names_init(&names);
-    if (knows_routes(asked) && route_names_read(asked_config(asked), &names, &unread) == CODE_OK &&
+    if (knows_routes(asked) && route_names_read(asked->file, &names, &unread) == CODE_OK &&
         store_compile_policy(db, version, &policy, &why) == CODE_OK)
         route_names_check(policy, &names, warnings, warnings);
     policy_unref(&policy);

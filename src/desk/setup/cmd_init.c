@@ -24,6 +24,7 @@
 #define SUMMARY_MAX 90
 
 struct init {
+    const struct asked *asked;
     const char *url, *line, *name, *ca, *bearer_file;
     struct init_command command;    /* where a line was given */
     struct dialogue dialogue;       /* where a URL was */
@@ -275,9 +276,8 @@ static enum code try_conf(struct init *init, struct why *why)
     return code;
 }
 
-static enum code make_key(const char *principal, char text[48], struct why *why)
+static enum code make_key(const struct asked *asked, const char *principal, char text[48], struct why *why)
 {
-    const struct asked here = {.config = NULL};
     const struct store_key key = {.principal = span_text(principal), .tenant = SPAN_LIT("default"),
                                   .note = SPAN_LIT("made by init"), .made_us = clock_wall_us()};
     unsigned char digest[DIGEST_BYTES];
@@ -291,7 +291,7 @@ static enum code make_key(const char *principal, char text[48], struct why *why)
     made.made_by = span_text(actor);
     code = identity_key_make(text, digest);
     if (code == CODE_OK)
-        code = asked_store(&here, DB_CREATE, &store, why);
+        code = asked_store(asked, DB_CREATE, &store, why);
     if (code == CODE_OK)
         code = store_key_add(store, &made, digest, &id, why);
     db_close(&store);
@@ -316,7 +316,7 @@ static enum code write_all(struct init *init, char key[48], struct why *why)
         if (code != CODE_OK)
             (void)unlink(init->policy_path);
     }
-    return code == CODE_OK && init->line == NULL ? make_key("agent", key, why) : code;
+    return code == CODE_OK && init->line == NULL ? make_key(init->asked, "agent", key, why) : code;
 }
 
 static int tell_clients(const struct init *init)
@@ -391,8 +391,8 @@ static int init_with(struct init *init)
 
 int cmd_init(const struct asked *asked)
 {
-    struct init init = {.conf_path = "callgate.yaml", .url = asked->url, .line = asked->line, .name = asked->name,
-                        .ca = asked->ca, .bearer_file = asked->bearer_file, .insecure = asked->insecure};
+    struct init init = {.asked = asked, .conf_path = "callgate.yaml", .url = asked->url, .line = asked->line,
+                        .name = asked->name, .ca = asked->ca, .bearer_file = asked->bearer_file, .insecure = asked->insecure};
     struct why why = {0};
     int status;
 

@@ -172,7 +172,7 @@ static int run(struct pipe *pipe, char *const *argv)
 int cmd_pipe(const struct asked *asked)
 {
     const char *dialect = asked->dialect;
-    struct pipe pipe = {.conf = asked_config(asked)};
+    struct pipe pipe = {.conf = conf_file_path(asked->file)};
     struct faults faults;
     enum code code;
     int status;

@@ -270,20 +270,3 @@ void conf_free(struct conf **conf)
     mem_free(*conf);
     *conf = NULL;
 }
-
-enum code conf_people(const char *path, struct arena *arena, struct conf_people *out, struct faults *faults)
-{
-    struct conf_reader reader = {.path = path, .arena = arena, .faults = faults};
-    struct yaml_tree *tree;
-    size_t before = faults->count;
-    enum code code = conf__tree(path, &tree, NULL, faults);
-
-    *out = (struct conf_people){.is_on = false};
-    arena_init(arena, ARENA_MAX_BYTES);
-    if (code != CODE_OK)
-        return code;
-    reader.tree = tree;
-    conf__people_of(&reader, yaml_root(tree), out);
-    yaml_tree_free(&tree);
-    return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
-}

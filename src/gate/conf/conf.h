@@ -129,10 +129,6 @@ void conf_free(struct conf **conf); /* NULL is fine */
 
 uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */
 
-/* Only what `store:` names (or its default), for commands that need no more: no certificate or credential is read.
- * *path is the caller's (mem_free). */
-enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;
-
 /* What `callgate pipe` has to know of its route. Owned by its arena. */
 struct conf_pipe_route {
     struct arena arena;
@@ -146,10 +142,18 @@ struct conf_pipe_route {
 /* Takes: name NULL: the only one. *out is the caller's in any case (arena_fini). */
 enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
 
-/* What `people:` says, and nothing else of the file. *out is the arena's, which is the caller's in any case (arena_fini). */
-enum code conf_people(const char *path, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
+/* A configuration of which a command needs parts, and no certificate or credential. It is read when the first part is asked
+ * for, and once. Takes: given: as conf_find; NULL is out of memory. */
+struct conf_file;
+struct conf_file *conf_file_new(const char *given);
+void conf_file_free(struct conf_file **file); /* NULL is fine */
+const char *conf_file_path(struct conf_file *file);
 
-/* Likewise what `audit: {database:}` names. */
-enum code conf_audit_path(const char *path, char **database, struct faults *faults) MUST_USE;
+/* What `store:` and `audit: {database:}` name, or their defaults. *store and *database are the caller's (mem_free). */
+enum code conf_store_path(struct conf_file *file, char **store, struct faults *faults) MUST_USE;
+enum code conf_audit_path(struct conf_file *file, char **database, struct faults *faults) MUST_USE;
+
+/* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
+enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
 
 #endif

@@ -134,6 +134,9 @@ struct span conf__host(struct conf_reader *reader, const struct yaml_node *node)
 /* The file as a map; a missing or unreadable one is a fault like any other. Takes: digest: set to its text's; or NULL. */
 enum code conf__tree(const char *path, struct yaml_tree **tree, unsigned char *digest, struct faults *faults) MUST_USE;
 
+/* Likewise of a file that is read once; the root is the file's. */
+enum code conf__file(struct conf_file *file, const struct yaml_node **root, struct faults *faults) MUST_USE;
+
 bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */

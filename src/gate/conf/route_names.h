@@ -26,10 +26,11 @@ enum code route_names_add(struct route_names *names, struct span name) MUST_USE;
 enum code route_names_add_slug(struct route_names *names, struct span name, struct span glob) MUST_USE;
 enum code route_names_of(const struct proxy_conf *conf, struct route_names *names) MUST_USE;
 /* Reads nothing but the names out of the file, so that whoever may read it alone can. */
-enum code route_names_read(const char *config, struct route_names *names, struct faults *faults) MUST_USE;
+struct conf_file;
+enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
 
 /* The same for a command. Returns: OPTIONS_GO, or the exit status after a sentence. */
-int route_names_take(const char *config, struct route_names *names);
+int route_names_take(struct conf_file *file, struct route_names *names);
 
 /* Adds strays: what is lost to `faults`, the rest to `warnings`; one of them may be both. */
 void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,

@@ -3,11 +3,11 @@
 #include "conf/conf_priv.h"
 #include "conf/route_names.h"
 
-enum code route_names_read(const char *config, struct route_names *names, struct faults *faults)
+enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults)
 {
-    struct yaml_tree *tree;
-    enum code code = conf__tree(config, &tree, NULL, faults);
-    const struct yaml_node *routes = code == CODE_OK ? yaml_member(yaml_root(tree), "routes") : NULL;
+    const struct yaml_node *root;
+    enum code code = conf__file(file, &root, faults);
+    const struct yaml_node *routes = code == CODE_OK ? yaml_member(root, "routes") : NULL;
 
     for (const struct yaml_node *route = routes ? routes->child : NULL; route != NULL && code == CODE_OK; route = route->next) {
         const struct yaml_node *name = yaml_member(route, "name"), *slugs = yaml_member(route, "slugs");
@@ -18,17 +18,16 @@ enum code route_names_read(const char *config, struct route_names *names, struct
         for (const struct yaml_node *slug = slugs ? slugs->child : NULL; slug != NULL && code == CODE_OK; slug = slug->next)
             code = route_names_add_slug(names, text, slug->text);
     }
-    yaml_tree_free(&tree);
     return code;
 }
 
-int route_names_take(const char *config, struct route_names *names)
+int route_names_take(struct conf_file *file, struct route_names *names)
 {
     struct faults faults;
     enum code code;
 
     faults_init(&faults);
-    code = route_names_read(config, names, &faults);
+    code = route_names_read(file, names, &faults);
     if (code == CODE_OK)
         return OPTIONS_GO;
     return code == CODE_INVALID ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include "fakes/audit_file.h"
+#include "people/control.h"
 #include "store/store.h"
 
 #include <setjmp.h>
@@ -44,6 +45,7 @@ static int read_words(const char *line, const struct command **command)
     dup2(fileno(file), 1);
     dup2(fileno(file), 2);
     status = command_read(argc, argv, command, &asked);
+    asked_end(&asked);
     fflush(NULL);
     for (int i = 0; i < 2; i++) {
         dup2(saved[i], i + 1);
@@ -246,8 +248,43 @@ static void the_trap_catches(void **state)
     argv[1] = (char *)"list";
     assert_int_equal(command_read(3, argv, &command, &asked), OPTIONS_GO);
     assert_int_not_equal(command->run(&asked), STATUS_DONE);
+    asked_end(&asked);
     assert_true(was_touched(watch));
     close(watch);
+}
+
+/* 11.9: whether a command is to be given over the socket, its store and its trail are said by one reading of the configuration. */
+static void the_configuration_is_read_once(void **state)
+{
+    static const char *const lines[] = {"key list", "audit query", "policy list", "audit stats"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        static struct asked asked;
+        char copy[32], *argv[3] = {copy, NULL, NULL}, events[4096];
+        const struct command *command = NULL;
+        int watch = inotify_init1(IN_NONBLOCK), null = open("/dev/null", O_WRONLY), out = dup(STDOUT_FILENO);
+        ssize_t got;
+
+        snprintf(copy, sizeof copy, "%s", lines[i]);
+        argv[1] = strchr(copy, ' ') + 1;
+        argv[1][-1] = '\0';
+        assert_true(inotify_add_watch(watch, config, IN_OPEN | IN_CLOSE) >= 0);
+        asked = (struct asked){.config = NULL};
+        assert_int_equal(command_read(2, argv, &command, &asked), OPTIONS_GO);
+        assert_int_equal(control_ask(command, &asked), OPTIONS_GO);
+        fflush(stdout);
+        dup2(null, STDOUT_FILENO);
+        assert_int_equal(command->run(&asked), STATUS_DONE);
+        fflush(stdout);
+        dup2(out, STDOUT_FILENO);
+        got = read(watch, events, sizeof events);
+        assert_int_equal(got, 2 * (ssize_t)sizeof(struct inotify_event)); /* opened and closed: equal ones in a row would be one */
+        asked_end(&asked);
+        close(watch);
+        close(null);
+        close(out);
+    }
 }
 
 /* A database that somebody names is opened where the gate is, and so is no guest's, whatever stands before it. */
@@ -273,6 +310,7 @@ int main(void)
         cmocka_unit_test(help_is_given_of_what_is_named),
         cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_configuration_is_read_once, make_folder, remove_folder),
         cmocka_unit_test(no_operand_of_a_guest_is_a_file_of_the_gates),
     };
 

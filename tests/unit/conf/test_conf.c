@@ -521,7 +521,6 @@ static void test_the_file_itself(void **state)
 {
     struct faults faults;
     struct conf *conf;
-    char *store;
 
     (void)state;
     put_file("callgate.yaml", LEAST, 0664);
@@ -532,30 +531,6 @@ static void test_the_file_itself(void **state)
     faults_init(&faults);
     assert_int_equal(conf_load(conf_path, &conf, &faults, NULL), CODE_INVALID);
     assert_int_equal(faults.fault[0].line, 0);
-    faults_init(&faults);
-    assert_int_equal(conf_store_path(conf_path, &store, &faults), CODE_INVALID);
-    assert_null(store);
-}
-
-static void test_store_path_alone(void **state)
-{
-    struct faults faults;
-    char *store;
-
-    (void)state;
-    faults_init(&faults);
-    put_file("callgate.yaml", "store: x/y.db\nroutes: [{upstream: {ca: not-there.pem}}]\n", 0644);
-    assert_int_equal(conf_store_path(conf_path, &store, &faults), CODE_OK);
-    expect_path(store, "x/y.db");
-    mem_free(store);
-    put_file("callgate.yaml", "routes: []\n", 0644);
-    assert_int_equal(conf_store_path(conf_path, &store, &faults), CODE_OK);
-    expect_path(store, "callgate.db");
-    mem_free(store);
-    put_file("callgate.yaml", "store: [1]\n", 0644);
-    assert_int_equal(conf_store_path(conf_path, &store, &faults), CODE_INVALID);
-    assert_int_equal(faults.count, 1);
-    assert_null(store);
 }
 
 static void test_out_of_memory(void **state)
@@ -592,7 +567,6 @@ int main(void)
         cmocka_unit_test(test_bad_configurations),
         cmocka_unit_test(test_many_faults_in_one_run),
         cmocka_unit_test(test_the_file_itself),
-        cmocka_unit_test(test_store_path_alone),
         cmocka_unit_test(test_out_of_memory),
     };
 

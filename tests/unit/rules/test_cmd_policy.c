@@ -81,6 +81,7 @@ static int run(const char *format, ...)
     status = command_read(argc, argv, &command, &asked);
     if (status == OPTIONS_GO)
         status = command->run(&asked);
+    asked_end(&asked);
     fflush(NULL);
     for (int i = 0; i < 2; i++) {
         dup2(saved[i], i + 1);

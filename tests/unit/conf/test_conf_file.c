@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 11.9: parts of a configuration, for commands: read when the first is asked for and once, and no certificate or credential of it. */
+#include "conf/conf.h"
+#include "conf/route_names.h"
+#include "base/mem.h"
+#include "fakes/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/callgate-file-XXXXXX";
+static char path[64];
+
+static void put(const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+}
+
+static void expect_path(char *found, const char *name)
+{
+    char whole[128];
+
+    snprintf(whole, sizeof whole, "%s/%s", folder, name);
+    assert_string_equal(found, whole);
+    mem_free(found);
+}
+
+static void each_part_is_of_one_reading(void **state)
+{
+    struct conf_file *file = conf_file_new(path);
+    struct conf_people people;
+    struct route_names names;
+    struct faults faults;
+    struct arena arena;
+    char *found;
+
+    (void)state;
+    faults_init(&faults);
+    route_names_init(&names);
+    put("store: x/y.db\npeople: {socket: here.sock}\nroutes: [{name: a, upstream: {ca: not-there.pem}}]\n");
+    assert_int_equal(conf_store_path(file, &found, &faults), CODE_OK);
+    expect_path(found, "x/y.db");
+    (void)unlink(path); /* it is known by now */
+    assert_int_equal(conf_audit_path(file, &found, &faults), CODE_OK);
+    expect_path(found, "audit.db");
+    assert_int_equal(conf_people(file, &arena, &people, &faults), CODE_OK);
+    assert_true(people.is_on && strstr(people.socket, "/here.sock") != NULL);
+    assert_int_equal(route_names_read(file, &names, &faults), CODE_OK);
+    assert_int_equal(names.count, 1);
+    route_names_fini(&names);
+    arena_fini(&arena);
+    conf_file_free(&file);
+}
+
+static void what_is_wrong_is_said_of_each_part(void **state)
+{
+    struct conf_file *file = conf_file_new(path);
+    struct faults faults;
+    char *found;
+
+    (void)state;
+    (void)unlink(path);
+    for (int i = 0; i < 2; i++) {
+        faults_init(&faults);
+        assert_int_equal(conf_store_path(file, &found, &faults), CODE_INVALID);
+        assert_int_equal(faults.count, 1);
+        assert_non_null(strstr(faults.fault[0].text, "`callgate init` writes a first one"));
+        assert_null(found);
+    }
+    conf_file_free(&file);
+    file = conf_file_new(path);
+    put("store: [1]\n");
+    faults_init(&faults);
+    assert_int_equal(conf_store_path(file, &found, &faults), CODE_INVALID);
+    assert_int_equal(faults.count, 1);
+    assert_null(found);
+    assert_int_equal(conf_audit_path(file, &found, &faults), CODE_OK); /* which is as it should be */
+    expect_path(found, "audit.db");
+    conf_file_free(&file);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/callgate.yaml", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_part_is_of_one_reading),
+        cmocka_unit_test(what_is_wrong_is_said_of_each_part),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
