@@ -110,28 +110,16 @@ enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint)
 
 /* ---- at a start ---- */
 
-static enum code add_heads(struct db *db, const char *sql, struct tenants *tenants)
-{
-    struct db_stmt *row = NULL;
-    enum code code = db_select(db, sql, NULL, 0, &row);
-
-    while (db_next(&row, &code)) {
-        if (db_blob(row, 2).len != DIGEST_BYTES) {
-            db_finalize(&row);
-            return CODE_INVALID;
-        }
-        code = tenants_set(tenants, db_text(row, 0), (uint64_t)db_int(row, 1), (const unsigned char *)db_blob(row, 2).at);
-    }
-    return code;
-}
-
-/* The tree over the tenants' last rows as the file has them. */
+/* The tree over the tenants' last rows as the file has them; of two rows of a tenant the later one counts. */
 static enum code grow(struct db *db, struct tenants *tenants, unsigned char root[DIGEST_BYTES])
 {
-    enum code code = add_heads(db, "SELECT tenant, seq, hash FROM tenant_start", tenants);
+    struct db_stmt *row = NULL;
+    enum code code = db_select(db, "SELECT tenant, seq, hash FROM tenant_start UNION ALL "
+                               "SELECT tenant, seq, hash FROM tenant_head", NULL, 0, &row);
 
-    if (code == CODE_OK)
-        code = add_heads(db, "SELECT tenant, seq, hash FROM tenant_head", tenants);
+    while (db_next(&row, &code))
+        code = db_blob(row, 2).len != DIGEST_BYTES ? CODE_INVALID
+               : tenants_set(tenants, db_text(row, 0), (uint64_t)db_int(row, 1), (const unsigned char *)db_blob(row, 2).at);
     return code == CODE_OK ? tenants_root(tenants, root) : code;
 }
 

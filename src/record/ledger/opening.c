@@ -267,10 +267,8 @@ static enum code take_heads(struct ledger *ledger, const char *sql, uint64_t aft
         struct head *head;
 
         code = hash.len == DIGEST_BYTES ? heads_find(&ledger->heads, db_text(row, 0), &head) : CODE_INVALID;
-        if (code != CODE_OK) {
-            db_finalize(&row);
-            return code;
-        }
+        if (code != CODE_OK)
+            continue;
         heads_move(head, (uint64_t)db_int(row, 1), (const unsigned char *)hash.at, known);
         head->known = true;
     }
