@@ -92,6 +92,47 @@ class SmallServer:
         self.listener.server_close()
 
 
+class Upstream(SmallServer):
+    """An MCP server. A call is answered with `texts`, `tools/list` with `tools` (names, or all that is told of each), a batch with a list;
+    with `session` it begins one. Of something else, or later, a scenario's own `value` makes an answer."""
+
+    texts, tools, session = (), None, None
+
+    def __init__(self, texts=None, tools=None, session=None, **more):
+        super().__init__(**more)
+        for name, value in (("texts", texts), ("tools", tools), ("session", session)):
+            if value is not None:
+                setattr(self, name, value)
+
+    def answer(self, asked):
+        if asked.command != "POST":
+            return asked.reply(202 if asked.command == "DELETE" else 405)
+        said = json.loads(asked.body)
+        messages = said if isinstance(said, list) else [said]
+        answers = [result(one, self.value_of(one)) for one in messages if "id" in one and "method" in one]
+        begins = self.session and messages[0].get("method") == "initialize"
+        if not answers:
+            return asked.reply(202)
+        return asked.reply(200, answers if isinstance(said, list) else answers[0], **({"Mcp_Session_Id": self.session} if begins else {}))
+
+    def value_of(self, message):
+        if message["method"] == "initialize":
+            asked = message.get("params", {}).get("protocolVersion")
+            return {**initialized("s", {} if self.tools is None else {"tools": {}}), **({"protocolVersion": asked} if asked else {})}
+        if message["method"] == "tools/list" and self.tools is not None:
+            return {"tools": [{"name": one, "inputSchema": {"type": "object"}} if isinstance(one, str) else one for one in self.tools]}
+        return self.value(message)
+
+    def value(self, message):
+        return {"content": [{"type": "text", "text": text} for text in self.texts]}
+
+    def arrived(self, tool=""):
+        """How many calls of it reached the server."""
+        said = [json.loads(one["body"]) for one in self.seen if one["body"]]
+        calls = [one for each in said for one in (each if isinstance(each, list) else [each]) if one.get("method") == "tools/call"]
+        return len([one for one in calls if not tool or one["params"]["name"] == tool])
+
+
 def result(message, value):
     return {"jsonrpc": "2.0", "id": message["id"], "result": value}
 
