@@ -93,7 +93,7 @@ class SmallServer:
 
 
 class Upstream(SmallServer):
-    """An MCP server. A call is answered with `texts`, `tools/list` with `tools` (names, or all that is told of each), a batch with a list;
+    """11.10: an MCP server. A call is answered with `texts`, `tools/list` with `tools` (names, or all that is told of each), a batch with a list;
     with `session` it begins one. Of something else, or later, a scenario's own `value` makes an answer."""
 
     texts, tools, session = (), None, None

@@ -36,6 +36,7 @@ static const struct row rows[] = {
     {HEAD "  - {id: r, effect: permitt}\n", 3, 21, "did you mean `permit`?"},
     {HEAD "  - {id: r, effect: permit}\n  - {id: r, effect: permit}\n", 4, 5, "taken by p.yaml:3"},
     {RULE("mach: {}"), 3, 29, "did you mean `match`?"},
+    {RULE("reason: \"a\\u200bb\""), 3, 37, "holds invisible or control characters; write plain text"},
     {RULE("limit: {calls: 1}"), 3, 36, "has no `per`"},
     {RULE("limit: {calls: 0, per: day}"), 3, 44, "from 1 to"},
     {RULE("limit: {calls: 1, per: week}"), 3, 52, "second, minute, hour, day"},
