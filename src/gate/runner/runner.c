@@ -139,15 +139,24 @@ static enum code share_memory(struct runner *runner, int *memory)
     return runner->shared == MAP_FAILED ? CODE_IO : CODE_OK;
 }
 
+/* Whoever could not become the runner says why and is gone, maybe before we have spoken. What was said is read all the same:
+ * it waits behind the word that nobody heard us. */
+static ssize_t hear(int end, char *word, size_t max)
+{
+    struct pollfd answer = {.fd = end, .events = POLLIN};
+    ssize_t got = poll(&answer, 1, START_MS) == 1 ? recv(end, word, max, 0) : 0;
+
+    return got < 0 && errno == ECONNRESET ? recv(end, word, max, 0) : got;
+}
+
 static enum code wait_for_start(struct runner *runner, int memory, struct why *why)
 {
     const struct runner_message begin = {.kind = RUNNER_BEGIN};
-    struct pollfd answer = {.fd = runner->end, .events = POLLIN};
     char word[sizeof why->text];
-    ssize_t got = 0;
+    ssize_t got;
 
-    if (send_message(runner->end, &begin, memory) && poll(&answer, 1, START_MS) == 1)
-        got = recv(runner->end, word, sizeof word - 1, 0);
+    (void)send_message(runner->end, &begin, memory);
+    got = hear(runner->end, word, sizeof word - 1);
     if (got <= 0)
         return why_set(why, CODE_IO, "the process that starts commands (`upstream: {command:}`) did not begin");
     word[got] = '\0';
