@@ -423,6 +423,12 @@ static void admit(struct desk *desk, int fd)
         refuse(fd, "who you are cannot be known: the process that connected has to wait for the answer");
         return;
     }
+    if (person.is_kept) {
+        log_warn("control", "a command of `upstream: {command:}`, or what it has started, would give a command: refused");
+        refuse(fd, "a program that the gate has started for an upstream gives it no commands");
+        person_fini(&person);
+        return;
+    }
     roles = roles_of(desk, &person);
     stranger = is_stranger(desk, &person, roles);
     if (stranger)

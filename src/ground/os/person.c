@@ -32,19 +32,53 @@ uid_t person_login(void)
     return read_login("/proc/self/loginuid");
 }
 
+/* Of a process its parent, and whether it has given up for good what programs may gain by exec, as who is in a cage has. */
+static bool read_status(pid_t pid, int *parent, int *is_bound)
+{
+    char path[64], line[128];
+    FILE *file;
+    unsigned found = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        found += (sscanf(line, "PPid: %d", parent) == 1) + (sscanf(line, "NoNewPrivs: %d", is_bound) == 1);
+    if (file != NULL)
+        (void)fclose(file);
+    return found == 2;
+}
+
+/* Landlock keeps no program from a socket that has a name, and a program in a cage runs as the very user who may do all. What
+ * it starts stays below it, since the process above it adopts what is left behind. What cannot be looked at is kept where it
+ * could be one. */
+static bool is_kept(pid_t pid, uid_t uid)
+{
+    int at = pid, is_bound = 0, ignored;
+
+    if (pid == 0) /* of a namespace that is not below ours */
+        return false;
+    if (!read_status(pid, &at, &is_bound))
+        return uid == geteuid();
+    while (is_bound && at > 1 && at != getppid())
+        if (!read_status(at, &at, &ignored))
+            return true;
+    return is_bound && at == getppid();
+}
+
 /* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. One that
  * connects and ends, and leaves its end to others, would hide who logged in. Kernels before 6.5 do not say: then nobody is. */
-static enum code read_login_of_peer(int fd, pid_t pid, uid_t *login)
+static enum code look_at_peer(int fd, pid_t pid, struct person *person)
 {
     char path[64];
     struct pollfd process = {.fd = -1, .events = POLLIN};
     socklen_t len = sizeof process.fd;
     bool lives;
 
+    person->is_kept = is_kept(pid, person->uid);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process.fd, &len) != 0)
         return errno == ENOPROTOOPT ? CODE_OK : CODE_IO;
     (void)snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
-    *login = read_login(path);
+    person->login = read_login(path);
     lives = poll(&process, 1, 0) == 0;
     (void)close(process.fd);
     return lives ? CODE_OK : CODE_NOT_FOUND;
@@ -76,7 +110,7 @@ enum code person_of_peer(int fd, struct person *person)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
         return CODE_IO;
     person->uid = peer.uid;
-    code = read_login_of_peer(fd, peer.pid, &person->login);
+    code = look_at_peer(fd, peer.pid, person);
     if (code == CODE_OK)
         code = read_groups(fd, peer.gid, person);
     if (code != CODE_OK)

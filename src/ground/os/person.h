@@ -24,6 +24,7 @@ struct person {
     uid_t login;         /* who logged in, whatever account was taken since (the kernel's loginuid) */
     gid_t *groups;       /* the process's, its own one among them */
     size_t group_count;
+    bool is_kept;        /* nobody: a program in a cage (os/cage.h), below the process that has started ours */
 };
 
 /* Who is at the other end of a connected Unix socket: as it was when it connected, and by the kernel's word alone. */
