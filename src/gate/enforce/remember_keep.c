@@ -77,7 +77,9 @@ static bool take_kept(struct gate_state *state, struct past_file files[PAST_FILE
             continue;
         if (gate_state_read(state, file->state, range->now_us - SLACK_US, range->latest_us) == CODE_OK) {
             range->after = (int64_t)file->seq;
-            range->after_plans = file->has_plans ? range->after : 0;
+            range->after_plans = file->has_plans && remembering->with_plans ? range->after : 0;
+            if (range->after_plans == 0) /* whoever asks for them later counts them all, and counts none of these again */
+                plan_uses_clear(gate_state_plans(state));
             return true;
         }
         gate_state_clear(state);

@@ -348,6 +348,37 @@ static void test_steps_of_plans(void **state)
     assert_int_equal(next_step(house, &plan), 0);
 }
 
+/* A route's keys of plans may go and come back: what was used in between is used once. */
+static void test_plans_that_are_looked_at_again(void **state)
+{
+    struct plan plan = {.tenant = SPAN_LIT("acme"), .digest = {1}, .step = &step, .step_count = 1};
+    struct house *house = *state;
+    struct remembering asked = asked_of(house);
+    struct remembered remembered;
+    struct why why = {""};
+    uint64_t kept;
+
+    use_step(house, &plan);
+    keep(house);
+    close_gate(house);
+    start(house);
+    asked.with_plans = false;
+    assert_int_equal(gate_remember(house->shared, &asked, &remembered, &why), CODE_OK);
+    assert_true(remembered.from > 0);
+    assert_int_equal(gate_remember_plans(house->shared, &asked, &remembered, &why), CODE_OK); /* a reload has some again */
+    assert_int_equal(next_step(house, &plan), 1);
+    for (int i = 0; i < 2; i++) {
+        call(house, "plain", "s1", 0, REASON_PERMITTED);
+        assert_int_equal(gate_remember_keep(house->shared, &asked, last_row(house), &kept, &why), CODE_OK); /* without them */
+    }
+    assert_true(restart(house, 0) > 0);
+    assert_int_equal(next_step(house, &plan), 1);
+    use_step(house, &plan);
+    assert_int_equal(next_step(house, &plan), 1); /* the trail says so, and this gate has not looked */
+    assert_true(restart(house, 0) > 0);
+    assert_int_equal(next_step(house, &plan), 0);
+}
+
 /* Behind a rotation the row that it stands at is in a file that was left, or the last one of it. */
 static void test_behind_a_rotation(void **state)
 {
@@ -376,6 +407,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_version, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_the_clock_is_set_back, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_steps_of_plans, open_kept, close_house),
+        cmocka_unit_test_setup_teardown(test_plans_that_are_looked_at_again, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_behind_a_rotation, open_kept, close_house),
     };
 
