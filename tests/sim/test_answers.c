@@ -341,6 +341,42 @@ static void batches(void)
     ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "inside");
 }
 
+/* Where what a rule did to one answer of several has no room in the audit, each of the calls is refused, and says so. */
+static void batches_without_room(void)
+{
+    static const char other[] = "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[]}}";
+    const unsigned count = sim->ring->outcome_count + 1; /* the session's own */
+    unsigned at = count;
+    char list[512];
+
+    publish(rules);
+    open_session("2025-03-26");
+    for (int way = 0; way < 3; way++, at += 2) {
+        sim_agent_posts(sim,
+                        "[" CALL("search") ",{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"search\"}}]",
+                        session);
+        (void)sim_upstream_hears(sim, 1 + (unsigned)way);
+        sim->ring->is_full = true;
+        (void)snprintf(list, sizeof list, "[%s,%s]", way == 0 ? other : TEXT("PAN7"), way == 0 ? TEXT("PAN7") : other);
+        if (way == 2) {
+            stream_begins(1 + (unsigned)way);
+            event(1 + (unsigned)way, list);
+        } else {
+            sim_upstream_answers(sim, 1 + (unsigned)way, "application/json", list);
+        }
+        (void)sim_agent_hears(sim);
+        has(sim->got, way == 2 ? "\"id\":3,\"error\"" : "\"id\":3,\"result\":{\"isError\":true");
+        has(sim->got, way == 2 ? "\"id\":4,\"error\"" : "\"id\":4,\"result\":{\"isError\":true");
+        has_not(sim->got, "PAN7");
+        sim->ring->is_full = false;
+        assert_int_equal(sim->ring->outcome_count, at + 2);
+        for (unsigned i = at; i < at + 2; i++) {
+            assert_int_equal(sim->ring->outcomes[i].outcome, OUTCOME_REFUSED);
+            assert_int_equal(sim->ring->outcomes[i].reason, REASON_AUDIT_FULL);
+        }
+    }
+}
+
 #define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 static void modern(void)
@@ -434,6 +470,7 @@ static void test_others(void **state)
 {
     (void)state;
     in_every_weather(batches);
+    in_every_weather(batches_without_room);
     in_every_weather(modern);
     in_every_weather(legacy);
     in_every_weather(plain_dialects);

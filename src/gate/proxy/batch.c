@@ -284,13 +284,16 @@ static enum code add_missing(struct pair *pair, struct buf *list)
 }
 
 /* Nothing of a whole reply goes down where a part of it may not. */
-static void fail(struct pair *pair, enum reason reason)
+void batch__fail(struct pair *pair, enum reason reason)
 {
     struct batch *batch = pair->exchange.batch;
 
+    pair->exchange.call = pair->exchange.own; /* it is no one call's end */
     batch->part_at = batch->part_count;
-    if (batch->is_whole)
-        batch__unsettle(&pair->exchange);
+    for (struct call *call = pair->exchange.calls; call != NULL && batch->is_whole; call = call->next) {
+        call->outcome = (struct audit_result){.reason = REASON_UNSET}; /* nor its size and digest: the agent gets none of it */
+        call->keeps_answer = false;
+    }
     reply__fail(pair, OUTCOME_REFUSED, reason);
 }
 
@@ -320,7 +323,7 @@ bool batch__next(struct pair *pair)
     goes_on = reason == REASON_PERMITTED && question__take(pair, is_last ? &batch->event : &bare, &reply, member != NULL);
     exchange->call = exchange->own;
     if (reason != REASON_PERMITTED)
-        fail(pair, reason);
+        batch__fail(pair, reason);
     return goes_on;
 }
 
@@ -337,7 +340,7 @@ bool batch__answer(struct pair *pair, const struct sse_event *event, const struc
         return stream__emit(pair, event, reply->body);
     if (add_to_list(&batch->list, reply->body) == CODE_OK)
         return true;
-    fail(pair, REASON_MEMORY);
+    batch__fail(pair, REASON_MEMORY);
     return false;
 }
 
@@ -357,7 +360,7 @@ void batch__go_on(struct pair *pair)
     if (exchange->question != NULL || exchange->upstream_done || pair->ending != REASON_UNSET)
         return;
     if (add_missing(pair, &batch->list) != CODE_OK || buf_add_byte(&batch->list, ']') != CODE_OK) {
-        fail(pair, REASON_MEMORY);
+        batch__fail(pair, REASON_MEMORY);
         return;
     }
     exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
@@ -377,7 +380,7 @@ void batch__deliver(struct pair *pair, struct span raw)
     if (reason == REASON_PERMITTED)
         batch__go_on(pair);
     else
-        fail(pair, reason);
+        batch__fail(pair, reason);
 }
 
 /* ---- event streams ---- */

@@ -364,7 +364,10 @@ static bool judge_content(struct pair *pair)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET) {
         end(pair);
-        reply__fail(pair, OUTCOME_REFUSED, reason);
+        if (pair->exchange.batch != NULL)
+            batch__fail(pair, reason);
+        else
+            reply__fail(pair, OUTCOME_REFUSED, reason);
         return true;
     }
     if (question->weighed.effect == ANSWER_WITHHOLD && withhold(pair, question))

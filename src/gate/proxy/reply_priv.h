@@ -64,6 +64,7 @@ void batch__agree(struct exchange *exchange);            /* judged: none goes up
 int batch__status(struct pair *pair, enum reason reason);
 enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
 void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply, part by part: */
+void batch__fail(struct pair *pair, enum reason reason); /* a part of what came may not go down */
 bool batch__gathers(const struct exchange *exchange);    /* such a reply is here */
 void batch__go_on(struct pair *pair);
 bool batch__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply); /* as reply__answer */
