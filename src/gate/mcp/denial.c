@@ -129,10 +129,20 @@ static void put_wait(struct buf *out, uint64_t seconds)
         buf_addf(out, "in %llu second%s.", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 }
 
+/* The gate's own want, of memory or of room in the audit, that an answer met: whoever reads that the call was not made makes it
+ * twice. */
+static bool loses_answer(const struct mcp_denial *denial)
+{
+    enum denial kind = reason_denial(denial->reason);
+
+    return denial->was_sent && (kind == DENIAL_RATE || kind == DENIAL_UNAVAILABLE) &&
+           reason_blame(denial->reason) != BLAME_UPSTREAM;
+}
+
 /* What the model may do about it; nothing of a rule but what its author wants to be said. */
 static void put_text(struct buf *out, const struct mcp_denial *denial)
 {
-    switch (reason_denial(denial->reason)) {
+    switch (loses_answer(denial) ? DENIAL_NONE : reason_denial(denial->reason)) {
     case DENIAL_APPROVAL:
         put_approval(out, denial->asked);
         break;
@@ -158,6 +168,8 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         break;
     case DENIAL_NONE:
     case DENIAL_MALFORMED:
+        if (loses_answer(denial))
+            buf_add_text(out, "This call was made, but its answer cannot be delivered; retry it only where twice is fine. ");
         buf_add_text(out, reason_text(denial->reason));
         break;
     }

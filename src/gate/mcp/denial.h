@@ -21,6 +21,7 @@ struct mcp_denial {
     uint64_t asked;          /* APPROVAL: the decision by which people find the call; 0: nobody was asked */
     uint64_t retry_after_s;  /* told to the model; 0: nothing is known, or it does not help */
     bool wants_sse;          /* what Accept and the route's `denials` come to */
+    bool was_sent;           /* the call has gone up, so that what it does may be done */
     bool by_status;          /* an HTTP error, and so a JSON-RPC error in JSON: its header says what helps */
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */

@@ -135,6 +135,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
         .asked = call->held_as,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
+        .was_sent = exchange->sent_us != 0,
         .by_status = discovery__steps_up(exchange, reason),
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = call->message.modern_version,
