@@ -131,7 +131,7 @@ static bool is_signed(struct span text, const struct notary *notary, uint64_t si
            note->has_tenants && span_is(note->origin, notary->origin) && note_judge(note, &key) == NOTE_SIGNED;
 }
 
-enum code mark__find(struct db *db, const struct notary *notary, uint64_t begin, uint64_t *size)
+enum code mark__find(struct db *db, const struct notary *notary, uint64_t *size)
 {
     struct db_stmt *row = NULL;
     struct tenants tenants;
@@ -139,12 +139,13 @@ enum code mark__find(struct db *db, const struct notary *notary, uint64_t begin,
     struct note note;
     uint64_t found = 0;
     enum code code = db_find(db, "SELECT m.size, c.note FROM head_mark AS m JOIN checkpoint AS c ON c.size = m.size "
-                             "WHERE m.tip <= (" ROW_MAX_SEQ ") ORDER BY m.size DESC LIMIT 1", NULL, 0, &row);
+                             "WHERE m.size > (SELECT seq FROM file) AND m.tip <= (" ROW_MAX_SEQ ") "
+                             "ORDER BY m.size DESC LIMIT 1", NULL, 0, &row);
 
     *size = 0;
     if (code == CODE_OK)
         found = (uint64_t)db_int(row, 0);
-    if (code != CODE_OK || found <= begin || !is_signed(db_text(row, 1), notary, found, &note)) {
+    if (code != CODE_OK || !is_signed(db_text(row, 1), notary, found, &note)) {
         db_finalize(&row);
         return code == CODE_NOT_FOUND ? CODE_OK : code;
     }

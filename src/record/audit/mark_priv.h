@@ -17,8 +17,9 @@ struct mark *mark__make(const struct tenants *tenants, uint64_t since);
 /* Inside the transaction of its checkpoint, as its last change. */
 enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
 
-/* Reads what stands in the file. *size: of its checkpoint; 0: there is none, or it is not to be believed. */
-enum code mark__find(struct db *db, const struct notary *notary, uint64_t begin, uint64_t *size) MUST_USE;
+/* Reads what stands in the file. *size: of its checkpoint; 0: there is none, or it is not to be believed. What follows from it
+ * is read in the same transaction, since somebody may change the file meanwhile. */
+enum code mark__find(struct db *db, const struct notary *notary, uint64_t *size) MUST_USE;
 
 /* Permits without outcome, into ledger->permits. Takes: size: as mark__find; 0: all rows since the last start are read. */
 enum code mark__find_open(struct ledger *ledger, uint64_t size) MUST_USE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the notary knows from the file: where its tree stood, and the last row of each tenant. */
-#include "audit/notary_priv.h"
+#include "audit/mark_priv.h"
 
 #include "base/log.h"
 #include "rows/walk.h"
@@ -57,13 +57,16 @@ static enum code read_tenants(struct notary *notary, struct db *db, const char *
     return code;
 }
 
+/* The mark is judged each time: the writer may have put a later one than is seen here, or somebody changed it. */
 enum code notary__load_tenants(struct notary *notary, struct db *db)
 {
-    uint64_t marked = atomic_load(&notary->marked);
-    enum code code = read_tenants(notary, db, "SELECT tenant, seq, hash FROM tenant_start");
+    uint64_t marked;
+    enum code code = mark__find(db, notary, &marked);
     struct walk leaves;
     struct leaf leaf;
 
+    if (code == CODE_OK)
+        code = read_tenants(notary, db, "SELECT tenant, seq, hash FROM tenant_start");
     if (code == CODE_OK && marked > 0)
         code = read_tenants(notary, db, "SELECT tenant, seq, hash FROM tenant_head");
     if (code == CODE_OK)

@@ -366,12 +366,17 @@ static enum code know_heads(struct audit *audit, struct why *why)
 {
     struct ledger *ledger = &audit->ledger;
     uint64_t marked = 0;
-    enum code code = audit->notary.is_on ? mark__find(ledger->db, &audit->notary, ledger->begin_seq, &marked) : CODE_OK;
+    enum code code = db_exec(ledger->db, "BEGIN");
 
+    if (code == CODE_OK && audit->notary.is_on)
+        code = mark__find(ledger->db, &audit->notary, &marked);
     if (code == CODE_OK)
         code = ledger_read_heads(ledger, 0, marked);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
+    db_rollback(ledger->db);
     atomic_store(&audit->notary.marked, marked);
-    return code == CODE_OK ? code : why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
+    return code;
 }
 
 enum code audit_open(const struct audit_conf *conf, struct audit **out, struct why *why)
