@@ -8,7 +8,6 @@
 #include "store/store_approvals.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
-#include "store/store_holds.h"
 #include "unicode/terminal.h"
 
 #include "base/mem.h"
@@ -34,7 +33,7 @@ static enum code ask_writer(struct audit *audit, const struct store_audit_reques
     if (request->kind == STORE_AUDIT_ARCHIVE)
         return audit_archive(audit, span_text(request->actor));
     return audit_erase(audit, &(struct audit_erasure){span_text(request->tenant), span_text(request->actor),
-                                                      span_text(request->why), request->before_us, 0});
+                                                      span_text(request->why), request->before_us, request->id});
 }
 
 static int tell(const struct store_audit_request *request, bool done, const char *text)
@@ -45,55 +44,53 @@ static int tell(const struct store_audit_request *request, bool done, const char
     return STATUS_DONE;
 }
 
-/* Without the store nobody knows what is held. */
-static enum code may_erase(const struct conf *conf, const struct store_audit_request *request, struct why *why)
+/* Without the store nobody knows what is held. It is asked there as of a gate, so that whoever places a hold sees it, and that
+ * the next start takes it up where we are killed. */
+static enum code ask_store(const struct conf *conf, struct db *store, struct store_audit_request *request, struct why *why)
 {
     struct store_places places;
-    struct db *store = NULL;
-    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_OK;
+    char mark[STORE_MARK_BYTES];
+    enum code code = store_is_behind(store, conf->store, conf->audit.database, &places, why); /* an older one may lack a hold */
 
-    if (code == CODE_OK && store != NULL) /* an older one may lack a hold */
-        code = store_is_behind(store, conf->store, conf->audit.database, &places, why);
-    if (code == CODE_OK && store != NULL)
-        code = store_holds_allow(store, request->tenant, request->before_us, why);
-    db_close(&store);
-    return code;
+    if (code == CODE_OK)
+        code = store_audit_mark(conf->audit.database, mark, why);
+    return code == CODE_OK ? store_audit_ask(store, mark, request, why) : code;
 }
 
-/* What of the values the store holds, for people who have to decide. */
-static enum code erase_held(const struct conf *conf, const struct store_audit_request *request, struct why *why)
+/* What of the values the store holds, for people who have to decide, goes with them. */
+static enum code tell_store(struct db *store, const struct store_audit_request *request, const struct audit_done *done,
+                            struct why *why)
 {
-    struct db *store = NULL;
-    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_OK;
+    bool is_done = done->code == CODE_OK;
+    enum code code = CODE_OK;
 
-    if (code == CODE_OK && store != NULL)
+    if (is_done)
         code = store_approvals_erase(store, &(struct store_erasure){span_text(request->tenant), request->before_us,
                                      clock_wall_us()}, why);
-    db_close(&store);
-    return code;
+    return code == CODE_OK ? store_audit_answer(store, request->id, is_done, done->text, clock_wall_us(), why) : code;
 }
 
 /* Nobody else writes the audit: until it is done, or we are interrupted and the next start goes on. */
-static int do_here(struct serve *serve, const struct store_audit_request *request)
+static int do_here(struct serve *serve, struct store_audit_request *request)
 {
-    struct audit_done done;
+    bool erases = request->kind == STORE_AUDIT_ERASE;
+    struct audit_done done = {.code = CODE_OK};
+    struct db *store = NULL;
     struct why why = {0};
-    enum code code = may_erase(serve->conf, request, &why);
+    enum code code = erases ? store_open(serve->conf->store, DB_WRITE, &store, &why) : CODE_OK;
 
+    if (code == CODE_OK && erases)
+        code = ask_store(serve->conf, store, request, &why);
     if (code == CODE_OK)
         code = audit_start(serve->audit, &why);
     if (code == CODE_OK)
         code = ask_writer(serve->audit, request);
-    if (code != CODE_OK)
-        return complain_why(code, &why);
-    while (!audit_job_over(serve->audit, &done))
+    while (code == CODE_OK && !audit_job_over(serve->audit, &done))
         nap();
-    if (done.code == CODE_OK) {
-        code = erase_held(serve->conf, request, &why);
-        if (code != CODE_OK)
-            return complain_why(code, &why);
-    }
-    return tell(request, done.code == CODE_OK, done.text);
+    if (code == CODE_OK && erases)
+        code = tell_store(store, request, &done, &why);
+    db_close(&store);
+    return code == CODE_OK ? tell(request, done.code == CODE_OK, done.text) : complain_why(code, &why);
 }
 
 static int await_answer(struct db *store, const struct store_audit_request *request)

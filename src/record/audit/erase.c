@@ -43,11 +43,17 @@ enum code erase__resume(struct audit *audit)
     if (code == CODE_OK) {
         take_up(&audit->erasing, stmt);
         audit->erasing.at = (int64_t)audit->ledger.begin_seq;
+        audit->resumed_request = audit->erasing.request;
         log_info("audit", "%s: goes on erasing values of tenant %s, as recorded in row %" PRId64, audit->ledger.path,
                  audit->erasing.what.tenant, audit->erasing.what.seq);
     }
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+int64_t audit_goes_on_erasing(const struct audit *audit)
+{
+    return audit->resumed_request;
 }
 
 /* A request that this file knows already is not recorded twice. Returns: CODE_NOT_FOUND where it does not. */

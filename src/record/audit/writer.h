@@ -60,6 +60,7 @@ struct audit_erasure {
     int64_t request;
 };
 enum code audit_erase(struct audit *audit, const struct audit_erasure *erasure) MUST_USE;
+int64_t audit_goes_on_erasing(const struct audit *audit); /* the request that the last run had begun; 0: none. Any thread */
 
 /* Whether what was asked is over; true once. */
 struct audit_done {

@@ -71,6 +71,7 @@ struct audit {
     struct job job;
     struct rotation rotation;
     struct erasing erasing;
+    int64_t resumed_request; /* set once, by the start: erasing.request */
     uint64_t rotate_bytes;
     struct thread thread;
     char *version, *confined; /* for the start event */
