@@ -23,7 +23,7 @@ def is_begun(gate):
 
 
 def in_wal_mode(gate):
-    return [path.name for path in sealed(gate) if path.read_bytes()[WRITE_VERSION] == 2]
+    return [path.name for path in sealed(gate) if path.read_bytes()[WRITE_VERSION:WRITE_VERSION + 1] == b"\2"]  # one that is being made is empty
 
 
 def journals(gate):
