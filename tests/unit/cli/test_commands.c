@@ -96,6 +96,7 @@ static void help_is_given_of_what_is_named(void **state)
     expect("help key create", STATUS_DONE, "usage: callgate key create --principal NAME");
     expect("key help create", STATUS_DONE, "usage: callgate key create --principal NAME");
     expect("key create --help", STATUS_DONE, "usage: callgate key create --principal NAME");
+    expect("help policy test", STATUS_DONE, "as one complete set. Exit status 1 where one\nfails.\n\n  --filter GLOB ");
     expect("help serve", STATUS_DONE, "usage: callgate serve");
     expect("help kez", STATUS_USAGE, "did you mean \"callgate key\"?");
     expect("help key frobnicate", STATUS_USAGE, "unknown command");
