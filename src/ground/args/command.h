@@ -97,19 +97,6 @@ void usage_print(const struct usage *usage);
 /* A number that somebody wrote, of an option or an operand, from `least` on. Returns: as options_read. */
 int option_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
-/* Prints `callgate: ...` on stderr. Returns: status. */
-int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* Prints a struct why, or "not enough memory" where it is empty. Returns: the status that fits the code: USAGE for
- * CODE_INVALID, CANNOT otherwise. */
-int complain_why(enum code code, const struct why *why);
-
-/* Prints up to 20 faults as `file:line:column: text`. Returns: STATUS_USAGE. */
-int complain_faults(const struct faults *faults);
-
-/* The first fault as a sentence with its place. Returns: code. */
-enum code why_of_faults(struct why *why, enum code code, const struct faults *faults);
-
 /* What each of our programs begins with. Returns: false where it cannot go on. */
 bool command_begin(void) MUST_USE;
 
