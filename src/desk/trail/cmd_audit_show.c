@@ -140,7 +140,7 @@ int cmd_audit_show(const struct asked *asked)
     static struct show show;
     struct why why = {""};
     uint64_t number = 0;
-    int status = option_number("N", asked_operand(asked, 0), 1, &number);
+    int status = command_number("N", asked_operand(asked, 0), 1, &number);
 
     show = (struct show){.kind = ENTRY_DECISION, .asked = asked, .number = (int64_t)number};
     arena_init(&show.arena, SHOW_MEMORY_BYTES);

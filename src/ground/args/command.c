@@ -110,11 +110,19 @@ static int unknown_option(const struct usage *usage, const char *name, size_t le
     return complain(STATUS_USAGE, "unknown option --%.*s; --help lists the options", (int)len, name);
 }
 
-int option_number(const char *name, const char *text, uint64_t least, uint64_t *number)
+int command_number(const char *name, const char *text, uint64_t least, uint64_t *number)
 {
     if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
-        return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", name, text, (unsigned long long)least);
+        return complain(STATUS_USAGE, "%s \"%s\" is no number from %llu on", name, text, (unsigned long long)least);
     return OPTIONS_GO;
+}
+
+static int read_number(const struct option *option, const char *text, uint64_t *number)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "--%s", option->name);
+    return command_number(name, text, option->least, number);
 }
 
 static int read_line(const struct option *option, const char *text)
@@ -175,7 +183,7 @@ static int store_value(const struct option *option, const char *text, struct giv
         *(bool *)to = true;
         return OPTIONS_GO;
     case OPTION_NUMBER:
-        return option_number(option->name, text, option->least, to);
+        return read_number(option, text, to);
     case OPTION_TIME:
         return option->when(option->name, text, to);
     case OPTION_DURATION:
@@ -251,16 +259,21 @@ static int complain_use(const struct usage *usage, const char *what)
 static int check_operands(const struct usage *usage, const struct given *given)
 {
     int least = 0, most = 0;
+    const char *missing = NULL;
     char text[256];
 
     for (const struct operand *one = usage->operands; one != NULL && one->name != NULL && most >= 0; one++) {
         if (guest != NULL && one->type == OPERAND_FILE)
             break;
         least += !one->may_lack;
+        if (missing == NULL && given->count < least)
+            missing = one->name;
         most = one->is_many ? -1 : most + 1;
     }
-    if (given->count < least)
-        return complain_use(usage, "something is missing");
+    if (missing != NULL) {
+        (void)snprintf(text, sizeof text, "%s is missing", missing);
+        return complain_use(usage, text);
+    }
     if (most < 0 || given->count <= most)
         return OPTIONS_GO;
     (void)snprintf(text, sizeof text, "\"%s\" is too much", given->operands[most]);

@@ -94,8 +94,9 @@ void failures_as_asked(int argc, char *const *argv);
 void usage_synopsis(const struct usage *usage, char *text, size_t size);
 void usage_print(const struct usage *usage);
 
-/* A number that somebody wrote, of an option or an operand, from `least` on. Returns: as options_read. */
-int option_number(const char *name, const char *text, uint64_t least, uint64_t *number);
+/* A number that somebody wrote, from `least` on. Takes: name: as it is called where it is wrong: "--limit", "N". Returns: as
+ * options_read. */
+int command_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
 /* What each of our programs begins with. Returns: false where it cannot go on. */
 bool command_begin(void) MUST_USE;

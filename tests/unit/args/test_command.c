@@ -123,7 +123,7 @@ static void wrong_use_is_told(void **state)
         {{"--name="}, "one line of visible characters"},
         {{"--order", "last"}, "is none; write newest, oldest or none"},
         {{"--order", "newst"}, "did you mean newest"},
-        {{"--count", "1"}, "is no number from 2 on"},
+        {{"--count", "1"}, "--count \"1\" is no number from 2 on"},
         {{"--count", "2x"}, "is no number from 2 on"},
         {{"--count=18446744073709551615"}, "is no number"},
         {{"--count=3", "--count=3"}, "given twice"},
@@ -142,7 +142,7 @@ static void wrong_use_is_told(void **state)
             fail_msg("%s: said %s", cases[i].words[0], said);
     }
     assert_int_equal(read_words(&to, WORDS("--verbose"), one), STATUS_USAGE);
-    assert_non_null(strstr(said, "something is missing; usage: callgate test ONE [OPTIONS]"));
+    assert_non_null(strstr(said, "callgate: ONE is missing; usage: callgate test ONE [OPTIONS]"));
     assert_int_equal(read_words(&to, WORDS("x"), none), STATUS_USAGE);
 }
 
