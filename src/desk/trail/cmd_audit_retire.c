@@ -6,6 +6,7 @@
 #include "store/store.h"
 
 #include "audit/writer.h"
+#include "files/files.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -16,20 +17,13 @@
 #define LOOK_MS 50
 #define WAIT_MS 60000
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* The last of the files that go. Returns: OPTIONS_GO with *at, or a status. */
 static int find_last(const struct trail *trail, const char *named, size_t *at)
 {
     for (*at = 0; *at + 1 < trail->count; ++*at)
-        if (strcmp(name_of(trail->files[*at].path), name_of(named)) == 0)
+        if (strcmp(files_base(trail->files[*at].path), files_base(named)) == 0)
             return OPTIONS_GO;
-    if (trail->count > 0 && strcmp(name_of(trail->files[*at].path), name_of(named)) == 0)
+    if (trail->count > 0 && strcmp(files_base(trail->files[*at].path), files_base(named)) == 0)
         return complain(STATUS_USAGE, "%s is the file that is written, or the last one; `callgate audit archive` seals it "
                         "first", named);
     return complain(STATUS_USAGE, "%s is no sealed file of the trail; `callgate audit verify --all` names them", named);

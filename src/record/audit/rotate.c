@@ -26,13 +26,6 @@
 #define LOOK_US 1000          /* what the notary has hashed until then is not done in the pause */
 #define WAIT_US 2000000       /* for the notary, before it is told that it is waited for */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* ---- the new file ------------------------------------------------------------------------------------------------ */
 
 static enum code put_head(struct db_stmt *put, struct span tenant, int64_t seq, struct span hash)
@@ -106,7 +99,7 @@ static enum code describe_seal(const struct audit *audit, struct buf *text)
     const char *doubt = audit->ledger.place.doubt;
 
     (void)buf_addf(text, "{\"file\":");
-    (void)json_write_string(text, span_text(base_of(audit->ledger.file)));
+    (void)json_write_string(text, span_text(files_base(audit->ledger.file)));
     (void)buf_addf(text, ",\"open_permits\":%zu", audit->ledger.permits.count - audit->closing_count);
     if (doubt[0] != '\0') {
         (void)buf_addf(text, ",\"why\":");
@@ -203,8 +196,8 @@ static void rotate(struct audit *audit)
     atomic_fetch_add(&audit->rotations, 1);
     audit->wal_pages = audit->checkpoint_pages = 0;
     (void)writer__batch(audit);
-    log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", base_of(rotation->sealed),
-             (long long)(clock_monotonic_us() - began_us), base_of(audit->ledger.file));
+    log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", files_base(rotation->sealed),
+             (long long)(clock_monotonic_us() - began_us), files_base(audit->ledger.file));
     finisher_follow(&audit->finisher, audit->ledger.file);
 }
 
@@ -238,7 +231,7 @@ enum code rotate__begin(struct audit *audit)
     buf_init(&text, AUDIT_JSON_BYTES);
     code = buf_addf(&text, "{\"last_seq\":%llu,\"previous\":", (unsigned long long)audit->ledger.begin_seq);
     if (code == CODE_OK)
-        code = json_write_string(&text, span_text(base_of(audit->rotation.sealed)));
+        code = json_write_string(&text, span_text(files_base(audit->rotation.sealed)));
     if (code == CODE_OK)
         code = buf_add_byte(&text, '}');
     if (code == CODE_OK)
