@@ -318,6 +318,14 @@ struct checking {
     int status;
 };
 
+/* A file that is not there says nothing about a plan: it is no negative answer. */
+static enum code read_file(const char *path, struct buf *out, struct why *why)
+{
+    enum code code = file_read(path, FILE_ANY, DRAFT_BYTES, out, why);
+
+    return code == CODE_OK || code == CODE_NOMEM ? code : CODE_IO;
+}
+
 /* As it is shown, or as the audit's event `plan` tells it. */
 static enum code read_plan(struct checking *c, const char *path, struct why *why)
 {
@@ -325,7 +333,7 @@ static enum code read_plan(struct checking *c, const char *path, struct why *why
     struct json_fault fault;
     struct buf canonical, shown;
     struct span rest;
-    enum code code = file_read(path, FILE_ANY, DRAFT_BYTES, &c->file, why);
+    enum code code = read_file(path, &c->file, why);
 
     if (code != CODE_OK)
         return code;
@@ -359,7 +367,7 @@ static enum code verify(struct checking *c, struct why *why)
     enum code code;
 
     buf_init(&text, DRAFT_BYTES);
-    code = file_read(c->asked->keys, FILE_ANY, DRAFT_BYTES, &text, why);
+    code = read_file(c->asked->keys, &text, why);
     if (code == CODE_OK) {
         code = plan_keys_read(buf_peek(&text), &c->arena, &keys, why);
         if (code == CODE_OK)
