@@ -166,6 +166,14 @@ static void print_fault_doc(const struct fault *fault, bool is_warning)
         print_safely(stderr, "callgate: %s\n", fault->text);
 }
 
+/* "callgate.yaml cannot be opened: ..." */
+static bool names_file(const struct fault *fault)
+{
+    struct span text = span_text(fault->text), file = span_text(fault->file);
+
+    return span_starts_with(text, file) && text.len > file.len && text.at[file.len] == ' ';
+}
+
 void print_faults(const struct faults *faults, const char *before)
 {
     size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
@@ -179,6 +187,8 @@ void print_faults(const struct faults *faults, const char *before)
         }
         if (fault->line > 0)
             print_safely(stderr, "%s:%d:%d: %s%s", fault->file, fault->line, fault->column, before, fault->text);
+        else if (names_file(fault))
+            print_safely(stderr, "%s%s", before, fault->text);
         else
             print_safely(stderr, "%s: %s%s", fault->file, before, fault->text);
         fputc('\n', stderr);

@@ -60,9 +60,27 @@ static void test_spans_and_lines(void **state)
     same(out, "a\x1b\n");
 }
 
+/* A sentence that names its file does not name it twice. */
+static void test_faults_of_files(void **state)
+{
+    static struct faults faults;
+    FILE *out = stderr;
+
+    (void)state;
+    faults_init(&faults);
+    faults_add(&faults, "a.yaml", 2, 1, "a map is wanted");
+    faults_add(&faults, "a.yaml", 0, 0, "a.yaml cannot be opened");
+    faults_add(&faults, "a.yaml", 0, 0, "a.yamls are none");
+    stderr = begin();
+    print_faults(&faults, "");
+    same(stderr, "a.yaml:2:1: a map is wanted\na.yaml cannot be opened\na.yaml: a.yamls are none\n");
+    stderr = out;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_line_ends), cmocka_unit_test(test_spans_and_lines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_line_ends), cmocka_unit_test(test_spans_and_lines),
+                                       cmocka_unit_test(test_faults_of_files)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
