@@ -88,10 +88,11 @@ static int connect_to(const char *path, int *fd)
         code = local_connect(path, fd);
     }
     if (code == CODE_NOT_FOUND)
-        return complain(STATUS_CANNOT, "the store is not yours to open, and no gate listens on %s; start the gate, or name its "
-                        "socket in " CONTROL_SOCKET, path);
+        return complain(STATUS_CANNOT, "no gate listens on %s, where people are heard who may not open the store; start the "
+                        "gate, with `people:` in its configuration, or name its socket in " CONTROL_SOCKET, path);
     if (code != CODE_OK)
-        return complain(STATUS_CANNOT, "the store is not yours to open, and the gate's socket %s cannot be reached: %s", path,
+        return complain(STATUS_CANNOT, "the gate's socket %s, where people are heard who may not open the store, cannot be "
+                        "reached: %s", path,
                         strerror(errno));
     if (!is_trusted(path, *fd)) {
         sock_close(fd);
