@@ -115,11 +115,28 @@ static int fetch_one(struct fetching *fetching, const struct proxy_route *route)
     return STATUS_DONE;
 }
 
+/* Returns: the first of the names that no route has, or NULL. */
+static const char *find_stranger(const struct given *given, const struct conf *conf)
+{
+    for (int i = 0; i < given->count; i++) {
+        size_t at = 0;
+
+        while (at < conf->proxy->route_count && !span_is(conf->proxy->routes[at].name, given->operands[i]))
+            at++;
+        if (at == conf->proxy->route_count)
+            return given->operands[i];
+    }
+    return NULL;
+}
+
 static int fetch_all(struct fetching *fetching, const struct conf *conf)
 {
     const struct given *given = &fetching->asked->given;
-    int status = STATUS_DONE, asked = 0;
+    const char *stranger = find_stranger(given, conf);
+    int status = STATUS_DONE;
 
+    if (stranger != NULL)
+        return complain(STATUS_USAGE, "no route of the configuration is named \"%s\"; nobody was asked", stranger);
     for (size_t i = 0; i < conf->proxy->route_count; i++) {
         const struct proxy_route *route = &conf->proxy->routes[i];
         bool is_meant = given->count == 0;
@@ -128,9 +145,8 @@ static int fetch_all(struct fetching *fetching, const struct conf *conf)
             is_meant |= span_is(route->name, given->operands[j]);
         if (is_meant && fetch_one(fetching, route) != STATUS_DONE)
             status = STATUS_CANNOT;
-        asked += is_meant;
     }
-    return asked < given->count ? complain(STATUS_USAGE, "not all of these are names of routes of the configuration") : status;
+    return status;
 }
 
 static int fetch(struct fetching *fetching)

@@ -65,8 +65,9 @@ static int add_named(struct saying *saying, struct db *db, const char *name)
     else if (status == OPTIONS_GO && first == NULL && saying->accepts && is_done)
         print_safely(stdout, "%s is accepted already, as the server tells it\n", name);
     else if (status == OPTIONS_GO && first == NULL)
-        status = complain(STATUS_NEGATIVE, "nothing of %s %s; `callgate tools show %s` shows what is known", name,
-                          saying->accepts ? "waits" : "is accepted", name);
+        status = complain(STATUS_NEGATIVE, "nothing of %s %s; `callgate tools show %s` shows what is known%s", name,
+                          saying->accepts ? "waits" : "is accepted", name,
+                          saying->accepts ? ", and NAME@DIGEST accepts one of it, withdrawn ones too" : "");
     for (size_t i = 0; i < found.count && status == OPTIONS_GO; i++)
         if (is_meant(saying, &found.all[i], name) && cmd_tools__keep(&saying->meant, &found.all[i]) != CODE_OK)
             status = complain(STATUS_CANNOT, "not enough memory");
