@@ -269,7 +269,7 @@ const struct command commands[] = {
      ABOUT("Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
            "is held and asked for anew."),
      OPERANDS(MAYBE_MANY("NUMBER", TEXT)),
-     OPTIONS(SAID("Ada expects the invoice"),
+     OPTIONS(SAID("Eve is no customer"),
              DURATION("for", lasts_ms, "how long it stays denied: 30min, 2h, 7d; 24h by default", .most = YEAR_MS), OF_DECISION,
              JSON_LINES, STORE)},
 
@@ -303,7 +303,7 @@ const struct command commands[] = {
     {IS("tools withdraw", cmd_tools_withdraw, "take that back"), .roles = AUTHORS | ADMINS, .writes = true,
      ABOUT("Takes an acceptance back, of one definition or of all of a tool."),
      OPERANDS(MANY("NAME[@DIGEST]", TEXT)),
-     OPTIONS(SAID("read it with Ada"), TEXT("upstream", upstream, "NAME", "whose tools"), JSON_LINES, STORE)},
+     OPTIONS(SAID("its text gives orders"), TEXT("upstream", upstream, "NAME", "whose tools"), JSON_LINES, STORE)},
 
     /* A key is a right to call and no text that others can read first: making one is no author's. */
     GROUP("key", "keys of agents and people"),
