@@ -101,10 +101,8 @@ static enum code list_one(void *context, const struct store_hold *hold)
 
     doc_int(doc, "id", hold->id);
     doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
-    if (hold->tenant.at != NULL)
-        doc_text(doc, "tenant", hold->tenant);
-    if (hold->principal.at != NULL)
-        doc_text(doc, "principal", hold->principal);
+    doc_text_or_null(doc, "tenant", hold->tenant);
+    doc_text_or_null(doc, "principal", hold->principal);
     print_time(doc, "since", hold->since_us);
     print_time(doc, "until", hold->until_us);
     print_time(doc, "held", hold->held_us);
