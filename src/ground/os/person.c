@@ -37,7 +37,7 @@ static bool read_status(pid_t pid, int *parent, int *is_bound)
 {
     char path[64], line[128];
     FILE *file;
-    unsigned found = 0;
+    int found = 0;
 
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
