@@ -107,7 +107,7 @@ static void call_all(struct bench *bench)
 }
 
 /* To its end, and whole: each row goes on from its tenant's last one, each permit has its outcome. */
-static void stop(struct bench *bench)
+static void end_of(struct bench *bench)
 {
     struct verify_conf conf = {.path = bench->file.path, .keys = keyring_of(&bench->known)};
     struct verify_report report;
@@ -143,26 +143,26 @@ static void test_goes_on_from_it(void **state)
     await_mark(bench, 0);
     marked = atomic_load(&bench->audit->notary.marked);
     call_all(bench);
-    stop(bench);
+    end_of(bench);
     assert_int_equal(audit_file_number(&bench->file, "SELECT size FROM head_mark"), marked);
     assert_int_equal(start(bench), marked);
     call_all(bench);
     await_mark(bench, marked);
-    stop(bench);
+    end_of(bench);
     assert_true(start(bench) > marked);
     call_all(bench);
     assert_int_equal(audit_archive(bench->audit, SPAN_LIT("test")), CODE_OK);
     for (struct audit_done done; !audit_job_over(bench->audit, &done);)
         nap();
     call_all(bench);
-    stop(bench);
+    end_of(bench);
     marked = start(bench); /* in the next file, which has a mark or none */
     call_all(bench);
     await_mark(bench, marked);
-    stop(bench);
+    end_of(bench);
     assert_true(start(bench) > 0);
     call_all(bench);
-    stop(bench);
+    end_of(bench);
 }
 
 #define ONE "tenant = (SELECT min(tenant) FROM tenant_head)" /* which are in it by then is a matter of time */
@@ -182,12 +182,12 @@ static void test_what_nobody_signed_is_not_believed(void **state)
 
         call_all(bench);
         await_mark(bench, before);
-        stop(bench);
+        end_of(bench);
         change(bench, changes[i]);
         if (start(bench) != 0)
             fail_msg("%s: is believed", changes[i]);
         call_all(bench);
-        stop(bench);
+        end_of(bench);
     }
 }
 
@@ -217,7 +217,7 @@ static void test_what_is_read_anew(void **state)
     call_all(bench);
     await_mark(bench, 0);
     call_all(bench);
-    stop(bench);
+    end_of(bench);
     begin(bench);
     load(bench, root);
     assert_true(atomic_load(&bench->audit->notary.marked) < bench->audit->notary.tree.size);
@@ -275,7 +275,7 @@ static void test_permits_that_a_kill_left(void **state)
     audit_close(&bench->audit);
     (void)snprintf(bench->file.path, sizeof bench->file.path, "%s", copy);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), 2);
-    stop(bench);
+    end_of(bench);
 }
 
 int main(void)
