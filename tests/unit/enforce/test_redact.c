@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const unsigned char key[DIGEST_BYTES] = "a key of thirty-two bytes ......";
+static const unsigned char key[DIGEST_BYTES] = "a key of thirty-two bytes .....";
 
 struct bench {
     struct record_text text;

@@ -22,7 +22,7 @@ static int setup(void **state)
     return local_stream_new(front[1], &stream) == CODE_OK ? 0 : -1;
 }
 
-static const unsigned char digest[LOCAL_DIGEST_BYTES] = "what the pipe reads, in 31 bytes";
+static const unsigned char digest[LOCAL_DIGEST_BYTES] = "what the pipe reads in 31 bytes";
 
 static int teardown(void **state)
 {

@@ -379,7 +379,9 @@ static void look_at_bytes(const bool *waits, int64_t last)
 static struct span query; /* of the next */
 static void ask_marked(int64_t number, size_t bytes)
 {
+    enum { PART_BYTES = 16 };
     static char text[APPROVAL_ARGUMENTS_BYTES];
+    char part[32];
     struct approval_ask asked = {
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("m"),
         .arguments = span_of(text, bytes), .arguments_bytes = bytes, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"),
@@ -387,8 +389,9 @@ static void ask_marked(int64_t number, size_t bytes)
     };
     struct why why = {0};
 
-    for (size_t at = 0; at < sizeof text; at += 16)
-        (void)snprintf(text + at, sizeof text - at < 17 ? sizeof text - at : 17, "secret-%08d-", (int)number);
+    (void)snprintf(part, sizeof part, "secret-%08d-", (int)number);
+    for (size_t at = 0; at < sizeof text; at += PART_BYTES)
+        memcpy(text + at, part, PART_BYTES);
     memset(asked.digest, 0, sizeof asked.digest);
     memcpy(asked.digest, &number, sizeof number);
     must(store_approvals_begin(db, &why), &why);
