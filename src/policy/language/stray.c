@@ -93,7 +93,9 @@ static void say_instead(const char *const *known, const char *what, struct span 
 static void say_whose(const struct straying *s, char *out, size_t size)
 {
     if (s->rule != NULL)
-        (void)snprintf(out, size, "the %s `%.*s`", effect_text(s->rule->effect), SPAN_ARG(utf8_cut(s->rule->id, NAME_SHOWN)));
+        (void)snprintf(out, size, "the %s `%.*s`",
+                       s->rule->answer != ANSWER_NONE ? answer_effect_text(s->rule->answer) : effect_text(s->rule->effect),
+                       SPAN_ARG(utf8_cut(s->rule->id, NAME_SHOWN)));
     else if (s->label != NULL)
         (void)snprintf(out, size, "the label `%.*s`", SPAN_ARG(utf8_cut(s->label->name, NAME_SHOWN)));
     else
@@ -199,21 +201,28 @@ static void look_at_tools(const struct straying *s, const struct match *match)
 
 /* ---- all of them ---- */
 
+/* Of calls or of answers. */
+static void look_at_rules(struct straying *s, const struct rule *rules, uint32_t count)
+{
+    for (uint32_t i = 0; s->count > 0 && i < count; i++) {
+        s->rule = &rules[i];
+        s->source = s->rule->source;
+        s->line = s->rule->line;
+        s->column = s->rule->column;
+        look_at_upstreams(s, &s->rule->match.by[DIM_UPSTREAM], s->rule->effect != EFFECT_PERMIT);
+        if (s->rule->when != NULL)
+            look_at_sequences(s, s->rule->when);
+        look_at_tools(s, &s->rule->match);
+    }
+}
+
 void policy_strays(const struct policy *policy, const struct policy_route *routes, size_t count, policy_stray_fn told,
                    void *context)
 {
     struct straying s = {.policy = policy, .routes = routes, .count = count, .told = told, .context = context};
 
-    for (uint32_t i = 0; count > 0 && i < policy->rule_count; i++) {
-        s.rule = &policy->rules[i];
-        s.source = s.rule->source;
-        s.line = s.rule->line;
-        s.column = s.rule->column;
-        look_at_upstreams(&s, &s.rule->match.by[DIM_UPSTREAM], s.rule->effect != EFFECT_PERMIT);
-        if (s.rule->when != NULL)
-            look_at_sequences(&s, s.rule->when);
-        look_at_tools(&s, &s.rule->match);
-    }
+    look_at_rules(&s, policy->rules, policy->rule_count);
+    look_at_rules(&s, policy->answers, policy->answer_count);
     s.rule = NULL;
     for (s.label = policy->labels; count > 0 && s.label != NULL; s.label = s.label->next) {
         s.source = s.label->source;

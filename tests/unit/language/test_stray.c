@@ -56,6 +56,10 @@ static void test_upstreams(void **state)
         {"policy: p\nredact:\n  - {match: {upstreams: [x]}, args: [password]}\n", "a redaction names the upstream `x`", true},
         {"policy: p\nrules:\n  - {id: r, effect: permit, when: [{not: {session: {called: [a], upstreams: [shpo], within: 1min}}}]}\n",
          "the permit `r` names the upstream `shpo`", true},
+        {"policy: p\nanswers:\n  - {id: a, effect: withhold, match: {upstreams: [shpo]}}\n", "the withhold `a` names the "
+         "upstream `shpo`, which no route has, and does nothing there; did you mean `shop`?", true},
+        {"policy: p\nanswers:\n  - {id: a, effect: flag, match: {upstreams: [shop]}, when: [{session: {called: [b], upstreams: [mali], "
+         "within: 1min}}]}\n", "the flag `a` names the upstream `mali`", true},
     };
     struct told told;
 
