@@ -91,11 +91,13 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
 
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults)
 {
-    struct conf_reader reader = {.path = conf_file_path(file), .arena = arena, .faults = faults};
+    struct faults unheard; /* told where all of it is read */
+    struct conf_reader reader = {.path = conf_file_path(file), .arena = arena, .faults = faults, .warnings = &unheard};
     const struct yaml_node *root;
     size_t before = faults->count;
     enum code code = conf__file(file, &root, faults);
 
+    faults_init(&unheard);
     *out = (struct conf_people){.is_on = false};
     arena_init(arena, ARENA_MAX_BYTES);
     if (code != CODE_OK)

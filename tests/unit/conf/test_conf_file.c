@@ -58,6 +58,25 @@ static void each_part_is_of_one_reading(void **state)
     conf_file_free(&file);
 }
 
+/* As a person's command reads it, who may not read what is the gate's. */
+static void people_are_read_where_a_providers_keys_are_not(void **state)
+{
+    struct conf_file *file = conf_file_new(path);
+    struct conf_people people;
+    struct faults faults;
+    struct arena arena;
+
+    (void)state;
+    faults_init(&faults);
+    put("people: {socket: here.sock, logins: [{provider: corp, client: cli}]}\n"
+        "providers: [{name: corp, issuer: 'http://127.0.0.1:9/', keys: {file: not-there.json}}]\n");
+    assert_int_equal(conf_people(file, &arena, &people, &faults), CODE_OK);
+    assert_int_equal(people.login_count, 1);
+    assert_int_equal(faults.count, 0);
+    arena_fini(&arena);
+    conf_file_free(&file);
+}
+
 static void what_is_wrong_is_said_of_each_part(void **state)
 {
     struct conf_file *file = conf_file_new(path);
@@ -104,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_part_is_of_one_reading),
+        cmocka_unit_test(people_are_read_where_a_providers_keys_are_not),
         cmocka_unit_test(what_is_wrong_is_said_of_each_part),
     };
 
