@@ -29,7 +29,7 @@ static enum code take_decision(struct audit *audit, struct lane *lane, const str
 
 static enum code take_result(struct audit *audit, struct lane *lane, const struct audit_result *result)
 {
-    uint64_t decision = result->decision != 0 ? result->decision : ring_seq(lane->ring, result->ticket);
+    uint64_t decision = writer__decision_of(lane, result);
     const struct permit *permit;
     enum code code;
 

@@ -133,9 +133,9 @@ static void pass_over_batch(struct audit *audit)
         while (at < lane->end && ring_next(lane->ring, &audit->scratch, &at, lane->end, &view)) {
             if (view.kind != RING_RESULT)
                 lane->pressing++;
-            else if (view.result.decision != 0)
-                permits_remove(&audit->ledger.permits, view.result.decision);
-            else if (ring_seq(lane->ring, view.result.ticket) == 0)
+            else if (writer__decision_of(lane, &view.result) != 0)
+                permits_remove(&audit->ledger.permits, writer__decision_of(lane, &view.result));
+            else
                 atomic_fetch_sub(&lane->ring->rooms_lost, 1); /* the sweep gave its room back already */
         }
         (void)ring_release(lane->ring, lane->end);

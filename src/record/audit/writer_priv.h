@@ -102,6 +102,13 @@ struct audit {
 /* batch.c: one transaction of everything that is in the rings. False: the writer is down now. */
 bool writer__batch(struct audit *audit);
 
+/* The row of the decision that a result is of; 0: the decision failed. */
+static inline uint64_t writer__decision_of(const struct lane *lane, const struct audit_result *result)
+{
+    return result->decision != 0 ? result->decision : ring_seq(lane->ring, result->ticket);
+}
+
+
 /* job.c: on the writer's thread while the audit is up. wait_us: until something is to be done; -1: nothing is asked. */
 int64_t writer__job_wait_us(const struct audit *audit);
 void writer__job_turn(struct audit *audit);
