@@ -109,14 +109,24 @@ static enum code describe_seal(const struct audit *audit, struct buf *text)
     return buf_code(text);
 }
 
+/* Whether the notary need not read the file for what is in the transaction, nor for one event more. */
+static bool leaves_fit(const struct ledger *ledger)
+{
+    return ledger->leaf_count == ledger->tip.seq - ledger->committed.seq &&
+           buf_room(&ledger->leaves) >= LEDGER_EVENT_LEAF_BYTES;
+}
+
 enum code rotate__seal(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;
     struct audit_event event = {.time_us = clock_wall_us(), .kind = SPAN_LIT("sealed"), .actor = span_text(rotation->actor)};
-    const struct ledger *ledger = &audit->ledger;
     struct buf text;
     enum code code;
 
+    if (audit->notary.is_on && !leaves_fit(&audit->ledger)) { /* many rows of long tenants came at once */
+        rotation->seals = false;
+        return CODE_OK;
+    }
     buf_init(&text, AUDIT_JSON_BYTES);
     code = describe_seal(audit, &text);
     if (code == CODE_OK) {
@@ -124,10 +134,6 @@ enum code rotate__seal(struct audit *audit)
         code = ledger_event(&audit->ledger, &event);
     }
     buf_fini(&text);
-    if (code == CODE_OK && audit->notary.is_on && ledger->leaf_count != ledger->tip.seq - ledger->committed.seq) {
-        rotation->seals = false; /* many rows of long tenants came at once; see ledger->leaves */
-        return CODE_OK;
-    }
     return code == CODE_OK && audit->notary.is_on ? writer__checkpoint_last(audit) : code;
 }
 
@@ -195,7 +201,8 @@ static void rotate(struct audit *audit)
     rotation->waits_for[0] = '\0';
     atomic_fetch_add(&audit->rotations, 1);
     audit->wal_pages = audit->checkpoint_pages = 0;
-    (void)writer__batch(audit);
+    if (!atomic_load(&audit->shared.down)) /* the erasure's row may have failed: the file is closed then */
+        (void)writer__batch(audit);
     log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", files_base(rotation->sealed),
              (long long)(clock_monotonic_us() - began_us), files_base(audit->ledger.file));
     finisher_follow(&audit->finisher, audit->ledger.file);

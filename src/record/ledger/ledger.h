@@ -45,6 +45,8 @@ struct ledger {
     uint64_t leaf_count;
 };
 
+#define LEDGER_EVENT_LEAF_BYTES (sizeof(uint32_t) + DIGEST_BYTES) /* of `leaves`: an event has no tenant */
+
 enum code ledger_init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
 void ledger_fini(struct ledger *ledger);
 
