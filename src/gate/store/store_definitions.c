@@ -224,6 +224,8 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
     "count(w.id) OVER (PARTITION BY d.upstream, d.tool) AS words FROM definition d JOIN definition_seen l "           \
     "ON l.definition = d.id LEFT JOIN definition_word w ON w.id = (SELECT max(id) FROM definition_word "              \
     "WHERE definition = d.id)) "
+/* Of the tools that anybody spoke of, what is accepted and what is told now. */
+#define IN_SET "WHERE words > 0 AND (accepted OR latest)"
 /* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
 #define WAITING "word IS NULL AND (latest OR seen_us > accepted_us)"
 
@@ -253,14 +255,14 @@ enum code store_definitions_load(struct db *db, struct definition_set **set, str
 {
     struct db_stmt *stmt = NULL;
     int64_t count = 0;
-    enum code code = db_number(db, "SELECT count(DISTINCT definition) * 2 FROM definition_word", &count);
+    enum code code = db_number(db, STATE "SELECT count(*) FROM s " IN_SET, &count);
 
     *set = NULL;
     if (code == CODE_OK && count > 0)
         code = definition_set_new((size_t)count, set);
     if (code == CODE_OK && count > 0)
         code = db_prepare(db, STATE "SELECT upstream, tool, digest, accepted, latest, body FROM s JOIN definition USING (id) "
-                                    "WHERE words > 0 AND (accepted OR latest)", &stmt);
+                          IN_SET, &stmt);
     while (stmt != NULL && db_next(&stmt, &code)) {
         struct definition definition = {.upstream = db_text(stmt, 0), .tool = db_text(stmt, 1),
                                         .is_latest = db_int(stmt, 4) != 0,
