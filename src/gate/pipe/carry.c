@@ -192,12 +192,12 @@ static bool tell_members(struct talk *talk, struct span batch)
     struct span member;
     struct buf text;
     size_t at = 0;
-    bool told = true;
+    bool told = true; /* or answered: the talk has no child then, and nothing waits */
 
     talk->is_batch = true;
     talk->waiting++; /* a member may take back another: the reply does not end before the last was told */
     buf_init(&text, SIZE_MAX / 2);
-    while (told && line_member(batch, &at, &member)) {
+    while (told && talk->child != NULL && line_member(batch, &at, &member)) {
         struct line line;
 
         buf_clear(&text);
@@ -205,7 +205,7 @@ static bool tell_members(struct talk *talk, struct span batch)
                tell_child(talk, buf_peek(&text), &line);
     }
     buf_fini(&text);
-    talk->waiting--;
+    talk->waiting -= talk->child != NULL;
     return told;
 }
 

@@ -293,7 +293,9 @@ static enum code read_entry(struct plan_uses *uses, struct keep_reader *reader, 
     whose.tenant = keep_read_number(reader);
     whose.principal = keep_read_number(reader);
     lapses_us = (int64_t)keep_read_number(reader);
-    keep_read(reader, used, count <= PLAN_STEPS_MAX ? count * sizeof used[0] : SIZE_MAX);
+    if (count > PLAN_STEPS_MAX)
+        return CODE_INVALID;
+    keep_read(reader, used, count * sizeof used[0]);
     if (reader->is_short || find_entry(uses, digest) != NULL)
         return CODE_INVALID;
     if (lapses_us <= over_us)

@@ -266,6 +266,7 @@ static int open_to_read(const char *path, enum db_mode mode, struct db *db)
     if (result == SQLITE_OK || !needs_rest(path, result))
         return result;
     (void)sqlite3_close(db->handle);
+    db->handle = NULL; /* the file may be gone by now, so that nothing is opened */
     return open_at_rest(path, db);
 }
 
