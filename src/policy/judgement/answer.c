@@ -141,13 +141,18 @@ static void tell_found(const struct rule_walk *walk, struct answering *one)
 /* Undecided is the safe side: what cannot be cut for certain stays here. A flag stops nothing, and flags. */
 static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, struct answering *one)
 {
+    const struct cuts_mark nothing = eval__mark_cuts(&one->cuts);
     const struct rule *rule = one->rule;
 
     if (walk->trace != NULL)
         walk->trace->rule(walk->trace, rule, one->match, one->dimension);
+    walk->cuts = &one->cuts;
     one->truth = truth_and(one->match, policy_rule_conditions(walk, rule, &one->undecided));
+    walk->cuts = NULL;
     if (walk->trace != NULL)
         walk->trace->applies(walk->trace, rule, one->truth, one->truth != TRUTH_FALSE);
+    if (one->truth != TRUTH_TRUE)
+        eval__rewind_cuts(&one->cuts, &nothing);
     if (one->truth == TRUTH_FALSE)
         return;
     one->effect = rule->answer;
@@ -158,7 +163,6 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
             one->why = ANSWER_UNDECIDED;
     } else {
         one->undecided = SPAN_NONE;
-        eval__find_cuts(walk, rule, &one->cuts);
         if (rule->answer == ANSWER_REDACT) {
             eval__sort_cuts(&one->cuts);
             eval__cut_likewise(walk, &one->cuts);

@@ -41,8 +41,28 @@ struct cuts {
     bool not_in_text; /* something found is in no string that could be written anew */
 };
 
-/* Collects what makes the rule's conditions true, which it is. */
-void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts);
+/* The conditions are walked once: what each leaf found is collected on the way, and dropped where a condition around it turns
+ * out not to be true. */
+struct cuts_mark {
+    uint32_t count, check_count;
+    bool undecided, not_in_text;
+};
+
+static inline struct cuts_mark eval__mark_cuts(const struct cuts *cuts)
+{
+    return cuts == NULL ? (struct cuts_mark){.count = 0}
+                        : (struct cuts_mark){cuts->count, cuts->check_count, cuts->undecided, cuts->not_in_text};
+}
+
+static inline void eval__rewind_cuts(struct cuts *cuts, const struct cuts_mark *mark)
+{
+    if (cuts == NULL)
+        return;
+    cuts->count = mark->count;
+    cuts->check_count = mark->check_count;
+    cuts->undecided = mark->undecided;
+    cuts->not_in_text = mark->not_in_text;
+}
 
 /* condition.c tells of each value that makes a leaf true, or may. */
 void eval__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,

@@ -21,6 +21,8 @@ struct leaf_walk {
     const struct condition *leaf;
     enum truth truth;
     bool has_value;
+    bool collects;   /* all that makes it true, for walk->cuts */
+    bool is_settled; /* it is true whatever comes: what it still looks for, nobody is told */
 };
 
 enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
@@ -76,8 +78,12 @@ static void fold(struct leaf_walk *leaf, enum truth truth)
 
     leaf->truth = !leaf->has_value ? truth : every ? truth_and(leaf->truth, truth) : truth_or(leaf->truth, truth);
     leaf->has_value = true;
-    if (leaf->truth == (every ? TRUTH_FALSE : TRUTH_TRUE) && leaf->walk->cuts == NULL)
-        leaf->path.stop = true;
+    if (leaf->truth != (every ? TRUTH_FALSE : TRUTH_TRUE))
+        return;
+    leaf->is_settled = leaf->collects && !every;
+    leaf->path.stop = !leaf->is_settled;
+    if (leaf->is_settled)
+        leaf->walk->trace = NULL;
 }
 
 static bool is_blind(const struct leaf_walk *leaf, const struct json_node *value)
@@ -115,7 +121,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         truth = truth_or(truth, TRUTH_UNDECIDED);
     if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
-    if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
+    if (leaf->collects && truth != TRUTH_FALSE)
         eval__cut(leaf->walk, leaf->leaf, value, path->within, truth);
     fold(leaf, truth);
     return true;
@@ -194,42 +200,90 @@ static void put_in_order(struct joining *joining)
     joining->count = kept;
 }
 
-static void blank(void *context, struct span name, size_t offset, size_t length)
-{
-    (void)name;
-    memset((char *)context + offset, '\n', length);
-}
-
-/* *texts: one for each part. Where parts are to be cut out of an answer, what can be cut is no longer there.
- * Returns: the whole; at == NULL without memory. */
+/* *texts: one for each part. Returns: the whole; at == NULL without memory. */
 static struct span join(const struct joining *joining, struct span *texts)
 {
-    struct rule_walk *walk = joining->walk.walk;
-    const struct condition *leaf = joining->walk.leaf;
     size_t len = 0;
     char *whole;
 
     for (size_t i = 0; i < joining->count; i++)
         len += joining->parts[i].text.len;
-    whole = arena_alloc(walk->arena, len + 1);
+    whole = arena_alloc(joining->walk.walk->arena, len + 1);
     for (size_t i = 0, at = 0; whole != NULL && i < joining->count; at += texts[i++].len) {
         const struct joined_part *part = &joining->parts[i];
 
         texts[i] = span_of(whole + at, part->text.len);
         if (part->text.len > 0)
             memcpy(whole + at, part->text.at, part->text.len);
-        for (uint32_t k = 0; k < leaf->op_count && walk->cuts != NULL && part->can_cut; k++)
-            if (leaf->ops[k].operator->find != NULL)
-                (void)leaf->ops[k].operator->find(walk, &leaf->ops[k], part->text, blank, whole + at);
     }
     return span_of(whole, len);
+}
+
+struct blanking {
+    char *at;
+    bool any;
+};
+
+static void blank(void *context, struct span name, size_t offset, size_t length)
+{
+    struct blanking *blanking = context;
+
+    (void)name;
+    memset(blanking->at + offset, '\n', length);
+    blanking->any |= length > 0;
+}
+
+/* What can be cut out of a part is no longer in the whole, of which `texts` are the parts. Returns: whether something was. */
+static bool blank_parts(const struct joining *joining, const struct span *texts)
+{
+    struct rule_walk *walk = joining->walk.walk;
+    const struct condition *leaf = joining->walk.leaf;
+    struct blanking blanking = {.any = false};
+
+    for (size_t i = 0; i < joining->count; i++)
+        for (uint32_t k = 0; k < leaf->op_count && joining->parts[i].can_cut; k++) {
+            blanking.at = (char *)texts[i].at;
+            if (leaf->ops[k].operator->find != NULL)
+                (void)leaf->ops[k].operator->find(walk, &leaf->ops[k], joining->parts[i].text, blank, &blanking);
+        }
+    return blanking.any;
+}
+
+/* Takes: node: the whole; at == NULL: without memory. */
+static enum truth joined_truth(const struct joining *joining, const struct json_node *node, const struct span *texts)
+{
+    struct rule_walk *walk = joining->walk.walk;
+    const struct condition *leaf = joining->walk.leaf;
+    enum truth truth = TRUTH_UNDECIDED;
+
+    if (joining->blind)
+        truth = walk_guess(walk, leaf->opening);
+    else if (node->text.at != NULL && joining->count < JOINED_MAX && walk_charge(walk, node->text.len / 16))
+        truth = value_truth(walk, leaf, node, texts, joining->count);
+    if (walk->trace != NULL)
+        walk->trace->value(walk->trace, leaf, node, truth);
+    return truth;
+}
+
+/* What only the whole holds is in no string that could be cut. Takes: truth: of the whole, where `asked`. */
+static void cut_joined(const struct joining *joining, const struct json_node *node, const struct span *texts, bool asked,
+                       enum truth truth)
+{
+    bool is_blanked = node->text.at != NULL && blank_parts(joining, texts);
+
+    if (is_blanked || !asked)
+        truth = joined_truth(joining, node, texts);
+    if (truth != TRUTH_FALSE)
+        eval__cut_nowhere(joining->walk.walk, joining->walk.leaf, node->text, truth);
 }
 
 /* What a reader of all the values has before him, however they were cut. Folded as one value more where there are several. */
 static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const struct json_node *root)
 {
     struct joining joining = {.walk = *leaf};
-    enum truth truth = TRUTH_UNDECIDED;
+    bool asked = !leaf->is_settled;
+    enum truth truth = leaf->truth;
+    struct trace *trace;
     struct span *texts;
     struct json_node node;
 
@@ -246,15 +300,15 @@ static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const str
     node = string_of(texts != NULL ? join(&joining, texts) : SPAN_NONE);
     node.key = SPAN_LIT("joined"); /* trace_is_joined */
     walk->no_memory |= node.text.at == NULL;
-    if (joining.blind)
-        truth = walk_guess(walk, leaf->leaf->opening);
-    else if (node.text.at != NULL && joining.count < JOINED_MAX && walk_charge(walk, node.text.len / 16))
-        truth = value_truth(walk, leaf->leaf, &node, texts, joining.count);
-    if (walk->trace != NULL)
-        walk->trace->value(walk->trace, leaf->leaf, &node, truth);
-    if (walk->cuts != NULL && truth != TRUTH_FALSE)
-        eval__cut_nowhere(walk, leaf->leaf, node.text, truth);
-    fold(leaf, truth);
+    if (asked) {
+        truth = joined_truth(&joining, &node, texts);
+        fold(leaf, truth);
+    }
+    trace = walk->trace;
+    walk->trace = NULL;
+    if (leaf->collects && leaf->truth == TRUTH_TRUE)
+        cut_joined(&joining, &node, texts, asked, truth);
+    walk->trace = trace;
 }
 
 static bool look(struct path_walk *path)
@@ -303,7 +357,9 @@ static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, 
 
 static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
 {
-    struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
+    struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE,
+                             .collects = walk->cuts != NULL && condition->from == FROM_VALUE && !condition->opening};
+    struct trace *trace = walk->trace;
     const struct json_node *root = root_of(walk, condition->from);
     struct path path = condition->path;
 
@@ -321,9 +377,10 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
         if (condition->joined && !leaf.path.stop)
             ask_joined(walk, &leaf, root);
     }
+    walk->trace = trace;
     if (!walk_spend(walk) || leaf.path.spent) {
         walk->spent = true;
-        return TRUTH_UNDECIDED;
+        return leaf.is_settled ? TRUTH_TRUE : TRUTH_UNDECIDED;
     }
     if (leaf.path.met_hidden)
         return walk_guess(walk, condition->opening);
@@ -341,11 +398,13 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
 
 /* ---- all, any, not ---- */
 
-/* Meaning 3. The first undecided member is named only where the group stays undecided. */
+/* Meaning 3. The first undecided member is named only where the group stays undecided. Where cuts are collected, each member of
+ * an `any` may have some; an undecided one may have more than it tells. */
 static enum truth group_truth(struct rule_walk *walk, const struct condition *group, struct span *undecided)
 {
-    bool all = group->kind == CONDITION_ALL;
+    bool all = group->kind == CONDITION_ALL, may_have_more = false;
     enum truth truth = all ? TRUTH_TRUE : TRUTH_FALSE;
+    struct trace *trace = walk->trace;
     struct span first = SPAN_NONE;
 
     for (uint32_t i = 0; i < group->count; i++) {
@@ -354,10 +413,17 @@ static enum truth group_truth(struct rule_walk *walk, const struct condition *gr
 
         if (member == TRUTH_UNDECIDED && first.at == NULL)
             first = inner;
+        may_have_more |= member == TRUTH_UNDECIDED;
         truth = all ? truth_and(truth, member) : truth_or(truth, member);
-        if (truth == (all ? TRUTH_FALSE : TRUTH_TRUE))
+        if (truth != (all ? TRUTH_FALSE : TRUTH_TRUE))
+            continue;
+        if (all || walk->cuts == NULL)
             break;
+        walk->trace = NULL; /* it is decided: what is still found is only cut */
     }
+    walk->trace = trace;
+    if (truth == TRUTH_TRUE && may_have_more && walk->cuts != NULL)
+        eval__cut_undecided(walk->cuts);
     if (truth == TRUTH_UNDECIDED)
         *undecided = first;
     return truth;
@@ -387,6 +453,8 @@ static enum truth one_truth(struct rule_walk *walk, const struct condition *grou
 static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided)
 {
     enum truth truth = TRUTH_UNDECIDED;
+    struct cuts *cuts = walk->cuts;
+    struct cuts_mark mark = eval__mark_cuts(cuts);
 
     *undecided = condition->label;
     if (walk->here != NULL && (walk->depth == DEPTH_MAX || !walk_charge(walk, 1)))
@@ -394,6 +462,8 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     walk->depth++;
     if (walk->trace != NULL)
         walk->trace->enter(walk->trace, condition);
+    if (condition->kind != CONDITION_LEAF && condition->kind != CONDITION_ALL && condition->kind != CONDITION_ANY)
+        walk->cuts = NULL; /* what stands under `not` is true by what is not there */
     switch (condition->kind) {
     case CONDITION_LEAF:
     case CONDITION_EACH: truth = leaf_truth(walk, condition); break;
@@ -406,43 +476,10 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     if (walk->trace != NULL)
         walk->trace->leave(walk->trace, condition, truth);
     walk->depth--;
-    return truth;
-}
-
-/* ---- what makes a rule for answers true, all of it ---- */
-
-/* Takes: condition: true. What stands under `not` is true by what is not there. */
-static void find_cuts(struct rule_walk *walk, const struct condition *condition)
-{
-    struct cuts *cuts = walk->cuts;
-    struct span undecided;
-
-    if (condition->kind == CONDITION_LEAF && condition->from == FROM_VALUE && !condition->opening)
-        (void)leaf_truth(walk, condition);
-    for (uint32_t i = 0; i < condition->count && condition->kind != CONDITION_NOT; i++) {
-        enum truth truth = TRUTH_TRUE;
-
-        walk->cuts = NULL;
-        if (condition->kind == CONDITION_ANY)
-            truth = condition_truth(walk, &condition->members[i], &undecided);
-        walk->cuts = cuts;
-        if (truth == TRUTH_TRUE)
-            find_cuts(walk, &condition->members[i]);
-        else if (truth == TRUTH_UNDECIDED)
-            eval__cut_undecided(cuts);
-    }
-}
-
-void eval__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts)
-{
-    struct trace *trace = walk->trace;
-
-    walk->trace = NULL; /* it has heard all of it */
     walk->cuts = cuts;
-    if (rule->when != NULL)
-        find_cuts(walk, rule->when);
-    walk->cuts = NULL;
-    walk->trace = trace;
+    if (truth != TRUTH_TRUE)
+        eval__rewind_cuts(cuts, &mark);
+    return truth;
 }
 
 bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text)

@@ -369,6 +369,48 @@ static void test_many(void **state)
 
 static size_t failures;
 
+/* 11.3: what a condition found is dropped with the condition around it. */
+static void test_drops_what_does_not_hold(void **state)
+{
+    (void)state;
+    expect(R("{any: [{all: [{value: '$..*', contains: b}, {value: '$.kind', equals: no}]}, {value: '$..*', contains: c}]}"),
+           "{\"kind\":\"yes\",\"t\":\"abc\"}", "redact r {\"kind\":\"yes\",\"t\":\"ab[left out: r]\"}");
+    expect(R("{any: [{value: '$..*', contains: b}, {value: '$..*', contains: c}]}"), "{\"t\":\"abc\"}",
+           "redact r {\"t\":\"a[left out: r]\"}");
+    expect(R("{value: '$..*', contains: b}, {not: {value: '$..*', contains: c}}"), "{\"t\":\"ab\"}",
+           "redact r {\"t\":\"a[left out: r]\"}");
+    expect(R("{value: '$..*', contains: b}, {not: {value: '$..*', contains: c}}"), "{\"t\":\"abc\"}", "none");
+}
+
+static uint64_t work_of(const char *policy, const char *json)
+{
+    struct court court;
+
+    court_open(&court, policy);
+    (void)result(&court, json);
+    court_close(&court);
+    return seen.work;
+}
+
+/* 11.3: a rule is evaluated once, however deep a condition stands in it; beside that a text in which it found something is
+ * searched for all of it, and what is left of the text once more. */
+static void test_once(void **state)
+{
+    static char clean[200100], dirty[200100];
+    uint64_t once, found;
+
+    (void)state;
+    memset(clean, 'x', 200000);
+    memcpy(clean, "{\"t\":\"", 6);
+    memcpy(clean + 200000, "\"}", 3);
+    memcpy(dirty, clean, sizeof clean);
+    memcpy(dirty + 190000, "needle", 6);
+    once = work_of(R("{value: '$..*', contains: needle}"), clean);
+    found = work_of(R("{value: '$..*', contains: needle}"), dirty);
+    assert_true(once > 1000 && found > once && found < 2 * once + 100);
+    assert_int_equal(work_of(R("{any: [{any: [{all: [{value: '$..*', contains: needle}]}]}]}"), dirty), found);
+}
+
 static void report(void *context, const struct policy_test_result *result_of)
 {
     (void)context;
@@ -443,7 +485,7 @@ int main(void)
         cmocka_unit_test(test_in_step),        cmocka_unit_test(test_effects),      cmocka_unit_test(test_match),
         cmocka_unit_test(test_asks_the_call),  cmocka_unit_test(test_size_and_media), cmocka_unit_test(test_too_costly),
         cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_one_value),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_drops_what_does_not_hold), cmocka_unit_test(test_once),
         cmocka_unit_test(test_tests),          cmocka_unit_test(test_faults),
     };
 
