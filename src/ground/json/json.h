@@ -104,6 +104,17 @@ struct json_event {
 /* Returns: CODE_OK to go on; anything else ends the walk and is returned by json_walk. */
 typedef enum code (*json_event_fn)(void *context, const struct json_event *event);
 
+/* The tree of one value of a walk: of the array or object at whose BEGIN the listener sets `arena`. It grows beside the events
+ * until that ends. Where the arena is full there is none, and the walk goes on. */
+struct json_tree {
+    struct arena *arena;          /* NULL: nothing is built now */
+    const struct json_node *root; /* after the walk; NULL: there is none */
+    bool is_full;                 /* for want of room in the arena */
+};
+
+/* Takes: tree: without arena and root; or NULL: none is wanted. */
+enum code json_walk_tree(struct span in, const struct json_rules *rules, struct buf *out, struct json_tree *tree,
+                         json_event_fn event, void *context, struct json_fault *fault) MUST_USE;
 enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
                     struct json_fault *fault) MUST_USE;
 

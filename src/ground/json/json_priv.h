@@ -70,7 +70,8 @@ struct json__reader {
     const struct json_rules *rules;
     struct json_fault *fault;
     enum code code;
-    struct arena *arena; /* NULL: no tree */
+    struct arena *arena; /* NULL: no tree, or none now */
+    struct json_tree *tree; /* beside events; NULL: none, or the tree is all that is asked for */
     json_event_fn event; /* NULL: no events */
     void *context;
     const struct json_node *root;

@@ -65,7 +65,7 @@ static bool unescape(struct json__reader *r, struct span raw, struct buf *scratc
 {
     char *at = NULL;
 
-    if (r->arena != NULL) {
+    if (scratch == NULL) {
         at = arena_alloc(r->arena, raw.len);
     } else {
         buf_clear(scratch);
@@ -78,7 +78,7 @@ static bool unescape(struct json__reader *r, struct span raw, struct buf *scratc
     return true;
 }
 
-/* The decoded text of a slice: the canonical bytes themselves, or for escaped ones a copy in the arena or `scratch`. */
+/* The decoded text of a slice: the canonical bytes themselves, or for escaped ones a copy in `scratch`; NULL: in the arena. */
 static inline bool decode(struct json__reader *r, const struct json__slice *slice, struct buf *scratch, struct span *text)
 {
     *text = json__view(r, slice->begin, slice->end);
@@ -119,6 +119,19 @@ static inline struct json_node *add_node(struct json__reader *r, enum json_type 
     return node;
 }
 
+/* Whoever grows a tree beside events goes on without it where there is no room for it. Returns: whether it does. */
+static bool give_up_tree(struct json__reader *r)
+{
+    if (r->tree == NULL || r->code != CODE_NOMEM)
+        return false;
+    r->arena = r->tree->arena = NULL;
+    r->root = NULL;
+    r->tree->is_full = true;
+    r->code = CODE_OK;
+    *r->fault = (struct json_fault){JSON_FAULT_NONE, 0, ""};
+    return true;
+}
+
 static bool send_event(struct json__reader *r, struct json_event *event, const struct json__slice *key, bool named)
 {
     if (named && !decode(r, key, &r->key_text, &event->key))
@@ -127,7 +140,9 @@ static bool send_event(struct json__reader *r, struct json_event *event, const s
     return r->code == CODE_OK;
 }
 
-static bool send_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
+/* Takes: node: the scalar in a tree; or NULL. */
+static bool send_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text,
+                        const struct json_node *node)
 {
     const struct json__frame *top = r->top;
     struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
@@ -136,23 +151,36 @@ static bool send_scalar(struct json__reader *r, enum json_type type, size_t begi
     bool has_text = type == JSON_NUMBER ||
                     (type == JSON_STRING && (r->rules->text_depth == 0 || r->depth <= r->rules->text_depth));
 
-    if (has_text && !decode(r, text, &r->text, &event.text))
+    if (has_text && type == JSON_STRING && node != NULL)
+        event.text = node->text;
+    else if (has_text && !decode(r, text, &r->text, &event.text))
         return false;
     return send_event(r, &event, &r->key, top->is_object);
+}
+
+/* Returns: NULL: there was no memory. */
+static inline const struct json_node *hang_scalar(struct json__reader *r, enum json_type type, size_t begin,
+                                                  const struct json__slice *text)
+{
+    struct json_node *node = add_node(r, type);
+
+    if (node == NULL || (type == JSON_STRING && !decode(r, text, NULL, &node->text)))
+        return NULL;
+    node->raw = json__view(r, begin, json__offset(r));
+    return node;
 }
 
 /* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
 static inline enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
 {
-    struct json_node *node;
+    const struct json_node *node = NULL;
 
-    if (r->arena == NULL)
-        return r->event == NULL || send_scalar(r, type, begin, text) ? STEP_DONE : STEP_FAIL;
-    node = add_node(r, type);
-    if (node == NULL || (type == JSON_STRING && !decode(r, text, NULL, &node->text)))
-        return STEP_FAIL;
-    node->raw = json__view(r, begin, json__offset(r));
-    return STEP_DONE;
+    if (r->arena != NULL) {
+        node = hang_scalar(r, type, begin, text);
+        if (node == NULL && !give_up_tree(r))
+            return STEP_FAIL;
+    }
+    return r->event == NULL || send_scalar(r, type, begin, text, node) ? STEP_DONE : STEP_FAIL;
 }
 
 static enum step read_word(struct json__reader *r, size_t begin)
@@ -231,10 +259,10 @@ static enum step end_container(struct json__reader *r)
     if (r->arena != NULL) {
         ended->node->count = ended->count;
         ended->node->raw = json__view(r, ended->begin, json__offset(r));
-    } else if (r->event != NULL && !send_end(r, ended)) {
-        return STEP_FAIL;
+        if (r->tree != NULL && ended->node == r->root)
+            r->arena = r->tree->arena = NULL;
     }
-    return STEP_DONE;
+    return r->event == NULL || send_end(r, ended) ? STEP_DONE : STEP_FAIL;
 }
 
 static bool send_begin(struct json__reader *r, enum json_type type, size_t begin)
@@ -246,7 +274,13 @@ static bool send_begin(struct json__reader *r, enum json_type type, size_t begin
     next->member = r->member;
     next->key = r->key;
     next->index = outer->count;
-    return send_event(r, &event, &r->key, outer->is_object);
+    if (!send_event(r, &event, &r->key, outer->is_object))
+        return false;
+    if (r->tree != NULL && r->tree->arena != r->arena) { /* a tree begins here */
+        r->arena = r->tree->arena;
+        outer->link = &r->root;
+    }
+    return true;
 }
 
 /* At the opening bracket. */
@@ -260,13 +294,13 @@ static enum step begin_container(struct json__reader *r, size_t begin)
         (void)json__fail(r, JSON_FAULT_DEPTH, r->at, "nested too deeply");
         return STEP_FAIL;
     }
+    if (r->event != NULL && !send_begin(r, type, begin))
+        return STEP_FAIL;
     if (r->arena != NULL) {
         next->node = add_node(r, type);
-        if (next->node == NULL)
+        if (next->node == NULL && !give_up_tree(r))
             return STEP_FAIL;
-        next->link = &next->node->child;
-    } else if (r->event != NULL && !send_begin(r, type, begin)) {
-        return STEP_FAIL;
+        next->link = next->node != NULL ? &next->node->child : NULL;
     }
     next->is_object = is_object;
     next->place = is_object ? place_of(r) : PLACE_PLAIN;
@@ -434,6 +468,7 @@ enum code json_read(struct span in, const struct json_rules *rules, struct buf *
 
     BUG_ON((arena == NULL) != (root == NULL));
     reader.arena = arena;
+    reader.tree = NULL;
     reader.event = NULL;
     code = run(&reader, in, rules, out, fault);
     if (root != NULL)
@@ -441,13 +476,24 @@ enum code json_read(struct span in, const struct json_rules *rules, struct buf *
     return code;
 }
 
+enum code json_walk_tree(struct span in, const struct json_rules *rules, struct buf *out, struct json_tree *tree,
+                         json_event_fn event, void *context, struct json_fault *fault)
+{
+    struct json__reader reader;
+    enum code code;
+
+    reader.arena = NULL;
+    reader.tree = tree;
+    reader.event = event;
+    reader.context = context;
+    code = run(&reader, in, rules, out, fault);
+    if (tree != NULL)
+        tree->root = code == CODE_OK ? reader.root : NULL;
+    return code;
+}
+
 enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
                     struct json_fault *fault)
 {
-    struct json__reader reader;
-
-    reader.arena = NULL;
-    reader.event = event;
-    reader.context = context;
-    return run(&reader, in, rules, out, fault);
+    return json_walk_tree(in, rules, out, NULL, event, context, fault);
 }

@@ -171,6 +171,96 @@ static void walk_fails_without_memory(void **state)
     assert_true(n >= 3);
 }
 
+/* ---- a tree beside events ---- */
+
+struct growing {
+    struct trace trace;
+    struct json_tree tree;
+    struct arena arena;
+    const char *wanted; /* the member of which there is to be a tree; NULL: of the root */
+};
+
+static enum code grow(void *context, const struct json_event *event)
+{
+    struct growing *growing = context;
+    bool is_it = growing->wanted == NULL ? event->depth == 0 : span_is(event->key, growing->wanted);
+
+    if (is_it && event->kind == JSON_EVENT_BEGIN)
+        growing->tree.arena = &growing->arena;
+    return note(&growing->trace, event);
+}
+
+static enum code walk_growing(struct growing *growing, const char *wanted, size_t arena_bytes, const struct json_rules *rules,
+                              struct buf *out)
+{
+    struct json_fault fault;
+
+    *growing = (struct growing){.wanted = wanted};
+    arena_init(&growing->arena, arena_bytes);
+    buf_init(&growing->trace.text, 10000);
+    buf_init(out, 1000);
+    return json_walk_tree(span_text(sample), rules, out, &growing->tree, grow, growing, &fault);
+}
+
+static void end_growing(struct growing *growing, struct buf *out)
+{
+    arena_fini(&growing->arena);
+    buf_fini(&growing->trace.text);
+    buf_fini(out);
+}
+
+/* 11.3: the same tree as json_read's of that value, over the walk's own bytes, and the same events */
+static void grows_a_tree_beside_events(void **state)
+{
+    static const char *const values[] = {NULL, "a", "b\t", "d"};
+    struct growing bare, growing;
+    struct buf bare_out, out;
+    struct document d;
+
+    (void)state;
+    read_doc(&d, span_text(sample), &json_reply_rules);
+    assert_int_equal(walk_growing(&bare, "nowhere", 1 << 20, &json_reply_rules, &bare_out), CODE_OK);
+    assert_null(bare.tree.root);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const struct json_node *same = i == 0 ? d.root : i == 3 ? json_at(d.root, "b\t", "d", NULL) : json_at(d.root, values[i], NULL);
+        const struct json_node *root;
+
+        assert_int_equal(walk_growing(&growing, values[i], 1 << 20, &json_reply_rules, &out), CODE_OK);
+        root = growing.tree.root;
+        assert_non_null(root);
+        assert_null(growing.tree.arena);
+        assert_false(growing.tree.is_full);
+        assert_true(json_equal(root, same) && span_equals(root->raw, same->raw) && span_equals(root->key, same->key));
+        assert_ptr_equal(root->raw.at, buf_peek(&out).at + (same->raw.at - buf_peek(&d.canon).at));
+        assert_null(root->next); /* what follows is no part of it */
+        assert_true(span_equals(buf_peek(&growing.trace.text), buf_peek(&bare.trace.text)));
+        end_growing(&growing, &out);
+    }
+    end_growing(&bare, &bare_out);
+    free_doc(&d);
+}
+
+/* Where there is no room for it, the walk goes on. */
+static void walks_on_without_a_tree(void **state)
+{
+    size_t full = 0;
+
+    (void)state;
+    for (size_t bytes = 0;; bytes += 64) {
+        struct growing growing;
+        struct buf out;
+
+        assert_int_equal(walk_growing(&growing, NULL, bytes, &json_reply_rules, &out), CODE_OK);
+        assert_int_equal(growing.trace.seen, 21);
+        assert_int_equal(growing.tree.is_full, growing.tree.root == NULL);
+        full += growing.tree.is_full;
+        end_growing(&growing, &out);
+        if (!growing.tree.is_full)
+            break;
+    }
+    assert_true(full >= 3);
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------------------------ */
 
 static int compare(const char *a, const char *b)
@@ -319,6 +409,8 @@ int main(void)
         cmocka_unit_test(walks_with_events),
         cmocka_unit_test(leaves_deep_strings_undecoded), cmocka_unit_test(an_event_ends_the_walk),
         cmocka_unit_test(walk_fails_without_memory),
+        cmocka_unit_test(grows_a_tree_beside_events),
+        cmocka_unit_test(walks_on_without_a_tree),
         cmocka_unit_test(compares_decimals),
         cmocka_unit_test(knows_integers),
         cmocka_unit_test(compares_values),
