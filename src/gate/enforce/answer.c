@@ -4,8 +4,6 @@
 #include "enforce/gate_priv.h"
 #include "judgement/judgement.h"
 
-#define TREE_BYTES ((size_t)64 << 20) /* of an answer's values; what takes more is withheld */
-
 /* Takes: is_own: what came answers the call, and so is judged by the snapshot that permitted it. */
 static const struct policy *policy_of(struct gate *gate, const struct call *call, bool is_own)
 {
@@ -62,17 +60,6 @@ bool gate_reserve_said(struct gate *gate)
     return audit_reserve_said(gate->ring);
 }
 
-/* All of the message but its subject stands as it stood. */
-static enum code write_message(const struct answer_verdict *verdict, const struct gate_came *came, struct span document,
-                               struct buf *out)
-{
-    size_t begin = (size_t)(came->subject.at - came->body.at);
-
-    buf_add_span(out, span_part(came->body, 0, begin));
-    (void)buf_fail(out, policy_answer_write(verdict, document, out));
-    return buf_add_span(out, span_part(came->body, begin + came->subject.len, SIZE_MAX));
-}
-
 /* Whoever asks for a rule for answers finds it from before anything of the answer goes on. */
 static void note(struct gate *gate, const struct call *call, const struct policy *policy,
                  const struct answer_verdict *verdict)
@@ -90,29 +77,20 @@ void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const s
                 struct buf *out, struct gate_weighed *weighed)
 {
     const struct policy *policy = policy_of(gate, call, is_own);
-    struct policy_answer answer = {.method = came->method, .of_unknown = came->of_unknown};
+    const struct policy_answer answer = {.root = came->root, .method = came->method, .of_unknown = came->of_unknown};
     struct question question = call->asked;
     struct gate_moment moment = gate__moment_of(gate, call);
     struct answer_verdict verdict;
-    struct json_fault fault;
-    struct arena nodes;
-    struct buf document;
-    enum code code = CODE_OK;
+    bool is_judged = came->root != NULL || !span_is_empty(came->method);
 
-    arena_init(&nodes, TREE_BYTES);
-    buf_init(&document, SIZE_MAX / 2);
     question.state = gate_moment_view(&moment);
-    if (came->subject.len > 0)
-        code = json_read(came->subject, &json_reply_rules, &document, &nodes, &answer.root, &fault);
-    if (code == CODE_OK) {
+    if (is_judged) {
         policy_judge_answer(policy, &question, &answer, true, gate->scratch, &verdict);
         note(gate, call, policy, &verdict);
-        code = keep(&verdict, arena, weighed) ? CODE_OK : CODE_NOMEM;
+        is_judged = keep(&verdict, arena, weighed);
     }
-    if (code == CODE_OK && verdict.effect == ANSWER_REDACT)
-        code = write_message(&verdict, came, buf_peek(&document), out);
-    if (code != CODE_OK)
+    if (is_judged && verdict.effect == ANSWER_REDACT)
+        is_judged = policy_answer_write(&verdict, came->body, out) == CODE_OK;
+    if (!is_judged)
         *weighed = (struct gate_weighed){.effect = ANSWER_WITHHOLD};
-    buf_fini(&document);
-    arena_fini(&nodes);
 }

@@ -17,7 +17,8 @@
 /* A message on its way to an agent. */
 struct gate_came {
     struct span body;    /* canonical; of plain dialects the document */
-    struct span subject; /* `$` of rules: what of it is `result`, `error` or `params`; empty: it has none */
+    const struct json_node *root; /* `$` of rules: what of it is `result`, `error` or `params`, over `body`. NULL: there are no
+                                   * params; an answer that has no tree is withheld */
     struct span method;  /* a notification's, or that of a server's request; empty: it is an answer */
     bool of_unknown;     /* as policy_answer says */
 };
@@ -30,7 +31,7 @@ struct gate_weighed {
     const struct answer_rule *rules; /* all that apply; monitored ones, too */
 };
 
-/* Whether a rule could have an effect on it; body and subject are not looked at. Takes: call: in whose stream it came; is_own:
+/* Whether a rule could have an effect on it; body and root are not looked at. Takes: call: in whose stream it came; is_own:
  * which it answers, so that the snapshot that permitted it judges; else the one in force does. */
 bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came);
 

@@ -470,15 +470,30 @@ static const struct json_node *tree_of(struct span result, struct arena *arena, 
     const struct json_node *root;
     struct json_fault fault;
 
-    return result.len <= ANSWER_TREE_BYTES &&
-                   json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
+    return json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
 }
 
-enum code gate_answer(struct gate *gate, const struct call *call, struct span result, size_t max_bytes, struct buf *out,
-                      uint64_t *answer_bytes)
+/* Takes: root: NULL: it is only asked whether anything is looked for. */
+static void find_redacted(struct gate *gate, const struct call *call, const struct json_node *root, struct verdict *found)
 {
     struct question question = call->asked;
-    const struct json_node whole = {.raw = result}, *root = NULL;
+
+    question.root = NULL;
+    policy_redact_answer(call->policy, &question, root, gate->scratch, found);
+}
+
+bool gate_redacts_answer(struct gate *gate, const struct call *call)
+{
+    struct verdict found;
+
+    find_redacted(gate, call, NULL, &found);
+    return found.redact_all && call->policy != NULL;
+}
+
+enum code gate_answer(struct gate *gate, const struct call *call, struct span result, const struct json_node *root,
+                      size_t max_bytes, struct buf *out, uint64_t *answer_bytes)
+{
+    const struct json_node whole = {.raw = result};
     struct verdict found;
     struct arena arena;
     struct buf canonical;
@@ -486,10 +501,13 @@ enum code gate_answer(struct gate *gate, const struct call *call, struct span re
 
     arena_init(&arena, 32 * ANSWER_TREE_BYTES);
     buf_init(&canonical, ANSWER_TREE_BYTES);
-    question.root = NULL;
-    policy_redact_answer(call->policy, &question, NULL, gate->scratch, &found);
-    if (found.redact_all && call->policy != NULL && (root = tree_of(result, &arena, &canonical)) != NULL)
-        policy_redact_answer(call->policy, &question, root, gate->scratch, &found);
+    find_redacted(gate, call, NULL, &found);
+    if (!found.redact_all || call->policy == NULL || result.len > ANSWER_TREE_BYTES)
+        root = NULL;
+    else if (root == NULL)
+        root = tree_of(result, &arena, &canonical);
+    if (root != NULL)
+        find_redacted(gate, call, root, &found);
     result = gate__arguments_text(&gate->text, gate->shared->redact_key, root != NULL ? root : &whole, &found, &redacted);
     *answer_bytes = result.len;
     buf_add_span(out, utf8_cut(result, max_bytes));

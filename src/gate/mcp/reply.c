@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One walk over a message from an upstream notes what it is and what must be cut out; nothing is built for results, which
- * may be large, nor for notifications that no rule looks into. What is judged is small: after the edits it is read once more
- * into a tree. */
+/* One walk over a message from an upstream notes what it is and what must be cut out. Beside it grows the tree of what
+ * somebody looks into: of a result where rules for answers do, of params but for notifications that no rule looks into. What
+ * loses a part is read once more, since what is judged is what goes on. */
 #include "mcp/reply.h"
 
 #include "base/num.h"
@@ -12,8 +12,7 @@
 #define LISTS 4
 #define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
-/* Messages from a server that a policy judges: as bounded as an agent's. What has fewer bytes has not as many values. */
-static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE, 0};
+#define VALUES_MAX 200000 /* in what a server asks or says besides: as in an agent's. What has fewer bytes has not as many: */
 #define UNJUDGED_BYTES 65536
 
 /* A list that says what there is, and which request makes use of what it names. */
@@ -72,6 +71,11 @@ struct walk {
     uint32_t stripped;       /* characters, before that element */
     bool may_list;           /* the answer to a request for a list, or to one that is not known here */
     bool needs_tree;         /* params hold what is looked at there */
+    bool wants_outcome;      /* somebody looks into `result` or `error` */
+    bool is_small;           /* the message: nothing is to be bounded in it */
+    bool has_asked, passes;  /* whether the policy permits every notification of the method, and it does */
+    uint32_t values;
+    struct json_tree tree;   /* of `result`, `error` or `params` */
     /* not cleared */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1]; /* for mcp__cut_own */
 };
@@ -99,6 +103,26 @@ static enum code on_error_null(struct walk *walk, const struct json_event *event
                                                          : refuse(walk, REASON_UPSTREAM_ERROR_NULL, "error is null");
 }
 
+static bool passes(struct walk *walk)
+{
+    if (!walk->has_asked && walk->rules->passes != NULL)
+        walk->passes = walk->rules->passes(walk->rules->keep_context, walk->reply->method);
+    walk->has_asked = true;
+    return walk->passes;
+}
+
+static void begin_tree(struct walk *walk, const struct json_event *event)
+{
+    /* As far as can be seen it is a notification. */
+    bool may_pass = walk->is_small && walk->members == (MEMBER_JSONRPC | MEMBER_METHOD | MEMBER_PARAMS) && passes(walk);
+    bool is_outcome = walk->member == MEMBER_RESULT || walk->member == MEMBER_ERROR;
+
+    if (is_outcome && walk->rules->wants != NULL)
+        walk->wants_outcome = walk->rules->wants(walk->rules->keep_context);
+    if (event->kind == JSON_EVENT_BEGIN && (is_outcome ? walk->wants_outcome : walk->member == MEMBER_PARAMS && !may_pass))
+        walk->tree.arena = walk->arena;
+}
+
 /* A member of the envelope, at its begin. */
 static enum code on_member(struct walk *walk, const struct json_event *event)
 {
@@ -106,6 +130,7 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     if (walk->member == MEMBER_ERROR && event->type == JSON_NULL)
         return on_error_null(walk, event);
     walk->members |= walk->member;
+    begin_tree(walk, event);
     switch (walk->member) {
     case MEMBER_UNKNOWN:
         return refuse_json(walk, "the envelope has a member that JSON-RPC does not know");
@@ -296,6 +321,7 @@ static enum code on_event(void *context, const struct json_event *event)
     struct walk *walk = context;
     enum code code = CODE_OK;
 
+    walk->values += event->kind != JSON_EVENT_END;
     if (event->depth == 0) {
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "the message is not one object");
     }
@@ -352,6 +378,7 @@ static enum reason replace(struct mcp_reply *reply, const struct mcp__error *err
 {
     reply->is_unsupported_version = true;
     reply->result = SPAN_NONE;
+    reply->outcome = NULL;
     buf_clear(out);
     return mcp__error_write(error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
 }
@@ -381,22 +408,42 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
     return replace(reply, &error, out);
 }
 
-/* Reads the edited bytes again, into a tree whose spans point into `out`. */
-static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fault *fault)
+/* The tree of what was cut, or is no array or object, or holds what nobody looked for: read from the bytes that go on. */
+static enum reason read_again(struct walk *walk, struct buf *out, struct json_fault *fault)
+{
+    const struct mcp_reply *reply = walk->reply;
+    const struct json_node *root;
+
+    if (json_read(buf_peek(out), &json_reply_rules, out, walk->arena, &root, fault) != CODE_OK)
+        return mcp__reply_fault(fault, buf_peek(out));
+    walk->tree.root = json_member(root, reply->kind != MCP_RESPONSE ? SPAN_LIT("params")
+                                        : reply->is_error          ? SPAN_LIT("error") : SPAN_LIT("result"));
+    return REASON_PERMITTED;
+}
+
+/* Finds in the tree what is judged of the message. */
+static enum reason look_into(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
     struct mcp_reply *reply = walk->reply;
-    const struct json_node *root, *holder;
-    struct span bytes;
+    bool is_response = reply->kind == MCP_RESPONSE, is_judged = !is_response || walk->modern.has_asks;
+    bool has_tree = is_response || (walk->members & MEMBER_PARAMS) != 0;
+    enum reason reason = REASON_PERMITTED;
 
-    if (mcp__keep_text(walk->arena, buf_peek(out), &bytes) != CODE_OK)
+    if (!is_judged && !walk->wants_outcome)
+        return REASON_PERMITTED;
+    walk->detail = "too many values";
+    if (is_judged && walk->values > VALUES_MAX)
+        return REASON_UPSTREAM_JSON;
+    if (has_tree && walk->tree.root == NULL && walk->tree.is_full && is_judged)
         return REASON_MEMORY;
-    buf_clear(out);
-    if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)
-        return mcp__reply_fault(fault, bytes);
-    reply->params = json_member(root, SPAN_LIT("params"));
+    if (has_tree && walk->tree.root == NULL && !walk->tree.is_full)
+        reason = read_again(walk, out, fault);
+    if (reason != REASON_PERMITTED)
+        return reason;
+    reply->outcome = is_response ? walk->tree.root : NULL;
+    reply->params = is_response ? NULL : walk->tree.root;
     reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
-    holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
-    walk->detail = walk->rules->request != NULL ? mcp__find_asks(holder, &reply->asks) : NULL;
+    walk->detail = walk->rules->request != NULL && !reply->is_error ? mcp__find_asks(walk->tree.root, &reply->asks) : NULL;
     if (walk->detail != NULL)
         return REASON_UPSTREAM_JSON;
     walk->detail = "_meta is not an object";
@@ -408,10 +455,11 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
     struct json_rules rules = json_reply_rules;
     enum code code;
 
+    walk->is_small = data.len < UNJUDGED_BYTES;
     rules.folding = JSON_FOLD_ENVELOPE; /* in answers it says nothing new: members of other spellings are none */
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
     rules.text_depth = walk->may_list || walk->modern.names_versions || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
-    code = json_walk(data, &rules, out, on_event, walk, fault);
+    code = json_walk_tree(data, &rules, out, &walk->tree, on_event, walk, fault);
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
         return mcp__reply_fault(fault, data);
     if (code != CODE_OK)
@@ -477,10 +525,9 @@ static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_f
     return reason;
 }
 
-static bool is_unjudged(const struct walk *walk, struct span data)
+static bool is_unjudged(struct walk *walk)
 {
-    return walk->reply->kind == MCP_NOTIFICATION && walk->rules->passes != NULL && !walk->needs_tree &&
-           data.len < UNJUDGED_BYTES && walk->rules->passes(walk->rules->keep_context, walk->reply->method);
+    return walk->reply->kind == MCP_NOTIFICATION && !walk->needs_tree && walk->is_small && passes(walk);
 }
 
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
@@ -507,9 +554,11 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     whole = buf_len(out);
     if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
         return REASON_MEMORY;
-    walk->reply->passes = is_unjudged(walk, data);
-    if (!walk->reply->passes && (walk->reply->kind != MCP_RESPONSE || walk->modern.has_asks))
-        reason = build_tree(walk, out, fault);
+    if (!buf_is_empty(&walk->cuts.list))
+        walk->tree.root = NULL; /* it is over bytes that have moved */
+    walk->reply->passes = is_unjudged(walk);
+    if (!walk->reply->passes)
+        reason = look_into(walk, out, fault);
     if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* of a response, which is edited nowhere else */
         walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
                                         walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));

@@ -64,6 +64,9 @@ enum mcp_leniency {
     MCP_LENIENT_ID_TYPE = 2     /* "1" where 1 was asked becomes 1 */
 };
 
+/* Whether somebody looks into what answers the request, which then is a tree. Asked once, before it is read. */
+typedef bool (*mcp_wants_fn)(void *context);
+
 /* Whether the policy permits every notification of this method, whatever it holds. */
 typedef bool (*mcp_passes_fn)(void *context, struct span method);
 
@@ -80,7 +83,8 @@ struct mcp_reply_rules {
     mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know, and all may be shown */
     mcp_passes_fn passes;         /* NULL: each is judged */
-    void *keep_context;           /* of all three */
+    mcp_wants_fn wants;           /* NULL: nobody looks into it */
+    void *keep_context;           /* of all four */
 };
 
 struct mcp_reply {
@@ -98,7 +102,8 @@ struct mcp_reply {
     uint32_t stripped;       /* characters left out of strings */
     bool is_mended;          /* as rules.lenient allows */
     bool passes;             /* a notification that needs no judgement; nothing is built of it */
-    const struct json_node *params; /* other notifications, requests: built into the arena for judging; or NULL */
+    const struct json_node *outcome; /* `result` as a tree over `body`, where it is wanted; NULL: the arena is too small */
+    const struct json_node *params; /* likewise of requests and other notifications, which are judged; or NULL */
     const struct json_node *meta;
     const struct json_node *asks; /* modern: the server's requests within it (inputRequests), an object of objects with
                                    * `method` and maybe `params`, each to be judged; or NULL */

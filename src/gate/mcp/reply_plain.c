@@ -13,6 +13,7 @@ struct walk {
     struct mcp_reply *reply;
     struct arena *arena;
     struct mcp__cuts cuts;
+    struct json_tree tree;    /* of the document, where it is wanted */
     enum reason reason;
     const char *detail;       /* static: what was refused, for the log */
     enum mcp_treatment treatment;
@@ -21,6 +22,7 @@ struct walk {
     struct span tool;         /* of the tool that the walk is in, in the arena */
     uint32_t stripped;        /* characters, before that tool */
     bool is_deceptive;        /* it holds what deceives, and is refused for it where it is kept */
+    bool wants;               /* somebody looks into it */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1];
 };
 
@@ -124,6 +126,8 @@ static enum code on_event(void *context, const struct json_event *event)
     enum code code = CODE_OK;
     bool is_end = event->kind == JSON_EVENT_END;
 
+    if (event->depth == 0 && event->kind == JSON_EVENT_BEGIN && walk->wants)
+        walk->tree.arena = walk->arena;
     if (wrong == NULL && plain->look != NULL && event->depth <= LOOK_DEPTH)
         wrong = plain->look(plain->context, event);
     if (wrong != NULL)
@@ -143,7 +147,7 @@ static enum code on_event(void *context, const struct json_event *event)
 
 static enum reason read_document(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
-    enum code code = json_walk(data, &json_reply_rules, out, on_event, walk, fault);
+    enum code code = json_walk_tree(data, &json_reply_rules, out, &walk->tree, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
         return mcp__reply_fault(fault, data);
@@ -151,6 +155,12 @@ static enum reason read_document(struct walk *walk, struct span data, struct buf
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
     if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
         return REASON_MEMORY;
+    if (!buf_is_empty(&walk->cuts.list) || (walk->tree.root == NULL && !walk->tree.is_full)) {
+        walk->tree.root = NULL;
+        if (walk->wants && json_read(buf_peek(out), &json_reply_rules, out, walk->arena, &walk->tree.root, fault) != CODE_OK)
+            return mcp__reply_fault(fault, buf_peek(out)); /* what is judged is what goes on */
+    }
+    walk->reply->outcome = walk->tree.root;
     walk->reply->kind = MCP_RESPONSE;
     walk->reply->body = walk->reply->result = buf_peek(out);
     return REASON_PERMITTED;
@@ -164,6 +174,7 @@ enum reason mcp__plain_read(struct span data, const struct mcp_reply_rules *rule
     enum reason reason;
 
     *reply = (struct mcp_reply){.kind = MCP_NONE};
+    walk.wants = rules->wants != NULL && rules->wants(rules->keep_context);
     mcp__cuts_init(&walk.cuts);
     reason = read_document(&walk, data, out, fault);
     mcp__cuts_fini(&walk.cuts);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules for answers are asked of what comes back, and what of it the outcome of the call tells. */
-#include "proxy/question_priv.h"
 #include "proxy/reply_priv.h"
 
 /* What came behind a task says only which task it is of. */
@@ -13,13 +12,12 @@ static bool is_of_tasks(const struct mcp_message *message, const struct mcp_repl
 struct gate_came answered__came(const struct exchange *exchange, const struct mcp_reply *reply, bool is_own)
 {
     const struct mcp_message *message = &exchange->call->message;
-    struct span params = reply->params != NULL ? reply->params->raw : SPAN_NONE;
     bool of_unknown = is_own ? exchange->mailbox != NULL
                              : message->kind != MCP_REQUEST || message->lasts || exchange->batch != NULL;
 
     return (struct gate_came){
         .body = reply->body,
-        .subject = reply->kind == MCP_RESPONSE ? reply->result : params,
+        .root = reply->kind == MCP_RESPONSE ? reply->outcome : reply->params,
         .method = reply->method,
         .of_unknown = of_unknown || is_of_tasks(message, reply),
     };

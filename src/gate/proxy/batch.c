@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/question_priv.h"
+#include "proxy/incoming_priv.h"
 #include "proxy/reply_priv.h"
 
 #include "base/bug.h"
@@ -316,11 +316,11 @@ bool batch__next(struct pair *pair)
 
     exchange->call = member != NULL ? member : exchange->own;
     if (member != NULL || (!part->is_response && !batch->is_whole))
-        reason = reply__read(pair, part->body, batch->part_bytes, &reply);
+        reason = reply__read(pair, part->body, batch->part_bytes, member != NULL, &reply);
     if (member != NULL && reason == REASON_PERMITTED &&
         (reply.kind != MCP_RESPONSE || !span_equals(reply.id, member->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
-    goes_on = reason == REASON_PERMITTED && question__take(pair, is_last ? &batch->event : &bare, &reply, member != NULL);
+    goes_on = reason == REASON_PERMITTED && incoming__take(pair, is_last ? &batch->event : &bare, &reply, member != NULL);
     exchange->call = exchange->own;
     if (reason != REASON_PERMITTED)
         batch__fail(pair, reason);
@@ -355,9 +355,9 @@ void batch__go_on(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
 
-    while (exchange->question == NULL && batch__has_parts(exchange))
+    while (exchange->incoming == NULL && batch__has_parts(exchange))
         (void)batch__next(pair);
-    if (exchange->question != NULL || exchange->upstream_done || pair->ending != REASON_UNSET)
+    if (exchange->incoming != NULL || exchange->upstream_done || pair->ending != REASON_UNSET)
         return;
     if (add_missing(pair, &batch->list) != CODE_OK || buf_add_byte(&batch->list, ']') != CODE_OK) {
         batch__fail(pair, REASON_MEMORY);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/reply_priv.h"
 #include "proxy/front_priv.h"
+#include "proxy/incoming_priv.h"
 #include "proxy/legacy_priv.h"
 #include "proxy/question_priv.h"
 #include "proxy/upstream_priv.h"
@@ -559,7 +560,7 @@ void exchange__finish(struct pair *pair)
         batch__fini(exchange);
     pair__stop_waiting(pair);
     judge__leave(pair);
-    question__forget(pair);
+    incoming__forget(pair);
     mailbox__close(pair, NULL);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);

@@ -16,9 +16,9 @@
 #include "proxy/conf.h"
 
 struct batch;
+struct incoming;
 struct mailbox;
 struct pair;
-struct server_question;
 
 #define PASS_BODY_MAX 65536 /* that is posted to a declared path */
 #define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
@@ -74,6 +74,7 @@ struct exchange {
     bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
     bool was_stripped;       /* of characters that deceive, in some message */
+    bool is_weighed;         /* rules for answers concern the answer that was read last */
     uint32_t slot;
     uint64_t who;            /* whose identity was shown: budget_principal */
     int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
@@ -107,7 +108,7 @@ struct exchange {
     struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
     struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
     struct gate_passing passing; /* the notification that was asked about last */
-    struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
+    struct incoming *incoming; /* a message of the upstream that is judged, and for which it is read no further; NULL: none */
     /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
     struct arena arena;
     struct arena event_arena;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/legacy_priv.h"
+#include "proxy/incoming_priv.h"
 #include "proxy/question_priv.h"
 #include "proxy/reply_priv.h"
 
@@ -204,7 +205,7 @@ static enum reason take_answer(struct pair *pair, const struct sse_event *event,
     char *name;
 
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
-    reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, &reply);
+    reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, true, &reply);
     call->message = stream;
     if (reason == REASON_VERSION_NEGOTIATED) {
         (void)stream__emit(pair, event, reply.body);
@@ -221,7 +222,7 @@ static enum reason take_answer(struct pair *pair, const struct sse_event *event,
     call_begin(call, exchange->own, &exchange->event_arena);
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = span_of(name, method.len), .id = reply.id};
     exchange->call = call;
-    (void)question__take(pair, event, &reply, true);
+    (void)incoming__take(pair, event, &reply, true);
     exchange->call = exchange->own;
     return REASON_PERMITTED;
 }
@@ -236,9 +237,9 @@ static enum reason take_part(struct pair *pair, const struct sse_event *event, c
     enum reason reason;
 
     if (!part->is_response) {
-        reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, &reply);
+        reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, false, &reply);
         if (reason == REASON_PERMITTED)
-            (void)question__take(pair, event, &reply, false);
+            (void)incoming__take(pair, event, &reply, false);
         return reason;
     }
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)

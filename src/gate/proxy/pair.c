@@ -60,7 +60,7 @@ void pair__check(const struct pair *pair)
     BUG_ON(pair->step == STEP_READ_HEAD && (call != NULL || exchange->slot_taken));
     BUG_ON(pair->step != STEP_AWAIT && pair->step != STEP_JUDGE && pair->step != STEP_RECORD &&
            pair->step != STEP_IDENTIFY && pair->step != STEP_CONNECT && !(pair->step == STEP_READ_HEAD && pair->is_pipe) &&
-           exchange->question == NULL &&
+           exchange->incoming == NULL &&
            list_is_linked(&pair->waits));
     BUG_ON(pair->step != STEP_READ_HEAD && pair->step != STEP_CLOSING && exchange->progress == CALL_NONE);
 }

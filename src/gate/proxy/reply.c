@@ -190,9 +190,15 @@ static bool has_time_for_lists(struct pair *pair)
     return !exchange->is_list_costly;
 }
 
+/* One message, while it is read. */
+struct reading {
+    struct pair *pair;
+    bool is_own;
+};
+
 static bool may_see(void *context, struct span method, struct span target, bool is_template)
 {
-    struct pair *pair = context;
+    struct pair *pair = ((const struct reading *)context)->pair;
 
     return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, pair->exchange.call, method, target, is_template);
 }
@@ -205,7 +211,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
         [POLICY_READ_ONLY] = known[tool->hints.read_only], [POLICY_DESTRUCTIVE] = known[tool->hints.destructive],
         [POLICY_IDEMPOTENT] = known[tool->hints.idempotent], [POLICY_OPEN_WORLD] = known[tool->hints.open_world],
     };
-    struct pair *pair = context;
+    struct pair *pair = ((const struct reading *)context)->pair;
     const struct exchange *exchange = &pair->exchange;
     const struct question *asked = &exchange->call->asked;
     const struct gate_tool told = {
@@ -220,7 +226,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
 
 static bool passes(void *context, struct span method)
 {
-    struct pair *pair = context;
+    struct pair *pair = ((const struct reading *)context)->pair;
     struct exchange *exchange = &pair->exchange;
 
     const struct mcp_reply notification = {.kind = MCP_NOTIFICATION, .method = method};
@@ -230,10 +236,25 @@ static bool passes(void *context, struct span method)
            gate_passes(pair->lane->gate, exchange->call, &came, &exchange->passing);
 }
 
-enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
+/* HTTP+SSE: whose call is answered has been told its outcome, so no snapshot of its own judges. */
+static bool wants(void *context)
+{
+    const struct reading *reading = context;
+    struct gate *gate = reading->pair->lane->gate;
+    struct exchange *exchange = &reading->pair->exchange;
+    const struct mcp_reply answer = {.kind = MCP_RESPONSE};
+    const struct gate_came came = answered__came(exchange, &answer, reading->is_own);
+
+    exchange->is_weighed = gate_weighs(gate, exchange->call, reading->is_own && exchange->mailbox == NULL, &came);
+    return exchange->is_weighed ||
+           (exchange->route->answer_bytes > 0 && exchange->call->owes_outcome && gate_redacts_answer(gate, exchange->call));
+}
+
+enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, bool is_own, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
+    struct reading reading = {pair, is_own};
     const struct mcp_binding binding = exchange__binding(pair);
     const struct mcp_reply_rules rules = {
         .request_method = call->message.kind == MCP_REQUEST ? call->message.method : SPAN_NONE,
@@ -248,12 +269,14 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
         .keep = may_see,
         .learn = learn,
         .passes = passes,
-        .keep_context = pair,
+        .wants = wants,
+        .keep_context = &reading,
     };
     enum reason reason;
 
     exchange->fault = (struct json_fault){0};
     exchange->list_seen_us = 0;
+    exchange->is_weighed = false;
     arena_reset(&exchange->event_arena);
     if (buf_is_empty(&exchange->event) || raw.at != buf_peek(&exchange->event).at)
         buf_clear(&exchange->event); /* else it is changed where it stands */
@@ -270,16 +293,16 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
 }
 
 /* Without memory nothing of it is kept, and its size says so. */
-static void keep_answer(struct pair *pair, struct span result)
+static void keep_answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
-    if (!call->owes_outcome || exchange->route->answer_bytes == 0 || span_is_empty(result))
+    if (!call->owes_outcome || exchange->route->answer_bytes == 0 || span_is_empty(reply->result))
         return;
     call->keeps_answer = true;
     buf_clear(&call->answer);
-    if (gate_answer(pair->lane->gate, call, result, exchange->route->answer_bytes,
+    if (gate_answer(pair->lane->gate, call, reply->result, reply->outcome, exchange->route->answer_bytes,
                     &call->answer, &call->outcome.answer_bytes) != CODE_OK)
         buf_clear(&call->answer);
 }
@@ -289,7 +312,7 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     struct exchange *exchange = &pair->exchange;
     enum audit_outcome outcome = reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT;
 
-    keep_answer(pair, reply->result);
+    keep_answer(pair, reply);
     exchange->call->outcome.has_error_code = reply->is_error;
     exchange->call->outcome.error_code = reply->error_code;
     if (reply->is_error)
@@ -457,7 +480,7 @@ static bool is_late(struct pair *pair)
         }
         if (pair->front_moved_us + stall_us < next_us)
             next_us = pair->front_moved_us + stall_us;
-    } else if (!exchange->upstream_done && !is_endless && exchange->question == NULL) {
+    } else if (!exchange->upstream_done && !is_endless && exchange->incoming == NULL) {
         if (now_us - pair->back_moved_us >= limit_us) {
             reply__fail(pair, OUTCOME_TIMEOUT, has_head ? REASON_STREAM_IDLE : REASON_UPSTREAM_SILENT);
             return true;

@@ -31,9 +31,9 @@ void reply__deliver(struct pair *pair, int status, bool passes, struct span medi
                     const struct mcp_reply *reply);
 bool pass__begin(struct pair *pair);                     /* a declared path's head goes down; reply__whole does the rest */
 void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
-/* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. VERSION_NEGOTIATED: it is an answer that may
- * be delivered as it was changed. */
-enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply);
+/* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. Takes: is_own: an answer would be that to
+ * exchange->call. Returns: VERSION_NEGOTIATED: it is an answer that may be delivered as it was changed. */
+enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, bool is_own, struct mcp_reply *reply);
 void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused); /* the outcome, by the answer */
 bool stream__begin(struct pair *pair);
 bool stream__step(struct pair *pair);

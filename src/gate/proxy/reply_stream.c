@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/incoming_priv.h"
 #include "proxy/legacy_priv.h"
-#include "proxy/question_priv.h"
 #include "proxy/reply_priv.h"
 
 #include "base/bug.h"
@@ -157,8 +157,8 @@ static void give_buffers_back(struct pair *pair)
 {
     leg_rest(&pair->front);
     leg_rest(&pair->back);
-    if (pair->exchange.question != NULL)
-        return; /* the question lies in the rest */
+    if (pair->exchange.incoming != NULL)
+        return; /* it lies in the rest */
     sse_parser_rest(&pair->events);
     buf_fini(&pair->exchange.event);
     arena_fini(&pair->exchange.event_arena);
@@ -215,7 +215,7 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
         return false;
     }
-    return is_refused ? stream__answer(pair, event, reply, true) : question__take(pair, event, reply, true);
+    return is_refused ? stream__answer(pair, event, reply, true) : incoming__take(pair, event, reply, true);
 }
 
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused)
@@ -241,6 +241,7 @@ static bool is_resuming(const struct pair *pair)
 static bool take_message(struct pair *pair, const struct sse_event *event)
 {
     struct exchange *exchange = &pair->exchange;
+    bool is_resumed = is_resuming(pair);
     struct mcp_reply reply = {0};
     enum reason reason;
 
@@ -248,7 +249,7 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
         return batch__take(pair, event) && !batch__has_parts(exchange);
     if (exchange->mailbox != NULL)
         return legacy__take_answer(pair, event);
-    reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
+    reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, !is_resumed, &reply);
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return false;
@@ -258,8 +259,8 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
     }
-    if (reply.kind != MCP_RESPONSE || is_resuming(pair))
-        return question__take(pair, event, &reply, false);
+    if (reply.kind != MCP_RESPONSE || is_resumed)
+        return incoming__take(pair, event, &reply, false);
     return take_response(pair, event, &reply, reason == REASON_VERSION_NEGOTIATED);
 }
 
@@ -406,8 +407,8 @@ static bool advance(struct pair *pair)
 
     if (exchange->upstream_done || pair->ending != REASON_UNSET)
         return false;
-    if (exchange->question != NULL)
-        return question__step(pair);
+    if (exchange->incoming != NULL)
+        return incoming__step(pair);
     if (batch__has_parts(exchange))
         return batch__next(pair) || true;
     if (pair->lane->is_draining && exchange->call->message.lasts) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
-#include "proxy/question_priv.h"
+#include "proxy/incoming_priv.h"
 #include "proxy/reply_priv.h"
 #include "proxy/upstream_priv.h"
 
@@ -71,7 +71,7 @@ static void deliver_message(struct pair *pair, struct span raw)
         buf_move(&exchange->event, &exchange->reply); /* a large one is never held twice */
         raw = buf_peek(&exchange->event);
     }
-    reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
+    reason = reply__read(pair, raw, exchange->route->limits.response_bytes, true, &reply);
     if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->call->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     if (reason == REASON_PERMITTED && !reply__session_is_fit(pair, &reply))
@@ -81,7 +81,7 @@ static void deliver_message(struct pair *pair, struct span raw)
         return;
     }
     if (reason == REASON_PERMITTED) {
-        (void)question__take(pair, NULL, &reply, true);
+        (void)incoming__take(pair, NULL, &reply, true);
         return;
     }
     reply__settle(pair, &reply, true);
@@ -100,15 +100,21 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
                    is_ours ? &exchange->body : &exchange->event, reply);
 }
 
-/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. *subject: what rules for
- * answers look at. */
-static struct span read_error(struct pair *pair, struct span raw, struct span *subject)
+/* Else of several, or of none. */
+static bool is_of_one(const struct exchange *exchange)
+{
+    return exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL;
+}
+
+/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. *root: what rules for
+ * answers look at, where some do. */
+static struct span read_error(struct pair *pair, struct span raw, const struct json_node **root)
 {
     bool is_plain = pair->exchange.dialect->is_plain;
     struct mcp_reply reply = {0};
-    bool is_read = reply__read(pair, raw, ERROR_BODY_MAX, &reply) == REASON_PERMITTED;
+    bool is_read = reply__read(pair, raw, ERROR_BODY_MAX, is_of_one(&pair->exchange), &reply) == REASON_PERMITTED;
 
-    *subject = reply.result;
+    *root = reply.outcome;
     if (is_read && (is_plain ? reply.is_tool_error : reply.is_error))
         return reply.body;
     buf_clear(&pair->exchange.event);
@@ -117,25 +123,23 @@ static struct span read_error(struct pair *pair, struct span raw, struct span *s
 
 /* An error's body is small, so it is judged at once. Text is no document of which a part could be left out. Returns: what goes
  * on; empty: the status alone. */
-static struct span weigh_error(struct pair *pair, struct span body, struct span subject, struct span *media)
+static struct span weigh_error(struct pair *pair, struct span body, const struct json_node *root, struct span *media)
 {
     struct exchange *exchange = &pair->exchange;
-    const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .result = subject};
-    bool is_own = exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL; /* else of several, or of none */
+    const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .outcome = root};
+    bool is_own = is_of_one(exchange), is_text = exchange->body_kind == BODY_TEXT;
     struct gate_came came = answered__came(exchange, &reply, is_own);
     struct gate_weighed weighed;
-    bool is_text = exchange->body_kind == BODY_TEXT;
+    struct json_fault fault;
 
     if (span_is_empty(body) || !gate_weighs(pair->lane->gate, exchange->call, is_own, &came))
         return body;
     buf_clear(&exchange->body);
-    if (is_text) {
-        json_write_string(&exchange->event, body);
-        came.body = came.subject = buf_peek(&exchange->event);
-    }
+    if (is_text && json_write_string(&exchange->event, body) == CODE_OK &&
+        json_read(buf_peek(&exchange->event), &json_reply_rules, &exchange->event, &exchange->event_arena, &came.root,
+                  &fault) == CODE_OK)
+        came.body = came.root->raw;
     gate_weigh(pair->lane->gate, exchange->call, is_own, &came, &exchange->event_arena, &exchange->body, &weighed);
-    if (buf_code(&exchange->event) != CODE_OK)
-        weighed.effect = ANSWER_WITHHOLD;
     if (weighed.effect == ANSWER_REDACT && is_text)
         weighed.effect = ANSWER_WITHHOLD;
     if (answered__note(pair, &weighed, body, is_own) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
@@ -148,13 +152,14 @@ static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct span raw = buf_peek(&exchange->reply);
-    struct span body = SPAN_NONE, media = SPAN_NONE, subject = SPAN_NONE;
+    struct span body = SPAN_NONE, media = SPAN_NONE;
+    const struct json_node *root = NULL;
     struct json_fault fault;
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
     if (exchange->dialect->is_plain) {
-        body = exchange->body_kind == BODY_TEXT ? SPAN_NONE : read_error(pair, raw, &subject);
+        body = exchange->body_kind == BODY_TEXT ? SPAN_NONE : read_error(pair, raw, &root);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     } else if (exchange->route->deceptive.results != MCP_PASS &&
         (exchange->body_kind == BODY_TEXT ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
@@ -163,15 +168,16 @@ static void deliver_error(struct pair *pair)
         upstream__tell(pair, REASON_UPSTREAM_UNASKED,
                        "its error cannot be read, or is a message of another kind: its status alone goes on");
     } else if (exchange->body_kind == BODY_TEXT && unicode_is_utf8(raw)) {
-        body = subject = raw;
+        body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
     } else if (exchange->body_kind != BODY_TEXT && !span_is_empty(raw)) {
-        body = read_error(pair, raw, &subject);
-        if (span_is_empty(body) && json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK)
-            body = subject = buf_peek(&exchange->event);
+        body = read_error(pair, raw, &root);
+        if (span_is_empty(body) &&
+            json_read(raw, &json_reply_rules, &exchange->event, &exchange->event_arena, &root, &fault) == CODE_OK)
+            body = buf_peek(&exchange->event);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     }
-    body = weigh_error(pair, body, subject, &media);
+    body = weigh_error(pair, body, root, &media);
     exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
     reply__deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
 }
@@ -353,13 +359,13 @@ bool reply__whole(struct pair *pair)
     size_t used;
     struct span body;
 
-    if (exchange->question != NULL)
-        return question__step(pair);
+    if (exchange->incoming != NULL)
+        return incoming__step(pair);
     if (exchange->upstream_done || (exchange->pass != NULL && buf_len(&pair->front.out) > STREAM_HIGH_WATER))
         return false;
     if (batch__gathers(exchange)) {
         batch__go_on(pair);
-        return exchange->question == NULL;
+        return exchange->incoming == NULL;
     }
     if (is_endless(pair)) {
         deliver_empty(pair);

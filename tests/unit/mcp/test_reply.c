@@ -77,6 +77,58 @@ static void builds_what_is_judged(void **state)
     get_end(&g);
 }
 
+static bool wants_outcome(void *context)
+{
+    ++*(unsigned *)context;
+    return true;
+}
+
+static void get_wanted(struct got *g, const char *data, unsigned asked)
+{
+    unsigned count = 0;
+    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call"), .revisions = revisions, .deceptive = treatments,
+                                    .wants = wants_outcome, .keep_context = &count};
+
+    rules.deceptive.results = MCP_STRIP;
+    buf_init(&g->out, CAP_BYTES);
+    arena_init(&g->arena, CAP_BYTES);
+    g->reason = mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
+    assert_int_equal(g->reason, REASON_PERMITTED);
+    assert_int_equal(count, asked);
+}
+
+/* 11.3: the value that rules for answers look into, over the very bytes that go on */
+static void makes_a_tree_of_what_is_looked_into(void **state)
+{
+    static const struct {
+        const char *data, *outcome;
+    } cases[] = {
+        {RESULT("{ \"content\" : [ {\"text\" : \"a\\nb\"} ], \"n\" : 1.50 }"), "{\"content\":[{\"text\":\"a\\nb\"}],\"n\":1.50}"},
+        {RESULT("{\"text\":\"pass\xe2\x80\x8bword\",\"b\":[1]}"), "{\"text\":\"password\",\"b\":[1]}"}, /* stripped */
+        {RESULT("{\"_meta\":{\"dev.callgate/x\":1,\"a\":2}}"), "{\"_meta\":{\"a\":2}}"},                  /* cut */
+        {RESULT(" \"a scalar\" "), "\"a scalar\""},
+        {"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-3,\"message\":\"m\"},\"id\":1}", "{\"code\":-3,\"message\":\"m\"}"},
+    };
+    struct got g;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        get_wanted(&g, cases[i].data, 1);
+        assert_non_null(g.reply.outcome);
+        expect_span(g.reply.outcome->raw, cases[i].outcome);
+        assert_ptr_equal(g.reply.outcome->raw.at, g.reply.result.at);
+        assert_int_equal(g.reply.outcome->raw.len, g.reply.result.len);
+        assert_null(g.reply.params);
+        get_end(&g);
+    }
+    get_wanted(&g, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":1}}", 0);
+    assert_null(g.reply.outcome);
+    get_end(&g);
+    get(&g, RESULT("{\"a\":1}"), "tools/call", NULL, NULL); /* nobody looks into it */
+    assert_null(g.reply.outcome);
+    get_end(&g);
+}
+
 static bool passes_progress(void *context, struct span method)
 {
     ++*(unsigned *)context;
@@ -119,17 +171,17 @@ static void passes_what_nobody_judges(void **state)
     assert_int_equal(get_passing(&g, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}", NULL), 0);
     assert_false(g.reply.passes);
     get_end(&g);
-    assert_int_equal(get_passing(&g, NOTE("progress", "{\"_meta\": 1}"), NULL), 0);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"_meta\": 1}"), NULL), 1);
     assert_int_equal(g.reason, REASON_UPSTREAM_JSON);
     get_end(&g);
     (void)get_passing(&g, NOTE("progress", "{\"token\": 1, \"toKen\": 2}"), NULL);
     assert_int_equal(g.reason, REASON_UPSTREAM_DUPLICATE);
     get_end(&g);
-    assert_int_equal(get_passing(&g, NOTE("progress", "{\"inputRequests\": {\"a\": {\"method\": \"roots/list\"}}}"), &modern), 0);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"inputRequests\": {\"a\": {\"method\": \"roots/list\"}}}"), &modern), 1);
     assert_false(g.reply.passes);
     assert_non_null(g.reply.asks);
     get_end(&g);
-    assert_int_equal(get_passing(&g, NOTE("progress", "{\"InputRequests\": {}}"), &modern), 0);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"InputRequests\": {}}"), &modern), 1);
     assert_int_equal(g.reason, REASON_UPSTREAM_JSON);
     get_end(&g);
     (void)snprintf(large, sizeof large, NOTE("progress", "{\"message\": \"%066000d\"}"), 1);
@@ -528,7 +580,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies), cmocka_unit_test(refuses_questions_of_another_era),
-        cmocka_unit_test(builds_what_is_judged), cmocka_unit_test(passes_what_nobody_judges),
+        cmocka_unit_test(builds_what_is_judged), cmocka_unit_test(makes_a_tree_of_what_is_looked_into),
+        cmocka_unit_test(passes_what_nobody_judges),
         cmocka_unit_test(refuses_envelopes), cmocka_unit_test(names_the_rule), cmocka_unit_test(mends_what_a_route_allows),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(removes_our_own_notes),
