@@ -67,65 +67,11 @@ enum code db__code_of(int result)
     }
 }
 
-/* SQLite's own file system, to which what db_stray names does not exist. */
-#define PAST_VFS "callgate-past"
-static sqlite3_vfs past_vfs;
-static int (*true_access)(sqlite3_vfs *, const char *, int, int *);
-
-/* "Database Header" of SQLite's format: 1 in byte 19 is a file that is not in WAL mode. By SQLite's file system, since closing
- * a descriptor of one's own gives up the locks of every connection of the process. */
-static bool is_without_wal(const char *path)
-{
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    sqlite3_file *file = vfs != NULL ? mem_zalloc((size_t)vfs->szOsFile) : NULL;
-    const char *name = sqlite3_create_filename(path, "", "", 0, NULL);
-    char header[20] = {0};
-    int flags = 0;
-
-    if (file != NULL && name != NULL &&
-        vfs->xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, &flags) == SQLITE_OK &&
-        file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK)
-        header[19] = 0;
-    if (file != NULL && file->pMethods != NULL)
-        (void)file->pMethods->xClose(file);
-    sqlite3_free_filename(name);
-    mem_free(file);
-    return header[19] == 1;
-}
-
-static int access_past(sqlite3_vfs *vfs, const char *name, int flags, int *there)
-{
-    struct span path = span_text(name);
-    char file[PATH_MAX];
-    int result = true_access(vfs, name, flags, there);
-
-    if (result == SQLITE_OK && *there && span_ends_with(path, SPAN_LIT("-journal")))
-        *there = 0;
-    if (result == SQLITE_OK && *there && span_ends_with(path, SPAN_LIT("-wal")) &&
-        snprintf(file, sizeof file, "%.*s", (int)(path.len - strlen("-wal")), name) < (int)sizeof file)
-        *there = !is_without_wal(file);
-    return result;
-}
-
-static void register_past(void)
-{
-    const sqlite3_vfs *own = sqlite3_vfs_find(NULL);
-
-    if (own == NULL)
-        return; /* whoever opens says so */
-    past_vfs = *own;
-    past_vfs.pNext = NULL;
-    past_vfs.zName = PAST_VFS;
-    true_access = own->xAccess;
-    past_vfs.xAccess = access_past;
-    (void)sqlite3_vfs_register(&past_vfs, 0);
-}
-
 /* Memory statistics take a process-wide lock at every allocation; nobody reads them. */
 static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    register_past();
+    db__past_register();
     db__gather_register();
 }
 
@@ -207,37 +153,11 @@ static int open_at_rest(const char *path, struct db *db)
     return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, false, NULL, db);
 }
 
-/* Where a link leads to, since what belongs to a file stands beside that. */
-static bool stat_beside(const char *path, const char *suffix, struct stat *there)
-{
-    char target[PATH_MAX], name[PATH_MAX + 16];
-
-    if (realpath(path, target) == NULL)
-        return false;
-    (void)snprintf(name, sizeof name, "%s%s", target, suffix);
-    return stat(name, there) == 0;
-}
-
 static bool is_some_beside(const char *path, const char *suffix)
 {
     struct stat there;
 
-    return stat_beside(path, suffix, &there) && there.st_size > 0;
-}
-
-static bool is_something(const struct stat *there)
-{
-    return there->st_size > 0 || !S_ISREG(there->st_mode);
-}
-
-const char *db_stray(const char *path, struct stat *there)
-{
-    db__configure();
-    if (stat(path, there) != 0 || !S_ISREG(there->st_mode))
-        return NULL;
-    if (stat_beside(path, "-journal", there) && is_something(there))
-        return "-journal";
-    return stat_beside(path, "-wal", there) && is_something(there) && is_without_wal(path) ? "-wal" : NULL;
+    return db__stat_beside(path, suffix, &there) && there.st_size > 0;
 }
 
 bool db_has_changed(const struct db *db)
@@ -260,9 +180,9 @@ static int open_to_read(const char *path, enum db_mode mode, struct db *db)
     struct stat there;
     int result;
 
-    if (mode == DB_LOOK && !is_without_wal(path) && !stat_beside(path, "-wal", &there))
+    if (mode == DB_LOOK && !db__is_without_wal(path) && !db__stat_beside(path, "-wal", &there))
         return open_at_rest(path, db);
-    result = try_open(path, SQLITE_OPEN_READONLY, false, mode != DB_READ ? PAST_VFS : NULL, db);
+    result = try_open(path, SQLITE_OPEN_READONLY, false, mode != DB_READ ? DB__PAST_VFS : NULL, db);
     if (result == SQLITE_OK || !needs_rest(path, result))
         return result;
     (void)sqlite3_close(db->handle);
@@ -297,10 +217,10 @@ static enum code refuse_others(const char *path, enum db_mode mode, struct why *
     if (!S_ISREG(there.st_mode))
         return why_set(why, CODE_INVALID, S_ISDIR(there.st_mode) ? "%s: is a folder; name the database in it"
                                                                  : "%s: is no file; name the database", path);
-    if (is_past && is_without_wal(path))
+    if (is_past && db__is_without_wal(path))
         return CODE_OK;
     for (size_t i = is_past; i < sizeof around / sizeof around[0]; i++)
-        if (stat_beside(path, around[i], &there) && !S_ISREG(there.st_mode))
+        if (db__stat_beside(path, around[i], &there) && !S_ISREG(there.st_mode))
             return why_set(why, CODE_INVALID, "%s%s: is no file; take it away", path, around[i]);
     return CODE_OK;
 }

@@ -26,6 +26,13 @@ struct gather {
     unsigned char bytes[(size_t)124 << 10];
 };
 
+/* past.c: SQLite's own file system, but for what db_stray names. */
+#define DB__PAST_VFS "callgate-past"
+void db__past_register(void); /* once */
+bool db__is_without_wal(const char *path);
+/* Where a link leads to, since what belongs to a file stands beside that. */
+bool db__stat_beside(const char *path, const char *suffix, struct stat *there);
+
 /* A connection opened with this file system: between the two, what it writes into its -wal file goes through `gather`.
  * NULL: it goes into the file at once. */
 #define DB__GATHER_VFS "callgate-gather"
