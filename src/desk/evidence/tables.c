@@ -31,8 +31,8 @@ enum code verify__indices(struct verifier *verifier)
 enum code verify__has_checkpoints(struct db *db, bool *has)
 {
     int64_t tables;
-    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('checkpoint', "
-                               "'tenant_start')", &tables);
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name IN "
+                               "('checkpoint', 'tenant_start')", &tables);
 
     *has = tables == 2;
     return code;

@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "os/clock.h"
 #include "os/file.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct db {
     struct db_stmt *begin, *commit; /* NULL: not needed yet */
     struct gather *gather;          /* db_gather_wal, or NULL */
     int wal_pages;
+    int64_t until_us;               /* db_take_views */
     bool is_at_rest;   /* opened as one that does not change; as it was then: */
     struct stat was;
 };
@@ -283,6 +285,18 @@ void db_take_tables_alone(struct db *db)
 {
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+}
+
+static int is_late(void *db)
+{
+    return clock_monotonic_us() >= ((const struct db *)db)->until_us;
+}
+
+void db_take_views(struct db *db, int within_ms)
+{
+    db->until_us = clock_monotonic_us() + within_ms * INT64_C(1000);
+    sqlite3_progress_handler(db->handle, 100000, is_late, db);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 1, NULL);
 }
 
 static int is_stopped(void *stop)

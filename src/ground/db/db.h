@@ -79,6 +79,9 @@ enum code db_exec(struct db *db, const char *sql) MUST_USE;
 /* From here on tables alone are read and written: what a file's own views say is refused with CODE_IO, and no trigger of it
  * runs, whoever has put it there. */
 void db_take_tables_alone(struct db *db);
+/* Takes that back for views, to read through those that stand where tables were. Every statement ends, with CODE_BUSY, once so
+ * long has passed: a view may have no last row. */
+void db_take_views(struct db *db, int within_ms);
 
 /* BEGIN IMMEDIATE / COMMIT / ROLLBACK. */
 enum code db_begin(struct db *db) MUST_USE;

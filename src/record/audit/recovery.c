@@ -229,6 +229,8 @@ static enum code write_down_and_up(struct audit *audit, struct buf *text, uint64
     enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
+        code = rotate__begin(audit);
+    if (code == CODE_OK)
         code = buf_add_text(text, "{\"error\":");
     if (code == CODE_OK)
         code = json_write_string(text, span_text(audit->down_text));
@@ -252,6 +254,21 @@ static enum code write_down_and_up(struct audit *audit, struct buf *text, uint64
     return code;
 }
 
+static enum code leave_changed(struct audit *audit, struct why *why)
+{
+    enum code code = audit->sound.seq > audit->doubt_seq ? ledger_find_open(&audit->ledger, audit->doubt_seq) : CODE_OK;
+
+    if (code == CODE_OK)
+        code = rotate__leave(audit, why);
+    if (code != CODE_OK)
+        return code;
+    log_info("audit", "%s: was left; the audit goes on in %s", files_base(audit->rotation.sealed),
+             files_base(audit->ledger.file));
+    audit->sound = audit->ledger.committed;
+    finisher_follow(&audit->finisher, audit->ledger.file);
+    return CODE_OK;
+}
+
 bool writer__recover(struct audit *audit)
 {
     uint64_t counts[REASON_COUNT];
@@ -269,6 +286,10 @@ bool writer__recover(struct audit *audit)
     }
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
+    for (unsigned i = 0; code == CODE_OK && i < audit->lane_count; i++) /* no batch is in doubt any more */
+        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
+    if (code == CODE_OK && audit->ledger.place.is_changed)
+        code = leave_changed(audit, &why);
     if (code != CODE_OK) {
         if (code != CODE_BUSY)
             ledger_close(&audit->ledger);
@@ -281,12 +302,11 @@ bool writer__recover(struct audit *audit)
     code = write_down_and_up(audit, &text, counts);
     (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
     buf_fini(&text);
-    for (unsigned i = 0; i < audit->lane_count; i++) /* no batch is in doubt any more */
-        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
     if (code != CODE_OK) {
         writer__go_down(audit, code);
         return false;
     }
+    audit->rotation.begins = false;
     permits_drop_closed(&audit->ledger.permits);
     notary__distrust(&audit->notary); /* it may have read rows that were in doubt and are gone */
     writer__tell_notary(audit, 0);

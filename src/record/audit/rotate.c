@@ -129,6 +129,8 @@ enum code rotate__seal(struct audit *audit)
     }
     buf_init(&text, AUDIT_JSON_BYTES);
     code = describe_seal(audit, &text);
+    if (code == CODE_OK && audit->ledger.place.is_changed) /* by them it is found; its event says what was there */
+        code = ledger_put_numbers(&audit->ledger);
     if (code == CODE_OK) {
         event.detail = buf_peek(&text);
         code = ledger_event(&audit->ledger, &event);
@@ -151,7 +153,7 @@ static void put_off(struct audit *audit, const char *what, enum code code)
 /* What fails before the link is set has changed nothing. */
 static enum code go_on(struct audit *audit)
 {
-    struct ledger next = {.path = NULL};
+    struct ledger next = {.path = NULL, .is_open_ended = audit->ledger.is_open_ended};
     enum code code = make_next(audit, &next);
 
     if (code == CODE_OK)
@@ -168,6 +170,22 @@ static enum code go_on(struct audit *audit)
     return CODE_OK;
 }
 
+static void begin_next(struct audit *audit)
+{
+    struct rotation *rotation = &audit->rotation;
+
+    rotation->begins = true;
+    rotation->wanted = false;
+    rotation->waits_for[0] = '\0';
+    atomic_fetch_add(&audit->rotations, 1);
+    audit->wal_pages = audit->checkpoint_pages = 0;
+    if (audit->erasing.phase != ERASE_IDLE) { /* with the first rows of the file: a start looks for it there alone */
+        audit->erasing.phase = ERASE_RECORD;
+        audit->erasing.due_us = 0;
+        erase__turn(audit);
+    }
+}
+
 /* With what waits in the rings: it does not wait longer for us than it must. */
 static void rotate(struct audit *audit)
 {
@@ -177,6 +195,7 @@ static void rotate(struct audit *audit)
     bool sealed;
 
     rotation->seals = true;
+    rotation->unsealed[0] = '\0';
     sealed = writer__batch(audit) && rotation->seals;
     rotation->seals = false;
     if (sealed)
@@ -191,16 +210,7 @@ static void rotate(struct audit *audit)
         put_off(audit, "the next file cannot be made", code);
         return;
     }
-    rotation->begins = true;
-    rotation->wanted = false;
-    if (audit->erasing.phase != ERASE_IDLE) { /* with the first rows of the file: a start looks for it there alone */
-        audit->erasing.phase = ERASE_RECORD;
-        audit->erasing.due_us = 0;
-        erase__turn(audit);
-    }
-    rotation->waits_for[0] = '\0';
-    atomic_fetch_add(&audit->rotations, 1);
-    audit->wal_pages = audit->checkpoint_pages = 0;
+    begin_next(audit);
     if (!atomic_load(&audit->shared.down)) /* the erasure's row may have failed: the file is closed then */
         (void)writer__batch(audit);
     log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", files_base(rotation->sealed),
@@ -225,6 +235,76 @@ void rotate__turn(struct audit *audit)
         rotation->since_us = 0;
 }
 
+/* ---- a file whose schema is not the gate's ------------------------------------------------------------------------ */
+
+/* Nothing is in doubt where it returns CODE_OK: the file ends with its seal, or as it did. */
+static enum code seal_alone(struct audit *audit)
+{
+    struct rotation *rotation = &audit->rotation;
+    struct ledger *ledger = &audit->ledger;
+    enum code code = ledger->place.is_other ? CODE_INVALID : ledger_begin(ledger);
+
+    (void)snprintf(rotation->actor, sizeof rotation->actor, "gate");
+    (void)snprintf(rotation->unsealed, sizeof rotation->unsealed, "%s", ledger->place.doubt);
+    rotation->seals = true;
+    if (code == CODE_OK)
+        code = rotate__seal(audit);
+    if (code == CODE_OK && rotation->seals) {
+        rotation->seals = false;
+        audit->in_doubt = ledger->tip;
+        rotation->unsealed[0] = '\0';
+        return ledger_commit(ledger);
+    }
+    rotation->seals = false;
+    db_rollback(ledger->db);
+    ledger->tip = ledger->committed;
+    buf_clear(&ledger->leaves);
+    ledger->leaf_count = 0;
+    writer__checkpoint_told(audit, false);
+    if (!ledger->place.is_other) /* a row may be in its tree that is in no file */
+        notary__distrust(&audit->notary);
+    return audit->notary.is_on ? notary__sign(&audit->notary, ledger->tip.seq, SPAN_NONE, 0, &rotation->checkpoint) : CODE_OK;
+}
+
+/* A checkpoint that says less than the one that the next file begins with has no place there. */
+static void drop_waiting(struct audit *audit)
+{
+    checkpoint__free(audit->checkpoint);
+    checkpoint__free(notary__take(&audit->notary));
+    audit->checkpoint = NULL;
+    audit->names_checkpoint = false;
+}
+
+enum code rotate__leave(struct audit *audit, struct why *why)
+{
+    struct ledger *ledger = &audit->ledger;
+    struct why doubt;
+    enum code code;
+
+    (void)why_set(&doubt, CODE_INVALID, "%s: %s", ledger->file, ledger->place.doubt);
+    buf_clear(&ledger->leaves);
+    ledger->leaf_count = 0;
+    writer__tell_notary(audit, 0);
+    if (!notary__seize(&audit->notary))
+        return why_set(why, CODE_BUSY, "%s, and its last checkpoints are not signed yet", doubt.text);
+    drop_waiting(audit);
+    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    code = seal_alone(audit);
+    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    if (code == CODE_OK)
+        code = go_on(audit);
+    writer__checkpoint_told(audit, code == CODE_OK);
+    if (code != CODE_OK)
+        notary__distrust(&audit->notary);
+    notary__release(&audit->notary);
+    if (code != CODE_OK)
+        return why_set(why, code, "%s, and the next file cannot be begun (%s)", doubt.text, code_text(code));
+    begin_next(audit);
+    return ledger->db != NULL ? CODE_OK : why_set(why, CODE_IO, "%s: cannot be written", ledger->file);
+}
+
+/* ---- the first rows ----------------------------------------------------------------------------------------------- */
+
 enum code rotate__begin(struct audit *audit)
 {
     int64_t now = clock_wall_us();
@@ -239,6 +319,10 @@ enum code rotate__begin(struct audit *audit)
     code = buf_addf(&text, "{\"last_seq\":%llu,\"previous\":", (unsigned long long)audit->ledger.begin_seq);
     if (code == CODE_OK)
         code = json_write_string(&text, span_text(files_base(audit->rotation.sealed)));
+    if (code == CODE_OK && audit->rotation.unsealed[0] != '\0')
+        code = buf_add_text(&text, ",\"unsealed\":");
+    if (code == CODE_OK && audit->rotation.unsealed[0] != '\0')
+        code = json_write_string(&text, span_text(audit->rotation.unsealed));
     if (code == CODE_OK)
         code = buf_add_byte(&text, '}');
     if (code == CODE_OK)

@@ -9,12 +9,16 @@
 #ifndef AUDIT_ROTATE_PRIV_H
 #define AUDIT_ROTATE_PRIV_H
 
-#include "base/code.h"
+#include "base/why.h"
 
 struct audit;
 
 /* One step of a rotation that is wanted, on the writer's thread while the audit is up. */
 void rotate__turn(struct audit *audit);
+
+/* Leaves a file with place.is_changed before anything else is written into it, while no row is in doubt: sealed where it takes
+ * an event, else as it is, which the next file's first event tells. The caller tells the finisher. CODE_BUSY: later. */
+enum code rotate__leave(struct audit *audit, struct why *why) MUST_USE;
 
 /* Inside the first transaction of a new file. */
 enum code rotate__begin(struct audit *audit) MUST_USE;

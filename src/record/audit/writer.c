@@ -264,13 +264,12 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
     struct ledger *ledger = &audit->ledger;
     int64_t now = clock_wall_us();
     struct buf text;
-    enum code code = CODE_OK;
+    enum code code;
 
     buf_init(&text, AUDIT_JSON_BYTES);
-    if (ledger->is_open_ended)
-        code = mark__find_open(ledger, atomic_load(&audit->notary.marked));
+    code = ledger_begin(ledger);
     if (code == CODE_OK)
-        code = ledger_begin(ledger);
+        code = rotate__begin(audit);
     if (code == CODE_OK)
         code = kept__record(ledger, kept, accepted, now);
     if (code == CODE_OK && ledger->is_open_ended) {
@@ -286,15 +285,29 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = describe_start(audit, &text);
     if (code == CODE_OK)
         code = writer__event(audit, "start", now, buf_peek(&text));
-    if (code == CODE_OK)
+    if (code == CODE_OK && !audit->rotation.begins)
         code = writer__checkpoint_start(audit, now);
     if (code == CODE_OK && kept->loss != NULL) /* the next start takes only a signed word for it */
         code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
         code = ledger_commit(ledger);
     writer__checkpoint_told(audit, code == CODE_OK);
+    audit->rotation.begins = audit->rotation.begins && code != CODE_OK;
     buf_fini(&text);
     return code;
+}
+
+/* What the last run left under way, which goes on in a file that can be written. */
+static enum code take_over(struct audit *audit, struct why *why)
+{
+    struct ledger *ledger = &audit->ledger;
+    enum code code = CODE_OK;
+
+    if (ledger->is_open_ended)
+        code = mark__find_open(ledger, atomic_load(&audit->notary.marked));
+    if (code == CODE_OK)
+        code = erase__resume(audit);
+    return code == CODE_OK && ledger->place.is_changed ? rotate__leave(audit, why) : code;
 }
 
 static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
@@ -402,6 +415,8 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
     if (code == CODE_OK)
+        code = keeper_init(&audit->keeper, audit->ledger.file, &audit->shared, why);
+    if (code == CODE_OK)
         code = know_heads(audit, why);
     if (code == CODE_OK)
         code = look_for_loss(audit, &conf->loss, &kept, why);
@@ -409,19 +424,19 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         audit->notary.left.is_told = kept.damage.text[0] != '\0';
         notary__look(&audit->notary);
         audit->ledger.keeps_leaves = audit->notary.is_on;
-        code = write_start(audit, &kept, &conf->loss);
+        code = take_over(audit, why);
         if (code == CODE_OK)
-            code = erase__resume(audit);
-        if (code != CODE_OK && code != CODE_NOMEM)
+            code = write_start(audit, &kept, &conf->loss);
+        if (code != CODE_OK && code != CODE_NOMEM && why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
-    if (code == CODE_OK)
-        code = keeper_init(&audit->keeper, audit->ledger.file, &audit->shared, why);
     if (code == CODE_OK)
         code = finisher_init(&audit->finisher, audit->ledger.path, audit->ledger.file, why);
     if (code != CODE_OK) {
         if (why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
+        if (audit->keeper.shared != NULL)
+            keeper_fini(&audit->keeper);
         give_back(audit);
         return code;
     }

@@ -50,6 +50,7 @@ struct rotation {
     int64_t due_us, since_us;   /* the next try; since when it is tried */
     char actor[256];
     char sealed[FILES_PATH_BYTES];
+    char unsealed[96];          /* why that one could not be ended by an event; empty: it is */
     bool begins;                /* the new file's first events are due */
     char waits_for[64];         /* what was logged last */
 };

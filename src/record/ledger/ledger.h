@@ -67,6 +67,9 @@ enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t 
 enum code ledger_made(struct ledger *next) MUST_USE;
 void ledger_goes_on(struct ledger *ledger, struct ledger *next);
 
+/* Inside a transaction: application_id and user_version as the gate has them, whatever somebody made of them. */
+enum code ledger_put_numbers(struct ledger *ledger) MUST_USE;
+
 /* Why the file is to be left for a new one as soon as can be; the first reason stays. */
 void ledger_doubt(struct ledger *ledger, const char *why);
 

@@ -115,22 +115,25 @@ static void judge_object(void *context, const char *field, struct span name, con
     struct ledger *ledger = context;
     char text[96];
 
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        if (span_is(name, tables[i]))
-            (void)why_set(&ledger->place.fault, CODE_INVALID, "%s: its table %s %s; keep the file as evidence and name another",
-                          ledger->file, tables[i], fault);
-    (void)snprintf(text, sizeof text, "%s %.*s %s", span_is(name, "the file") ? field : "its", SPAN_ARG(span_part(name, 0, 40)),
-                   fault);
+    ledger->place.is_changed = true;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (!span_is(name, tables[i]))
+            continue;
+        ledger->place.is_other = true;
+        (void)why_set(&ledger->place.fault, CODE_INVALID, "%s: its table %s %s", ledger->file, tables[i], fault);
+    }
+    name = strcmp(field, "object") == 0 ? span_part(name, 0, 40) : span_text(field);
+    (void)snprintf(text, sizeof text, "its %.*s %s", SPAN_ARG(name), fault);
     ledger_doubt(ledger, text);
 }
 
 enum code place__check_schema(struct ledger *ledger)
 {
-    enum code code;
+    struct place *place = &ledger->place;
 
-    ledger->place.fault.text[0] = '\0';
-    code = audit_differences(ledger->db, judge_object, ledger);
-    return code == CODE_OK && ledger->place.fault.text[0] != '\0' ? CODE_INVALID : code;
+    place->fault.text[0] = '\0';
+    place->is_changed = place->is_other = false;
+    return audit_differences(ledger->db, judge_object, ledger);
 }
 
 /* What SQLite counts up where another connection has written. */
@@ -160,18 +163,20 @@ enum code ledger_check_others(struct ledger *ledger)
     if (code != CODE_OK || version == place->version)
         return code;
     place->version = version;
-    code = db_number(ledger->db, ROW_MAX_SEQ, &last);
-    if (code == CODE_OK && last > (int64_t)ledger->tip.seq)
-        return why_set(&place->fault, CODE_INVALID, "%s: somebody else has written row %lld into it; keep the file as evidence",
-                       ledger->file, (long long)last);
-    if (code == CODE_OK)
-        code = db_number(ledger->db, "PRAGMA schema_version", &schema);
+    code = db_number(ledger->db, "PRAGMA schema_version", &schema);
     if (code == CODE_OK && schema != place->schema)
         ledger_doubt(ledger, "somebody else has changed its schema, or packed it");
-    if (code == CODE_OK && schema != place->schema)
+    if (code == CODE_OK) /* what a file says of itself is no change of its schema for SQLite */
         code = place__check_schema(ledger);
     place->schema = schema;
     ledger_doubt(ledger, "somebody else has written into it");
+    if (code == CODE_OK && place->is_other)
+        return CODE_INVALID;
+    if (code == CODE_OK)
+        code = db_number(ledger->db, ROW_MAX_SEQ, &last);
+    if (code == CODE_OK && last > (int64_t)ledger->tip.seq)
+        code = why_set(&place->fault, CODE_INVALID, "%s: somebody else has written row %lld into it; keep the file as evidence",
+                       ledger->file, (long long)last);
     return code;
 }
 

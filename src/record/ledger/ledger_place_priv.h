@@ -20,8 +20,8 @@ void place__clear(struct ledger *ledger);    /* once the file was left: what lie
  * database of its name, and spoil both. */
 enum code place__expect(const struct ledger *ledger, struct why *why) MUST_USE;
 
-/* What the file says of itself, its tables and what else stands in its schema, against the gate's. What is another one is a
- * reason to leave the file; CODE_INVALID: a table that rows go into. */
+/* What the file says of itself, its tables and what else stands in its schema, against the gate's: place.is_changed and
+ * place.is_other, with place.fault. What is another one is a reason to leave the file. */
 enum code place__check_schema(struct ledger *ledger) MUST_USE;
 
 #endif

@@ -19,6 +19,7 @@
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
+#define VIEWS_MS 60000 /* what somebody else's view says is read for so long */
 #define SETTINGS "PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
 
 enum code ledger_init(struct ledger *ledger, const char *path, const char *node)
@@ -75,16 +76,22 @@ static enum code put_file_row(struct ledger *ledger, const struct ledger_tip *be
     return code == CODE_OK ? insert_row(ledger->insert[ROW_FILE], values, ledger->tip.hash, NULL) : code;
 }
 
-/* Inside a transaction. */
-static enum code make_tables(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
+enum code ledger_put_numbers(struct ledger *ledger)
 {
     char pragmas[96];
-    enum code code = db_exec(ledger->db, audit_schema);
 
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
+    return db_exec(ledger->db, pragmas);
+}
+
+/* Inside a transaction. */
+static enum code make_tables(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
+{
+    enum code code = db_exec(ledger->db, audit_schema);
+
     if (code == CODE_OK)
-        code = db_exec(ledger->db, pragmas);
+        code = ledger_put_numbers(ledger);
     return code == CODE_OK ? put_file_row(ledger, before, time_us) : code;
 }
 
@@ -102,6 +109,21 @@ static enum code make_schema(struct ledger *ledger, int64_t time_us)
     return code;
 }
 
+static void note_object(void *context, const char *field, struct span name, const char *fault)
+{
+    (void)name;
+    (void)fault;
+    if (strcmp(field, "object") == 0)
+        *(bool *)context = false;
+}
+
+static bool has_own_tables(struct db *db)
+{
+    bool are_own = true;
+
+    return audit_differences(db, note_object, &are_own) == CODE_OK && are_own;
+}
+
 static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
 {
     int64_t version, application, tables;
@@ -114,9 +136,11 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     *fresh = tables == 0;
-    if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
+    if (*fresh || has_own_tables(ledger->db)) /* where its numbers are others, somebody has changed them */
+        return CODE_OK;
+    if (application != AUDIT_APPLICATION_ID || version < 1)
         return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
-    return *fresh ? CODE_OK : audit_refuse_other(ledger->db, ledger->path, why);
+    return audit_refuse_other(ledger->db, ledger->path, why);
 }
 
 static enum code prepare_all(struct ledger *ledger)
@@ -165,9 +189,9 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         code = check_wal(ledger);
     if (code == CODE_OK)
         code = fresh ? make_schema(ledger, time_us) : place__check_schema(ledger);
-    if (code == CODE_INVALID && ledger->place.fault.text[0] != '\0')
-        return why_set(why, code, "%s", ledger->place.fault.text);
-    if (code == CODE_OK)
+    if (code == CODE_OK && ledger->place.is_other) /* what it holds is read, so that the next file goes on behind it */
+        db_take_views(ledger->db, VIEWS_MS);
+    else if (code == CODE_OK)
         code = prepare_all(ledger);
     db_watch_wal(ledger->db);
     if (code != CODE_OK)
@@ -341,6 +365,9 @@ enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us,
         code = link_first(ledger, why);
     if (code == CODE_OK)
         code = check_tail(ledger, why);
+    if (code != CODE_OK && ledger->place.is_other)
+        code = why_set(why, CODE_INVALID, "%s, and its last rows cannot be read; keep the file as evidence and name another",
+                       ledger->place.fault.text);
     if (code == CODE_OK && !opens_first) {
         code = ledger_read_heads(ledger, is_known_to(ledger) ? ledger->committed.seq : 0, 0);
         if (code != CODE_OK)

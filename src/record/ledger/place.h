@@ -28,6 +28,8 @@ struct place {
     bool is_sound;      /* all was as it should be at looked_us, and nothing was told since */
     int watch_fd;
     int64_t looked_us;
+    bool is_changed;    /* somebody else's schema: it is left before anything but its seal is written */
+    bool is_other;      /* also a table that rows go into: nothing is written into it any more */
     bool log_is_lost;   /* each commit is copied into the file at once, until that is left */
     char doubt[96];     /* why the file is to be left; empty: it is not */
     struct why fault;   /* of the last check that failed */

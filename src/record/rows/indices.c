@@ -37,9 +37,21 @@ static enum code make(struct db *db)
     return code == CODE_OK && known == 0 ? db_exec(db, "ANALYZE") : code;
 }
 
+/* A view that somebody put in a table's place has none. */
+static enum code has_tables(struct db *db, bool *has)
+{
+    int64_t tables = 0;
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                               "name IN ('decision', 'outcome', 'event')", &tables);
+
+    *has = tables == 3;
+    return code;
+}
+
 enum code indices_build(const char *path, const atomic_bool *stop, struct why *why)
 {
     struct db *db;
+    bool has = false;
     enum code code = db_open(path, DB_WRITE, &db, why);
 
     if (code != CODE_OK)
@@ -48,8 +60,10 @@ enum code indices_build(const char *path, const atomic_bool *stop, struct why *w
     db_take_tables_alone(db);
     code = audit_refuse_other(db, path, why);
     if (code == CODE_OK)
+        code = has_tables(db, &has);
+    if (code == CODE_OK && has)
         code = sort_beside(db, path);
-    if (code == CODE_OK)
+    if (code == CODE_OK && has)
         code = make(db);
     if (code != CODE_OK && why->text[0] == '\0')
         (void)why_set(why, code, "%s: its indices: %s", path, db_error(db));

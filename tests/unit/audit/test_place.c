@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 6.2: what others do to the files under a running writer: taken away, replaced, cut, given another mode, locked, changed and read for
  * long. Each is seen behind the next commit, no row that was told of is lost, and the audit goes on by itself. */
-#include "files/files.h"
-#include "audit/writer_priv.h"
-#include "fakes/audit_whole.h"
-
-#include "db/db.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "place_bench.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Between the audit and the kernel: how often anybody looked at a -wal file, and whether files can be watched. */
@@ -44,71 +31,6 @@ int inotify_add_watch(int fd, const char *path, uint32_t mask)
         return (int)syscall(SYS_inotify_add_watch, fd, path, mask);
     errno = EACCES;
     return -1;
-}
-
-struct bench {
-    struct audit_file file;
-    struct audit *audit;
-    char live[FILES_PATH_BYTES], beside[FILES_PATH_BYTES];
-    long long told;
-};
-
-static void nap(void)
-{
-    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-static int setup(void **state)
-{
-    struct bench *bench = calloc(1, sizeof *bench);
-
-    audit_file_init(&bench->file);
-    bench->audit = audit_file_open(&bench->file, 1);
-    assert_int_equal(files_live(bench->file.path, bench->live), CODE_OK);
-    *state = bench;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct bench *bench = *state;
-
-    audit_close(&bench->audit);
-    audit_file_fini(&bench->file);
-    free(bench);
-    return 0;
-}
-
-static void call_some(struct bench *bench, int count)
-{
-    for (int i = 0; i < count; i++, bench->told++)
-        (void)audit_file_call(audit_ring(bench->audit, 0), "acme", "told");
-}
-
-static void rotated(const struct bench *bench, uint64_t times)
-{
-    struct audit_gauges gauges = {.rotations = 0};
-
-    for (int naps = 0; gauges.rotations < times; naps++) {
-        assert_true(naps < 20000);
-        nap();
-        audit_gauges(bench->audit, &gauges);
-    }
-}
-
-/* Every call that was told of is there once, over all files, which the next start finds sound; `why` stands where the file was left. */
-static void expect_all(struct bench *bench, const char *why)
-{
-    char sql[256];
-
-    audit_close(&bench->audit);
-    bench->audit = audit_file_open(&bench->file, 1);
-    call_some(bench, 1);
-    audit_close(&bench->audit);
-    audit_whole_verify(&bench->file, NULL, SPAN_NONE, why);
-    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
-    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail ->> 'why' LIKE '%%%s%%'", why);
-    assert_true(audit_whole_sum(&bench->file, sql) >= 1);
 }
 
 static void take_away(struct bench *bench, const char *suffix)
@@ -225,16 +147,6 @@ static void test_log_taken_away_beside_a_checkpoint(void **state)
     expect_all(bench, "-wal file was taken away");
 }
 
-static void change(struct bench *bench, const char *sql)
-{
-    struct db *db;
-    struct why why = {""};
-
-    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
-    assert_int_equal(db_exec(db, sql), CODE_OK);
-    db_close(&db);
-}
-
 static void test_index_made(void **state)
 {
     struct bench *bench = *state;
@@ -259,70 +171,6 @@ static void test_packed(void **state)
     rotated(bench, 1);
     call_some(bench, 5);
     expect_all(bench, "packed");
-}
-
-/* 10.31: what somebody plants never keeps a row from its table, and the file is left, whether it was planted before a start or under
- * a running writer. */
-static void test_planted(void **state)
-{
-    static const char *const planted[] = {
-        "CREATE TRIGGER silent BEFORE INSERT ON decision BEGIN SELECT RAISE(IGNORE); END",
-        "CREATE TRIGGER other AFTER INSERT ON decision BEGIN UPDATE decision SET tool = 'x' WHERE seq = NEW.seq; END",
-        "CREATE TRIGGER sweeper AFTER INSERT ON event BEGIN DELETE FROM erasure; END",
-        "CREATE VIEW own AS SELECT 1", "DROP VIEW denial", "DROP TRIGGER decision_delete",
-    };
-    struct bench *bench = *state;
-
-    for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
-        change(bench, planted[i]);
-        call_some(bench, 3);
-        rotated(bench, 1);
-        audit_close(&bench->audit);
-        change(bench, planted[i]);
-        bench->audit = audit_file_open(&bench->file, 1);
-        call_some(bench, 3);
-        rotated(bench, 1);
-        call_some(bench, 3);
-    }
-    audit_close(&bench->audit);
-    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told' AND tool <> 'x'"),
-                     bench->told);
-    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail LIKE '%why%'"),
-                     2 * sizeof planted / sizeof planted[0]);
-}
-
-/* 10.31: a table that rows go into is no other one. */
-static void test_other_tables(void **state)
-{
-    static const char *const sql[] = {
-        "ALTER TABLE decision RENAME TO kept; CREATE VIEW decision AS SELECT * FROM kept",
-        "ALTER TABLE event ADD COLUMN more TEXT",
-        "ALTER TABLE checkpoint RENAME TO kept; CREATE TABLE checkpoint (size INTEGER PRIMARY KEY ON CONFLICT REPLACE, time_us, "
-        "peaks, note)",
-    };
-    struct bench *bench = *state;
-    char copy[FILES_PATH_BYTES];
-
-    call_some(bench, 3);
-    audit_close(&bench->audit);
-    for (size_t i = 0; i < sizeof sql / sizeof sql[0]; i++) {
-        const struct audit_conf conf = {.path = copy, .rings = 1};
-        struct why why = {""};
-        char into[2 * FILES_PATH_BYTES];
-        struct db *db;
-
-        (void)snprintf(copy, sizeof copy, "%s/copy%zu-2026-01-01-000000000001.db", bench->file.folder, i);
-        (void)snprintf(into, sizeof into, "VACUUM INTO '%s'", copy);
-        change(bench, into);
-        assert_int_equal(db_open(copy, DB_WRITE, &db, &why), CODE_OK);
-        (void)snprintf(copy, sizeof copy, "%s/copy%zu.db", bench->file.folder, i);
-        assert_int_equal(db_exec(db, sql[i]), CODE_OK);
-        db_close(&db);
-        assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_INVALID);
-        if (strstr(why.text, "keep the file as evidence") == NULL)
-            fail_msg("%s: %s", sql[i], why.text);
-    }
-    bench->audit = audit_file_open(&bench->file, 1);
 }
 
 static bool is_down(struct audit *audit)
@@ -547,8 +395,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
         TEST(test_log_taken_away_beside_a_reader), TEST(test_log_taken_away_beside_a_checkpoint),
-        TEST(test_index_made), TEST(test_packed), TEST(test_planted),
-        TEST(test_other_tables), TEST(test_a_row_of_somebody_else), TEST(test_mode_changed),
+        TEST(test_index_made), TEST(test_packed),
+        TEST(test_a_row_of_somebody_else), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
         TEST(test_link_copied), TEST(test_known_by_its_log), TEST(test_looks_when_told), TEST(test_moved),
     };
