@@ -89,10 +89,20 @@ static enum code judge(struct looking *looking, char *path, const char *name)
     return code == CODE_NOMEM ? code : CODE_OK;
 }
 
-/* A -journal or a -wal whose database is gone. */
+/* What is no file and beside no audit's. A folder or socket may be anybody's, unless it is named as the audit's files are. */
+static const char *kind_of(const struct looking *looking, const char *name, const struct stat *there)
+{
+    if (S_ISREG(there->st_mode) || S_ISLNK(there->st_mode))
+        return NULL;
+    if ((S_ISDIR(there->st_mode) || S_ISSOCK(there->st_mode)) && !is_named_alike(looking, name))
+        return NULL;
+    return S_ISDIR(there->st_mode) ? "a folder, and no file" : "no file";
+}
+
+/* What belongs to a database that is gone. */
 static enum code look_at_part(struct looking *looking, struct span name)
 {
-    static const char *const ends[] = {"-journal", "-wal"};
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
     struct stat there;
     char *file = NULL;
 
@@ -111,13 +121,21 @@ static enum code look_at(struct looking *looking, const char *name)
 {
     struct span text = span_text(name);
     struct stat there;
+    const char *what;
     char *path;
 
-    if (!span_ends_with(text, SPAN_LIT(".db")))
-        return look_at_part(looking, text);
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return CODE_OK;
     path = file_beside(looking->newest, text);
     if (path == NULL)
         return CODE_NOMEM;
+    if (!span_ends_with(text, SPAN_LIT(".db"))) {
+        what = lstat(path, &there) == 0 ? kind_of(looking, name, &there) : NULL;
+        if (what != NULL)
+            return add(looking, path, what);
+        mem_free(path);
+        return look_at_part(looking, text);
+    }
     if (stat(path, &there) == 0 ? !S_ISREG(there.st_mode) : lstat(path, &there) == 0)
         return add(looking, path, S_ISDIR(there.st_mode) ? "a folder, and no file" : "no file");
     if (is_in(looking->trail, &there)) {

@@ -272,9 +272,11 @@ static void doubt_stray(struct verifier *verifier)
     for (int i = 0; (suffix = db_stray(verifier->conf->path, &is)) != NULL && i < STRAY_LOOKS; i++)
         (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
     if (suffix != NULL)
-        verify__doubt(verifier, "a %s stands beside the file and is no part of it: SQLite would %s it; it was not read. A gate "
-                      "that was killed may have left it, and whoever may write in the folder; the next start removes it",
-                      suffix, strcmp(suffix, "-wal") == 0 ? "read rows from" : "roll the file back by");
+        verify__doubt(verifier, "a %s stands beside the file and is no part of it%s; it was not read. A gate that was killed "
+                      "may have left it, and whoever may write in the folder; the next start removes it", suffix,
+                      strcmp(suffix, "-wal") == 0       ? ": SQLite would read rows from it"
+                      : strcmp(suffix, "-journal") == 0 ? ": SQLite would roll the file back by it"
+                                                        : "");
 }
 
 static enum code close_report(struct verifier *verifier)

@@ -27,8 +27,8 @@ struct db_stmt;
 enum db_mode { DB_READ = 0, DB_PAST, DB_LOOK, DB_WRITE, DB_CREATE, DB_ALONE };
 
 /* What SQLite would roll into a database that is only ever changed in WAL mode, or read in its place, and is no part of it: a
- * -journal, of which our own undo nothing but the mode, or the -wal of a file that is out of that mode, or what bears their
- * names and is no file. Returns: how its name ends, with *there; NULL: nothing. */
+ * -journal, of which our own undo nothing but the mode, or the -wal or -shm of a file that is out of that mode, or what bears
+ * their names and is no file. Returns: how its name ends, with *there; NULL: nothing. */
 const char *db_stray(const char *path, struct stat *there);
 /* Whether a file that was opened as one that does not change did: what was read of it may be of two. */
 bool db_has_changed(const struct db *db);

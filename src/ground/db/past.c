@@ -85,5 +85,10 @@ const char *db_stray(const char *path, struct stat *there)
         return NULL;
     if (db__stat_beside(path, "-journal", there) && is_something(there))
         return "-journal";
-    return db__stat_beside(path, "-wal", there) && is_something(there) && db__is_without_wal(path) ? "-wal" : NULL;
+    if (db__stat_beside(path, "-wal", there) && is_something(there) &&
+        (!S_ISREG(there->st_mode) || db__is_without_wal(path)))
+        return "-wal";
+    if (db__stat_beside(path, "-shm", there) && (!S_ISREG(there->st_mode) || db__is_without_wal(path)))
+        return "-shm";
+    return NULL;
 }

@@ -221,8 +221,7 @@ static bool may_write(const char *path, bool may)
     return done;
 }
 
-/* A folder goes aside: what is in it is not ours to remove. */
-static bool take_away(const char *name)
+bool files_take_away(const char *name)
 {
     char aside[FILES_PATH_BYTES];
 
@@ -236,7 +235,7 @@ void files_disarm(const char *path)
     struct stat there;
 
     while ((suffix = db_stray(path, &there)) != NULL && realpath(path, target) != NULL &&
-           files_beside(target, suffix, name) == CODE_OK && take_away(name))
+           files_beside(target, suffix, name) == CODE_OK && files_take_away(name))
         log_warn("audit", "%s: was beside the file and no part of it: it is removed (a folder: renamed to %s.aside), "
                  "and nothing of it was taken in", name, name);
 }

@@ -58,6 +58,9 @@ bool files_has_log(const char *path); /* in WAL mode, or with something beside i
 /* Removes what SQLite would roll into one of the files, or read in its place (db_stray): a kill leaves a -journal that undoes
  * nothing but the mode, and whoever may write in the folder any other. Before each opening to write. */
 void files_disarm(const char *path);
+/* What stands where a file of ours will, before the gate confines itself. A folder goes aside (`.aside`): what is in it is not
+ * ours to remove. */
+bool files_take_away(const char *name);
 /* Takes a file that is not written any more out of WAL mode, its -wal file being gone for good. CODE_BUSY: somebody has it
  * open. files_finish: and lets nobody write it. */
 enum code files_absorb(const char *path, struct why *why) MUST_USE;

@@ -102,7 +102,7 @@ enum code files_begin_live(const char *audit, char live[FILES_PATH_BYTES], struc
     char half[FILES_PATH_BYTES];
 
     if (files_beside(audit, ".link", half) == CODE_OK)
-        (void)unlink(half);
+        (void)files_take_away(half);
     files_disarm(audit);
     if (found == CODE_OK)
         return look_behind(audit, live, why);
