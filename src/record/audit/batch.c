@@ -111,12 +111,14 @@ static void settle(struct audit *audit)
         permits_remove(&audit->ledger.permits, audit->closing[i]);
     for (unsigned i = 0; i < audit->lane_count; i++) {
         struct lane *lane = &audit->lanes[i];
-        bool wakes = lane->ticket > audit_settled(lane->ring);
+        bool wakes = atomic_load(&lane->ring->is_lost);
 
-        lane->pressing += lane->taken;
+        lane->pressing = wakes ? ring_pressing(lane->ring) : lane->pressing + lane->taken;
         atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* not before: a failed batch is taken again */
-        if (wakes)
+        if (lane->ticket > audit_settled(lane->ring)) {
             ring_settle(lane->ring, lane->ticket);
+            wakes = true;
+        }
         if (lane->end != ring_head(lane->ring))
             wakes = ring_release(lane->ring, lane->end) || wakes;
         if (wakes && lane->wake != NULL)

@@ -52,7 +52,7 @@ static void sweep_lane(struct audit *audit, struct lane *lane)
         count_down(lane->ring, &view.decision);
         last = view.decision.ticket;
     }
-    if (last == settled)
+    if (last == settled && !atomic_load(&lane->ring->is_lost))
         return;
     ring_settle(lane->ring, last);
     if (lane->wake != NULL)

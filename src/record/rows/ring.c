@@ -436,7 +436,7 @@ enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint6
 {
     *seq = 0;
     if (ticket > audit_settled(ring))
-        return AUDIT_WAITING;
+        return atomic_load(&ring->is_lost) ? AUDIT_FAILED : AUDIT_WAITING;
     if (ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS)
         ring_break(ring->shared, "the fate of a decision is asked for that is forgotten");
     else
@@ -457,6 +457,7 @@ bool audit_is_down(const struct audit_ring *ring)
 
 /* ---- writer ------------------------------------------------------------------------------------------------------ */
 
+/* Takes: bytes: no more than the scratch has. */
 static const unsigned char *linear(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t at,
                                    size_t bytes)
 {
@@ -465,7 +466,6 @@ static const unsigned char *linear(const struct audit_ring *ring, struct ring_sc
 
     if (first >= bytes)
         return place;
-    BUG_ON(bytes > scratch->size);
     memcpy(scratch->bytes, place, first);
     memcpy(scratch->bytes + first, place_in(ring, size, at + first, &rest), bytes - first);
     return scratch->bytes;
@@ -485,7 +485,16 @@ static void read_texts(const unsigned char *at, struct span *texts, int count)
     }
 }
 
-bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+/* What comes behind it cannot be found. */
+static bool lose(struct audit_ring *ring, uint64_t *at, uint64_t end)
+{
+    ring_break(ring->shared, "a record that waits to be written has a length that none can have");
+    atomic_store(&ring->is_lost, true);
+    *at = end;
+    return false;
+}
+
+bool ring_next(struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
                struct ring_view *view)
 {
     struct ring_head head;
@@ -495,6 +504,8 @@ bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint
         return false;
     record = linear(ring, scratch, *at, sizeof head);
     memcpy(&head, record, sizeof head);
+    if (head.bytes < sizeof head || head.bytes > scratch->size || head.bytes > end - *at)
+        return lose(ring, at, end);
     record = linear(ring, scratch, *at, head.bytes) + sizeof head;
     view->kind = head.kind;
     switch (head.kind) {

@@ -113,6 +113,7 @@ struct audit_ring {
     /* by both: refused while the audit was down, for the `audit_up` event */
     char apart_both[64];
     _Atomic uint64_t refused[REASON_COUNT];
+    atomic_bool is_lost; /* what it holds cannot be read: whoever waits for a fate is told that it failed */
 };
 
 enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
@@ -134,8 +135,8 @@ struct ring_scratch {
 };
 size_t ring_record_max(const struct ring_shared *shared);
 
-/* Reads the record at *at and moves *at behind it. Returns: false where `end` is reached. */
-bool ring_next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+/* Reads the record at *at and moves *at behind it. Returns: false where `end` is reached, or what stands there is no record. */
+bool ring_next(struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
                struct ring_view *view);
 
 static inline uint64_t ring_head(const struct audit_ring *ring)

@@ -99,9 +99,45 @@ static void test_second_outcome_denies(void **state)
     audit_file_fini(&file);
 }
 
+static void count_up(void *context)
+{
+    ++*(int *)context;
+}
+
+/* 10.28: what waits in a ring and cannot be read is denied, at once, and what stood before it is written. */
+static void test_lost_ring_denies(void **state)
+{
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_file file;
+    struct audit *audit;
+    struct audit_ring *ring;
+    uint64_t first, second, third, seq;
+    uint32_t no_length = UINT32_MAX;
+    int woken = 0;
+
+    (void)state;
+    audit_file_init(&file);
+    audit = open_still(&file);
+    ring = audit_ring(audit, 0);
+    audit_on_settled(audit, 0, count_up, &woken);
+    assert_ok(audit_put_decision(ring, &decision, &first));
+    seq = ring_tail(ring);
+    assert_ok(audit_put_decision(ring, &decision, &second));
+    memcpy(ring->bytes + seq, &no_length, sizeof no_length); /* a ring that has not grown, nor gone round */
+    assert_true(writer__batch(audit));
+    assert_int_equal(audit_fate(ring, first, &seq), AUDIT_DURABLE);
+    assert_int_equal(audit_fate(ring, second, &seq), AUDIT_FAILED);
+    assert_int_equal(woken, 1);
+    assert_int_equal(audit_put_decision(ring, &decision, &third), CODE_DOWN);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM decision"), 1);
+    audit_file_fini(&file);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once), cmocka_unit_test(test_second_outcome_denies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once), cmocka_unit_test(test_second_outcome_denies),
+                                       cmocka_unit_test(test_lost_ring_denies)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
