@@ -232,12 +232,18 @@ static struct share share_for(uint64_t who)
     return (struct share){.tenant = who};
 }
 
-static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
+/* NULL: sets *why, which blames nobody who has nothing under way. */
+static struct slot *new_slot(struct wanted *wanted, struct wanted_work work, enum reason *why)
 {
     uint32_t number = wanted->first_free;
     struct slot *slot = number != 0 ? &wanted->slots[number - 1] : NULL;
+    enum code code = slot == NULL       ? CODE_BUSY
+                     : work.key.who != 0 ? shares_take(&wanted->shares, share_for(work.key.who), 1)
+                                         : CODE_OK;
 
-    if (slot == NULL || (work.key.who != 0 && shares_take(&wanted->shares, share_for(work.key.who), 1) != CODE_OK))
+    if (code == CODE_LIMIT && shares_held(&wanted->shares, work.key.who) > 0)
+        *why = REASON_IDENTITY_SHARE;
+    if (code != CODE_OK)
         return NULL;
     wanted->first_free = slot->next;
     slot->next = 0;
@@ -264,13 +270,14 @@ static bool may_ask(const struct wanted *wanted, const struct wanted_key *key)
                             (key->who == 0 || wanted->asked_for[key->who % ASKED_BUCKETS] < WANTED_EACH_AT_ONCE));
 }
 
-static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payload, int64_t now_us)
+/* Takes: why: set where it is his own share that is full. */
+static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payload, int64_t now_us, enum reason *why)
 {
     char *copy = payload.len <= WANTED_PAYLOAD_MAX ? mem_dup(payload.len > 0 ? payload.at : "", payload.len) : NULL;
     struct slot *slot;
 
     lock(&wanted->lock);
-    slot = copy != NULL ? new_slot(wanted, (struct wanted_work){entry->key, span_of(copy, payload.len)}) : NULL;
+    slot = copy != NULL ? new_slot(wanted, (struct wanted_work){entry->key, span_of(copy, payload.len)}, why) : NULL;
     unlock(&wanted->lock);
     if (slot == NULL) {
         mem_free(copy);
@@ -372,11 +379,12 @@ static enum wanted_state want(struct wanted *wanted, struct shard *shard, const 
                               int64_t now_us, struct wanted_answer *answer, bool *is_new)
 {
     struct entry *entry = make(wanted, shard, key);
+    enum reason why = REASON_IDENTITY_UNAVAILABLE;
 
     if (entry != NULL && entry->ticket == 0)
-        *is_new = enqueue(wanted, entry, payload, now_us);
+        *is_new = enqueue(wanted, entry, payload, now_us, &why);
     if (entry == NULL || entry->ticket == 0) {
-        answer->reason = entry != NULL && key->who != 0 ? REASON_IDENTITY_SHARE : REASON_IDENTITY_UNAVAILABLE;
+        answer->reason = why;
         if (entry != NULL && entry->result == NULL && entry->failed_until_us == 0)
             drop(wanted, shard, entry);
         return WANTED_FAILED;
@@ -391,6 +399,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
     struct shard *shard = shard_of(wanted, key);
     enum wanted_state state = WANTED_READY;
     bool is_new = false, is_due;
+    enum reason why; /* what is known serves on */
     struct entry *entry;
 
     *answer = (struct wanted_answer){.reason = REASON_UNSET};
@@ -401,7 +410,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
         answer->result = ref(wanted, entry);
         answer->until_us = entry->until_us;
         if (entry->renew_us != 0 && now_us >= entry->renew_us && is_due && entry->ticket == 0)
-            is_new = enqueue(wanted, entry, payload, now_us);
+            is_new = enqueue(wanted, entry, payload, now_us, &why);
     } else if (!is_due && entry->ticket == 0) {
         answer->reason = entry->reason;
         state = WANTED_FAILED;

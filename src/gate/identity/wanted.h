@@ -8,8 +8,8 @@
  * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
  * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
  * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
- *   is pinned never; where more than WANTED_PENDING_MAX are under way, who wants one more is told IDENTITY_UNAVAILABLE; whoever
- *   has his share under way, or finds those of all agents, IDENTITY_SHARE. */
+ *   is pinned never; whoever has his share under way is told IDENTITY_SHARE; who has none and finds no place, since others
+ *   have all, IDENTITY_UNAVAILABLE. */
 #ifndef IDENTITY_WANTED_H
 #define IDENTITY_WANTED_H
 

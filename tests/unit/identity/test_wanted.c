@@ -274,6 +274,38 @@ static void each_has_a_share(void **state)
     wanted_free(&wanted);
 }
 
+/* 10.3: who has nothing under way is not blamed where others have all: 503, and not 429. */
+static void others_have_all(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_key key;
+    struct wanted_answer answer;
+    unsigned who = 0, number = 0, refused = 0;
+
+    (void)state;
+    while (refused < 100) { /* one more of each, until none finds a place */
+        key = key_of(WANTED_INTROSPECTION, 10000 + number++);
+        key.who = ++who;
+        if (wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer) == WANTED_PENDING)
+            continue;
+        assert_int_equal(answer.reason, REASON_IDENTITY_UNAVAILABLE);
+        refused++;
+    }
+    assert_true(who > WANTED_PENDING_MAX / 4 * 3);
+    key = key_of(WANTED_INTROSPECTION, 10000 + number);
+    key.who = 1; /* he has one */
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_FAILED);
+    assert_int_equal(answer.reason, REASON_IDENTITY_SHARE);
+    number = 0;
+    do {
+        assert_true(number < WANTED_PENDING_MAX); /* the gate's own take the rest */
+        key = key_of(WANTED_KEYS, number++);
+    } while (wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer) == WANTED_PENDING);
+    assert_int_equal(answer.reason, REASON_IDENTITY_UNAVAILABLE);
+    wanted_free(&wanted);
+}
+
 /* The queue is whole again when it was empty. */
 static void next_is_first(struct wanted *wanted)
 {
@@ -432,6 +464,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(what_is_under_way_is_bounded),
         cmocka_unit_test(each_has_a_share),
+        cmocka_unit_test(others_have_all),
         cmocka_unit_test(some_at_once),
         cmocka_unit_test(another_comes_between),
         cmocka_unit_test(crowds_lose_and_leak_nothing),
