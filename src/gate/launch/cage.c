@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From which folders the programs of `upstream: {command:}` are kept: those in which files of the gate stand that others may
- * not read, or that decide what it does. */
+ * not read, or that decide what it does. Where everybody may read them, a program may, too, and not change them. */
 #include "launch/cage.h"
 
 #include "base/log.h"
@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The folder as it is now: a link that is in the way to it can be changed from nowhere but its own folder. */
-static enum code keep(struct conf *conf, const char *file, bool with_folders)
+static enum code keep(struct conf *conf, const char *file, bool with_folders, bool may_read)
 {
     struct cage *cage = &conf->commands->cage;
     struct cage_folder *kept = (struct cage_folder *)(uintptr_t)cage->kept;
@@ -30,6 +31,7 @@ static enum code keep(struct conf *conf, const char *file, bool with_folders)
     while (at < cage->count && strcmp(kept[at].path, real) != 0)
         at++;
     kept[at].with_folders = kept[at].with_folders || with_folders;
+    kept[at].may_read = may_read && (kept[at].may_read || at == cage->count);
     if (at < cage->count)
         return CODE_OK;
     kept[at].path = arena_dup(&conf->commands->arena, real, strlen(real));
@@ -38,12 +40,22 @@ static enum code keep(struct conf *conf, const char *file, bool with_folders)
 }
 
 /* Where its name is, and where the file itself is. */
-static enum code keep_both(struct conf *conf, const char *file)
+static enum code keep_both(struct conf *conf, const char *file, bool may_read)
 {
     char real[PATH_MAX];
-    enum code code = keep(conf, file, false);
+    enum code code = keep(conf, file, false, may_read);
 
-    return code == CODE_OK && realpath(file, real) != NULL ? keep(conf, real, false) : code;
+    return code == CODE_OK && realpath(file, real) != NULL ? keep(conf, real, false, may_read) : code;
+}
+
+/* By its user, who is the programs', too: in its place or in the way to it. What only others can write needs no cage. */
+static bool can_be_changed(const char *file, const struct stat *about)
+{
+    char *folder = file_beside(file, SPAN_LIT(".")), real[PATH_MAX];
+    bool can = about->st_uid == geteuid() || access(file, W_OK) == 0 || folder == NULL || access(folder, W_OK) == 0;
+
+    mem_free(folder);
+    return can || (realpath(file, real) != NULL && strcmp(real, file) != 0 && can_be_changed(real, about));
 }
 
 /* Credentials of one tenant or principal each stand in folders that nobody has named one by one. */
@@ -52,10 +64,12 @@ static enum code keep_named(struct conf *conf, const char *file)
     struct stat about;
 
     if (strchr(file, '{') != NULL)
-        return keep(conf, file, true);
-    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode) || (about.st_mode & S_IROTH) != 0)
+        return keep(conf, file, true, false);
+    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode))
         return CODE_OK;
-    return keep_both(conf, file);
+    if ((about.st_mode & S_IROTH) == 0)
+        return keep_both(conf, file, false);
+    return can_be_changed(file, &about) ? keep_both(conf, file, true) : CODE_OK;
 }
 
 enum code cage_commands(struct conf *conf)
@@ -73,7 +87,7 @@ enum code cage_commands(struct conf *conf)
         return CODE_NOMEM;
     for (size_t i = 0; i < owns && code == CODE_OK; i++)
         if (own[i] != NULL)
-            code = keep_both(conf, own[i]);
+            code = keep_both(conf, own[i], false);
     for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
         code = keep_named(conf, conf->files[i]);
     return code;

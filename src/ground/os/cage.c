@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READ_AND_RUN (LANDLOCK_READ_FILE | LANDLOCK_EXECUTE)
+
 struct walk {
     const struct cage *cage;
     int ruleset;
@@ -73,6 +75,8 @@ static bool allow_entries(const struct walk *walk, const char *folder)
             done = allow_entries(walk, path);
         else if (kept == NULL || (is_folder && !kept->with_folders))
             done = sandbox__allow(walk->ruleset, dirfd(dir), entry->d_name, walk->all);
+        else if (!is_folder && kept->may_read)
+            done = sandbox__allow(walk->ruleset, dirfd(dir), entry->d_name, READ_AND_RUN & walk->all);
     }
     (void)closedir(dir);
     return done;
@@ -108,7 +112,7 @@ static bool allow_own(const struct walk *walk, const char *const *argv, const ch
     for (size_t i = 0; argv[i] != NULL; i++)
         if ((i > 0 || strchr(argv[i], '/') != NULL) && follow_word(walk->cage, here, argv[i], end) && stat(end, &about) == 0 &&
             S_ISREG(about.st_mode) &&
-            !sandbox__allow(walk->ruleset, AT_FDCWD, end, (LANDLOCK_READ_FILE | LANDLOCK_EXECUTE) & walk->all))
+            !sandbox__allow(walk->ruleset, AT_FDCWD, end, READ_AND_RUN & walk->all))
             return false;
     return folder == NULL || leads_to_kept(walk->cage, here) || sandbox__allow(walk->ruleset, AT_FDCWD, here, walk->all);
 }

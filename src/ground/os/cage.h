@@ -21,6 +21,7 @@
 struct cage_folder {
     const char *path;  /* real: absolute, and no part of it a link */
     bool with_folders; /* nothing of the folders in it, either */
+    bool may_read;     /* its files are read and run, and not changed */
 };
 
 struct cage {
