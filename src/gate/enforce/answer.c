@@ -94,3 +94,24 @@ void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const s
     if (!is_judged)
         *weighed = (struct gate_weighed){.effect = ANSWER_WITHHOLD};
 }
+
+bool gate_passes(struct gate *gate, const struct call *call, const struct gate_came *came, struct gate_passing *passing)
+{
+    struct span method = came->method;
+    struct question question;
+
+    gate__follow(gate);
+    if (gate->policy == NULL || method.len > sizeof passing->method)
+        return false;
+    if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))
+        return passing->passes;
+    question = call->asked;
+    question.method = method;
+    question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
+    question.root = question.meta = question.params = NULL;
+    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, call, false, came);
+    passing->generation = gate->generation;
+    passing->method_len = (uint8_t)method.len;
+    memcpy(passing->method, method.at, method.len);
+    return passing->passes;
+}

@@ -46,4 +46,16 @@ bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;
  * effect on. */
 bool gate_reserve_said(struct gate *gate) MUST_USE;
 
+/* What was asked last, and what was said; all zero: nothing yet. */
+struct gate_passing {
+    uint64_t generation; /* of the snapshots by which it was answered */
+    bool passes;
+    uint8_t method_len;
+    char method[128];
+};
+
+/* Whether every notification of came->method that a server sends in this exchange is permitted under the current snapshot,
+ * whatever it holds, and leaves nothing behind, and no rule for answers concerns it: then none needs to be judged. */
+bool gate_passes(struct gate *gate, const struct call *call, const struct gate_came *came, struct gate_passing *passing);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "enforce/call.h"
 
-#include "enforce/gate.h"
 #include "mcp/dialect.h"
 
 #include <string.h>
@@ -60,15 +59,4 @@ void call_ask(struct call *call)
     asked->meta = message->meta;
     asked->params = message->others;
     call->target = message->target;
-}
-
-void call_stand_for(struct call *call, struct call *item)
-{
-    size_t judged = offsetof(struct call, policy);
-
-    gate_let_go(call);
-    call->asked = item->asked;
-    call->target = item->target;
-    call->refused = item->refused;
-    memcpy((char *)call + judged, (char *)item + judged, sizeof *call - judged);
 }

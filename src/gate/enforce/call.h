@@ -100,10 +100,6 @@ void call_ask(struct call *call);
 /* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
 void call_aim(struct question *question, struct span target);
 
-/* The first is over, and is recorded as what the second asked and as it was judged, which is over with that. Takes: item: with
- * the same head. */
-void call_stand_for(struct call *call, struct call *item);
-
 /* The credential's own tenant, by which floods are told apart and who is charged. */
 static inline struct span call_home(const struct call *call)
 {

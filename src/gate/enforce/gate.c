@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "enforce/answer.h"
 #include "enforce/gate_priv.h"
 
 #include "base/bug.h"
@@ -472,6 +471,17 @@ bool gate_join(struct call *call, struct call *other, struct gate_token *token)
     return true;
 }
 
+void gate_stand_for(struct call *call, struct call *item)
+{
+    size_t judged = offsetof(struct call, policy);
+
+    gate_let_go(call);
+    call->asked = item->asked;
+    call->target = item->target;
+    call->refused = item->refused;
+    memcpy((char *)call + judged, (char *)item + judged, sizeof *call - judged);
+}
+
 void gate_pass(struct call *call)
 {
     gate_token_spend(&call->token);
@@ -519,25 +529,4 @@ bool gate_may_see(struct gate *gate, const struct call *call, struct span method
     question.root = NULL;
     gate__follow(gate);
     return policy_could_permit(gate->policy, &question, gate->scratch);
-}
-
-bool gate_passes(struct gate *gate, const struct call *call, const struct gate_came *came, struct gate_passing *passing)
-{
-    struct span method = came->method;
-    struct question question;
-
-    gate__follow(gate);
-    if (gate->policy == NULL || method.len > sizeof passing->method)
-        return false;
-    if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))
-        return passing->passes;
-    question = call->asked;
-    question.method = method;
-    question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
-    question.root = question.meta = question.params = NULL;
-    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, call, false, came);
-    passing->generation = gate->generation;
-    passing->method_len = (uint8_t)method.len;
-    memcpy(passing->method, method.at, method.len);
-    return passing->passes;
 }

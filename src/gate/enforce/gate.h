@@ -99,6 +99,10 @@ void gate_revoke(struct call *call, enum reason reason);
  * Returns: false: there is no room for its approvals, and nothing was done. */
 bool gate_join(struct call *call, struct call *other, struct gate_token *token) MUST_USE;
 
+/* The first is over, and is recorded as what the second asked and as it was judged, which is over with that. Takes: item: with
+ * the same head. */
+void gate_stand_for(struct call *call, struct call *item);
+
 /* A permitted message goes on without a record of its own, as a server's notification does. */
 void gate_pass(struct call *call);
 
@@ -129,19 +133,5 @@ bool gate_may_see(struct gate *gate, const struct call *call, struct span method
 /* After a denial with NO_RULE: the scope for want of which the call was denied, as policy_lacking_scope says; at == NULL: it is
  * no scope. It lives as long as the call holds its policy. */
 struct span gate_lacking_scope(struct gate *gate, const struct call *call);
-
-/* What was asked last, and what was said; all zero: nothing yet. */
-struct gate_passing {
-    uint64_t generation; /* of the snapshots by which it was answered */
-    bool passes;
-    uint8_t method_len;
-    char method[128];
-};
-
-struct gate_came;
-
-/* Whether every notification of came->method that a server sends in this exchange is permitted under the current snapshot,
- * whatever it holds, and leaves nothing behind, and no rule for answers concerns it: then none needs to be judged. */
-bool gate_passes(struct gate *gate, const struct call *call, const struct gate_came *came, struct gate_passing *passing);
 
 #endif

@@ -242,7 +242,7 @@ static void judge_items(struct call *call, struct gate *gate)
             gate_let_go(&item);
             gate_judge(gate, &item);
         }
-        call_stand_for(call, &item);
+        gate_stand_for(call, &item);
     }
     while (tokens != NULL && i-- > 0) {
         if (call_is_permit(call))
