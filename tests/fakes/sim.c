@@ -103,7 +103,7 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     NEED(budget_init(&sim->budget, 0, 0) == CODE_OK);
     NEED(gate_shared_new(&shared, &sim->shared) == CODE_OK);
     gate_publish_policy(sim->shared, compile());
-    NEED(lane__init(&sim->lane, 0, &sim->budget) == CODE_OK);
+    NEED(lane__init(&sim->lane, 0, &sim->budget, &front__above) == CODE_OK);
     NEED(rates_new(&sim->lane.rates) == CODE_OK);
     NEED(mailboxes__new(&sim->lane.mailboxes) == CODE_OK);
     fake_clock_install(&sim->clock, sim->lane.worker.loop);

@@ -7,6 +7,7 @@
 #include "fakes/fake_audit.h"
 #include "fakes/fake_clock.h"
 #include "fakes/mem_stream.h"
+#include "proxy/front_priv.h"
 #include "proxy/legacy_priv.h"
 #include "proxy/reply_priv.h"
 #include "proxy/upstream_priv.h"

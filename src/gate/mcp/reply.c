@@ -442,7 +442,7 @@ static enum reason look_into(struct walk *walk, struct buf *out, struct json_fau
         return reason;
     reply->outcome = is_response ? walk->tree.root : NULL;
     reply->params = is_response ? NULL : walk->tree.root;
-    reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
+    reply->meta = is_response ? NULL : json_member(reply->params, SPAN_LIT("_meta"));
     walk->detail = walk->rules->request != NULL && !reply->is_error ? mcp__find_asks(walk->tree.root, &reply->asks) : NULL;
     if (walk->detail != NULL)
         return REASON_UPSTREAM_JSON;

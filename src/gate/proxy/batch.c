@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/batch_priv.h"
 #include "proxy/incoming_priv.h"
 #include "proxy/reply_priv.h"
 
@@ -6,152 +7,6 @@
 #include "mcp/batch.h"
 
 #include <string.h>
-
-/* Several calls in one body. Each is read, judged, recorded and ended as it would be alone: the exchange's `call` leads to the
- * one that is looked at, so that the same functions do with it all that is done with a call. None goes up unless all do: what
- * goes up is one body. */
-
-struct batch {
-    struct buf raw;          /* what the server sent last, taken apart into `parts` */
-    struct buf id;           /* of its event */
-    struct sse_event event;
-    struct mcp_part *parts;  /* MCP_BATCH_PARTS_MAX; NULL: none was needed yet */
-    size_t part_count, part_at;
-    uint64_t part_bytes;     /* no part may have more */
-    bool is_whole;           /* the parts are those of a whole reply, and become */
-    struct buf list;
-};
-
-size_t batch__held_bytes(const struct exchange *exchange)
-{
-    const struct batch *batch = exchange->batch;
-    size_t bytes = batch->raw.size + batch->id.size + batch->list.size;
-
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
-        bytes += call->canonical.size + call->answer.size;
-    return bytes;
-}
-
-/* ---- reading ---- */
-
-bool batch__may_come(const struct exchange *exchange)
-{
-    const char *revision = exchange->dialect->batch_revision;
-
-    return revision != NULL && exchange__has_session(exchange) && span_is(exchange->session.revision, revision) &&
-           mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
-           (exchange->version.at == NULL || span_is(exchange->version, revision));
-}
-
-/* Whose answer would it be, where two ask under one id? And a session begins with one message alone. */
-static void check_calls(const struct exchange *exchange)
-{
-    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
-        if (exchange->dialect->begins_session(&call->message))
-            call->refused = REASON_BATCH_MEMBER;
-        for (struct call *other = exchange->calls; other != call && !span_is_empty(call->message.id); other = other->next)
-            if (other->message.kind != MCP_RESPONSE && call->message.kind != MCP_RESPONSE &&
-                span_equals(other->message.id, call->message.id))
-                call->refused = other->refused = REASON_BATCH_MEMBER;
-    }
-}
-
-/* What goes up: the canonical bytes of all calls, as they were judged. */
-static enum code join(struct exchange *exchange)
-{
-    struct buf *whole = &exchange->own->canonical;
-
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next) {
-        buf_add_byte(whole, call == exchange->calls ? '[' : ',');
-        buf_add_span(whole, buf_peek(&call->canonical));
-    }
-    return buf_add_byte(whole, ']');
-}
-
-/* They lie side by side in the memory of their exchange. */
-static struct call *read_calls(struct pair *pair, const struct json_node *array)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *calls = arena_alloc(&exchange->arena, array->count * sizeof *calls);
-    size_t i = 0;
-
-    for (const struct json_node *node = array->child; calls != NULL && node != NULL; node = node->next, i++) {
-        struct call *call = exchange->call = &calls[i];
-
-        call_begin(call, exchange->own, &exchange->arena);
-        call->refused = exchange__read(pair, node->raw);
-        call->next = node->next != NULL ? call + 1 : NULL;
-    }
-    exchange->call = exchange->own;
-    return calls;
-}
-
-enum reason batch__read(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    const struct json_node *array = exchange->own->message.root;
-    enum mcp_kind kind = MCP_NOTIFICATION;
-    enum reason reason = pair__refuses(pair, array->count * sizeof(struct call));
-    struct call *calls = NULL;
-    struct buf whole;
-
-    if (array->count == 0 || array->count > MCP_BATCH_MAX)
-        return REASON_BATCH_LIMIT;
-    if (reason != REASON_UNSET)
-        return reason;
-    exchange->batch = arena_zalloc(&exchange->arena, sizeof *exchange->batch);
-    if (exchange->batch == NULL)
-        return REASON_MEMORY;
-    buf_init(&exchange->batch->raw, SIZE_MAX / 2);
-    buf_init(&exchange->batch->id, SSE_ID_MAX_BYTES);
-    buf_init(&exchange->batch->list, SIZE_MAX / 2);
-    buf_init(&whole, SIZE_MAX / 2);
-    buf_move(&whole, &exchange->own->canonical);
-    calls = read_calls(pair, array);
-    buf_fini(&whole);
-    if (calls == NULL) {
-        exchange->batch = NULL;
-        return REASON_MEMORY;
-    }
-    exchange__take_calls(exchange, calls);
-    check_calls(exchange);
-    for (const struct call *call = calls; call != NULL; call = call->next)
-        kind = call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
-    exchange->own->message = (struct mcp_message){.kind = kind}; /* it is answered as a request where one is among them */
-    return join(exchange) == CODE_OK ? REASON_UNSET : REASON_MEMORY;
-}
-
-/* ---- JUDGE ---- */
-
-/* Who may have been called before whom nobody knows, since the server may take them in any order. */
-static bool asks_for_order(const struct exchange *exchange)
-{
-    const struct policy *policy = exchange->calls->policy;
-    bool is_ordered = policy != NULL && policy_watches(policy);
-    size_t count = 0;
-
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next) {
-        count += !span_is_empty(call->message.target);
-        is_ordered |= call_is_ordered(call);
-    }
-    return count > 1 && is_ordered;
-}
-
-void batch__agree(struct exchange *exchange)
-{
-    enum reason others = REASON_UNSET;
-
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
-        others = call_is_permit(call) ? others : REASON_BATCH_DENIED;
-    if (others == REASON_UNSET && asks_for_order(exchange))
-        others = REASON_BATCH_ORDER;
-    for (struct call *call = exchange->calls; call != NULL && others != REASON_UNSET; call = call->next) {
-        if (call_is_permit(call))
-            gate_revoke(call, others);
-        call->refusal = call->verdict.reason;
-    }
-    exchange->own->refusal = others;
-}
 
 /* ---- DENY ---- */
 
@@ -233,12 +88,6 @@ bool batch__owes_answer(const struct exchange *exchange)
         if (call->message.kind == MCP_REQUEST && !call->is_answered)
             return true;
     return false;
-}
-
-void batch__unsettle(struct exchange *exchange)
-{
-    for (struct call *call = exchange->calls; call != NULL; call = call->next)
-        call->outcome.reason = REASON_UNSET;
 }
 
 static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_bytes, bool *is_array)

@@ -188,6 +188,14 @@ bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstrea
     return false;
 }
 
+bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address)
+{
+    for (size_t i = 0; i < conf->trusted_proxy_count; i++)
+        if (sock_net_holds(&conf->trusted_proxies[i], address))
+            return true;
+    return false;
+}
+
 bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
 {
     bool is_plain = span_find(path, '%') == path.len && span_find(path, ';') == path.len &&

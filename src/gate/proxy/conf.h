@@ -164,6 +164,7 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
 
 /* Whether calls go to this path of the upstream's server, by whatever route, as a careless server reads paths. */
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
+bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address); /* a trusted proxy's */
 /* Whether a declared POST may lead to this path of the server: then no calls can be judged that go there. */
 bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/reply_priv.h"
-#include "proxy/front_priv.h"
+#include "proxy/discovery_priv.h"
 #include "proxy/legacy_priv.h"
 
 #include "base/bug.h"
@@ -24,7 +24,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
         buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
     }
     buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
-             SPAN_ARG(route__correlation_name(exchange)));
+             SPAN_ARG(exchange__correlation_name(exchange)));
 }
 
 enum code deny__common_headers(const struct pair *pair, struct buf *out)
@@ -33,7 +33,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
     const struct call *call = exchange->call;
 
     if (!span_is_empty(call->asked.correlation))
-        http_write_header(out, route__correlation_name(exchange), call->asked.correlation);
+        http_write_header(out, exchange__correlation_name(exchange), call->asked.correlation);
     if (call->seq != 0)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
     if (exchange->origin_allowed || exchange->pass == &discovery__pass)
@@ -63,7 +63,7 @@ static void write_difference(const struct pair *pair, struct buf *out)
     struct buf text;
 
     buf_init(&text, 4096);
-    proxy__tell_differs(pair->lane, &text);
+    pair->lane->above->tell_differs(pair->lane, &text);
     buf_add_text(out, "Callgate-Why: ");
     for (size_t i = 0; i < buf_len(&text); i++)
         buf_add_byte(out, buf_peek(&text).at[i] >= ' ' && buf_peek(&text).at[i] < 0x7f ? buf_peek(&text).at[i] : '?');
@@ -251,10 +251,10 @@ void deny__answer(struct pair *pair, enum reason reason)
 static void write_allowed_headers(const struct pair *pair, struct buf *out)
 {
     struct span prefix = SPAN_LIT("Mcp-Param-");
-    struct span list = head__value(&pair->asks.head, SPAN_LIT("Access-Control-Request-Headers"));
+    struct span list = http_head_named(&pair->asks.head, SPAN_LIT("Access-Control-Request-Headers"));
 
     buf_addf(out, "Access-Control-Allow-Headers: " ALLOW_HEADERS ", %.*s",
-             SPAN_ARG(route__correlation_name(&pair->exchange)));
+             SPAN_ARG(exchange__correlation_name(&pair->exchange)));
     while (!span_is_empty(list)) {
         struct span name = span_trim(span_cut(list, ',', &list));
 

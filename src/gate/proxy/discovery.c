@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/front_priv.h"
+#include "proxy/discovery_priv.h"
 #include "proxy/legacy_priv.h"
 #include "proxy/reply_priv.h"
 

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/reply_priv.h"
-#include "proxy/front_priv.h"
-#include "proxy/incoming_priv.h"
-#include "proxy/legacy_priv.h"
-#include "proxy/question_priv.h"
-#include "proxy/upstream_priv.h"
+#include "proxy/pair_priv.h"
 
 #include "base/bug.h"
-#include "base/log.h"
-#include "os/clock.h"
+#include "proxy/batch_priv.h"
 
 #include <string.h>
 
 #define CALL_ARENA_BYTES (64u << 20)
-
-/* ---- making, resting ---- */
 
 void exchange__init(struct exchange *exchange)
 {
@@ -48,35 +40,24 @@ void exchange__fini(struct exchange *exchange)
     exchange__rest(exchange);
 }
 
-bool exchange__begin(struct pair *pair)
+static size_t call_bytes(const struct call *call)
 {
-    struct exchange *exchange = &pair->exchange;
-
-    BUG_ON(exchange->progress != CALL_NONE || exchange->own != NULL);
-    memset(exchange, 0, offsetof(struct exchange, arena)); /* the memory was given back by exchange__finish */
-    exchange->own = arena_alloc(&exchange->arena, sizeof *exchange->own);
-    if (exchange->own == NULL) {
-        pair__close(pair, REASON_MEMORY);
-        return false;
-    }
-    call_begin(exchange->own, NULL, &exchange->arena);
-    exchange->call = exchange->own;
-    exchange__take_calls(exchange, exchange->own);
-    exchange->progress = CALL_BEGUN;
-    exchange->dialect = dialects[0];
-    exchange->call->asked.time_us = clock_wall_us();
-    exchange->call->began_us = pair__now_us(pair);
-    pair->back_address = 0;
-    pair->untaken_us = pair->untaken_since_us = 0;
-    pair->taken_from = pair->front.written_bytes;
-    gauge_add(&pair->lane->gauges.requests, 1);
-    gauge_add(&pair->lane->gauges.in_flight, 1);
-    return true;
+    return call->canonical.size + call->answer.size;
 }
 
-void exchange__take_calls(struct exchange *exchange, struct call *calls)
+size_t exchange__held_bytes(const struct exchange *exchange)
 {
-    exchange->calls = exchange->unrecorded = exchange->unsettled = calls;
+    const struct batch *batch = exchange->batch;
+    size_t bytes = exchange->body.size + exchange->reply.size + exchange->event.size + exchange->text.size +
+                   exchange->subject.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes;
+
+    if (exchange->call != NULL)
+        bytes += call_bytes(exchange->call);
+    if (batch == NULL)
+        return bytes;
+    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
+        bytes += call_bytes(call);
+    return bytes + batch->raw.size + batch->id.size + batch->list.size;
 }
 
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
@@ -90,382 +71,9 @@ struct mcp_binding exchange__binding(const struct pair *pair)
     return (struct mcp_binding){gate_session_key(pair->lane->gate), exchange__session_scope(&pair->exchange)};
 }
 
-/* ---- the message ---- */
-
-void exchange__refuse(struct pair *pair, enum reason reason)
+struct span exchange__correlation_name(const struct exchange *exchange)
 {
-    struct exchange *exchange = &pair->exchange;
-
-    exchange->call->refused = reason;
-    if (exchange->route == NULL)
-        exchange->dialect = route__dialect(pair);
-    pair__go(pair, STEP_JUDGE);
-}
-
-/* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
-static enum reason find_question(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-    struct question_key key = question__key(exchange, call->message.id);
-    char method[128];
-    size_t len;
-    char *kept;
-
-    if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
-        return REASON_ANSWER_UNASKED;
-    kept = arena_dup(&exchange->arena, method, len);
-    if (kept == NULL)
-        return REASON_MEMORY;
-    call->asked.answers = span_of(kept, len);
-    return REASON_UNSET;
-}
-
-/* What goes to a declared path is not read, and not recorded: it holds credentials of others. */
-void exchange__pass_body(struct pair *pair, struct span body)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum reason reason = body.len > PASS_BODY_MAX ? REASON_BODY_TOO_LARGE : REASON_PERMITTED;
-
-    if (reason == REASON_PERMITTED && buf_add_span(&exchange->call->canonical, body) != CODE_OK)
-        reason = REASON_MEMORY;
-    buf_fini(&exchange->body);
-    exchange__refuse(pair, reason);
-}
-
-static bool may_ask(void *context, struct span method)
-{
-    struct pair *pair = context;
-
-    return gate_may_see(pair->lane->gate, pair->exchange.call, method, SPAN_NONE, false);
-}
-
-static struct span schema_of(void *context, struct span tool)
-{
-    struct pair *pair = context;
-
-    return gate_schema_text(pair->lane->gate, pair->exchange.call, tool);
-}
-
-enum reason exchange__read(struct pair *pair, struct span body)
-{
-    const struct http_head *head = &pair->asks.head;
-    struct exchange *exchange = &pair->exchange;
-    struct mcp_message *message = &exchange->call->message;
-    const struct mcp_binding binding = exchange__binding(pair);
-    struct mcp_read_rules rules = {
-        .strict_tool_names = exchange->route->strict_tool_names,
-        .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
-        .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
-        .version = exchange->version,
-        .revisions = exchange->route->revisions,
-        .in_session = !span_is_empty(exchange->call->asked.session),
-        .head = head,
-        .binding = &binding,
-        .meta = exchange->route->meta,
-        .may_ask = may_ask,
-        .schema_of = schema_of,
-        .ask_context = pair,
-        .params = exchange->route->params,
-        .param_count = exchange->route->param_count,
-    };
-    struct json_fault fault = {0};
-    /* Asked once more, since the account may hold more by now: the tree of a small message can take thirty times its bytes. */
-    enum reason reason = pair__refuses(pair, body.len);
-
-    if (reason == REASON_UNSET)
-        reason = exchange->dialect->read(body, &rules, &exchange->call->canonical, &exchange->arena, message, &fault);
-    if (fault.kind != JSON_FAULT_NONE)
-        log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
-                  fault.text ? fault.text : "");
-    if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane__may_log(pair->lane))
-        log_warn("proxy", "route %.*s: a call is refused for its tool's name: %s", SPAN_ARG(exchange->route->name),
-                 message->detail);
-    route__correlate_body(exchange);
-    exchange->call->body = buf_peek(&exchange->call->canonical);
-    if (reason == REASON_PERMITTED)
-        reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
-    return reason;
-}
-
-void exchange__read_message(struct pair *pair, struct span body)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum reason reason = exchange__read(pair, body);
-
-    if (exchange->is_unlisted && (reason == REASON_UNSET || reason == REASON_BATCH))
-        reason = REASON_ROUTE_UNKNOWN;
-    if (reason == REASON_BATCH && batch__may_come(exchange))
-        reason = batch__read(pair);
-    buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
-    exchange->call->refused = reason;
-    pair__go(pair, STEP_JUDGE);
-}
-
-/* ---- JUDGE, RECORD, AWAIT ---- */
-
-static void judge_item(struct gate *gate, const struct call *call, const struct mcp_item *asked, struct call *item)
-{
-    call_begin(item, call, call->arena);
-    item->message.id = call->message.id;
-    item->body = call->body;
-    item->read_us = call->read_us;
-    item->expects_outcome = call->expects_outcome;
-    item->asked.method = asked->method;
-    call_aim(&item->asked, asked->target);
-    item->asked.tool = call->asked.tool;
-    item->asked.root = asked->params;
-    item->target = asked->target;
-    gate_judge(gate, item);
-}
-
-/* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
- * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
- * they take belong to the record of all. */
-static void judge_items(struct call *call, struct gate *gate)
-{
-    const struct mcp_message *message = &call->message;
-    struct gate_token *tokens = NULL;
-    struct call item;
-    uint32_t i;
-
-    if (message->item_count > 0)
-        tokens = arena_zalloc(call->arena, message->item_count * sizeof *tokens);
-    for (i = 0; i < message->item_count && call_is_permit(call); i++) {
-        judge_item(gate, call, &message->items[i], &item);
-        if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
-            continue;
-        /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
-        if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
-            item.refused = tokens == NULL         ? REASON_MEMORY
-                           : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
-            gate_let_go(&item);
-            gate_judge(gate, &item);
-        }
-        gate_stand_for(call, &item);
-    }
-    while (tokens != NULL && i-- > 0) {
-        if (call_is_permit(call))
-            gate_token_spend(&tokens[i]);
-        else
-            gate_token_give_back(&tokens[i]);
-    }
-}
-
-/* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. What is
- * refused as a whole is refused with each of its calls. */
-static void decide(struct pair *pair, struct gate *gate)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *own = exchange->own;
-    int64_t read_us = clock_monotonic_us();
-
-    own->asked.time_us = clock_wall_us();
-    for (struct call *call = exchange->calls; call != NULL; call = call->next) {
-        call->asked.time_us = own->asked.time_us;
-        call->read_us = read_us;
-        call->expects_outcome = true;
-        if (own->refused != REASON_UNSET)
-            call->refused = own->refused;
-        if (exchange->pass == NULL)
-            call_ask(call);
-        gate_judge(gate, call);
-        judge_items(call, gate);
-        call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
-    }
-    if (exchange->batch != NULL)
-        batch__agree(exchange);
-    else
-        discovery__look_for_scope(exchange, gate);
-}
-
-/* The audit forgets a fate, and the calls of one body may wait long for room: so each is asked for as soon as may be. */
-static void see_fates(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    while (exchange->unsettled != exchange->unrecorded) {
-        struct call *call = exchange->unsettled;
-        enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
-
-        if (!call->folded)
-            fate = gate_fate(pair->lane->gate, call->ticket, &call->seq);
-        if (fate == AUDIT_WAITING)
-            return;
-        call->owes_outcome = call->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
-        gate_settle(pair->lane->gate, call);
-        exchange->unsettled = call->next;
-    }
-}
-
-/* Returns: CODE_BUSY: the ring is full; what was recorded is not recorded again. */
-static enum code record(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum reason refusal = exchange->own->refusal;
-    int status = refusal == REASON_UNSET ? 0 : deny__status(pair, refusal);
-
-    see_fates(pair);
-    while (exchange->unrecorded != NULL) {
-        struct call *call = exchange->unrecorded;
-        enum code code = gate_record(pair->lane->gate, call, status);
-
-        if (code != CODE_OK)
-            return code;
-        call->is_permitted = call->owes_outcome = call_is_permit(call);
-        exchange->unrecorded = call->next;
-    }
-    exchange->own->is_permitted = refusal == REASON_UNSET;
-    exchange->recorded_us = pair__now_us(pair);
-    return CODE_OK;
-}
-
-/* What cannot be recorded does not go on, and has its outcome at once: however long the agent takes to read this, the audit
- * remembers a ticket for a while only. */
-static void give_up(struct pair *pair, enum reason reason)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    exchange->own->seq = 0;
-    exchange__settle(pair, OUTCOME_NOT_SENT, reason);
-    deny__answer(pair, reason);
-    exchange->own->is_permitted = false;
-    for (struct call *call = exchange->calls; call != NULL; call = call->next)
-        call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
-    exchange__end_calls(pair);
-}
-
-bool exchange__judge(struct pair *pair)
-{
-    const struct call *own = pair->exchange.own;
-    /* What was refused already costs nothing to judge. */
-    size_t bytes = own->refused == REASON_UNSET ? buf_len(&own->canonical) : 0;
-
-    if (!judge__has_done(pair, bytes, decide))
-        return false;
-    pair->exchange.progress = CALL_JUDGED;
-    judge__leave(pair);
-    pair__stop_waiting(pair);
-    pair__go(pair, STEP_RECORD);
-    return true;
-}
-
-bool exchange__record(struct pair *pair)
-{
-    enum code code;
-
-    pair__stop_waiting(pair);
-    code = record(pair);
-    if (code == CODE_BUSY && !pair->timed_out) {
-        lane__wait_for_room(pair);
-        return false;
-    }
-    if (code == CODE_OK)
-        pair__go(pair, STEP_AWAIT);
-    else
-        give_up(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
-    return true;
-}
-
-static bool recorded(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *own = exchange->own;
-
-    exchange->progress = CALL_DURABLE;
-    if (!own->is_permitted) {
-        deny__answer(pair, own->refusal);
-        return true;
-    }
-    if (exchange->endpoint.at != NULL && !legacy__open_call(pair)) {
-        exchange__settle(pair, OUTCOME_NOT_SENT, REASON_CALL_OPEN);
-        deny__answer(pair, REASON_CALL_OPEN);
-        return true;
-    }
-    pair__go(pair, STEP_CONNECT);
-    return true;
-}
-
-/* Tickets settle in their order: with the last one all have. */
-static enum audit_fate await_fates(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum audit_fate fate = AUDIT_DURABLE;
-    uint64_t last = 0, seq;
-
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
-        last = call->folded ? last : call->ticket;
-    if (last != 0 && lane__fate(pair, last, &seq) == AUDIT_WAITING)
-        return AUDIT_WAITING;
-    see_fates(pair);
-    for (const struct call *call = exchange->calls; call != NULL; call = call->next)
-        fate = call->seq != 0 || call->folded ? fate : AUDIT_FAILED;
-    exchange->own->seq = exchange->calls->seq;
-    exchange->durable_us = last != 0 ? pair__now_us(pair) : 0;
-    return fate;
-}
-
-bool exchange__await(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    bool waits;
-
-    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (exchange->own->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false, &waits) == REASON_UNSET &&
-        !upstream__begin(pair))
-        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
-    switch (await_fates(pair)) {
-    case AUDIT_DURABLE:
-        return recorded(pair);
-    case AUDIT_FAILED:
-        break;
-    case AUDIT_WAITING:
-        if (!pair->timed_out) {
-            if (pair->deadline_us == 0)
-                pair__deadline(pair, AUDIT_WAIT_US);
-            return false;
-        }
-        pair__stop_waiting(pair);
-    }
-    give_up(pair, REASON_AUDIT_DOWN);
-    return true;
-}
-
-/* ---- the outcome ---- */
-
-static void put_outcome(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-    struct audit_result *result = &call->outcome;
-    struct buf texts[2];
-
-    /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
-    result->decision = call->seq;
-    if (call->seq == 0 && gate_fate(pair->lane->gate, call->ticket, &result->decision) == AUDIT_FAILED)
-        return;
-    result->ticket = result->decision != 0 ? 0 : call->ticket;
-    result->time_us = clock_wall_us();
-    result->status = exchange->status;
-    result->server_requests = exchange->server_requests;
-    result->server_notifications = exchange->server_notifications;
-    result->server_denied = exchange->server_denied;
-    result->server_withheld = exchange->server_withheld;
-    result->latency_us = pair__now_us(pair) - call->began_us;
-    result->upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1;
-    if (call->keeps_answer)
-        result->answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
-    for (size_t i = 0; i < 2; i++)
-        buf_init(&texts[i], SIZE_MAX / 2);
-    if (call->answered != NULL)
-        answered__tell(call->answered, result, texts);
-    if (result->response_bytes > 0) {
-        digest_final(&call->digest, result->response_digest);
-        result->has_digest = true;
-    }
-    gate_outcome(pair->lane->gate, result);
-    for (size_t i = 0; i < 2; i++)
-        buf_fini(&texts[i]);
+    return exchange->route ? exchange->route->correlation_header : SPAN_LIT("X-Correlation-Id");
 }
 
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
@@ -478,6 +86,13 @@ void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason
     call->outcome.reason = reason;
 }
 
+void exchange__unsettle(struct exchange *exchange)
+{
+    exchange->own->outcome.reason = REASON_UNSET;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        call->outcome.reason = REASON_UNSET;
+}
+
 void exchange__delivered(struct pair *pair, struct span bytes)
 {
     struct exchange *exchange = &pair->exchange;
@@ -487,92 +102,4 @@ void exchange__delivered(struct pair *pair, struct span bytes)
         digest_init(&call->digest);
     call->outcome.response_bytes += bytes.len;
     digest_add(&call->digest, bytes.at, bytes.len);
-}
-
-static void report(struct pair *pair)
-{
-    const struct exchange *exchange = &pair->exchange;
-    const struct verdict *verdict = &exchange->call->verdict;
-    struct proxy_call call = {
-        .worker = pair->lane->worker.index,
-        .upstream = exchange->label,
-        .tenant = exchange->identity.tenant,
-        .method = exchange->call->asked.method,
-        .tool = exchange->call->asked.tool,
-        .verdict = verdict->kind == VERDICT_PERMIT && !exchange->call->is_permitted ? VERDICT_DENY : verdict->kind,
-        .names_tool = exchange->call->policy != NULL &&
-                      policy_names_tool(exchange->call->policy, exchange->call->asked.tool),
-        .reason = exchange->call->is_permitted ? REASON_PERMITTED : exchange->call->refusal,
-        .judge_us = exchange->call->judge_us,
-        .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
-        .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
-    };
-
-    if (pair->lane->ended != NULL)
-        pair->lane->ended(pair->lane->ended_context, &call);
-}
-
-static void end_call(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-
-    if (reason_blame(call->outcome.reason) == BLAME_NOBODY && call->was_mended)
-        call->outcome.reason = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
-    else if (reason_blame(call->outcome.reason) == BLAME_NOBODY && exchange->was_stripped)
-        call->outcome.reason = REASON_STRIPPED;
-    if (call->owes_outcome)
-        put_outcome(pair);
-    call->owes_outcome = false;
-    report(pair);
-    question__put_back(pair);
-    legacy__forget_call(pair);
-    gate_let_go(call);
-    /* What a server said is told with the first. */
-    exchange->server_requests = exchange->server_notifications = exchange->server_denied = exchange->server_withheld = 0;
-}
-
-void exchange__end_calls(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *own = exchange->own;
-
-    for (; exchange->calls != NULL; exchange->calls = exchange->calls->next) {
-        exchange->call = exchange->calls;
-        exchange__settle(pair, own->outcome.outcome, own->outcome.reason);
-        end_call(pair);
-        if (exchange->call != own)
-            call_fini(exchange->call);
-    }
-    exchange->call = own;
-}
-
-void exchange__finish(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    if (exchange->progress == CALL_NONE)
-        return;
-    exchange->progress = CALL_NONE;
-    exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
-    exchange__end_calls(pair);
-    if (exchange->batch != NULL)
-        batch__fini(exchange);
-    pair__stop_waiting(pair);
-    judge__leave(pair);
-    incoming__forget(pair);
-    mailbox__close(pair, NULL);
-    if (exchange->slot_taken)
-        budget_leave(pair->lane->worker.budget, exchange->slot);
-    exchange->slot_taken = false;
-    if (exchange->body_kind == BODY_STREAM)
-        gauge_add(&pair->lane->gauges.streams, -1);
-    gauge_add(&pair->lane->gauges.in_flight, -1);
-    outgoing__forget(exchange);
-    sse_parser_fini(&pair->events);
-    if (pair->back.rest.len > 0)
-        pair__drop_back(pair); /* it was answered before it had read all, which goes now */
-    pair->front.rest = SPAN_NONE;
-    exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
-    identity_leave(&exchange->identity);
 }

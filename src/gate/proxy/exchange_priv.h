@@ -127,19 +127,11 @@ static inline bool exchange__has_session(const struct exchange *exchange)
 void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
-bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory, and the pair ends */
-COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
-void exchange__read_message(struct pair *pair, struct span body);
-enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
-void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
-bool exchange__judge(struct pair *pair);
-bool exchange__record(struct pair *pair);
-bool exchange__await(struct pair *pair);
+size_t exchange__held_bytes(const struct exchange *exchange); /* all of its memory */
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
+void exchange__unsettle(struct exchange *exchange);      /* whatever it was, the agent has not got it */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
-void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
-void exchange__take_calls(struct exchange *exchange, struct call *calls); /* that are to be judged */
-void exchange__end_calls(struct pair *pair);             /* of each its outcome, and what it took and did not use */
+struct span exchange__correlation_name(const struct exchange *exchange); /* of the header */
 /* What a session id of this call is bound to. */
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
 struct mcp_binding exchange__binding(const struct pair *pair);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/reply_priv.h"
 #include "proxy/front_priv.h"
+#include "proxy/discovery_priv.h"
 #include "proxy/legacy_priv.h"
 
 #include "base/bug.h"
@@ -119,7 +120,7 @@ static enum reason belong(struct pair *pair)
 
     if (is_shown ? pair__belong(pair, exchange->who, budget_tenant(exchange->identity.home),
                                 budget_connection_share(pair->lane->worker.budget))
-                 : pair__belong(pair, budget_address(address), 0, route__connections_max(pair, address)))
+                 : pair__belong(pair, budget_address(address), 0, pair__connections_max(pair, address)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
@@ -541,5 +542,26 @@ bool front__understand(struct pair *pair)
     else
         exchange__read_message(pair, body);
     buf_drop(&pair->front.in, left);
+    return true;
+}
+
+/* ---- FINISH ---- */
+
+bool front__finish(struct pair *pair)
+{
+    /* Whatever of the request was not read is not understood either: the connection cannot go on. */
+    bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
+
+    exchange__finish(pair);
+    if (!is_whole || pair->close_after || pair->lane->is_draining) {
+        pair->lingers = !is_whole;
+        spare__give(pair);
+        pair__drop_back(pair);
+        pair__go(pair, STEP_CLOSING);
+        return true;
+    }
+    http_reader_next(&pair->asks, HTTP_METHOD_NONE);
+    http_reader_next(&pair->answers, HTTP_METHOD_NONE);
+    pair__go(pair, STEP_READ_HEAD);
     return true;
 }

@@ -35,7 +35,8 @@ static struct incoming *incoming_new(struct pair *pair, const struct sse_event *
 static void end(struct pair *pair)
 {
     pair__stop_waiting(pair);
-    question__end(pair);
+    if (pair->exchange.incoming->question != NULL)
+        question__end(pair);
     buf_fini(&pair->exchange.incoming->changed);
     pair->exchange.incoming = NULL;
 }
@@ -44,7 +45,8 @@ void incoming__forget(struct pair *pair)
 {
     if (pair->exchange.incoming == NULL)
         return;
-    question__close(pair);
+    if (pair->exchange.incoming->question != NULL)
+        question__close(pair);
     end(pair);
 }
 
@@ -216,25 +218,32 @@ bool incoming__step(struct pair *pair)
     return has_moved;
 }
 
+/* Of an answer it was asked before it was read. */
+static bool is_weighed(struct pair *pair, const struct mcp_reply *reply)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct gate_came came = answered__came(exchange, reply, false);
+
+    return gate_weighs(pair->lane->gate, exchange->call, false, &came);
+}
+
 bool incoming__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own)
 {
     struct exchange *exchange = &pair->exchange;
-    struct gate_came came = answered__came(exchange, reply, is_own);
-    bool is_weighed;
+    bool weighs;
 
     BUG_ON(exchange->incoming != NULL);
     if (reply->passes) {
         exchange->server_notifications++;
         return stream__emit(pair, event, reply->body);
     }
-    is_weighed = reply->kind == MCP_RESPONSE ? exchange->is_weighed
-                                             : gate_weighs(pair->lane->gate, exchange->call, is_own, &came);
-    if (!is_weighed && is_own && reply->asks == NULL)
+    weighs = reply->kind == MCP_RESPONSE ? exchange->is_weighed : is_weighed(pair, reply);
+    if (!weighs && is_own && reply->asks == NULL)
         return reply__answer(pair, event, reply);
-    exchange->incoming = incoming_new(pair, event, reply, is_own, is_weighed);
+    exchange->incoming = incoming_new(pair, event, reply, is_own, weighs);
     if (exchange->incoming == NULL)
         pair__close(pair, REASON_MEMORY);
     else
-        (void)(is_weighed ? incoming__step(pair) : question__begin(pair));
+        (void)(weighs ? incoming__step(pair) : question__begin(pair));
     return exchange->incoming == NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/front_priv.h"
+#include "proxy/pair_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -213,7 +213,7 @@ static void refuse_crowd(struct lane *lane, struct pair *pair)
     lane->crowd_told_us = now_us;
     log_warn("proxy", "%s has %u connections that have shown no identity, as many as it may have now: more are closed unheard; "
              "a larger `limits: {connections_per_address: N}` or limit of descriptors allows more", pair->client,
-             route__connections_max(pair, &pair->peer));
+             pair__connections_max(pair, &pair->peer));
 }
 
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
@@ -229,7 +229,7 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
     pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
-    if (!pair__belong(pair, budget_address(peer), 0, route__connections_max(pair, peer))) {
+    if (!pair__belong(pair, budget_address(peer), 0, pair__connections_max(pair, peer))) {
         refuse_crowd(lane, pair);
         return;
     }
@@ -310,7 +310,7 @@ void lane__drain(struct lane *lane)
         worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
 }
 
-enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
+enum code lane__init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above)
 {
     enum code code;
 
@@ -320,6 +320,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
     list_init(&lane->wanting);
     list_init(&lane->spares);
     judge__init(&lane->judge);
+    lane->above = above;
     loop_timer_init(&lane->beat, beat, lane);
     lane->dial = lane__dial;
     lane->dial_context = lane;

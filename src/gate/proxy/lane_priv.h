@@ -15,11 +15,16 @@
 #include "os/inbox.h"
 #include "os/resolve.h"
 #include "os/thread.h"
+#include "proxy/conf.h"
+#include "proxy/ended.h"
 #include "proxy/judge_priv.h"
-#include "proxy/proxy.h"
 
+#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
+
+struct lane;
 struct mailboxes;
 struct pair;
+struct proxy;
 
 /* How a stream to an upstream is made; tests put memory streams here. */
 typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
@@ -38,6 +43,15 @@ static inline void gauge_add(atomic_uint_fast64_t *gauge, int by)
     atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + (uint64_t)by, memory_order_relaxed);
 }
 
+/* What the lane's connections do, handed down: who knows what bytes mean stands above. */
+typedef bool (*step_fn)(struct pair *pair);
+struct lane_above {
+    const step_fn *steps;                     /* by enum step */
+    void (*finish)(struct pair *pair);        /* its call is over, whatever became of it; callable twice */
+    void (*tell_differs)(const struct lane *lane, struct buf *out); /* what main's last look at the configuration found wrong,
+                                               * appended as a sentence */
+};
+
 struct lane_listener {
     struct listener listener;
     struct lane *lane;
@@ -49,6 +63,7 @@ struct lane {
     struct rates *rates;  /* of all workers */
     struct mailboxes *mailboxes; /* likewise */
     atomic_bool has_mail; /* in some mailbox of this lane's streams */
+    const struct lane_above *above;
     struct proxy *proxy;  /* NULL in simulations */
     struct gate *gate;
     struct proxy_conf *conf;
@@ -92,7 +107,7 @@ struct lane {
     struct thread thread;
 };
 
-enum code lane__init(struct lane *lane, unsigned index, struct budget *budget) MUST_USE;
+enum code lane__init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above) MUST_USE;
 void lane__fini(struct lane *lane);
 void lane__woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
@@ -105,12 +120,6 @@ bool lane__may_log(struct lane *lane);                   /* what peers can provo
 void lane__drain(struct lane *lane);
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                      struct stream **stream) MUST_USE;
-
-/* Has main look at the configuration, for a pipe that reads another one. Returns: the look's number, by which
- * it is known whether it is over (then the lane has what came of it); 0: nobody looks. */
-uint64_t proxy__ask_look(struct lane *lane);
-bool proxy__has_looked(struct lane *lane, uint64_t look);
-void proxy__tell_differs(const struct lane *lane, struct buf *out); /* appends what the last look found wrong, a sentence */
 
 /* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);

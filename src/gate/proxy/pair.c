@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/front_priv.h"
-#include "proxy/reply_priv.h"
-#include "proxy/upstream_priv.h"
+#include "proxy/pair_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -18,10 +16,9 @@
 
 static const struct {
     const char *text;
-    bool (*function)(struct pair *pair);
     unsigned moves; /* bits */
 } steps[] = {
-#define STEP_ROW(name, text, function, moves, about) [STEP_##name] = {text, function, moves},
+#define STEP_ROW(name, text, function, moves, about) [STEP_##name] = {text, moves},
 #define STEP_BIT(name) (1u << STEP_##name)
     STEP_TABLE(STEP_ROW, STEP_BIT)
 };
@@ -119,14 +116,12 @@ static void end_now(struct pair *pair)
 {
     log_ending(pair);
     reason_count(pair->ending);
-    if (pair->step == STEP_RELAY && leg_unsent(&pair->front) > 0) {
-        pair->exchange.own->outcome.reason = REASON_UNSET; /* whatever it was, the agent has not got it */
-        batch__unsettle(&pair->exchange);
-    }
+    if (pair->step == STEP_RELAY && leg_unsent(&pair->front) > 0)
+        exchange__unsettle(&pair->exchange);
     if (pair->exchange.call != NULL)
         exchange__settle(pair, pair->step == STEP_RELAY || pair->step == STEP_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                          pair->ending);
-    exchange__finish(pair);
+    pair->lane->above->finish(pair);
     spare__give(pair);
     if (pair->step != STEP_CLOSING)
         pair__go(pair, STEP_CLOSING);
@@ -148,7 +143,7 @@ static void pair_free(struct connection *connection)
 {
     struct pair *pair = (struct pair *)connection;
 
-    exchange__finish(pair);
+    pair->lane->above->finish(pair);
     pair__stop_waiting(pair);
     loop_timer_cancel(pair->lane->worker.loop, &pair->timer);
     leg_fini(&pair->front);
@@ -180,6 +175,14 @@ bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t con
     pair->account = account;
     pair->account_who = who;
     return true;
+}
+
+/* Behind this machine's own address and a trusted proxy's there may be anybody. */
+uint32_t pair__connections_max(const struct pair *pair, const struct sock_address *address)
+{
+    uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
+
+    return most > share || pair->is_pipe || sock_is_loopback(address) || proxy_conf_trusts(pair->conf, address) ? share : most;
 }
 
 enum reason pair__refuses(const struct pair *pair, size_t bytes)
@@ -295,7 +298,7 @@ static bool step(struct pair *pair)
 {
     pair__check(pair);
     if (pair->ending == REASON_UNSET && !agent_left(pair))
-        return steps[pair->step].function(pair);
+        return pair->lane->above->steps[pair->step](pair);
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
         end_now(pair);
     return false;
@@ -333,13 +336,8 @@ static void charge(struct pair *pair)
 static void account(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct call *call = exchange->call;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
-                   exchange->body.size + exchange->reply.size + exchange->event.size + exchange->text.size +
-                   exchange->subject.size + (call != NULL ? call->canonical.size + call->answer.size : 0) +
-                   exchange->arena.used_bytes + exchange->event_arena.used_bytes +
-                   (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) +
-                   (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);
+                   (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) + exchange__held_bytes(exchange);
 
     lane__hold(pair->lane, &pair->held_bytes, bytes);
     charge(pair);
@@ -438,23 +436,4 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     worker_add(&lane->worker, &pair->connection);
     gauge_add(&lane->gauges.pairs, 1);
     return pair;
-}
-
-bool pair__finish(struct pair *pair)
-{
-    /* Whatever of the request was not read is not understood either: the connection cannot go on. */
-    bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
-
-    exchange__finish(pair);
-    if (!is_whole || pair->close_after || pair->lane->is_draining) {
-        pair->lingers = !is_whole;
-        spare__give(pair);
-        pair__drop_back(pair);
-        pair__go(pair, STEP_CLOSING);
-        return true;
-    }
-    http_reader_next(&pair->asks, HTTP_METHOD_NONE);
-    http_reader_next(&pair->answers, HTTP_METHOD_NONE);
-    pair__go(pair, STEP_READ_HEAD);
-    return true;
 }

@@ -82,6 +82,7 @@ struct pair {
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 /* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
 bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
+uint32_t pair__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 /* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
 enum reason pair__refuses(const struct pair *pair, size_t bytes);
 enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
@@ -89,7 +90,6 @@ bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent 
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
 void pair__go(struct pair *pair, enum step step);       /* aborts where no such move is */
-bool pair__finish(struct pair *pair);                    /* FINISH: our bytes are all gone */
 bool pair__linger(struct pair *pair);                    /* CLOSING */
 void pair__check(const struct pair *pair);
 void pair__stir(struct pair *pair);

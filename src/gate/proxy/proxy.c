@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy.h"
+
+#include "proxy/front_priv.h"
 #include "proxy/legacy_priv.h"
-#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -208,7 +210,7 @@ static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t in
 static enum code open_lane(struct proxy *proxy, unsigned index, const struct proxy_start *start, struct why *why)
 {
     struct lane *lane = &proxy->lanes[index];
-    enum code code = lane__init(lane, index, &proxy->budget);
+    enum code code = lane__init(lane, index, &proxy->budget, &front__above);
 
     lane->dial_command = start->dial_command;
     lane->command_context = start->dial_context;

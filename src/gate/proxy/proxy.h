@@ -14,6 +14,7 @@
 #include "enforce/answer.h"
 #include "os/resolve.h"
 #include "proxy/conf.h"
+#include "proxy/ended.h"
 
 struct proxy;
 
@@ -90,18 +91,6 @@ struct proxy_gauges {
 void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 
 /* For metrics: called for each call that ended, on a worker; it only counts. NULL: nobody. Set before proxy_run. */
-struct proxy_call {
-    unsigned worker;         /* whose thread tells it */
-    struct span upstream;
-    struct span tenant;
-    struct span method;
-    struct span tool;
-    enum verdict_kind verdict;
-    bool names_tool;         /* some rule names this tool, so it may be a label */
-    enum reason reason;
-    int64_t judge_us, audit_us, upstream_us; /* -1: not reached */
-};
-typedef void (*proxy_call_fn)(void *context, const struct proxy_call *call);
 void proxy_on_call(struct proxy *proxy, proxy_call_fn ended, void *context);
 
 #endif

@@ -49,7 +49,7 @@ void question__close(struct pair *pair)
     char method[128];
     size_t len;
 
-    if (question == NULL || incoming->reply.kind != MCP_REQUEST || question->ask != NULL || !is_permitted(question))
+    if (incoming->reply.kind != MCP_REQUEST || question->ask != NULL || !is_permitted(question))
         return;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return; /* it was forgotten for its age */
@@ -92,8 +92,7 @@ void question__end(struct pair *pair)
 {
     struct incoming *incoming = pair->exchange.incoming;
 
-    if (incoming->question != NULL)
-        gate_let_go(&incoming->question->call);
+    gate_let_go(&incoming->question->call);
     mem_free(incoming->question);
     incoming->question = NULL;
 }

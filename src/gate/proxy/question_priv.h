@@ -24,7 +24,7 @@ bool question__begin(struct pair *pair); /* of exchange->incoming */
 bool question__step(struct pair *pair);  /* returns: whether anything was done */
 void question__go(struct server_question *question, enum step step); /* aborts where no such move is */
 void question__close(struct pair *pair); /* what was opened for an agent that never sees it; there may be nothing */
-void question__end(struct pair *pair);   /* callable without one */
+void question__end(struct pair *pair);
 void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
 struct question_key question__key(const struct exchange *exchange, struct span id);
 

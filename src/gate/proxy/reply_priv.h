@@ -57,10 +57,7 @@ struct gate_came answered__came(const struct exchange *exchange, const struct mc
 enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed, struct span body, bool is_own);
 void answered__tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */
 
-/* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
-bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
-enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
-void batch__agree(struct exchange *exchange);            /* judged: none goes up unless all do */
+/* ---- batch.c: several answers in one body ---- */
 int batch__status(struct pair *pair, enum reason reason);
 enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
 void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply, part by part: */
@@ -73,9 +70,7 @@ bool batch__has_parts(const struct exchange *exchange);  /* messages of an event
 bool batch__next(struct pair *pair);
 bool batch__owes_answer(const struct exchange *exchange);
 bool batch__answer_rest(struct pair *pair, enum reason reason);
-void batch__unsettle(struct exchange *exchange);         /* what was settled has not reached the agent */
 void batch__fini(struct exchange *exchange);             /* its calls have ended */
-size_t batch__held_bytes(const struct exchange *exchange);
 
 /* ---- deny.c: DENY, the gate's own answers ---- */
 bool deny__step(struct pair *pair);

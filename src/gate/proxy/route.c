@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
+#include "proxy/discovery_priv.h"
 
 #include "base/glob.h"
 #include "http/authority.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct span head__value(const struct http_head *head, struct span name)
-{
-    struct span value;
-
-    if (!http_head_find(head, name, &value))
-        return SPAN_NONE;
-    if (value.at == NULL)
-        value.at = ""; /* present, and empty */
-    return value;
-}
 
 /* ---- Host and Origin ---- */
 
@@ -245,22 +235,6 @@ enum reason route__find(struct pair *pair)
 
 /* ---- who and what, as it is recorded ---- */
 
-bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
-{
-    for (size_t i = 0; i < conf->trusted_proxy_count; i++)
-        if (sock_net_holds(&conf->trusted_proxies[i], address))
-            return true;
-    return false;
-}
-
-/* Behind this machine's own address and a trusted proxy's there may be anybody. */
-uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address)
-{
-    uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
-
-    return most > share || pair->is_pipe || sock_is_loopback(address) || route__is_trusted(pair->conf, address) ? share : most;
-}
-
 /* The last address of a list, which is cut off it. */
 static struct span cut_last(struct span *list)
 {
@@ -279,12 +253,12 @@ static struct span cut_last(struct span *list)
  * read: who asks is behind *address then, which is as far as anybody knows. */
 static bool find_client(const struct proxy_conf *conf, const struct http_head *head, struct sock_address *address)
 {
-    bool is_named = !route__is_trusted(conf, address);
+    bool is_named = !proxy_conf_trusts(conf, address);
 
     for (size_t i = head != NULL ? head->count : 0; i-- > 0;) {
         struct span list = head->headers[i].known == HTTP_NAME_X_FORWARDED_FOR ? http_head_value(head, i) : SPAN_NONE;
 
-        while (!span_is_empty(list) && route__is_trusted(conf, address)) {
+        while (!span_is_empty(list) && proxy_conf_trusts(conf, address)) {
             struct span last = cut_last(&list);
 
             if (last.len == 0)
@@ -367,16 +341,11 @@ static struct span escaped(struct exchange *exchange, struct span text)
     return span_of(out, len);
 }
 
-struct span route__correlation_name(const struct exchange *exchange)
-{
-    return exchange->route ? exchange->route->correlation_header : SPAN_LIT("X-Correlation-Id");
-}
-
 void route__correlate(struct pair *pair, const struct http_head *head)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    struct span sent = head ? head__value(head, route__correlation_name(exchange)) : SPAN_NONE;
+    struct span sent = head ? http_head_named(head, exchange__correlation_name(exchange)) : SPAN_NONE;
     char *made;
 
     if (head != NULL)

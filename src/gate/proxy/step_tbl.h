@@ -26,6 +26,6 @@
     X(SEND, "send", upstream__send, TO(RELAY) | TO(DENY) | TO(CLOSING), "the request going up: nothing of it went before") \
     X(RELAY, "relay", reply__step, TO(FINISH) | TO(DENY) | TO(CLOSING), "the reply, checked and going down")               \
     X(DENY, "deny", deny__step, TO(FINISH) | TO(CLOSING), "our own answer going down")                                     \
-    X(FINISH, "finish", pair__finish, TO(READ_HEAD) | TO(CLOSING), "nothing; ends with the outcome told, and all given back") \
+    X(FINISH, "finish", front__finish, TO(READ_HEAD) | TO(CLOSING), "nothing; ends with the outcome told, and all given back") \
     X(CLOSING, "closing", pair__linger, 0, "the last bytes taken, or the linger's end; only worker_reap follows")
 #endif

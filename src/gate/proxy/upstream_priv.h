@@ -10,8 +10,6 @@
 
 #include "proxy/pair_priv.h"
 
-#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
-
 COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */

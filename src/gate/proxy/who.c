@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who asks, by what the head shows; asked again where it was not known yet. */
 #include "proxy/front_priv.h"
+#include "proxy/discovery_priv.h"
+#include "proxy/proxy.h"
 #include "proxy/upstream_priv.h"
 
 #include "base/log.h"
@@ -10,7 +12,7 @@
 
 static struct span header_of(const void *context, const char *name)
 {
-    return head__value(&((const struct pair *)context)->asks.head, span_text(name));
+    return http_head_named(&((const struct pair *)context)->asks.head, span_text(name));
 }
 
 /* Whether agents who name that port came to this gate: it listens there. Behind another's they know it by its public_url. */
@@ -70,7 +72,7 @@ static struct identity_request request_of(struct pair *pair)
     return (struct identity_request){
         .header = header_of,
         .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
-        .is_from_proxy = !pair->is_pipe && route__is_trusted(pair->conf, &pair->peer),
+        .is_from_proxy = !pair->is_pipe && proxy_conf_trusts(pair->conf, &pair->peer),
         .arena = &exchange->arena,
         .url = url_of,
         .context = pair,
@@ -79,7 +81,7 @@ static struct identity_request request_of(struct pair *pair)
         .from = budget_address(&pair->client_address),
         .wanted = pair->lane->wanted,
         .proofs = pair->lane->proofs,
-        .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
+        .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : http_head_named(head, tenant),
         .now_us = clock_wall_us(),
     };
 }
@@ -152,7 +154,7 @@ enum reason who__identify(struct pair *pair)
     exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
     if (!span_is_empty(route->plan_header)) {
         call->plan_keys = &route->plan_keys;
-        call->shown_plan = head__value(&pair->asks.head, route->plan_header);
+        call->shown_plan = http_head_named(&pair->asks.head, route->plan_header);
     }
     call->asked.principal = exchange->identity.principal;
     call->asked.tenant = exchange->identity.tenant;

@@ -20,6 +20,17 @@ bool http_head_find(const struct http_head *head, struct span name, struct span 
     return false;
 }
 
+struct span http_head_named(const struct http_head *head, struct span name)
+{
+    struct span value;
+
+    if (!http_head_find(head, name, &value))
+        return SPAN_NONE;
+    if (value.at == NULL)
+        value.at = ""; /* present, and empty */
+    return value;
+}
+
 void http_head_wipe(struct http_head *head, struct span name)
 {
     for (size_t i = 0; i < head->count; i++)

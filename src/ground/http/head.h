@@ -120,6 +120,9 @@ static inline struct span http_head_known(const struct http_head *head, enum htt
  * Returns: whether there is one; *value is the first. Takes: value may be NULL. */
 bool http_head_find(const struct http_head *head, struct span name, struct span *value);
 
+/* Likewise. Returns: at == NULL: there is none; else it may be empty. */
+struct span http_head_named(const struct http_head *head, struct span name);
+
 size_t http_head_count(const struct http_head *head, struct span name);
 
 /* Overwrites the values of all headers of that name, where they stand: a credential that nobody asks for any more. */

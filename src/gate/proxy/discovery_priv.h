@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients of OAuth ask and are told: metadata of protected resources (RFC 9728), challenges, and what upstreams say of
+ * both.
+ *
+ * Threads: its pair's worker.
+ * Owns: nothing.
+ * Lifetime: none of its own.
+ * Errors: enum code of the buffer. */
+#ifndef PROXY_DISCOVERY_PRIV_H
+#define PROXY_DISCOVERY_PRIV_H
+
+#include "proxy/pair_priv.h"
+
+/* Stands for the metadata that the gate makes of a protected resource (RFC 9728): a declared path that leads nowhere. */
+extern const struct proxy_pass discovery__pass;
+bool discovery__is_made(const struct proxy_route *route, struct span path, struct span *slug);
+enum code discovery__write_metadata(const struct exchange *exchange, struct buf *out);
+bool discovery__is_scope(struct span scope);
+/* An access token stands where none belongs. RFC 6750, 2. */
+bool discovery__is_spread(const struct proxy_route *route, const struct http_head *head);
+void discovery__look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */
+bool discovery__steps_up(const struct exchange *exchange, enum reason reason); /* the denial says which scope is missing */
+enum code discovery__challenge(const struct exchange *exchange, enum reason reason, struct buf *out);
+struct span discovery__say(struct exchange *exchange);
+enum code discovery__public_url(const struct exchange *exchange, struct buf *out); /* where the route has one */
+bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+bool discovery__may_redirect(const struct pair *pair);
+enum code discovery__refuse(enum reason reason, int status, struct buf *out);
+/* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
+enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out);
+bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
+bool discovery__is_metadata(const struct pair *pair);
+enum reason discovery__rewrite_metadata(struct pair *pair, struct span raw, struct buf *out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which function a step is: the one table of a call's way. */
+#include "proxy/front_priv.h"
+#include "proxy/reply_priv.h"
+#include "proxy/upstream_priv.h"
+
+static const step_fn steps[STEP_COUNT] = {
+#define STEP_FUNCTION(name, text, function, moves, about) [STEP_##name] = function,
+#define STEP_NOTHING(name) 0
+    STEP_TABLE(STEP_FUNCTION, STEP_NOTHING)
+};
+
+const struct lane_above front__above = {.steps = steps, .finish = exchange__finish, .tell_differs = proxy__tell_differs};
