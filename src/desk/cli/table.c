@@ -3,9 +3,8 @@
 
 #include "args/command.h"
 #include "args/print.h"
+#include "base/num.h"
 #include "cli/told.h"
-#include "cli/when.h"
-#include "os/clock.h"
 #include "unicode/terminal.h"
 
 #include <stdio.h>
@@ -16,51 +15,83 @@
 #define CELL_MIN 4
 #define NICE 10 /* cells that an ordinary column should have */
 #define GAP 2
+#define BAR_CELLS 40
 
 void table_begin(struct table *table, const struct table_column *columns, size_t count, bool as_json)
 {
-    *table = (struct table){.as_json = as_json, .columns = columns, .count = count, .now_us = clock_wall_us()};
+    *table = (struct table){.as_json = as_json, .columns = columns, .count = count};
+    for (size_t i = 0; i < count; i++)
+        table->hidden[i] = columns[i].is_bar && terminal_width() == 0;
     buf_init(&table->cells, CELLS_BYTES);
     buf_init(&table->line, LINE_BYTES);
 }
 
 /* ---- a row ---- */
 
-enum code table_add_texts(struct table *table, const struct span *texts)
+/* Takes: begin: of the cell, where the cells ended before it. */
+static void end_cell(struct table *table, size_t column, size_t begin)
+{
+    size_t cells = 0;
+    uint64_t number;
+
+    if (buf_add_byte(&table->cells, '\n') == CODE_OK) {
+        struct span cell = span_part(buf_peek(&table->cells), begin, buf_len(&table->cells) - begin - 1);
+
+        if (!table->columns[column].is_bar)
+            cells = terminal_cells(cell);
+        else if (num_u64(cell, &number) == CODE_OK && number > table->largest)
+            table->largest = number;
+    }
+    table->width[column] = cells > table->width[column] ? cells : table->width[column];
+}
+
+static void add_none(struct table *table, size_t column)
+{
+    buf_add_text(&table->cells, table->columns[column].none != NULL ? table->columns[column].none : "-");
+}
+
+static enum code end_row(struct table *table)
 {
     table->rows++;
-    for (size_t i = 0; i < table->count; i++) {
-        const char *none = table->columns[i].none != NULL ? table->columns[i].none : "-";
-        size_t begin = buf_len(&table->cells), cells;
-
-        terminal_add(&table->cells, texts[i].at == NULL ? span_text(none) : texts[i]);
-        if (buf_add_byte(&table->cells, '\n') != CODE_OK)
-            return buf_code(&table->cells);
-        cells = terminal_cells(span_part(buf_peek(&table->cells), begin, buf_len(&table->cells) - begin - 1));
-        table->width[i] = cells > table->width[i] ? cells : table->width[i];
-    }
+    if (buf_code(&table->cells) != CODE_OK)
+        return buf_code(&table->cells);
     return ++table->waiting == TABLE_BATCH ? table_flush(table) : CODE_OK;
 }
 
-/* Takes: age: room for one. */
-static struct span text_of(const struct table *table, const struct json_node *row, const struct table_column *column,
-                           char age[WHEN_AGE_BYTES])
+enum code table_add_texts(struct table *table, const struct span *texts)
 {
-    struct span text = told_text(row, column->key != NULL ? column->key : column->title);
-    struct why why;
-    int64_t time_us;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t begin = buf_len(&table->cells);
 
-    if (text.len == 0 && column->other != NULL)
-        text = told_text(row, column->other);
-    if (column->is_age && text.at != NULL && when_parse(text, table->now_us, &time_us, &why) == CODE_OK)
-        text = span_text(when_age(time_us, table->now_us, age));
-    return column->bytes > 0 ? span_part(text, 0, column->bytes) : text;
+        if (texts[i].at == NULL)
+            add_none(table, i);
+        else
+            terminal_add(&table->cells, texts[i]);
+        end_cell(table, i, begin);
+    }
+    return end_row(table);
+}
+
+enum code table_add_told(struct table *table, const struct json_node *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct table_column *column = &table->columns[i];
+        size_t begin = buf_len(&table->cells);
+        struct span text = told_text(row, column->key != NULL ? column->key : column->title);
+
+        if (column->words != NULL)
+            told_add(&table->cells, row, column->words);
+        else if (text.at != NULL)
+            terminal_add(&table->cells, text);
+        if (buf_len(&table->cells) == begin && (column->words != NULL || text.at == NULL))
+            add_none(table, i);
+        end_cell(table, i, begin);
+    }
+    return end_row(table);
 }
 
 enum code table_add(struct table *table, struct doc **row)
 {
-    char ages[TABLE_COLUMNS_MAX][WHEN_AGE_BYTES];
-    struct span texts[TABLE_COLUMNS_MAX];
     struct told told;
     enum code code;
 
@@ -69,10 +100,8 @@ enum code table_add(struct table *table, struct doc **row)
         return print_doc(row) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
     }
     code = told_read(&told, *row);
-    for (size_t i = 0; code == CODE_OK && i < table->count; i++)
-        texts[i] = text_of(table, told.root, &table->columns[i], ages[i]);
     if (code == CODE_OK)
-        code = table_add_texts(table, texts);
+        code = table_add_told(table, told.root);
     told_end(&told);
     doc_free(row);
     return code;
@@ -112,6 +141,9 @@ static void fit(struct table *table, size_t *widths)
         leave_out(table, room);
     for (size_t i = 0; i < table->count; i++)
         total += table->hidden[i] ? 0 : GAP + widths[i];
+    for (size_t i = 0; i < table->count; i++)
+        if (table->columns[i].is_bar && !table->hidden[i])
+            widths[i] += room + GAP < total ? 0 : room + GAP - total < BAR_CELLS ? room + GAP - total : BAR_CELLS;
     while (room != 0 && total > room + GAP) {
         size_t widest = SIZE_MAX;
 
@@ -124,6 +156,24 @@ static void fit(struct table *table, size_t *widths)
         widths[widest]--;
         total--;
     }
+}
+
+/* Eighths of a cell, so that small differences show. */
+static void add_bar(struct buf *line, struct span number, uint64_t largest, size_t cells)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    uint64_t part = 0, filled;
+    size_t used;
+
+    if (num_u64(number, &part) != CODE_OK)
+        part = 0;
+    filled = largest == 0 ? 0 : (uint64_t)((double)part * 8 * (double)cells / (double)largest + 0.5);
+    used = filled / 8 + (filled % 8 != 0);
+    for (size_t i = 0; i < filled / 8; i++)
+        buf_add_text(line, "█");
+    buf_add_text(line, eighths[filled % 8]);
+    for (; used < cells; used++)
+        buf_add_byte(line, ' ');
 }
 
 /* Takes: cells: of the row, which it moves behind; NULL: the titles are written. */
@@ -140,7 +190,10 @@ static enum code write_line(struct table *table, const size_t *widths, struct sp
             continue;
         for (; table->columns[i].is_right && own < widths[i]; own++)
             buf_add_byte(line, ' ');
-        terminal_add_cell(line, text, widths[i], !table->columns[i].is_right);
+        if (table->columns[i].is_bar && cells != NULL)
+            add_bar(line, text, table->largest, widths[i]);
+        else
+            terminal_add_cell(line, text, widths[i], !table->columns[i].is_right);
         buf_add_text(line, "  ");
     }
     while (buf_code(line) == CODE_OK && span_ends_with(buf_peek(line), SPAN_LIT(" ")))

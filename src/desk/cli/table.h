@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "json/doc.h"
+#include "json/json.h"
 
 #define TABLE_COLUMNS_MAX 64
 #define TABLE_BATCH 256 /* rows that are measured together */
@@ -20,13 +21,12 @@
 struct table_column {
     const char *title;
     const char *key;   /* the document's member; NULL: the title */
-    const char *other; /* the member in its place where that says nothing; NULL: none */
+    const char *words; /* told.h: in the member's place; NULL: the member */
     const char *none;  /* what stands for nothing; NULL: "-" */
     size_t least;      /* cells that it keeps where the terminal is narrow; 0: a few; TABLE_WHOLE: all */
     unsigned leaves;   /* where that is not enough: which is left out first, from 1; 0: it stays */
     bool is_right;     /* numbers */
-    bool is_age;       /* a time, told as how long ago it was */
-    size_t bytes;      /* so many at most, of what is as good as whole then; 0: all */
+    bool is_bar;       /* a number, drawn beside the largest of its column; only where a terminal has the room. One at most */
 };
 
 struct table {
@@ -37,7 +37,7 @@ struct table {
     size_t width[TABLE_COLUMNS_MAX];
     struct buf cells, line; /* of the rows that wait, each cell ended by a newline; the one that is written */
     size_t waiting;
-    int64_t now_us;
+    uint64_t largest; /* of the column that is drawn */
     bool titled;
 };
 
@@ -47,6 +47,8 @@ void table_begin(struct table *table, const struct table_column *columns, size_t
 
 /* A row. Takes the document. */
 enum code table_add(struct table *table, struct doc **row) MUST_USE;
+/* A row of a document that is told. It is none for JSON. */
+enum code table_add_told(struct table *table, const struct json_node *row) MUST_USE;
 /* A row of texts, in the order of the columns; at == NULL: nothing. It is none for JSON. */
 enum code table_add_texts(struct table *table, const struct span *texts) MUST_USE;
 

@@ -4,12 +4,13 @@
 #include "args/command.h"
 #include "args/print.h"
 #include "base/bug.h"
+#include "base/num.h"
+#include "cli/told_priv.h"
+#include "unicode/terminal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define TEXT_BYTES ((size_t)256 << 20)
-#define KEY_BYTES 64
 
 enum code told_read(struct told *told, const struct doc *doc)
 {
@@ -30,66 +31,217 @@ void told_end(struct told *told)
     buf_fini(&told->text);
 }
 
-struct span told_text(const struct json_node *object, const char *key)
+struct span told__span(const struct json_node *value)
 {
-    const struct json_node *value = json_member(object, span_text(key));
-
     if (value == NULL || value->type == JSON_NULL)
         return SPAN_NONE;
     return value->type == JSON_STRING ? value->text : value->raw;
 }
 
-static bool says(const struct json_node *object, const char *key)
+struct span told_text(const struct json_node *object, const char *key)
 {
-    struct span text = told_text(object, key);
-
-    return text.len > 0 && !span_is(text, "false") && !span_is(text, "0") && !span_is(text, "[]") && !span_is(text, "{}");
+    return told__span(json_member(object, span_text(key)));
 }
 
-/* Takes: words: at `{`. Returns: what stands behind `}`. */
-static const char *read_key(const char *words, char *kind, char key[KEY_BYTES])
+/* ---- words ---- */
+
+struct scope {
+    const struct json_node *value, *before; /* before: it in its list */
+    const struct scope *around;
+};
+
+/* What stands in braces. */
+struct field {
+    char kind; /* ? ! * / or, of a member that is told, a blank */
+    struct span key, form, with, word;
+    bool has_word;
+};
+
+/* Takes words from behind `{`. */
+static struct field take_field(struct span *words)
 {
-    const char *end = strchr(words, '}');
+    struct span inner = span_cut(*words, '}', words);
+    struct field field = {.kind = ' '};
 
-    BUG_ON(end == NULL || end - words >= KEY_BYTES);
-    words++;
-    *kind = *words == '?' || *words == '!' ? *words++ : ' ';
-    memcpy(key, words, (size_t)(end - words));
-    key[end - words] = '\0';
-    return end + 1;
-}
-
-static bool holds(const struct json_node *object, const char *words, const char *end)
-{
-    char key[KEY_BYTES], kind;
-
-    while ((words = memchr(words, '{', (size_t)(end - words))) != NULL) {
-        words = read_key(words, &kind, key);
-        if (says(object, key) == (kind == '!'))
-            return false;
+    BUG_ON(inner.len == 0);
+    if (inner.at[0] == '?' || inner.at[0] == '!' || inner.at[0] == '*' || inner.at[0] == '/') {
+        field.kind = inner.at[0];
+        inner = span_part(inner, 1, SIZE_MAX);
     }
-    return true;
+    if (field.kind == '/') {
+        field.word = inner;
+        return field;
+    }
+    field.has_word = span_find(inner, '=') < inner.len;
+    inner = span_cut(inner, '=', &field.word);
+    field.key = span_cut(inner, ':', &field.form);
+    field.form = span_cut(field.form, ' ', &field.with);
+    return field;
+}
+
+/* Takes words up to the end of what `[` or `{*key}` began. Returns: what stands between. Takes: between: NULL of a bracket. */
+static struct span take_inner(struct span *words, struct span *between)
+{
+    const char *begin = words->at;
+    unsigned brackets = 0, loops = 0;
+
+    while (words->len > 0) {
+        const char *here = words->at;
+        char c = *here;
+
+        *words = span_part(*words, c == '\\' ? 2 : 1, SIZE_MAX);
+        if (c == '{') {
+            struct field field = take_field(words);
+
+            if (field.kind == '/' && loops-- == 0 && between != NULL) {
+                *between = field.word;
+                return span_of(begin, (size_t)(here - begin));
+            }
+            loops += field.kind == '*';
+        } else if (c == ']' && brackets-- == 0 && between == NULL) {
+            return span_of(begin, (size_t)(here - begin));
+        }
+        brackets += c == '[';
+    }
+    BUG_ON(true); /* it has no end */
+    return SPAN_NONE;
+}
+
+static struct told_member find(const struct scope *scope, struct span key)
+{
+    struct told_member member = {.value = scope->value, .around = scope->value};
+    struct span rest, first = span_cut(key, '.', &rest);
+
+    if (span_is(key, "."))
+        return member;
+    member.value = NULL;
+    for (; scope != NULL && member.value == NULL; scope = scope->around)
+        member = (struct told_member){json_member(scope->value, first), scope->value, scope->before};
+    while (member.value != NULL && rest.len > 0)
+        member = (struct told_member){json_member(member.value, span_cut(rest, '.', &rest)), member.value, NULL};
+    return member;
+}
+
+static bool says(const struct scope *scope, const struct field *field)
+{
+    const struct told_member member = find(scope, field->key);
+    struct span text = span_is(field->key, "@") ? scope->value->key : told__span(member.value);
+    bool is_formed = field->form.len > 0 && field->kind != '*', is_said;
+    struct buf formed;
+
+    buf_init(&formed, TEXT_BYTES);
+    if (is_formed)
+        told__form(&formed, &member, field->form, field->with);
+    if (is_formed && buf_code(&formed) == CODE_OK)
+        text = buf_peek(&formed);
+    if (field->has_word)
+        is_said = span_equals(text, field->word);
+    else
+        is_said = text.len > 0 && (is_formed || (!span_is(text, "false") && !span_is(text, "0") && !span_is(text, "[]") &&
+                                                 !span_is(text, "{}")));
+    buf_fini(&formed);
+    return is_said;
+}
+
+/* Whether all of it is said that is in no bracket of its own; where some of it is a question, whether all of these are so. */
+static bool holds(const struct scope *scope, struct span words)
+{
+    bool asks = false, is_said = true, is_so = true;
+    struct span between;
+
+    while (words.len > 0) {
+        char c = words.at[0];
+
+        words = span_part(words, c == '\\' ? 2 : 1, SIZE_MAX);
+        if (c == '[') {
+            (void)take_inner(&words, NULL);
+        } else if (c == '{') {
+            struct field field = take_field(&words);
+            bool is_question = field.kind == '?' || field.kind == '!';
+            bool *is_right = is_question ? &is_so : &is_said;
+
+            asks |= is_question;
+            *is_right &= says(scope, &field) != (field.kind == '!');
+            if (field.kind == '*')
+                (void)take_inner(&words, &between);
+        }
+    }
+    return asks ? is_so : is_said;
+}
+
+static void add_member(struct buf *out, const struct scope *scope, const struct field *field)
+{
+    const struct told_member member = find(scope, field->key);
+
+    if (span_is(field->key, "@"))
+        terminal_add(out, scope->value->key);
+    else if (field->form.len > 0)
+        told__form(out, &member, field->form, field->with);
+    else
+        terminal_add(out, told__span(member.value));
+}
+
+static void add(struct buf *out, const struct scope *scope, struct span words);
+
+static void add_each(struct buf *out, const struct scope *scope, const struct field *field, struct span inner,
+                     struct span between)
+{
+    const struct json_node *list = find(scope, field->key).value;
+    struct scope within = {.value = list != NULL ? list->child : NULL, .around = scope};
+    uint64_t most = UINT64_MAX;
+
+    BUG_ON(field->form.len > 0 && (!span_is(field->form, "first") || num_u64(field->with, &most) != CODE_OK));
+    for (uint64_t count = 0; within.value != NULL && count < most; count++) {
+        buf_add_span(out, count > 0 ? between : SPAN_LIT(""));
+        add(out, &within, inner);
+        within.before = within.value;
+        within.value = within.value->next;
+    }
+}
+
+static void add(struct buf *out, const struct scope *scope, struct span words)
+{
+    while (words.len > 0) {
+        char c = words.at[0];
+        struct span inner, between;
+        struct field field;
+
+        words = span_part(words, 1, SIZE_MAX);
+        if (c == '[') {
+            inner = take_inner(&words, NULL);
+            if (holds(scope, inner))
+                add(out, scope, inner);
+        } else if (c == '{') {
+            field = take_field(&words);
+            if (field.kind == '*') {
+                inner = take_inner(&words, &between);
+                add_each(out, scope, &field, inner, between);
+            } else if (field.kind == ' ') {
+                add_member(out, scope, &field);
+            }
+        } else {
+            buf_add_byte(out, c == '\\' && words.len > 0 ? words.at[0] : c);
+            words = span_part(words, c == '\\', SIZE_MAX);
+        }
+    }
+}
+
+enum code told_add(struct buf *out, const struct json_node *object, const char *words)
+{
+    add(out, &(struct scope){.value = object}, span_text(words));
+    return buf_code(out);
 }
 
 void told_say(const struct json_node *object, const char *words)
 {
-    char key[KEY_BYTES], kind;
+    struct buf text;
 
-    while (*words != '\0') {
-        const char *end = *words == '[' ? strchr(words, ']') : NULL;
-
-        if (end != NULL && !holds(object, words, end)) {
-            words = end + 1;
-        } else if (*words == '{') {
-            words = read_key(words, &kind, key);
-            if (kind == ' ')
-                print_span(stdout, told_text(object, key));
-        } else {
-            if (*words != '[' && *words != ']')
-                putchar(*words);
-            words++;
-        }
-    }
+    buf_init(&text, TEXT_BYTES);
+    if (told_add(&text, object, words) == CODE_OK)
+        (void)print_block(stdout, buf_peek(&text));
+    else
+        fputs("(too long to be shown)\n", stdout);
+    buf_fini(&text);
 }
 
 int told_answer(struct doc **doc, bool as_json, const char *words)

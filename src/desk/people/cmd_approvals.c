@@ -271,7 +271,7 @@ static void show_story(const struct json_node *told, const struct store_approval
         told_say(told, ", until {until}\n[why      {why}\n]");
     }
     told_say(told, "[used     {used} by decision {used_decision}\n]"
-             "[{!used_decision}used     {used}, by which decision nobody can know\n]");
+             "[{!used_decision}{?used}used     {used}, by which decision nobody can know\n]");
     print_hints(approval, store_approval_state(approval, now_us));
 }
 

@@ -15,9 +15,10 @@
 
 static const struct table_column columns[] = {
     {.title = "number", .key = "approval", .is_right = true, .least = TABLE_WHOLE},
-    {.title = "age", .key = "asked", .is_age = true, .least = TABLE_WHOLE},
+    {.title = "age", .words = "{asked:ago}", .least = TABLE_WHOLE},
     {.title = "state", .least = TABLE_WHOLE}, {.title = "tenant"}, {.title = "principal"},
-    {.title = "tool", .other = "method"}, {.title = "rule"}, {.title = "people"}, {.title = "arguments", .least = NARROW},
+    {.title = "tool", .words = "[{tool}][{!tool}{method}]"}, {.title = "rule"}, {.title = "people"},
+    {.title = "arguments", .least = NARROW},
 };
 #define STATE 2 /* among them; said where it is not the same of all */
 
@@ -144,7 +145,6 @@ static enum code look(struct db *db, struct watching *watching, struct why *why)
     enum code code;
 
     watching->listing.now_us = clock_wall_us();
-    watching->listing.table.now_us = watching->listing.now_us;
     code = list_each(db, APPROVALS_AFTER, watch_next, &watching->listing, why);
     if (table_flush(&watching->listing.table) != CODE_OK)
         code = CODE_DOWN;

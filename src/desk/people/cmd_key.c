@@ -161,7 +161,7 @@ int cmd_key_list(const struct asked *asked)
     static const struct table_column columns[] = {
         {.title = "id", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
         {.title = "principal"},
-        {.title = "tenant, or roles", .key = "tenant", .other = "roles"}, {.title = "expires", .none = "never"},
+        {.title = "tenant, or roles", .words = "[{tenant}][{roles}]"}, {.title = "expires", .none = "never"},
         {.title = "note", .none = ""},
     };
     struct table table;

@@ -361,8 +361,8 @@ static enum code show_text(const struct doc *doc)
     if (code == CODE_OK)
         told_say(told.root, "# version {version}[{?active} (active)], created {created} by {created_by}[: {message}]\n"
                  "# sha-256 {hash}\n[# stored although {failing_tests} of its tests failed: {despite}\n]"
-                 "[{!failing_tests}# stored although no route had some of its upstreams: {despite}\n]"
-                 "[# last activated {activated} by {activated_by}][{?activated}: {activated_why}][{?activated}\n]");
+                 "[{!failing_tests}{?despite}# stored although no route had some of its upstreams: {despite}\n]"
+                 "[# last activated {activated} by {activated_by}[: {activated_why}]\n]");
     for (; file != NULL && code == CODE_OK; file = file->next) {
         told_say(file, "\n# ---- {policy}, loaded from {path}\n");
         code = print_source(told_text(file, "text"));

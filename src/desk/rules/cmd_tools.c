@@ -254,7 +254,6 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
 /* What stands above its lines. Takes: against: the digest of the one that it is compared with, or nothing. */
 static int print_head(const struct tools_meant *meant, const struct store_definition *definition, struct span against)
 {
-    const struct json_node *marks, *mark;
     struct doc *doc = NULL;
     struct told told;
     int status = make_doc(meant, definition, false, true, &doc);
@@ -264,19 +263,15 @@ static int print_head(const struct tools_meant *meant, const struct store_defini
         return status;
     doc_text_or_null(doc, "against", against);
     code = told_read(&told, doc);
-    marks = code == CODE_OK ? json_member(told.root, SPAN_LIT("marks")) : NULL;
     if (code == CODE_OK) {
         told_say(told.root, "{tool} of {upstream}: {state}[{!told_last}, not what the server told last]\n"
                  "  digest:    {digest}\n  seen:      first {first_seen}, last {last_seen}\n");
         if (definition->is_spoken)
             told_say(told.root, definition->is_accepted ? "  accepted:  {given} by {given_by} ({login}): {why}\n"
                                                         : "  withdrawn: {given} by {given_by} ({login}): {why}\n");
-        told_say(told.root, "[  against:   {against}\n]");
+        told_say(told.root, "[  against:   {against}\n]{*marks}  look:      {path}: {mark}\n{/}"
+                 "[  look:      and {further_marks} more\n]");
     }
-    for (mark = marks != NULL ? marks->child : NULL; mark != NULL; mark = mark->next)
-        told_say(mark, "  look:      {path}: {mark}\n");
-    if (marks != NULL)
-        told_say(told.root, "[  look:      and {further_marks} more\n]");
     told_end(&told);
     doc_free(&doc);
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
@@ -378,7 +373,7 @@ static int list_all(const struct looking *looking, struct table *table)
 int cmd_tools_list(const struct asked *asked)
 {
     static const struct table_column columns[] = {
-        {.title = "state", .least = TABLE_WHOLE}, {.title = "digest", .bytes = TOOLS_DIGEST_SHOWN, .least = TABLE_WHOLE},
+        {.title = "state", .least = TABLE_WHOLE}, {.title = "digest", .words = "{digest:first 12}", .least = TABLE_WHOLE},
         {.title = "last seen", .key = "last_seen"}, {.title = "upstream"}, {.title = "tool", .least = TOOL_CELLS},
         {.title = "", .key = "look", .none = "", .least = TABLE_WHOLE},
     };

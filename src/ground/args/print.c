@@ -197,6 +197,14 @@ void print_faults(const struct faults *faults, const char *before)
         fprintf(stderr, "%sand %zu more\n", before, faults->count - told);
 }
 
+void print_number(struct doc *doc, const char *key, int64_t number)
+{
+    if (number == 0)
+        doc_null(doc, key);
+    else
+        doc_int(doc, key, number);
+}
+
 void print_time(struct doc *doc, const char *key, int64_t time_us)
 {
     char text[CLOCK_TEXT_BYTES];

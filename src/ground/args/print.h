@@ -56,7 +56,8 @@ void print_hold(void);
 /* One line on stdout; frees the document and wipes the text, which may hold a key. Returns: an exit status. */
 int print_doc(struct doc **doc);
 
-/* A member with a time as text; 0 is null. */
+/* A member with a number, or with a time as text; 0 is null: of what is counted from 1, and has none. */
+void print_number(struct doc *doc, const char *key, int64_t number);
 void print_time(struct doc *doc, const char *key, int64_t time_us);
 
 /* Prints `callgate: ...` on stderr. Returns: status. */

@@ -120,6 +120,16 @@ void doc_int(struct doc *object, const char *key, int64_t value)
     (void)add_item(object, key, cJSON_CreateRaw(text));
 }
 
+void doc_json(struct doc *object, const char *key, struct span json)
+{
+    struct buf text;
+
+    if (object == NULL)
+        return;
+    buf_init(&text, SIZE_MAX / 2);
+    add_text(object, key, &text, buf_add_span(&text, json.at != NULL ? json : SPAN_LIT("null")));
+}
+
 void doc_bool(struct doc *object, const char *key, bool value)
 {
     if (object != NULL)

@@ -53,7 +53,7 @@ static struct doc *row_of(int64_t id, const char *name, const char *note)
 
 static const struct table_column columns[] = {
     {.title = "number", .key = "id", .is_right = true, .least = TABLE_WHOLE}, {.title = "name"},
-    {.title = "expires", .none = "never", .leaves = 1}, {.title = "says", .key = "text", .other = "note", .none = ""},
+    {.title = "expires", .none = "never", .leaves = 1}, {.title = "says", .words = "[{text}][{note}]", .none = ""},
 };
 
 static void print(const char *columns_of_terminal, bool as_json)
@@ -115,10 +115,100 @@ static void a_document_is_told_in_sentences(void **state)
     assert_int_equal(told_read(&told, doc), CODE_OK);
     listen_to();
     told_say(told.root, "{name} is {id}[ until {expires}][{!expires} for good][: {note}].\n");
-    told_say(told.root, "[{?active}active][{?old}, old][{!old}, not old][, {failed} failed][{?list}, listed][{!absent}, {absent}all]\n");
+    told_say(told.root, "[{?active}active][{?old}, old][{!old}, not old][, {failed} failed][{?list}, listed]"
+             "[{!absent}{?old}, {absent}all]\n");
     hear();
     assert_string_equal(said, "Ann\\n is 3 for good: why not.\nactive, not old\n");
     assert_true(told_text(told.root, "absent").at == NULL && told_text(told.root, "expires").at == NULL);
+    told_end(&told);
+    doc_free(&doc);
+}
+
+static void numbers_are_drawn_where_there_is_room(void **state)
+{
+    static const struct table_column drawn[] = {{.title = "name"}, {.title = "", .key = "id", .is_bar = true}, {.title = "id"}};
+    const char *const wide[] = {"60", "10", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct table table;
+        struct doc *rows[] = {row_of(8, "all", NULL), row_of(3, "some", NULL)};
+
+        assert_int_equal(wide[i] != NULL ? setenv("COLUMNS", wide[i], 1) : unsetenv("COLUMNS"), 0);
+        listen_to();
+        TABLE_BEGIN(&table, drawn, false);
+        for (size_t row = 0; row < 2; row++)
+            assert_int_equal(table_add(&table, &rows[row]), CODE_OK);
+        assert_int_equal(table_end(&table), CODE_OK);
+        hear();
+        assert_int_equal(strstr(said, "\xe2\x96\x88") != NULL, i == 0);
+    }
+    assert_string_equal(said, "name  id\nall   8\nsome  3\n");
+}
+
+static void fill_list(struct doc *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct doc *one = doc_add_object(list, NULL);
+
+        doc_int(one, "step", (int64_t)i + 1);
+        doc_text(one, "way", i < 2 ? SPAN_LIT("up") : SPAN_LIT("down"));
+        doc_text_or_null(one, "why", i == 1 ? SPAN_LIT("it must") : SPAN_NONE);
+        doc_text(doc_add_object(one, "rule"), "id", SPAN_LIT("r.one"));
+    }
+}
+
+static const struct { const char *words, *text; } forms[] = {
+    {"{*steps}{step} of {name}[: {why}]{/, }.", "1 of a\\u001bb, 2 of a\\u001bb: it must, 3 of a\\u001bb."},
+    {"[{*steps:first 2}{rule.id}{/ }[ and {steps:beyond 2} more]!]", "r.one r.one and 1 more!"},
+    {"[{*none}{.}{/} told][{none:beyond 2}more]{steps:count}", "3"},
+    {"{*list}`{.}`{/ or }; {*pair}{@}={.}{/, }", "`x` or `y`; k=v, l=2"},
+    {"[a[b {absent}]c][ {?name}[{absent}]d]", "ac d"},
+    {"[{?state=new}n][{!state=new}o][{?state=old}p][{?absent=x}q]", "op"},
+    {"\\[{state}\\] \\{{state}\\\\", "[old] {old\\"},
+    {"{long:first 4}|{long:cut 4}|{state:cut 4}", "0123|0123...|old"},
+    {"{state:right 5}|{state:left 5}|{long:left 2}|", "  old|old  |0123456789|"},
+    {"{us:us} {ms:us} {s:us}", "850 us 12.3 ms 4.56 s"},
+    {"{us:share whole}{us:share none}", "50.0 %"},
+    {"{text:lines 2}", "  one\n\n  t\\u0007wo\n"},
+    {"{*steps}[{way:new}: ]{step} {/}[{why:json}][{us:json}]", "up: 1 2 down: 3 850"},
+    {"{*pair}[{!@=k}{@}][{.:json}]{/}", "\"v\"l2"},
+    {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
+};
+
+static void lists_forms_and_brackets(void **state)
+{
+    struct doc *doc = doc_object(), *list, *pair;
+    struct told told;
+
+    (void)state;
+    doc_text(doc, "name", SPAN_LIT("a\x1b" "b"));
+    doc_text(doc, "state", SPAN_LIT("old"));
+    doc_text(doc, "long", SPAN_LIT("0123456789"));
+    doc_text(doc, "text", SPAN_LIT("one\n\nt\awo"));
+    doc_int(doc, "us", 850);
+    doc_int(doc, "ms", 12345);
+    doc_int(doc, "s", 4560000);
+    doc_int(doc, "whole", 1700);
+    doc_null(doc, "absent");
+    (void)doc_add_array(doc, "none");
+    fill_list(doc_add_array(doc, "steps"), 3);
+    list = doc_add_array(doc, "list");
+    doc_text(list, NULL, SPAN_LIT("x"));
+    doc_text(list, NULL, SPAN_LIT("y"));
+    pair = doc_add_object(doc, "pair");
+    doc_text(pair, "k", SPAN_LIT("v"));
+    doc_int(pair, "l", 2);
+    assert_int_equal(told_read(&told, doc), CODE_OK);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct buf out;
+
+        buf_init(&out, 4096);
+        assert_int_equal(told_add(&out, told.root, forms[i].words), CODE_OK);
+        assert_int_equal(buf_add_byte(&out, '\0'), CODE_OK);
+        assert_string_equal(buf_peek(&out).at, forms[i].text);
+        buf_fini(&out);
+    }
     told_end(&told);
     doc_free(&doc);
 }
@@ -129,6 +219,8 @@ int main(void)
         cmocka_unit_test(a_document_is_a_row_or_a_line),
         cmocka_unit_test(nothing_is_no_table),
         cmocka_unit_test(a_document_is_told_in_sentences),
+        cmocka_unit_test(numbers_are_drawn_where_there_is_room),
+        cmocka_unit_test(lists_forms_and_brackets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

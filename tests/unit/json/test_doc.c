@@ -15,6 +15,8 @@ static struct doc *sample(void)
     doc_bool(doc, "yes", true);
     doc_bool(doc, "no", false);
     doc_null(doc, "none");
+    doc_json(doc, "json", SPAN_LIT("{\"a\":[1.50]}"));
+    doc_json(doc, "no_json", SPAN_NONE);
     list = doc_add_array(doc, "list");
     doc_int(list, NULL, 1);
     inner = doc_add_object(list, NULL);
@@ -27,6 +29,7 @@ static const char printed[] =
     "{\"text\":\"a\\\"b\\\\\\n\\u0001\\u2028\",\"nul\":\"a\xef\xbf\xbd" "b\",\"broken\":\"\xef\xbf\xbd\xef\xbf\xbd\","
     "\"empty\":\"\","
     "\"big\":9223372036854775807,\"small\":-9223372036854775808,\"yes\":true,\"no\":false,\"none\":null,"
+    "\"json\":{\"a\":[1.50]},\"no_json\":null,"
     "\"list\":[1,{\"k\":\"v\"},[]]}";
 
 static void prints_what_was_built(void **state)
