@@ -3,8 +3,9 @@
  * not: configuration, policy, audit, disk, upstreams. */
 #include "setup/cmd_status_priv.h"
 #include "cli/commands.h"
+#include "cli/told.h"
 #include "people/control.h"
-#include "providers/kept_keys.h"
+#include "people/known_keys.h"
 #include "conf/route_names.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
@@ -15,7 +16,6 @@
 
 #include "json/doc.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "os/local.h"
 #include "os/resolve.h"
 #include "os/sock.h"
@@ -34,6 +34,7 @@
 
 void find(struct report *report, const char *about, bool is_good, const char *format, ...)
 {
+    struct doc *finding;
     char text[768];
     va_list args;
 
@@ -41,15 +42,12 @@ void find(struct report *report, const char *about, bool is_good, const char *fo
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     report->bad += !is_good;
-    if (report->findings == NULL) {
-        print_safely(stdout, "%-4s %-10s %s\n", is_good ? "ok" : "BAD", about, text);
-    } else {
-        struct doc *finding = doc_add_object(report->findings, NULL);
-
-        doc_text(finding, "about", span_text(about));
-        doc_bool(finding, "good", is_good);
-        doc_text(finding, "text", span_text(text));
-    }
+    finding = report->findings != NULL ? doc_add_object(report->findings, NULL) : doc_object();
+    doc_text(finding, "about", span_text(about));
+    doc_bool(finding, "good", is_good);
+    doc_text(finding, "text", span_text(text));
+    if (report->findings == NULL) /* as it is found: servers that are away take their time */
+        (void)told_answer(&finding, false, "[{?good}ok  ][{!good}BAD ] {about:left 10} {text}\n");
 }
 
 static void tell_stray(void *context, const struct policy_stray *stray)
@@ -283,28 +281,15 @@ static void look_at_provider(struct report *report, const struct conf *conf, con
     struct web_answer answer = {.code = CODE_OK};
     struct why why = {""}, fault = {""};
     char url[IDENTITY_URL_BYTES];
-    int64_t now_us = clock_wall_us(), fetched_us = 0;
-    struct span kept;
-    struct buf text;
-    bool is_known;
+    int64_t now_us = clock_wall_us(), fetched_us;
 
-    buf_init(&text, SIZE_MAX / 2);
-    if (provider->keys_file == NULL) {
-        is_known = kept_keys_read(conf->store, provider, now_us, &text, &kept, &fetched_us, &why) == CODE_OK;
-    } else {
-        is_known = file_read(provider->keys_file, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK;
-        kept = buf_peek(&text);
-        fetched_us = now_us;
-    }
-    is_known = is_known && identity_key_set_read(kept, &set, &why) == CODE_OK;
-    if (is_known)
+    if (known_keys_read(conf->store, provider, NULL, now_us, &set, &fetched_us, &why) == CODE_OK)
         find(report, "provider", true, "%s: %zu key%s, as they were %" PRId64 " s ago", provider->rules.name,
              identity_key_set_count(set), identity_key_set_count(set) == 1 ? "" : "s", (now_us - fetched_us) / 1000000);
     else
         find(report, "provider", false, "%s: no key set is known (%s): its tokens let nobody in", provider->rules.name,
              why.text);
     identity_key_set_unref(&set);
-    buf_fini(&text);
     if (provider->keys_file != NULL)
         return;
     if (provider->keys_url == NULL)
