@@ -3,11 +3,11 @@
  * the configuration, and by the keys that the gate has kept of its providers. */
 #include "cli/commands.h"
 #include "args/print.h"
+#include "cli/told.h"
+#include "people/known_keys.h"
 
 #include "base/mem.h"
-#include "base/num.h"
 #include "os/clock.h"
-#include "os/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SHOWN_BYTES ((size_t)256 * 1024)
-#define LISTED_MAX 12 /* groups, scopes, audiences; --json has all */
+#define NAME_BYTES 600
 
 /* What is known of a provider's keys. */
 struct known {
@@ -38,7 +38,7 @@ struct explaining {
     const struct json_node *header, *claims; /* unverified */
     struct buf header_text, claims_text;
     struct known known[IDENTITY_PROVIDERS_MAX];
-    struct doc *doc, *routes;               /* --json */
+    struct doc *doc, *routes;
     size_t let_in;
 };
 
@@ -126,34 +126,6 @@ static int read_shown(struct explaining *e, const char *operand)
     return OPTIONS_GO;
 }
 
-/* ---- lists ---- */
-
-static void print_list(const char *name, const struct span *texts, size_t count)
-{
-    print_safely(stdout, count == 0 ? "  %-10snone\n" : "  %-10s", name);
-    if (count == 0)
-        return;
-    for (size_t i = 0; i < count && i < LISTED_MAX; i++)
-        print_safely(stdout, "%s%.*s", i > 0 ? ", " : "", SPAN_ARG(texts[i]));
-    printf(count > LISTED_MAX ? " and %zu more\n" : "\n", count - LISTED_MAX);
-}
-
-static void fill_list(struct doc *doc, const char *name, const struct span *texts, size_t count)
-{
-    struct doc *list = doc_add_array(doc, name);
-
-    for (size_t i = 0; i < count; i++)
-        doc_text(list, NULL, texts[i]);
-}
-
-static void tell_text(struct explaining *e, const char *name, struct span text)
-{
-    if (e->asked->json)
-        doc_text_or_null(e->doc, name, text);
-    else if (text.at != NULL)
-        print_safely(stdout, "  %-10s%.*s\n", name, SPAN_ARG(text));
-}
-
 /* ---- what it says of itself ---- */
 
 static struct span said(const struct json_node *object, const char *name)
@@ -163,113 +135,78 @@ static struct span said(const struct json_node *object, const char *name)
     return node == NULL ? SPAN_NONE : node->type == JSON_STRING ? node->text : node->raw;
 }
 
-static void tell_time(struct explaining *e, const char *name, const char *claim)
+static struct span time_of(const struct explaining *e, const char *claim, char text[CLOCK_TEXT_BYTES])
 {
     const struct json_node *node = json_member(e->claims, span_text(claim));
-    char text[CLOCK_TEXT_BYTES];
     uint64_t ns;
 
     if (node == NULL || node->type != JSON_NUMBER || json_number_scaled(node->raw, 9, &ns) != CODE_OK)
-        return;
+        return SPAN_NONE;
     clock_text((int64_t)(ns / 1000), text);
-    tell_text(e, name, span_text(text));
+    return span_text(text);
 }
 
-static void tell_token(struct explaining *e)
+static struct span name_of(const struct tls_name *found, char text[NAME_BYTES])
 {
-    if (e->asked->json)
-        doc_text(e->doc, "kind", e->is_jwt ? SPAN_LIT("jwt") : SPAN_LIT("opaque"));
-    else
-        printf(e->is_jwt ? "a JSON Web Token, which says of itself:\n"
-                         : "an opaque token: what it says only its provider knows, who is not asked here\n");
-    if (!e->is_jwt)
-        return;
-    tell_text(e, "algorithm", said(e->header, "alg"));
-    tell_text(e, "type", said(e->header, "typ"));
-    tell_text(e, "key", said(e->header, "kid"));
-    tell_text(e, "issuer", said(e->claims, "iss"));
-    tell_text(e, "audience", said(e->claims, "aud"));
-    tell_text(e, "subject", said(e->claims, "sub"));
-    tell_time(e, "issued", "iat");
-    tell_time(e, "begins", "nbf");
-    tell_time(e, "expires", "exp");
+    if (found->count <= 1)
+        return found->text;
+    (void)snprintf(text, NAME_BYTES, "%.*s, the first of %u", found->text.len < 500 ? (int)found->text.len : 500,
+                   found->text.at != NULL ? found->text.at : "", found->count);
+    return span_text(text);
 }
 
-static void tell_name(struct explaining *e, const char *name, const struct tls_name *found)
+/* Of an opaque token all of it is nothing, and of a certificate what only tokens say. */
+static void fill_shown(struct explaining *e)
 {
-    char text[600];
+    char times[3][CLOCK_TEXT_BYTES], names[3][NAME_BYTES];
+    const struct { const char *name; struct span text; } members[] = {
+        {"algorithm", said(e->header, "alg")}, {"type", said(e->header, "typ")}, {"key", said(e->header, "kid")},
+        {"issuer", said(e->claims, "iss")}, {"audience", said(e->claims, "aud")},
+        {"subject", e->is_certificate ? e->names.subject : said(e->claims, "sub")},
+        {"uri", name_of(&e->names.uri, names[0])}, {"dns", name_of(&e->names.dns, names[1])},
+        {"email", name_of(&e->names.email, names[2])}, {"issued", time_of(e, "iat", times[0])},
+        {"begins", time_of(e, "nbf", times[1])}, {"expires", time_of(e, "exp", times[2])},
+    };
 
-    if (found->count > 1) {
-        (void)snprintf(text, sizeof text, "%.*s, the first of %u", found->text.len < 500 ? (int)found->text.len : 500,
-                       found->text.at != NULL ? found->text.at : "", found->count);
-        tell_text(e, name, span_text(text));
-    } else {
-        tell_text(e, name, found->text);
-    }
+    doc_text(e->doc, "kind", e->is_certificate ? SPAN_LIT("certificate") : e->is_jwt ? SPAN_LIT("jwt") : SPAN_LIT("opaque"));
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        doc_text_or_null(e->doc, members[i].name, members[i].text);
 }
 
-static void tell_certificate(struct explaining *e)
-{
-    if (e->asked->json)
-        doc_text(e->doc, "kind", SPAN_LIT("certificate"));
-    else
-        printf("a certificate; whether an authority of `client_ca` vouches for it, and until when, is not asked here:\n");
-    tell_text(e, "subject", e->names.subject);
-    tell_name(e, "uri", &e->names.uri);
-    tell_name(e, "dns", &e->names.dns);
-    tell_name(e, "email", &e->names.email);
-}
+static const char words[] =
+    "[{?kind=jwt}a JSON Web Token, which says of itself:\n]"
+    "[{?kind=opaque}an opaque token: what it says only its provider knows, who is not asked here\n]"
+    "[{?kind=certificate}a certificate; whether an authority of `client_ca` vouches for it, and until when, is not asked "
+    "here:\n]"
+    "[  algorithm {algorithm}\n][  type      {type}\n][  key       {key}\n][  issuer    {issuer}\n][  audience  {audience}\n]"
+    "[  subject   {subject}\n][  uri       {uri}\n][  dns       {dns}\n][  email     {email}\n][  issued    {issued}\n]"
+    "[  begins    {begins}\n][  expires   {expires}\n]"
+    "{*routes}route {route}: [nobody. {why}][{?why}{?principal} It would be ]"
+    "[{?principal}principal {principal}, tenant {tenant}]\n"
+    "[{?groups=[]}  groups    none\n][  groups    {*groups:first 12}{.}{/, }[ and {groups:beyond 12} more]\n]"
+    "[{?scopes=[]}  scopes    none\n][  scopes    {*scopes:first 12}{.}{/, }[ and {scopes:beyond 12} more]\n]"
+    "[{?bound_to_certificate}  bound     to a client certificate: on a connection without it, nobody\n]"
+    "[{?bound_to_key}  bound     to a key (DPoP): without a proof of it, nobody\n]{/}";
 
 /* ---- keys ---- */
-
-/* `{"fetched":…,"of":…,"set":…}`, as providers/outside_keys.c keeps it. */
-static void take_kept(struct known *known, const struct identity_provider *provider, struct span text, struct arena *arena)
-{
-    const struct json_node *root, *set;
-    char of[2 * DIGEST_BYTES + 1] = "", time[CLOCK_TEXT_BYTES];
-    struct json_fault fault;
-    struct why why = {""};
-    struct buf canonical;
-    uint64_t fetched_us;
-
-    buf_init(&canonical, 2 * IDENTITY_KEY_SET_BYTES_MAX);
-    num_hex(provider->digest, DIGEST_BYTES, of);
-    if (json_read(text, &json_file_rules, &canonical, arena, &root, &fault) != CODE_OK ||
-        (set = json_member(root, SPAN_LIT("set"))) == NULL || !span_is(said(root, "of"), of) ||
-        num_u64(said(root, "fetched"), &fetched_us) != CODE_OK)
-        (void)snprintf(known->from, sizeof known->from, "what is kept beside the store is another provider's");
-    else if (identity_key_set_read(set->raw, &known->set, &why) != CODE_OK)
-        (void)snprintf(known->from, sizeof known->from, "what is kept beside the store is no key set");
-    else {
-        clock_text((int64_t)fetched_us, time);
-        (void)snprintf(known->from, sizeof known->from, "kept beside the store, fetched %s", time);
-    }
-    buf_fini(&canonical);
-}
 
 static void read_keys(struct explaining *e, const struct identity_provider *provider, struct known *known)
 {
     const char *file = e->asked->keys != NULL ? e->asked->keys : provider->keys_file;
-    char name[128], *kept = NULL;
+    char time[CLOCK_TEXT_BYTES];
     struct why why = {""};
-    struct buf text;
+    int64_t fetched_us;
+    enum code code = known_keys_read(e->conf->store, provider, e->asked->keys, e->now_us, &known->set, &fetched_us, &why);
 
-    (void)snprintf(name, sizeof name, "jwks-%s.json", provider->rules.name);
-    if (file == NULL)
-        kept = file_beside(e->conf->store, span_text(name));
-    buf_init(&text, 2 * IDENTITY_KEY_SET_BYTES_MAX);
-    if ((file == NULL && kept == NULL) ||
-        file_read(file != NULL ? file : kept, FILE_ANY, 2 * IDENTITY_KEY_SET_BYTES_MAX, &text, &why) != CODE_OK)
-        (void)snprintf(known->from, sizeof known->from, "%.159s",
-                       file != NULL ? why.text : "none is kept beside the store; start the gate once, or name a file");
-    else if (file == NULL)
-        take_kept(known, provider, buf_peek(&text), &e->arena);
-    else if (identity_key_set_read(buf_peek(&text), &known->set, &why) == CODE_OK)
+    clock_text(fetched_us, time);
+    if (code == CODE_OK && file != NULL)
         (void)snprintf(known->from, sizeof known->from, "of %.140s", file);
+    else if (code == CODE_OK)
+        (void)snprintf(known->from, sizeof known->from, "kept beside the store, fetched %s", time);
+    else if (code == CODE_NOT_FOUND && file == NULL)
+        (void)snprintf(known->from, sizeof known->from, "none is kept beside the store; start the gate once, or name a file");
     else
         (void)snprintf(known->from, sizeof known->from, "%.159s", why.text);
-    buf_fini(&text);
-    mem_free(kept);
 }
 
 static struct known *known_of(struct explaining *e, const struct identity_provider *provider)
@@ -284,44 +221,36 @@ static struct known *known_of(struct explaining *e, const struct identity_provid
 
 /* ---- a route ---- */
 
+static void fill_list(struct doc *doc, const char *name, const struct span *texts, size_t count)
+{
+    struct doc *list = doc_add_array(doc, name);
+
+    for (size_t i = 0; i < count; i++)
+        doc_text(list, NULL, texts[i]);
+}
+
 static void tell_outcome(struct explaining *e, const struct outcome *outcome)
 {
     const struct identity_token *token = outcome->token;
-    struct doc *doc = e->asked->json ? doc_add_object(e->routes, NULL) : NULL;
+    struct doc *doc = doc_add_object(e->routes, NULL);
+    const unsigned bound = token != NULL ? token->bound : 0;
 
     e->let_in += outcome->why[0] == '\0';
-    if (doc != NULL) {
-        doc_text(doc, "route", outcome->route->name);
-        if (outcome->provider != NULL)
-            doc_text(doc, "provider", span_text(outcome->provider->rules.name));
-        doc_bool(doc, "let_in", outcome->why[0] == '\0');
-        doc_text_or_null(doc, "why", outcome->why[0] != '\0' ? span_text(outcome->why) : SPAN_NONE);
-        doc_text_or_null(doc, "principal", outcome->principal);
-        doc_text_or_null(doc, "tenant", outcome->tenant);
-        if (token != NULL) {
-            fill_list(doc, "groups", token->groups, token->group_count);
-            fill_list(doc, "scopes", token->scopes, token->scope_count);
-            doc_bool(doc, "bound_to_certificate", (token->bound & IDENTITY_BOUND_CERTIFICATE) != 0);
-            doc_bool(doc, "bound_to_key", (token->bound & IDENTITY_BOUND_KEY) != 0);
-        }
-        return;
+    doc_text(doc, "route", outcome->route->name);
+    doc_text_or_null(doc, "provider", outcome->provider != NULL ? span_text(outcome->provider->rules.name) : SPAN_NONE);
+    doc_bool(doc, "let_in", outcome->why[0] == '\0');
+    doc_text_or_null(doc, "why", outcome->why[0] != '\0' ? span_text(outcome->why) : SPAN_NONE);
+    doc_text_or_null(doc, "principal", outcome->principal);
+    doc_text_or_null(doc, "tenant", outcome->tenant);
+    if (token != NULL) {
+        fill_list(doc, "groups", token->groups, token->group_count);
+        fill_list(doc, "scopes", token->scopes, token->scope_count);
+    } else {
+        doc_null(doc, "groups");
+        doc_null(doc, "scopes");
     }
-    print_safely(stdout, "route %.*s: ", SPAN_ARG(outcome->route->name));
-    if (outcome->why[0] != '\0')
-        print_safely(stdout, "nobody. %s", outcome->why);
-    if (outcome->why[0] != '\0' && outcome->principal.at != NULL)
-        printf(" It would be ");
-    if (outcome->principal.at != NULL)
-        print_safely(stdout, "principal %.*s, tenant %.*s", SPAN_ARG(outcome->principal), SPAN_ARG(outcome->tenant));
-    putchar('\n');
-    if (token == NULL)
-        return;
-    print_list("groups", token->groups, token->group_count);
-    print_list("scopes", token->scopes, token->scope_count);
-    if ((token->bound & IDENTITY_BOUND_CERTIFICATE) != 0)
-        printf("  bound     to a client certificate: on a connection without it, nobody\n");
-    if ((token->bound & IDENTITY_BOUND_KEY) != 0)
-        printf("  bound     to a key (DPoP): without a proof of it, nobody\n");
+    doc_bool(doc, "bound_to_certificate", (bound & IDENTITY_BOUND_CERTIFICATE) != 0);
+    doc_bool(doc, "bound_to_key", (bound & IDENTITY_BOUND_KEY) != 0);
 }
 
 static void explain_reading(struct explaining *e, const struct identity_source *source, struct outcome *outcome)
@@ -461,7 +390,7 @@ static int explain_routes(struct explaining *e)
 
 static int explain(struct explaining *e)
 {
-    int status = read_shown(e, asked_operand(e->asked, 0)), printed;
+    int status = read_shown(e, asked_operand(e->asked, 0));
 
     if (status == OPTIONS_GO)
         status = asked_conf(e->asked, &e->conf);
@@ -469,15 +398,11 @@ static int explain(struct explaining *e)
         return status;
     if (!has_route(e))
         return complain(STATUS_USAGE, "no route is named \"%s\"; `callgate status` lists them", e->asked->route);
-    e->doc = e->asked->json ? doc_object() : NULL;
-    if (e->is_certificate)
-        tell_certificate(e);
-    else
-        tell_token(e);
-    e->routes = e->asked->json ? doc_add_array(e->doc, "routes") : NULL;
+    e->doc = doc_object();
+    fill_shown(e);
+    e->routes = doc_add_array(e->doc, "routes");
     status = explain_routes(e);
-    printed = e->asked->json ? print_doc(&e->doc) : STATUS_DONE;
-    return printed == STATUS_DONE ? status : printed;
+    return told_answer(&e->doc, e->asked->json, words) == STATUS_DONE ? status : STATUS_CANNOT;
 }
 
 int cmd_identity_explain(const struct asked *asked)
