@@ -3,6 +3,7 @@
 #include "conf/conf.h"
 #include "cli/commands.h"
 #include "cli/policy_files.h"
+#include "cli/told.h"
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/warn.h"
@@ -49,47 +50,43 @@ struct check {
     size_t files, active, rules; /* active: files of the active version that others lean on */
 };
 
-static int print_check_json(const struct check *check, int status)
+static struct doc *check_doc(const struct check *check)
 {
     struct doc *doc = doc_object();
-    int printed;
 
     doc_bool(doc, "valid", check->faults.count == 0);
     doc_int(doc, "files", (int64_t)check->files);
+    doc_int(doc, "active_files", (int64_t)check->active);
     doc_int(doc, "rules", (int64_t)check->rules);
+    doc_text_or_null(doc, "config", span_text(check->asked.config));
     policy_faults_doc(&check->faults, doc_add_array(doc, "errors"));
     doc_int(doc, "error_count", (int64_t)check->faults.count);
     policy_faults_doc(&check->warnings, doc_add_array(doc, "warnings"));
     doc_int(doc, "warning_count", (int64_t)check->warnings.count);
-    printed = print_doc(&doc);
-    return printed == STATUS_DONE ? status : printed;
+    return doc;
 }
 
 static int tell_check(const struct check *check)
 {
     bool warned = check->asked.strict && check->warnings.count > 0;
     int status = check->faults.count > 0 ? STATUS_USAGE : warned ? STATUS_NEGATIVE : STATUS_DONE;
+    struct doc *doc = check_doc(check);
 
-    if (check->asked.json)
-        return print_check_json(check, status);
-    if (check->asked.github) {
+    if (check->asked.github && !check->asked.json) {
+        doc_free(&doc);
         print_github(&check->faults, "error");
         print_github(&check->warnings, "warning");
         return status;
     }
-    print_faults(&check->faults, "");
-    print_faults(&check->warnings, "warning: ");
-    if (check->faults.count == 0 && check->active > 0)
-        print_safely(stdout, "%zu %s and %zu of the active version, ", check->files, check->files == 1 ? "file" : "files",
-                     check->active);
-    else if (check->faults.count == 0)
-        print_safely(stdout, "%zu %s, ", check->files, check->files == 1 ? "file" : "files");
-    if (check->faults.count == 0)
-        print_safely(stdout, "%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules",
-                     check->warnings.count, check->warnings.count == 1 ? "warning" : "warnings");
-    if (check->faults.count == 0 && check->asked.config == NULL)
-        printf("no configuration was read: names of upstreams were not held against its routes, as `load` does\n");
-    return status;
+    if (!check->asked.json) {
+        print_faults(&check->faults, "");
+        print_faults(&check->warnings, "warning: ");
+    }
+    return told_answer(&doc, check->asked.json,
+                       "[{?valid}{files} file[{!files=1}s][ and {active_files} of the active version], {rules} "
+                       "rule[{!rules=1}s]: no errors, {warning_count} warning[{!warning_count=1}s]\n[{!config}no "
+                       "configuration was read: names of upstreams were not held against its routes, as `load` "
+                       "does\n]]") == STATUS_DONE ? status : STATUS_CANNOT;
 }
 
 static struct check check;
