@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "trail/explain_call.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "cli/when.h"
 
 #include "base/mem.h"
@@ -389,50 +390,6 @@ static const char *state_of(const struct checking *c)
     return c->time_us < c->plan.not_before_us - PLAN_LEEWAY_US ? "not begun" : "valid";
 }
 
-static void say_arguments(const struct plan_step *step)
-{
-    const char *before = " with ";
-
-    if (step->arguments->type == JSON_STRING)
-        printf(" with any arguments");
-    else if (step->arguments->count == 0)
-        printf(" without arguments");
-    for (const struct json_node *argument = step->arguments->child; argument != NULL; argument = argument->next) {
-        const struct json_node *value = json_member(argument, SPAN_LIT("value"));
-        bool is_open = json_member(argument, SPAN_LIT("open")) != NULL;
-
-        print_safely(stdout, "%s%.*s ", before, SPAN_ARG(argument->key));
-        if (value != NULL)
-            print_safely(stdout, "= %.*s", SPAN_ARG(value->raw));
-        else
-            printf(is_open ? "of any value" : "of one digest");
-        printf(json_member(argument, SPAN_LIT("optional")) != NULL ? " or left out" : "");
-        before = ", ";
-    }
-}
-
-static void say_plan(const struct checking *c)
-{
-    const struct plan *plan = &c->plan;
-    char hex[2 * DIGEST_BYTES], from[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES];
-
-    num_hex(plan->digest, DIGEST_BYTES, hex);
-    clock_text(plan->not_before_us, from);
-    clock_text(plan->expires_us, until);
-    print_safely(stdout, "plan %.*s of %.*s", (int)sizeof hex, hex, SPAN_ARG(plan->issuer));
-    print_safely(stdout, ", signed by key %.*s\n", SPAN_ARG(plan->key));
-    print_safely(stdout, "%s: from %.19s until %.19s UTC\n", state_of(c), from, until);
-    print_safely(stdout, "%.*s of tenant %.*s may, %s:\n", SPAN_ARG(plan->principal), SPAN_ARG(plan->tenant),
-                 plan->is_strict ? "in this order" : "in any order");
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        const struct plan_step *step = &plan->step[i];
-
-        print_safely(stdout, "  %u. call %.*s on %.*s", i + 1, SPAN_ARG(step->tool), SPAN_ARG(step->upstream));
-        say_arguments(step);
-        printf(step->times == 1 ? ", once\n" : ", up to %u times\n", step->times);
-    }
-}
-
 static void put_plan(struct checking *c)
 {
     const struct plan *plan = &c->plan;
@@ -455,9 +412,10 @@ static void put_plan(struct checking *c)
     for (uint32_t i = 0; i < plan->step_count; i++) {
         struct doc *step = doc_add_object(steps, NULL);
 
+        doc_int(step, "step", i + 1);
         doc_text(step, "upstream", plan->step[i].upstream);
         doc_text(step, "tool", plan->step[i].tool);
-        doc_text(step, "arguments", plan->step[i].arguments->raw);
+        doc_json(step, "arguments", plan->step[i].arguments->raw);
         doc_int(step, "times", plan->step[i].times);
     }
 }
@@ -473,26 +431,35 @@ static void check_call(struct checking *c)
     const struct question *question = &c->call.question;
     const struct plan *plan = &c->plan;
     struct doc *doc = doc_add_object(c->doc, "call"), *which = doc_add_array(doc, "steps");
+    struct doc *all = doc_add_array(doc, "compared");
     bool is_foreign = is_other(question->principal, plan->principal) || is_other(question->tenant, plan->tenant);
     bool fits = false;
 
-    if (is_foreign)
-        printf(c->asked->json ? "" : "the call is another principal's or tenant's\n");
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const char *differs = plan_step_differs(plan, &plan->step[i], question->upstream, question->tool, question->root);
+        struct doc *one = doc_add_object(all, NULL);
 
-        fits |= differs == NULL;
+        doc_int(one, "step", i + 1);
+        doc_text_or_null(one, "differs", span_text(differs));
         if (differs == NULL)
             doc_int(which, NULL, i + 1);
-        if (!c->asked->json && differs == NULL)
-            printf("the call is step %u\n", i + 1);
-        else if (!c->asked->json)
-            print_safely(stdout, "the call is not step %u: %s\n", i + 1, differs);
+        fits |= differs == NULL;
     }
     doc_bool(doc, "foreign", is_foreign);
     if (!fits || is_foreign)
         c->status = STATUS_NEGATIVE;
 }
+
+static const char words[] =
+    "plan {digest} of {issuer}, signed by key {key}\n"
+    "{state}: from {not_before:first 19} until {expires:first 19} UTC\n"
+    "{principal} of tenant {tenant} may, in [{?order=strict}this][{!order=strict}any] order:\n"
+    "{*steps}  {step}. call {tool} on {upstream}[{?arguments=any} with any arguments][{!arguments} without arguments]"
+    "[{!arguments=any}{?arguments} with {*arguments}{@} [= {value:json}][{!value:json}{?open}of any value]"
+    "[{!value:json}{!open}of one digest][{?optional:json} or left out]{/, }], "
+    "[{?times=1}once][{!times=1}up to {times} times]\n{/}"
+    "[{?call.foreign}the call is another principal's or tenant's\n]"
+    "{*call.compared}the call is [{!differs}step {step}][{?differs}not step {step}: {differs}]\n{/}";
 
 static int check(struct checking *c, const char *path)
 {
@@ -506,15 +473,12 @@ static int check(struct checking *c, const char *path)
     if (code != CODE_OK)
         return complain_why(code, &why);
     c->status = strcmp(state_of(c), "valid") == 0 ? STATUS_DONE : STATUS_NEGATIVE;
-    if (c->asked->json)
-        put_plan(c);
-    else
-        say_plan(c);
+    put_plan(c);
     if (c->asked->call != NULL)
         check_call(c);
-    if (c->asked->json && print_doc(&c->doc) != STATUS_DONE)
-        return STATUS_CANNOT;
-    return c->status;
+    else
+        doc_null(c->doc, "call");
+    return told_answer(&c->doc, c->asked->json, words) == STATUS_DONE ? c->status : STATUS_CANNOT;
 }
 
 int cmd_plan_check(const struct asked *asked)
