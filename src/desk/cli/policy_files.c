@@ -72,13 +72,6 @@ void policy_test_doc(const struct policy_test_result *result, struct doc *list)
     doc_text(one, "got", result->got);
 }
 
-void policy_test_print(const struct policy_test_result *result)
-{
-    print_safely(stdout, "%.*s:%d: FAILED %.*s: expected %.*s, got %.*s", SPAN_ARG(result->file), result->line,
-                 SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
-    putchar('\n');
-}
-
 int policy_files_compile(const struct policy_files *files, struct policy **policy)
 {
     struct faults faults;

@@ -27,9 +27,9 @@ void policy_files_fini(struct policy_files *files);
 /* Up to 20 of them, each as an object. */
 void policy_faults_doc(const struct faults *faults, struct doc *list);
 
-/* A test's result, as an object of the list or as a line for people. */
+/* A test's result, as an object of the list; and one that failed, in words (told.h). */
 void policy_test_doc(const struct policy_test_result *result, struct doc *list);
-void policy_test_print(const struct policy_test_result *result);
+#define POLICY_TEST_FAILED "{file}:{line}: FAILED {name}: expected {expected}, got {got}\n"
 
 /* Compiles; faults are told. Returns: OPTIONS_GO with *policy, or the exit status. */
 int policy_files_compile(const struct policy_files *files, struct policy **policy);

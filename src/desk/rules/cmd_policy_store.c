@@ -44,7 +44,7 @@ struct storing {
     const struct asked *asked;
     struct route_names *names; /* of load; where none are known it has none */
     size_t failed;
-    struct doc *doc, *policies, *failures; /* --json */
+    struct doc *doc, *policies, *failures;
 };
 
 static int check_despite(const struct asked *asked)
@@ -58,13 +58,8 @@ static int check_despite(const struct asked *asked)
 static void tell_fate(void *context, struct span name, enum policy_store_fate fate)
 {
     struct storing *storing = context;
-    struct doc *one;
+    struct doc *one = doc_add_object(storing->policies, NULL);
 
-    if (!storing->asked->json) {
-        print_safely(stdout, "%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
-        return;
-    }
-    one = doc_add_object(storing->policies, NULL);
     doc_text(one, "policy", name);
     doc_text(one, "fate", span_text(policy_store_fate_text(fate)));
 }
@@ -74,35 +69,22 @@ static void tell_failed(void *context, const struct policy_test_result *result)
     struct storing *storing = context;
 
     storing->failed++;
-    if (storing->asked->json && storing->failures == NULL)
-        storing->failures = doc_add_array(storing->doc, "failing_tests");
-    if (storing->asked->json)
-        policy_test_doc(result, storing->failures);
-    else
-        policy_test_print(result);
+    policy_test_doc(result, storing->failures);
 }
 
-static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
+/* Takes: version: 0: nothing was stored. */
+static int tell_change(struct storing *storing, uint64_t version, const struct faults *warnings)
 {
-    if (!storing->asked->json) {
+    if (!storing->asked->json && version != 0)
         print_faults(warnings, "warning: ");
-        print_safely(stdout, "version %" PRIu64 " is %s", version,
-                     storing->asked->no_activate ? "stored, not active" : "active");
-        printf(storing->failed > 0 ? ", although %zu of its tests failed\n" : "\n", storing->failed);
-        return STATUS_DONE;
-    }
-    doc_int(storing->doc, "version", (int64_t)version);
-    doc_bool(storing->doc, "active", !storing->asked->no_activate);
+    print_number(storing->doc, "version", (int64_t)version);
+    doc_bool(storing->doc, "active", version != 0 && !storing->asked->no_activate);
     policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
     doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
-    return print_doc(&storing->doc);
-}
-
-static int refuse_failing(struct storing *storing, const struct why *why)
-{
-    if (storing->asked->json && print_doc(&storing->doc) != STATUS_DONE)
-        return STATUS_CANNOT;
-    return complain(STATUS_NEGATIVE, "%s", why->text);
+    return told_answer(&storing->doc, storing->asked->json,
+                       "{*policies}{fate:left 9}{policy}\n{/}{*failing_tests}" POLICY_TEST_FAILED "{/}"
+                       "[{?version}version {version} is [{?active}active][{!active}stored, not active]"
+                       "[{?failing_tests}, although {failing_tests:count} of its tests failed]\n]");
 }
 
 static int store_change(struct storing *storing, struct policy_store_change *change)
@@ -130,14 +112,15 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     change->context = storing;
     if (storing->names != NULL && code == CODE_OK)
         code = store_tools_take(db, storing->names, &why);
-    storing->doc = storing->asked->json ? doc_object() : NULL;
+    storing->doc = doc_object();
     storing->policies = doc_add_array(storing->doc, "policies");
+    storing->failures = doc_add_array(storing->doc, "failing_tests");
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
     if (code == CODE_OK)
-        status = tell_stored(storing, version, &warnings);
+        status = tell_change(storing, version, &warnings);
     else if (code == CODE_DENIED && storing->failed > 0)
-        status = refuse_failing(storing, &why);
+        status = tell_change(storing, 0, &warnings) != STATUS_DONE ? STATUS_CANNOT : complain(STATUS_NEGATIVE, "%s", why.text);
     else
         status = complain_store(db != NULL, code, &faults, &why);
     doc_free(&storing->doc);

@@ -2,6 +2,7 @@
 /* callgate policy test: the tests that stand in policy files, and what they leave untried. */
 #include "cli/commands.h"
 #include "cli/policy_files.h"
+#include "cli/told.h"
 #include "args/print.h"
 
 #include "base/mem.h"
@@ -22,7 +23,7 @@ struct testing {
     struct policy *policy;
     struct coverage *seen;
     size_t passed, failed;
-    struct doc *doc, *results; /* --json */
+    struct doc *doc, *results;
     /* --junit: a file's tests are kept until they are counted */
     FILE *report;
     struct buf suite;
@@ -115,33 +116,18 @@ static void take_result(void *context, const struct policy_test_result *result)
 
     if (testing->report != NULL)
         report_junit(testing, result);
-    if (testing->asked->json) {
-        policy_test_doc(result, testing->results);
-    } else if (!result->passed) {
-        policy_test_print(result);
-    }
+    policy_test_doc(result, testing->results);
 }
 
 /* ---- coverage ---- */
 
-static void print_gap(bool is_gap, const char *gap)
-{
-    print_safely(stdout, "%s%s\n", is_gap ? "  " : "", is_gap ? gap : "");
-}
-
-static void tell_rule(void *context, const struct coverage_rule *rule)
+static void fill_rule(void *context, const struct coverage_rule *rule)
 {
     struct testing *testing = context;
-    struct doc *one;
+    struct doc *one = doc_add_object(testing->rules, NULL);
 
     testing->rule_count++;
     testing->decided_rules += rule->decided > 0;
-    if (!testing->asked->json) {
-        print_safely(stdout, "%-54.*s %7" PRIu64 " %7" PRIu64, SPAN_ARG(rule->id), rule->decided, rule->applied);
-        print_gap(rule->decided == 0, rule->monitor ? "monitored" : "decides no test");
-        return;
-    }
-    one = doc_add_object(testing->rules, NULL);
     doc_text(one, "rule", rule->id);
     doc_text(one, "effect", span_text(rule->effect));
     doc_bool(one, "monitor", rule->monitor);
@@ -152,21 +138,13 @@ static void tell_rule(void *context, const struct coverage_rule *rule)
     testing->conditions = doc_add_array(one, "conditions");
 }
 
-static void tell_condition(void *context, const struct coverage_condition *condition)
+static void fill_condition(void *context, const struct coverage_condition *condition)
 {
     struct testing *testing = context;
-    bool both = condition->is_true > 0 && condition->is_false > 0;
-    struct doc *one;
+    struct doc *one = doc_add_object(testing->conditions, NULL);
 
     testing->condition_count++;
-    testing->decided_conditions += both;
-    if (!testing->asked->json) {
-        print_safely(stdout, "  %-52.*s %7" PRIu64 " %7" PRIu64 " %9" PRIu64, SPAN_ARG(condition->label), condition->is_true,
-                     condition->is_false, condition->undecided);
-        print_gap(!both, condition->is_true > 0 ? "never false" : condition->is_false > 0 ? "never true" : "never either");
-        return;
-    }
-    one = doc_add_object(testing->conditions, NULL);
+    testing->decided_conditions += condition->is_true > 0 && condition->is_false > 0;
     doc_text(one, "condition", condition->label);
     doc_int(one, "line", condition->line);
     doc_int(one, "true", (int64_t)condition->is_true);
@@ -174,44 +152,49 @@ static void tell_condition(void *context, const struct coverage_condition *condi
     doc_int(one, "undecided", (int64_t)condition->undecided);
 }
 
-static enum code tell_coverage(struct testing *testing)
+static enum code fill_coverage(struct testing *testing)
 {
-    struct doc *doc = testing->asked->json ? doc_add_object(testing->doc, "coverage") : NULL;
+    struct doc *doc = testing->asked->coverage ? doc_add_object(testing->doc, "coverage") : NULL;
     enum code code;
 
+    if (!testing->asked->coverage) {
+        doc_null(testing->doc, "coverage");
+        return CODE_OK;
+    }
     testing->rules = doc_add_array(doc, "rules");
-    if (!testing->asked->json)
-        print_safely(stdout, "%-54s %7s %7s\n  %-52s %7s %7s %9s\n", "rule", "decided", "applied", "condition", "true", "false",
-                     "undecided");
-    code = coverage_each(testing->seen, tell_rule, tell_condition, testing);
+    code = coverage_each(testing->seen, fill_rule, fill_condition, testing);
     doc_int(doc, "rules_decided", (int64_t)testing->decided_rules);
     doc_int(doc, "rule_count", (int64_t)testing->rule_count);
     doc_int(doc, "conditions_decided", (int64_t)testing->decided_conditions);
     doc_int(doc, "condition_count", (int64_t)testing->condition_count);
-    if (!testing->asked->json)
-        printf("%zu of %zu rules decide a test; %zu of %zu conditions were seen true and false\n", testing->decided_rules,
-               testing->rule_count, testing->decided_conditions, testing->condition_count);
     return code;
 }
 
 /* ---- the command ---- */
 
+static const char words[] =
+    "{*tests}[{!passed}" POLICY_TEST_FAILED "]{/}"
+    "[{?coverage}rule                                                   decided applied\n"
+    "  condition                                               true   false undecided\n"
+    "{*coverage.rules}{rule:left 54} {decided:right 7} {applied:right 7}"
+    "[{!decided}  [{?monitor}monitored][{!monitor}decides no test]]\n"
+    "{*conditions}  {condition:left 52} {true:right 7} {false:right 7} {undecided:right 9}"
+    "[{?true}{!false}  never false][{!true}{?false}  never true][{!true}{!false}  never either]\n{/}{/}"
+    "{coverage.rules_decided} of {coverage.rule_count} rules decide a test; "
+    "{coverage.conditions_decided} of {coverage.condition_count} conditions were seen true and false\n]"
+    "{passed} passed, {failed} failed\n";
+
 static int tell_tests(struct testing *testing)
 {
-    int status = testing->failed > 0 ? STATUS_NEGATIVE : STATUS_DONE, printed;
+    int status = testing->failed > 0 ? STATUS_NEGATIVE : STATUS_DONE;
 
-    if (testing->asked->coverage && tell_coverage(testing) != CODE_OK)
+    if (fill_coverage(testing) != CODE_OK)
         return complain(STATUS_CANNOT, "not enough memory");
     if (testing->asked->filter != NULL && testing->passed + testing->failed == 0)
         print_safely(stderr, "callgate: no test's name matches \"%s\"\n", testing->asked->filter);
-    if (!testing->asked->json) {
-        printf("%zu passed, %zu failed\n", testing->passed, testing->failed);
-        return status;
-    }
     doc_int(testing->doc, "passed", (int64_t)testing->passed);
     doc_int(testing->doc, "failed", (int64_t)testing->failed);
-    printed = print_doc(&testing->doc);
-    return printed == STATUS_DONE ? status : printed;
+    return told_answer(&testing->doc, testing->asked->json, words) == STATUS_DONE ? status : STATUS_CANNOT;
 }
 
 static int run_tests(struct testing *testing)
@@ -267,7 +250,7 @@ int cmd_policy_test(const struct asked *asked)
 
     if (status != OPTIONS_GO)
         return status;
-    testing.doc = asked->json ? doc_object() : NULL;
+    testing.doc = doc_object();
     testing.results = doc_add_array(testing.doc, "tests");
     buf_init(&testing.suite, SUITE_MAX_BYTES);
     status = test_files(&testing, &files);
