@@ -6,10 +6,10 @@
 #include "rules/policy_trail.h"
 #include "args/print.h"
 #include "cli/progress.h"
+#include "cli/told.h"
 #include "store/store.h"
 #include "store/store_definitions.h"
 #include "cli/when.h"
-#include "unicode/terminal.h"
 
 #include "author/store_change.h"
 #include "base/mem.h"
@@ -47,7 +47,6 @@ struct replaying {
     struct replay_sum sum;
     struct progress progress;
     struct arena arena;
-    struct buf line;
     struct group *groups;
     size_t group_count;
     uint64_t ungrouped; /* flips of further kinds */
@@ -127,11 +126,6 @@ static struct word word_of_answer(enum answer_effect effect, struct span rule)
     return (struct word){answer_effect_text(effect), SPAN_NONE, rule};
 }
 
-static const char *by_text(const struct word *word)
-{
-    return word->rule.at != NULL ? " by " : word->reason.at != NULL ? " for " : "";
-}
-
 static struct span by_name(const struct word *word)
 {
     return word->rule.at != NULL ? word->rule : word->reason;
@@ -183,14 +177,19 @@ static void fill_word(struct doc *doc, const struct word *word, bool of_answer)
 {
     doc_text(doc, of_answer ? "effect" : "verdict", span_text(word->verdict));
     if (!of_answer)
-        doc_text(doc, "reason", word->reason);
+        doc_text_or_null(doc, "reason", word->reason);
     doc_text_or_null(doc, "rule", word->rule);
 }
 
-static enum code print_call_json(const struct replay_call *call)
+/* What is told of a verdict, or of what is done to an answer. */
+#define WORD(of) "[{" of ".verdict}][{" of ".effect}][ by {" of ".rule}][{!" of ".rule}{?" of ".reason} for {" of ".reason}]"
+
+static const char *const fate_names[REPLAY_FATES] = {"cannot_be_replayed", "same", "other_rule", "flips", "not_asked"};
+
+static int print_call(const struct replaying *r, const struct replay_call *call)
 {
     struct word was = word_of(&call->was), is = word_of(&call->is);
-    struct doc *doc = doc_object();
+    struct doc *doc = doc_object(), *answer;
 
     doc_int(doc, "seq", (int64_t)call->seq);
     print_time(doc, "time", call->time_us);
@@ -199,60 +198,31 @@ static enum code print_call_json(const struct replay_call *call)
     doc_text_or_null(doc, "upstream", call->upstream);
     doc_text_or_null(doc, "method", call->method);
     doc_text_or_null(doc, "tool", call->target);
+    doc_text(doc, "fate", span_text(fate_names[call->fate]));
     fill_word(doc_add_object(doc, "was"), &was, false);
     if (call->fate == REPLAY_UNKNOWN) {
-        doc_text(doc, "cannot_be_replayed", span_text(recorded_lack_text(call->lack)));
+        doc_text(doc, "cannot_be_replayed", call->lack == RECORDED_WHOLE ? SPAN_LIT("not all of the message is recorded")
+                                                                         : span_text(recorded_lack_text(call->lack)));
+        doc_null(doc, "is");
+        doc_null(doc, "same_version");
     } else {
+        doc_null(doc, "cannot_be_replayed");
         fill_word(doc_add_object(doc, "is"), &is, false);
         doc_bool(doc, "same_version", call->same_version);
     }
     if (call->answer.fate == REPLAY_FLIPS) {
-        struct doc *answer = doc_add_object(doc, "answer");
-
+        answer = doc_add_object(doc, "answer");
         was = word_of_answer(call->answer.was, call->answer.was_rule);
         is = word_of_answer(call->answer.is, call->answer.is_rule);
         fill_word(doc_add_object(answer, "was"), &was, true);
         fill_word(doc_add_object(answer, "is"), &is, true);
+    } else {
+        doc_null(doc, "answer");
     }
-    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_IO;
-}
-
-static enum code add_change(struct buf *line, const char *before, struct word was, struct word is)
-{
-    return buf_addf(line, "%s%s%s%.*s  ->  %s%s%.*s", before, was.verdict, by_text(&was), SPAN_ARG(by_name(&was)), is.verdict,
-                    by_text(&is), SPAN_ARG(by_name(&is)));
-}
-
-static enum code print_call(struct replaying *r, const struct replay_call *call)
-{
-    struct word was = word_of(&call->was), is = word_of(&call->is);
-    struct span words = call->target.at != NULL ? call->target : call->method;
-    struct buf *line = &r->line;
-    char time[CLOCK_TEXT_BYTES];
-    enum code code;
-
-    buf_clear(line);
-    clock_text(call->time_us, time);
-    code = buf_addf(line, "%" PRIu64 "  %s  ", call->seq, time);
-    if (code == CODE_OK)
-        code = terminal_add(line, call->tenant);
-    if (code == CODE_OK)
-        code = buf_add_text(line, "  ");
-    if (code == CODE_OK)
-        code = terminal_add(line, words);
-    if (code == CODE_OK && call->fate == REPLAY_UNKNOWN)
-        code = buf_addf(line, "  %s%s%.*s  cannot be replayed: %s", was.verdict, by_text(&was), SPAN_ARG(by_name(&was)),
-                        call->lack == RECORDED_WHOLE ? "not all of the message is recorded" : recorded_lack_text(call->lack));
-    else if (code == CODE_OK && call->fate == REPLAY_FLIPS)
-        code = add_change(line, "  ", was, is);
-    if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
-        code = add_change(line, "  its answer: ", word_of_answer(call->answer.was, call->answer.was_rule),
-                          word_of_answer(call->answer.is, call->answer.is_rule));
-    if (code == CODE_OK)
-        code = buf_add_byte(line, '\n');
-    if (code == CODE_OK)
-        code = print_block(stdout, buf_peek(line));
-    return code;
+    return told_answer(&doc, r->asked->json, "{seq}  {time}  {tenant}  [{tool}][{!tool}{method}]"
+                       "[{?cannot_be_replayed}  " WORD("was") "  cannot be replayed: {cannot_be_replayed}]"
+                       "[{?fate=flips}  " WORD("was") "  ->  " WORD("is") "]"
+                       "[{?answer}  its answer: " WORD("answer.was") "  ->  " WORD("answer.is") "]\n");
 }
 
 static enum code tell_call(void *context, const struct replay_call *call)
@@ -265,8 +235,8 @@ static enum code tell_call(void *context, const struct replay_call *call)
     if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
         code = count_flip(r, true, word_of_answer(call->answer.was, call->answer.was_rule),
                           word_of_answer(call->answer.is, call->answer.is_rule));
-    if (code == CODE_OK && r->asked->list)
-        code = r->asked->json ? print_call_json(call) : print_call(r, call);
+    if (code == CODE_OK && r->asked->list && (print_call(r, call) != STATUS_DONE || ferror(stdout) != 0))
+        code = CODE_IO;
     return code;
 }
 
@@ -293,78 +263,6 @@ static int by_calls(const void *a, const void *b)
     return order != 0 ? order : span_compare(by_name(&left->is), by_name(&right->is));
 }
 
-static void print_groups(const struct replaying *r, bool of_answers)
-{
-    for (size_t i = 0; i < r->group_count; i++) {
-        const struct group *group = &r->groups[i];
-
-        if (group->of_answers == of_answers)
-            print_safely(stdout, "%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict,
-                         by_text(&group->was), SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is),
-                         SPAN_ARG(by_name(&group->is)));
-    }
-    if (!of_answers && r->ungrouped > 0)
-        printf("%10" PRIu64 "  of more than %d further kinds\n", r->ungrouped, GROUPS_MAX);
-}
-
-static void print_unknown(uint64_t unknown, const uint64_t lacks[RECORDED_LACKS])
-{
-    if (unknown == 0)
-        return;
-    printf("%" PRIu64 " cannot be replayed, because what decides them is not in the record:", unknown);
-    for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
-        if (lacks[lack] > 0)
-            print_safely(stdout, " %" PRIu64 " %s,", lacks[lack], recorded_lack_text((enum recorded_lack)lack));
-    printf(" %" PRIu64 " otherwise\n", lacks[RECORDED_WHOLE]);
-}
-
-static void print_lacks(const struct replay_sum *sum)
-{
-    print_unknown(sum->fates[REPLAY_UNKNOWN], sum->lacks);
-    if (sum->fates[REPLAY_NO_QUESTION] > 0)
-        printf("%" PRIu64 " were never put to a policy: %" PRIu64 " refused before, %" PRIu64 " passed by configuration\n",
-               sum->fates[REPLAY_NO_QUESTION], sum->refused, sum->unjudged);
-}
-
-/* Nothing where no rule for answers concerns a call, then or now. */
-static void print_answers(const struct replaying *r)
-{
-    const uint64_t *answers = r->sum.answers;
-    uint64_t judged = answers[REPLAY_SAME] + answers[REPLAY_OTHER_RULE] + answers[REPLAY_FLIPS];
-
-    if (judged + answers[REPLAY_UNKNOWN] == 0)
-        return;
-    printf("answers: %" PRIu64 " judged again, %" PRIu64 " otherwise\n", judged, answers[REPLAY_FLIPS]);
-    print_groups(r, true);
-    print_unknown(answers[REPLAY_UNKNOWN], r->sum.answer_lacks);
-}
-
-static void print_sum(const struct replaying *r, int64_t took_us)
-{
-    const struct replay_sum *sum = &r->sum;
-    uint64_t judged = sum->fates[REPLAY_SAME] + sum->fates[REPLAY_OTHER_RULE] + sum->fates[REPLAY_FLIPS];
-    char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
-
-    if (sum->calls == 0) {
-        printf("no recorded call is meant\n");
-        return;
-    }
-    clock_text(sum->first_us, from);
-    clock_text(sum->last_us, to);
-    print_safely(stdout, "%" PRIu64 " calls from %s to %s, replayed in %.1f s (%.0f calls/s)\n", judged, from, to,
-                 (double)took_us / 1e6, took_us > 0 ? (double)sum->calls * 1e6 / (double)took_us : 0);
-    printf("%" PRIu64 " keep their verdict", judged - sum->fates[REPLAY_FLIPS]);
-    if (sum->fates[REPLAY_OTHER_RULE] > 0)
-        printf(", %" PRIu64 " of them by another rule or for another reason", sum->fates[REPLAY_OTHER_RULE]);
-    printf("\nflips: %" PRIu64 "\n", sum->fates[REPLAY_FLIPS]);
-    print_groups(r, false);
-    if (sum->same_version_flips > 0)
-        printf("%" PRIu64 " of these were judged by this very version then: what decided them is not in the record\n",
-               sum->same_version_flips);
-    print_lacks(sum);
-    print_answers(r);
-}
-
 static void fill_lacks(struct doc *doc, const uint64_t lacks[RECORDED_LACKS], int count)
 {
     for (int lack = RECORDED_WHOLE + 1; lack < count; lack++)
@@ -383,18 +281,44 @@ static void fill_groups(struct doc *list, const struct replaying *r, bool of_ans
     }
 }
 
+static uint64_t judged(const uint64_t fates[REPLAY_FATES])
+{
+    return fates[REPLAY_SAME] + fates[REPLAY_OTHER_RULE] + fates[REPLAY_FLIPS];
+}
+
 static void fill_answers(struct doc *doc, const struct replaying *r)
 {
     const struct replay_sum *sum = &r->sum;
 
+    doc_int(doc, "concerned", (int64_t)(judged(sum->answers) + sum->answers[REPLAY_UNKNOWN]));
+    doc_int(doc, "judged", (int64_t)judged(sum->answers));
     doc_int(doc, "kept", (int64_t)(sum->answers[REPLAY_SAME] + sum->answers[REPLAY_OTHER_RULE]));
     doc_int(doc, "kept_by_another_rule", (int64_t)sum->answers[REPLAY_OTHER_RULE]);
     doc_int(doc, "changes", (int64_t)sum->answers[REPLAY_FLIPS]);
+    doc_int(doc, "not_replayed", (int64_t)sum->answers[REPLAY_UNKNOWN]);
     fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->answer_lacks, RECORDED_LACKS);
     fill_groups(doc_add_array(doc, "by_rule"), r, true);
 }
 
-static int print_sum_json(const struct replaying *r, int64_t took_us)
+/* Takes: of: nothing, or the object that has them. */
+#define LACKS(of) \
+    "[{" of "not_replayed} cannot be replayed, because what decides them is not in the record:{*" of "cannot_be_replayed}" \
+    "[{?.}{!@=otherwise} {.} {@},]{/} {" of "cannot_be_replayed.otherwise:any} otherwise\n]"
+#define FLIPS(of) "{*" of "by_rule}{calls:right 10}  " WORD("was") "  ->  " WORD("is") "\n{/}"
+
+static const char words[] =
+    "[{!calls}no recorded call is meant\n]"
+    "[{?calls}{judged} calls from {first} to {last}, replayed in {took_us:us} ({calls_per_second} calls/s)\n"
+    "{kept} keep their verdict[, {kept_by_another_rule} of them by another rule or for another reason]\n"
+    "flips: {flips}\n" FLIPS("") "[{?further_flips}{further_flips:right 10}  of further kinds\n]"
+    "[{flips_of_this_version} of these were judged by this very version then: what decided them is not in the record\n]"
+    LACKS("")
+    "[{not_asked} were never put to a policy: {refused_before_a_policy:any} refused before, "
+    "{passed_without_a_policy:any} passed by configuration\n]"
+    "[{?answers.concerned}answers: {answers.judged} judged again, {answers.changes} otherwise\n"
+    FLIPS("answers.") LACKS("answers.") "]]";
+
+static int print_sum(const struct replaying *r, int64_t took_us)
 {
     const struct replay_sum *sum = &r->sum;
     struct doc *doc = doc_object();
@@ -402,19 +326,23 @@ static int print_sum_json(const struct replaying *r, int64_t took_us)
     doc_int(doc, "calls", (int64_t)sum->calls);
     print_time(doc, "first", sum->first_us);
     print_time(doc, "last", sum->last_us);
+    doc_int(doc, "judged", (int64_t)judged(sum->fates));
     doc_int(doc, "kept", (int64_t)(sum->fates[REPLAY_SAME] + sum->fates[REPLAY_OTHER_RULE]));
     doc_int(doc, "kept_by_another_rule", (int64_t)sum->fates[REPLAY_OTHER_RULE]);
     doc_int(doc, "flips", (int64_t)sum->fates[REPLAY_FLIPS]);
     doc_int(doc, "flips_of_this_version", (int64_t)sum->same_version_flips);
     doc_int(doc, "judged_with_lost_parts", (int64_t)sum->lossy);
+    doc_int(doc, "not_replayed", (int64_t)sum->fates[REPLAY_UNKNOWN]);
     fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->lacks, RECORDED_NOT_KEPT);
+    doc_int(doc, "not_asked", (int64_t)sum->fates[REPLAY_NO_QUESTION]);
     doc_int(doc, "refused_before_a_policy", (int64_t)sum->refused);
     doc_int(doc, "passed_without_a_policy", (int64_t)sum->unjudged);
     fill_groups(doc_add_array(doc, "by_rule"), r, false);
     doc_int(doc, "further_flips", (int64_t)r->ungrouped);
     fill_answers(doc_add_object(doc, "answers"), r);
     doc_int(doc, "took_us", took_us);
-    return print_doc(&doc);
+    doc_int(doc, "calls_per_second", took_us > 0 ? (int64_t)((double)sum->calls * 1e6 / (double)took_us) : 0);
+    return told_answer(&doc, r->asked->json, words);
 }
 
 /* ---- the command ---- */
@@ -436,7 +364,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     int64_t began_us = clock_monotonic_us(), took_us;
     struct why why = {""};
     enum code code;
-    int status = STATUS_DONE;
+    int status;
 
     r->conf.files = trail->files;
     r->conf.file_count = trail->count;
@@ -459,10 +387,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     took_us = clock_monotonic_us() - began_us;
     if (r->group_count > 0)
         qsort(r->groups, r->group_count, sizeof *r->groups, by_calls);
-    if (r->asked->json)
-        status = print_sum_json(r, took_us);
-    else
-        print_sum(r, took_us);
+    status = print_sum(r, took_us);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(STATUS_CANNOT, "the output cannot be written");
     return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] + r->sum.answers[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
@@ -497,10 +422,8 @@ int cmd_policy_replay(const struct asked *asked)
     int status;
 
     arena_init(&r.arena, (size_t)64 << 20);
-    buf_init(&r.line, 1 << 20);
     status = run(&r);
     mem_free(r.groups);
     arena_fini(&r.arena);
-    buf_fini(&r.line);
     return status;
 }
