@@ -2,6 +2,7 @@
 /* callgate policy diff: what a change does, in words and in calls. */
 #include "cli/commands.h"
 #include "cli/policy_files.h"
+#include "cli/told.h"
 #include "args/print.h"
 #include "language/language.h"
 #include "store/store.h"
@@ -9,12 +10,9 @@
 #include "diff/diff.h"
 #include "author/store_change.h"
 #include "base/num.h"
-#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#define EXAMPLE_SHOWN 160
 
 struct diffing {
     const struct asked *asked;
@@ -99,18 +97,7 @@ static int find_files(struct diffing *d)
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }
 
-/* ---- words ---- */
-
-/* The other rules of which the sentence is as true. */
-static void print_also(const struct diff_change *change)
-{
-    struct span rule = diff_also(change, change->rule), next = rule;
-
-    for (bool is_first = true; rule.at != NULL; rule = next, is_first = false) {
-        next = diff_also(change, rule);
-        print_safely(stdout, "%s%.*s", !is_first ? ", " : next.at != NULL ? "; so do " : "; so does ", SPAN_ARG(rule));
-    }
-}
+/* ---- the document ---- */
 
 /* Whether calls could flip by it. */
 static bool is_of_calls(enum diff_way way)
@@ -118,100 +105,27 @@ static bool is_of_calls(enum diff_way way)
     return way != DIFF_NOTHING && way != DIFF_KEEPS_BACK && way != DIFF_LETS_BACK;
 }
 
-static void print_changes(const struct diff *diff)
+static void fill_changes(struct doc *list, const struct diff *diff)
 {
     for (size_t i = 0; i < diff->change_count; i++) {
         const struct diff_change *change = &diff->changes[i];
+        struct doc *one = doc_add_object(list, NULL), *also;
 
-        if (i == 0 || diff->changes[i - 1].way != change->way)
-            print_safely(stdout, "\n%s:\n", diff_way_text(change->way));
-        if (change->rule.at != NULL)
-            print_safely(stdout, "  %s %.*s (%.*s:%d) ", change->effect, SPAN_ARG(change->rule),
-                         SPAN_ARG(change->file), change->line);
+        doc_text(one, "way", span_text(diff_way_text(change->way)));
+        doc_text_or_null(one, "rule", change->rule);
+        doc_text_or_null(one, "effect", change->rule.at != NULL ? span_text(change->effect) : SPAN_NONE);
+        doc_text_or_null(one, "file", change->rule.at != NULL ? change->file : SPAN_NONE);
+        print_number(one, "line", change->rule.at != NULL ? change->line : 0);
+        if (is_of_calls(change->way))
+            doc_int(one, "calls", (int64_t)change->probes);
         else
-            printf("  ");
-        print_safely(stdout, "%.*s", SPAN_ARG(change->text));
-        print_also(change);
-        if (is_of_calls(change->way) && change->probes > 0)
-            print_safely(stdout, " [%" PRIu64 " %s by this]", change->probes,
-                         change->probes == 1 ? "call flips" : "calls flip");
-        else if (is_of_calls(change->way))
-            printf(" [no call that was tried flips by this]");
-        putchar('\n');
+            doc_null(one, "calls");
+        also = doc_add_array(one, "also"); /* the other rules of which the text is as true */
+        for (struct span rule = diff_also(change, change->rule); rule.at != NULL; rule = diff_also(change, rule))
+            doc_text(also, NULL, rule);
+        doc_text(one, "text", change->text);
     }
 }
-
-static void print_verdict(const struct diff_verdict *verdict)
-{
-    if (verdict->rule.at != NULL)
-        print_safely(stdout, "%s by %.*s", verdict_text(verdict->kind), SPAN_ARG(verdict->rule));
-    else
-        print_safely(stdout, "%s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
-}
-
-static void print_flips(const struct diff *diff)
-{
-    print_safely(stdout, "\n%" PRIu64 " calls were tried (%" PRIu64
-                 " of tests, the others around the bounds of what changed): %" PRIu64 " %s\n", diff->probes, diff->test_probes,
-                 diff->flipped, diff->flipped == 1 ? "flips" : "flip");
-    if (diff->left_out > 0)
-        printf("%" PRIu64 " more were not tried, there being too many\n", diff->left_out);
-    for (size_t i = 0; i < diff->flip_count; i++) {
-        const struct diff_flip *flip = &diff->flips[i];
-        struct span shown = utf8_cut(flip->example, EXAMPLE_SHOWN);
-
-        printf("%8" PRIu64 "  ", flip->calls);
-        print_verdict(&flip->before);
-        printf(" -> ");
-        print_verdict(&flip->after);
-        printf("\n          as in ");
-        print_safely(stdout, "%.*s%s", SPAN_ARG(shown), shown.len < flip->example.len ? "..." : "");
-        putchar('\n');
-    }
-}
-
-static void print_back(const char *before, enum answer_effect effect, struct span rule)
-{
-    print_safely(stdout, "%s%s", before, effect == ANSWER_NONE ? "goes on" : answer_effect_text(effect));
-    if (rule.at != NULL)
-        print_safely(stdout, " by %.*s", SPAN_ARG(rule));
-}
-
-static void print_backs(const struct diff *diff)
-{
-    printf("\n%" PRIu64 " answers were tried (%" PRIu64 " of tests): with %" PRIu64 " something else is done\n", diff->answers,
-           diff->answers_of_tests, diff->answers_changed);
-    for (size_t i = 0; i < diff->back_count; i++) {
-        const struct diff_back *back = &diff->backs[i];
-
-        printf("%8" PRIu64 "  ", back->answers);
-        print_back("", back->before, back->before_rule);
-        print_back(" -> ", back->after, back->after_rule);
-        if (back->test.at != NULL)
-            print_safely(stdout, ", as in the test `%.*s`", SPAN_ARG(back->test));
-        putchar('\n');
-    }
-}
-
-static void print_diff(const struct diffing *d, const struct diff *diff)
-{
-    print_safely(stdout, "%s -> %s\n", d->names[0], d->names[1]);
-    if (diff_is_empty(diff)) {
-        print_safely(stdout, "%s\n", span_equals(policy_hash(d->before), policy_hash(d->after))
-                           ? "the same text"
-                           : "the same rules and redactions; only comments, tests or the way of writing differ");
-        return;
-    }
-    print_changes(diff);
-    if (diff->probes > 0)
-        print_flips(diff);
-    if (diff->answers > 0)
-        print_backs(diff);
-    if (diff->tests_before != diff->tests_after)
-        printf("tests: %" PRIu64 " -> %" PRIu64 "\n", diff->tests_before, diff->tests_after);
-}
-
-/* ---- JSON ---- */
 
 static void fill_verdict(struct doc *doc, const struct diff_verdict *verdict)
 {
@@ -220,25 +134,15 @@ static void fill_verdict(struct doc *doc, const struct diff_verdict *verdict)
     doc_text_or_null(doc, "rule", verdict->rule);
 }
 
-static void fill_changes(struct doc *list, const struct diff *diff)
+static void fill_flips(struct doc *list, const struct diff *diff)
 {
-    for (size_t i = 0; i < diff->change_count; i++) {
-        const struct diff_change *change = &diff->changes[i];
-        struct doc *one = doc_add_object(list, NULL), *also;
-        struct span rule;
+    for (size_t i = 0; i < diff->flip_count; i++) {
+        struct doc *one = doc_add_object(list, NULL);
 
-        doc_text(one, "way", span_text(diff_way_text(change->way)));
-        if (change->rule.at != NULL) {
-            doc_text(one, "rule", change->rule);
-            doc_text(one, "effect", span_text(change->effect));
-            doc_text(one, "file", change->file);
-            doc_int(one, "line", change->line);
-            doc_int(one, "calls", (int64_t)change->probes);
-            also = doc_add_array(one, "also");
-            for (rule = diff_also(change, change->rule); rule.at != NULL; rule = diff_also(change, rule))
-                doc_text(also, NULL, rule);
-        }
-        doc_text(one, "text", change->text);
+        doc_int(one, "calls", (int64_t)diff->flips[i].calls);
+        fill_verdict(doc_add_object(one, "before"), &diff->flips[i].before);
+        fill_verdict(doc_add_object(one, "after"), &diff->flips[i].after);
+        doc_text(one, "example", diff->flips[i].example);
     }
 }
 
@@ -258,34 +162,46 @@ static void fill_backs(struct doc *list, const struct diff *diff)
     }
 }
 
-static int print_diff_json(const struct diffing *d, const struct diff *diff)
+#define VERDICT(of) "{" of ".verdict}[ by {" of ".rule}][{!" of ".rule} ({" of ".reason})]"
+#define BACK(of) "[{?" of ".effect=none}goes on][{!" of ".effect=none}{" of ".effect}][ by {" of ".rule}]"
+
+static const char words[] =
+    "{before} -> {after}\n"
+    "[{!differs}{?same_text}the same text\n]"
+    "[{!differs}{!same_text}the same rules and redactions; only comments, tests or the way of writing differ\n]"
+    "[{?differs}{*changes}[\n{way:new}:\n]  [{effect} {rule} ({file}:{line}) ]{text}"
+    "[; so do[{!also:beyond 1}es] {*also}{.}{/, }]"
+    "[{?calls=0} \\[no call that was tried flips by this\\]]"
+    "[ \\[{calls} call[{!calls=1}s] flip[{?calls=1}s] by this\\]]\n{/}"
+    "[{?calls_tried}\n{calls_tried} calls were tried ({calls_of_tests} of tests, the others around the bounds of what "
+    "changed): {calls_flipped} flip[{?calls_flipped=1}s]\n[{calls_left_out} more were not tried, there being too many\n]"
+    "{*flips}{calls:right 8}  " VERDICT("before") " -> " VERDICT("after") "\n          as in {example:cut 160}\n{/}]"
+    "[{?answers_tried}\n{answers_tried} answers were tried ({answers_of_tests} of tests): with {answers_changed} something "
+    "else is done\n{*answers}{answers:right 8}  " BACK("before") " -> " BACK("after") "[, as in the test `{test}`]\n{/}]"
+    "[{?tests_changed}tests: {tests_before} -> {tests_after}\n]]";
+
+static struct doc *doc_of(const struct diffing *d, const struct diff *diff)
 {
-    struct doc *doc = doc_object(), *flips;
+    struct doc *doc = doc_object();
 
     doc_text(doc, "before", span_text(d->names[0]));
     doc_text(doc, "after", span_text(d->names[1]));
     doc_bool(doc, "differs", !diff_is_empty(diff));
+    doc_bool(doc, "same_text", span_equals(policy_hash(d->before), policy_hash(d->after)));
     fill_changes(doc_add_array(doc, "changes"), diff);
     doc_int(doc, "calls_tried", (int64_t)diff->probes);
     doc_int(doc, "calls_of_tests", (int64_t)diff->test_probes);
     doc_int(doc, "calls_left_out", (int64_t)diff->left_out);
     doc_int(doc, "calls_flipped", (int64_t)diff->flipped);
-    flips = doc_add_array(doc, "flips");
-    for (size_t i = 0; i < diff->flip_count; i++) {
-        struct doc *one = doc_add_object(flips, NULL);
-
-        doc_int(one, "calls", (int64_t)diff->flips[i].calls);
-        fill_verdict(doc_add_object(one, "before"), &diff->flips[i].before);
-        fill_verdict(doc_add_object(one, "after"), &diff->flips[i].after);
-        doc_text(one, "example", diff->flips[i].example);
-    }
+    fill_flips(doc_add_array(doc, "flips"), diff);
     doc_int(doc, "answers_tried", (int64_t)diff->answers);
     doc_int(doc, "answers_of_tests", (int64_t)diff->answers_of_tests);
     doc_int(doc, "answers_changed", (int64_t)diff->answers_changed);
     fill_backs(doc_add_array(doc, "answers"), diff);
     doc_int(doc, "tests_before", (int64_t)diff->tests_before);
     doc_int(doc, "tests_after", (int64_t)diff->tests_after);
-    return print_doc(&doc);
+    doc_bool(doc, "tests_changed", diff->tests_before != diff->tests_after);
+    return doc;
 }
 
 /* ---- the command ---- */
@@ -293,14 +209,13 @@ static int print_diff_json(const struct diffing *d, const struct diff *diff)
 static int tell(const struct diffing *d)
 {
     struct diff *diff = NULL;
-    int status = STATUS_DONE;
+    struct doc *doc;
+    int status;
 
     if (diff_new(d->before, d->after, &diff) != CODE_OK)
         return complain(STATUS_CANNOT, "not enough memory");
-    if (d->asked->json)
-        status = print_diff_json(d, diff);
-    else
-        print_diff(d, diff);
+    doc = doc_of(d, diff);
+    status = told_answer(&doc, d->asked->json, words);
     if (status == STATUS_DONE && !diff_is_empty(diff))
         status = STATUS_NEGATIVE;
     diff_free(&diff);
