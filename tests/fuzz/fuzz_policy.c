@@ -34,7 +34,7 @@ static void judge(const struct policy *policy, const struct question *question, 
 
     buf_init(&words, 16 << 20);
     policy_eval(policy, question, false, scratch, &first);
-    if (explain_text(policy, question, scratch, &second, &words) == CODE_OK)
+    if (explain_verdict(policy, question, scratch, &second, &(struct explain_to){.words = &words}) == CODE_OK)
         BUG_ON(first.kind != second.kind || first.reason != second.reason || !span_equals(first.rule, second.rule) ||
                first.rule_count != second.rule_count || first.redact_count != second.redact_count);
     BUG_ON((first.kind == VERDICT_PERMIT) != (first.reason == REASON_PERMITTED));

@@ -283,7 +283,7 @@ static void judge(const struct policy *policy, const struct question *question)
         check_verdict(&first);
         policy_eval(policy, question, false, scratch, &second); /* now from what is remembered */
         check_same(&first, &second);
-        if (explain_text(policy, question, scratch, &second, &words) == CODE_OK)
+        if (explain_verdict(policy, question, scratch, &second, &(struct explain_to){.words = &words}) == CODE_OK)
             check_same(&first, &second);
         /* What is permitted, or could be by a person, is shown in lists. */
         if (first.kind != VERDICT_DENY)

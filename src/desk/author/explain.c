@@ -571,22 +571,12 @@ struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer
     return telling;
 }
 
-enum code explain_text(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                       struct verdict *verdict, struct buf *out)
+enum code explain_verdict(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                          struct verdict *verdict, const struct explain_to *to)
 {
-    struct telling telling = telling_to(out, NULL, NULL, NULL);
+    struct telling telling = telling_to(to->words, to->rules, to->redacted, NULL);
 
     explain(policy, question, scratch, &telling, verdict);
     buf_fini(&telling.text);
-    return telling.code == CODE_OK ? buf_code(out) : telling.code;
-}
-
-enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                      struct verdict *verdict, struct doc *rules, struct doc *answer)
-{
-    struct telling telling = telling_to(NULL, rules, answer, NULL);
-
-    explain(policy, question, scratch, &telling, verdict);
-    buf_fini(&telling.text);
-    return telling.code;
+    return telling.code == CODE_OK && to->words != NULL ? buf_code(to->words) : telling.code;
 }

@@ -12,22 +12,18 @@
 #include "policy/answer.h"
 #include "judgement/judgement.h"
 
-/* In words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
-enum code explain_text(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                       struct verdict *verdict, struct buf *out) MUST_USE;
-
-/* The same as a document: `rules`, an array, takes an object for each candidate, with its conditions in it,
- * and for each rule that misses the call by one part of its match ("match": "false"). `answer`, an array, takes the paths
- * of the answer that are redacted; NULL: nobody asks. */
-enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                      struct verdict *verdict, struct doc *rules, struct doc *answer) MUST_USE;
-
-/* Where it goes; NULL: nowhere. */
+/* Where it goes; each may be NULL: nowhere. */
 struct explain_to {
     struct buf *words;
-    struct doc *rules; /* as above */
-    struct doc *found; /* an array: which rule found what, where */
+    struct doc *rules;    /* an array: an object for each candidate, with its conditions in it, and for each rule that
+                           * misses the call by one part of its match ("match": "false") */
+    struct doc *redacted; /* of a call, an array: the paths of its answer that the audit does not keep */
+    struct doc *found;    /* of an answer, an array: which rule found what, where */
 };
+
+/* Candidates, each condition, the value that it saw, polarity, quantifier, anchoring, what decided. */
+enum code explain_verdict(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                          struct verdict *verdict, const struct explain_to *to) MUST_USE;
 
 /* What becomes of an answer. Of what it holds nothing is told but where something was found: it may be a secret. */
 enum code explain_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,

@@ -1,18 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate audit show: one call as a story. What is found is gathered first, so that text and JSON tell the same. */
-#include "trail/cmd_audit_show_priv.h"
-
+/* callgate audit show: one call as a story. */
 #include "trail/cmd_audit_priv.h"
-#include "args/command.h"
+#include "args/print.h"
+#include "cli/table.h"
+#include "cli/told.h"
+#include "query/entries.h"
+#include "store/store.h"
+#include "trail/audit_out.h"
+#include "trail/explain_call.h"
 
 #include "base/mem.h"
 #include "base/num.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FOUND CODE_EXISTS /* what the callbacks end a search with */
+#define AROUND 10 /* calls of the correlation before it and after it */
+#define APPROVALS_MAX 32
+#define ROW_BYTES ((size_t)256 << 20)
+
+struct show {
+    const struct asked *asked;
+    struct trail trail;
+    char *path;
+    int64_t number, seq; /* the number that was given; the decision's */
+    enum entry_kind kind; /* of the number that was given */
+    bool is_there;        /* the decision */
+    struct buf correlation;
+    bool is_correlated;
+    uint64_t related, related_at, related_seen; /* calls of the correlation; the place of this one; counted while reading */
+    size_t approval_count;
+    struct doc *doc, *approvals, *neighbours;
+};
+
+/* ---- rows ---- */
+
+/* An answer of which the gate has not kept all is said to be cut; no column says so. */
+static enum code add_row(struct doc *to, const char *key, const struct query_row *row)
+{
+    static const struct audit_out every_column = {.as_json = true};
+    struct span answer = query_value(row, "answer"), bytes = query_value(row, "answer_bytes");
+    uint64_t whole = 0;
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, ROW_BYTES);
+    code = audit_out_json(&text, &every_column, row);
+    if (code == CODE_OK && key != NULL) {
+        buf_truncate(&text, buf_len(&text) - 1); /* its bracket */
+        code = buf_addf(&text, ",\"answer_cut\":%s}", answer.len > 0 && num_u64(bytes, &whole) == CODE_OK && whole > answer.len
+                        ? "true" : "false");
+    }
+    if (code == CODE_OK)
+        doc_json(to, key, buf_peek(&text));
+    buf_fini(&text);
+    return code;
+}
 
 /* ---- which call ---- */
 
@@ -23,20 +67,32 @@ static enum code take_entry(void *context, enum entry_kind kind, int64_t seq, co
     if (seq != show->number)
         return CODE_NOT_FOUND;
     show->kind = kind;
+    show->seq = seq;
     if (kind == ENTRY_OUTCOME && num_i64(query_value(row, "decision"), &show->seq) != CODE_OK)
         return CODE_INVALID;
-    if (kind == ENTRY_DECISION)
-        show->seq = seq;
-    if (kind == ENTRY_EVENT && show__keep(show, &show->event, row) != CODE_OK)
+    if (kind == ENTRY_EVENT && add_row(show->doc, "event", row) != CODE_OK)
         return CODE_NOMEM;
     return FOUND;
+}
+
+static bool is_it(const struct show *show, const struct query_row *row)
+{
+    int64_t seq = 0;
+
+    return num_i64(query_value(row, "seq"), &seq) == CODE_OK && seq == show->seq;
 }
 
 static enum code take_call(void *context, const struct query_row *row)
 {
     struct show *show = context;
+    struct span correlation = query_value(row, "correlation");
 
-    return span_is(query_value(row, "seq"), show->seq_text) ? show__keep(show, &show->call, row) : CODE_OK;
+    if (!is_it(show, row))
+        return CODE_OK;
+    show->is_there = true;
+    show->is_correlated = correlation.at != NULL;
+    buf_add_span(&show->correlation, correlation);
+    return buf_fail(&show->correlation, add_row(show->doc, "call", row));
 }
 
 /* A number may be a decision's, an outcome's or an event's. */
@@ -59,12 +115,14 @@ static enum code find_row(struct show *show, struct why *why)
                        show->trail.files[show->trail.count - 1].last_seq);
     if (code != FOUND)
         return why_set(why, code, "%s", passed.text);
-    if (show->kind == ENTRY_EVENT)
+    if (show->kind == ENTRY_EVENT) {
+        doc_null(show->doc, "call");
         return CODE_OK;
-    (void)snprintf(show->seq_text, sizeof show->seq_text, "%" PRId64, show->seq);
+    }
+    doc_null(show->doc, "event");
     query.after_seq = show->seq - 1;
     code = audit_query(&show->trail, &query, take_call, show, &more, why);
-    if (code == CODE_OK && show->call.count == 0)
+    if (code == CODE_OK && !show->is_there)
         return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is the outcome of decision %" PRId64 ", which is in a file that "
                        "is not here", show->number, show->seq);
     return code;
@@ -72,12 +130,19 @@ static enum code find_row(struct show *show, struct why *why)
 
 /* ---- what belongs to it ---- */
 
+static enum code keep_approval(void *context, const struct query_row *row)
+{
+    struct show *show = context;
+
+    return show->approval_count++ < APPROVALS_MAX ? add_row(show->approvals, NULL, row) : CODE_OK;
+}
+
 static enum code count_neighbour(void *context, const struct query_row *row)
 {
     struct show *show = context;
 
     show->related++;
-    if (span_is(query_value(row, "seq"), show->seq_text))
+    if (is_it(show, row))
         show->related_at = show->related;
     return CODE_OK;
 }
@@ -86,74 +151,200 @@ static enum code keep_neighbour(void *context, const struct query_row *row)
 {
     struct show *show = context;
     uint64_t at = ++show->related_seen;
-    struct show_row *to = &show->neighbour[show->neighbours];
 
-    if (at + SHOW_AROUND < show->related_at || at > show->related_at + SHOW_AROUND)
+    if (at + AROUND < show->related_at || at > show->related_at + AROUND)
         return CODE_OK;
-    show->neighbours++;
-    return show__keep(show, to, row);
+    return add_row(show->neighbours, NULL, row);
 }
 
 static enum code find_neighbours(struct show *show, struct why *why)
 {
-    struct query query = {.correlation = show__value(&show->call, "correlation"), .order = QUERY_OLDEST_FIRST};
+    struct query query = {.correlation = buf_peek(&show->correlation), .order = QUERY_OLDEST_FIRST};
     enum code code;
     bool more;
 
-    if (query.correlation.at == NULL)
+    if (!show->is_correlated)
         return CODE_OK;
     code = audit_query(&show->trail, &query, count_neighbour, show, &more, why);
     return code == CODE_OK ? audit_query(&show->trail, &query, keep_neighbour, show, &more, why) : code;
 }
 
-static enum code keep_approval(void *context, const struct query_row *row)
-{
-    struct show *show = context;
+/* ---- the walk ---- */
 
-    return show->approvals < SHOW_APPROVALS_MAX ? show__keep(show, &show->approval[show->approvals++], row) : CODE_OK;
+/* Judges the call again by the version that judged it. What hinders that is told, and is no failure. */
+static enum code walk(struct show *show, struct explain_call *call, struct why *why)
+{
+    const struct recorded *recorded = &call->recorded;
+    struct definition_set *definitions = NULL;
+    struct policy *policy = NULL;
+    struct why hindrance = {""};
+    enum code code = explain_call_find(call, &show->trail, show->path, (uint64_t)show->seq, why);
+
+    if (code != CODE_OK)
+        return code;
+    if (recorded->kind != RECORDED_JUDGED)
+        (void)why_set(&hindrance, CODE_OK, "%s", explain_call_unasked(recorded));
+    else if (recorded->policy_version == 0)
+        (void)why_set(&hindrance, CODE_OK, "no policy was active");
+    else
+        code = explain_call_policy(show->asked, recorded, &policy, &definitions, &hindrance);
+    if (code == CODE_OK && hindrance.text[0] == '\0')
+        code = explain_call_judge(call, policy, definitions, doc_add_object(show->doc, "walk"), why);
+    else if (code != CODE_OK && code != CODE_NOMEM)
+        code = why_before(&hindrance, CODE_OK, "policy version %" PRIu64 " cannot be asked: ", recorded->policy_version);
+    if (hindrance.text[0] != '\0')
+        doc_null(show->doc, "walk");
+    doc_text_or_null(show->doc, "no_walk", hindrance.text[0] != '\0' ? span_text(hindrance.text) : SPAN_NONE);
+    policy_unref(&policy);
+    definition_set_unref(&definitions);
+    return code;
+}
+
+static enum code find_walk(struct show *show, struct why *why)
+{
+    struct explain_call *call;
+    enum code code;
+
+    if (audit_is_restricted() || show->kind == ENTRY_EVENT) { /* a policy is all tenants' */
+        doc_null(show->doc, "walk");
+        doc_text_or_null(show->doc, "no_walk", show->kind == ENTRY_EVENT ? SPAN_NONE
+                         : SPAN_LIT("the policy is not shown to who audits single tenants"));
+        return CODE_OK;
+    }
+    call = mem_zalloc(sizeof *call);
+    if (call == NULL)
+        return CODE_NOMEM;
+    explain_call_init(call, show->asked);
+    code = walk(show, call, why);
+    explain_call_fini(call);
+    mem_free(call);
+    return code;
+}
+
+/* ---- the story ---- */
+
+static const char event_words[] = "event {seq}\n  {time}  {event}  by {actor}  {detail}\n";
+
+/* Of the call. */
+static const char call_words[] =
+    "decision {seq}[ (its outcome is row {outcome_seq})]"
+    "\n  when         {time}"
+    "\n  who          [{principal}][{!principal}nobody known][ of {tenant}][{?authentication} ({authentication}[ {api_key}])]"
+    "[, from {client}][, at {node}]"
+    "[\n  agent        {agent}][, by {agent_from}]"
+    "[\n  acting       {actors}][\n  client       {client_says}][\n  groups       {groups}][\n  scopes       {scopes}]"
+    "[\n  claims       {claims}][\n  token of     {issuer}][, by its key {token_key}]"
+    "[\n  plan         {plan}][, step {plan_step}][\n  session      {session}]"
+    "\n  what         [{method} ][{tool} ][on {upstream}][{?dialect} ({dialect}[ {protocol_version}])]"
+    "[\n  definition   {definition}][\n  correlation  {correlation}][, instead of {correlation_replaced}][, trace {trace}]"
+    "\n  arguments    [{arguments:tree 15}]"
+    "[{?arguments:json=null}{?arguments_cut}{arguments_begin:first 4096} ... (the beginning of {arguments_bytes} bytes; the "
+    "rest was too long to be kept)]"
+    "[{?arguments:json=null}{!arguments_cut}[{?arguments_bytes:any}erased][{!arguments_bytes:any}none]]"
+    "[{?arguments_redacted}\n               (a policy has replaced values by digests)]"
+    "\n\n  verdict      {verdict}[: {reason}][, by rule {rule}][ ({rule_reason})]"
+    "[\n  undecided    {undecided}][\n  monitored    {monitor}]"
+    "\n  policy       [version {policy_version}][{!policy_version}none][, judged in {judge_us:any} us]"
+    "\n  outcome      [{outcome}][{!outcome}[{?expects_outcome}not yet: the call is under way]"
+    "[{!expects_outcome}{?verdict=permit}none is due][{!expects_outcome}{!verdict=permit}nothing went up]]"
+    "[: {outcome_reason}][, HTTP {status}][, JSON-RPC error {error_code:any}][, {response_bytes:any} bytes]"
+    "[, in {latency_us:any} us][, the upstream's part {upstream_us:any} us]"
+    "[\n  came back    {answer_effect}][, by rule {answer_rule}][, found {answer_found}][, undecided {answer_undecided}]"
+    "[\n  withheld     {server_withheld:any} notifications of the server; it sent {server_notifications:any} others]"
+    "[\n  applying     {answer_rules}]"
+    /* Of a route that keeps answers. No JSON is empty: where nothing is there, nothing was kept. */
+    "[{?answer_bytes:any}\n  answer       [{?answer:json=null}erased; it had {answer_bytes} bytes]"
+    "[{?answer:json=\"\"}nothing of its {answer_bytes} bytes was kept: the gate was short of room for them]"
+    "[{answer:tree 15}][{?answer_cut} ... (the beginning of {answer_bytes} bytes; the rest was not kept)]]";
+
+/* Of what belongs to it. */
+static const char rest_words[] =
+    "\n\nthe policy's walk\n[  {no_walk}\n]{walk.words:lines 2}" EXPLAIN_CALL_DOUBT("  ", "walk.")
+    "[\napprovals\n{*approvals}  {time}  {kind}  by {actor}  {detail}\n{/}]"
+    "[{?neighbours:beyond 1}\nin the same correlation, {neighbours:count} of {related} calls\n]";
+
+/* The calls around it, as `audit query` shows them. */
+static enum code print_neighbours(const struct json_node *list)
+{
+    static const struct table_column columns[] = {
+        {.title = "seq", .least = TABLE_WHOLE}, {.title = "time", .least = 20}, {.title = "principal"},
+        {.title = "tool", .words = "[{tool}][{!tool}{method}]"}, {.title = "verdict", .least = TABLE_WHOLE},
+        {.title = "reason"}, {.title = "rule"}, {.title = "outcome", .least = TABLE_WHOLE},
+    };
+    const struct json_node *row = list->count > 1 ? list->child : NULL;
+    enum code code = CODE_OK, ended;
+    struct table table;
+
+    TABLE_BEGIN(&table, columns, false);
+    for (; row != NULL && code == CODE_OK; row = row->next)
+        code = table_add_told(&table, row);
+    ended = table_end(&table);
+    return code == CODE_OK ? ended : code;
+}
+
+static int tell(struct show *show)
+{
+    struct told told;
+    enum code code;
+
+    if (show->asked->json)
+        return print_doc(&show->doc);
+    code = told_read(&told, show->doc);
+    if (code == CODE_OK && show->kind == ENTRY_EVENT) {
+        told_say(json_member(told.root, SPAN_LIT("event")), event_words);
+    } else if (code == CODE_OK) {
+        told_say(json_member(told.root, SPAN_LIT("call")), call_words);
+        told_say(told.root, rest_words);
+        code = print_neighbours(json_member(told.root, SPAN_LIT("neighbours")));
+    }
+    told_end(&told);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
 /* ---- the command ---- */
 
-static int gather(struct show *show, struct why *why)
+static int gather(struct show *show)
 {
-    enum code code = trail_find(show->path, true, &show->trail, why);
+    struct why why = {""};
+    enum code code = trail_find(show->path, true, &show->trail, &why);
 
     if (code == CODE_OK) /* the call may be here, and others of its correlation not */
         (void)trail_place_tell_missing(&show->trail, 0);
     if (code == CODE_OK)
-        code = find_row(show, why);
+        code = find_row(show, &why);
+    if (code == CODE_OK)
+        code = find_walk(show, &why);
+    show->approvals = doc_add_array(show->doc, "approvals");
+    show->neighbours = doc_add_array(show->doc, "neighbours");
     if (code == CODE_OK && show->kind != ENTRY_EVENT) {
-        code = find_neighbours(show, why);
+        code = find_neighbours(show, &why);
         if (code == CODE_OK)
-            code = audit_approvals_of(&show->trail, show->seq, keep_approval, show, why);
-        if (code == CODE_OK)
-            code = show__walk(show, why);
+            code = audit_approvals_of(&show->trail, show->seq, keep_approval, show, &why);
     }
+    doc_int(show->doc, "related", (int64_t)show->related);
     if (code == CODE_NOT_FOUND && show->trail.count > 0)
-        return complain(STATUS_NEGATIVE, "%s", why->text);
-    return code == CODE_OK ? OPTIONS_GO : trail_place_complain(code, why);
+        return complain(STATUS_NEGATIVE, "%s", why.text);
+    return code == CODE_OK ? OPTIONS_GO : trail_place_complain(code, &why);
 }
 
 int cmd_audit_show(const struct asked *asked)
 {
-    static struct show show;
-    struct why why = {""};
+    struct show show = {.kind = ENTRY_DECISION, .asked = asked};
     uint64_t number = 0;
     int status = command_number("N", asked_operand(asked, 0), 1, &number);
 
-    show = (struct show){.kind = ENTRY_DECISION, .asked = asked, .number = (int64_t)number};
-    arena_init(&show.arena, SHOW_MEMORY_BYTES);
-    buf_init(&show.words, SHOW_MEMORY_BYTES);
+    show.number = (int64_t)number;
+    show.doc = doc_object();
+    buf_init(&show.correlation, ROW_BYTES);
     if (status == OPTIONS_GO)
         status = asked_trail(asked, asked_operand(asked, 1), &show.path);
     if (status == OPTIONS_GO)
-        status = gather(&show, &why);
+        status = gather(&show);
     if (status == OPTIONS_GO)
-        status = asked->json ? show__json(&show) : show__text(&show);
+        status = tell(&show);
     trail_fini(&show.trail);
-    buf_fini(&show.words);
-    arena_fini(&show.arena);
+    doc_free(&show.doc);
+    buf_fini(&show.correlation);
     mem_free(show.path);
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/explain_call.h"
 
-#include "cli/trail_place.h"
 #include "cli/policy_files.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
@@ -9,6 +8,7 @@
 #include "store/store.h"
 #include "store/store_definitions.h"
 
+#include "author/explain.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"
@@ -18,6 +18,7 @@
 
 #define CALL_MAX_BYTES ((size_t)16 << 20)
 #define TREE_MAX_BYTES ((size_t)256 << 20)
+#define WORDS_MAX_BYTES ((size_t)64 << 20)
 
 void explain_call_init(struct explain_call *call, const struct asked *asked)
 {
@@ -31,6 +32,9 @@ void explain_call_init(struct explain_call *call, const struct asked *asked)
 void explain_call_fini(struct explain_call *call)
 {
     policy_unref(&call->holder);
+    policy_scratch_free(&call->scratch);
+    mem_free(call->verdict);
+    recall_fini(&call->recall);
     buf_fini(&call->text);
     recorded_fini(&call->recorded);
     arena_fini(&call->answer_arena);
@@ -289,28 +293,40 @@ static void apply_options(struct explain_call *call)
 
 /* ---- the audit ---- */
 
-static enum code find_in_trail(struct explain_call *call, const char *path, uint64_t seq, struct why *why)
+enum code explain_call_find(struct explain_call *call, const struct trail *trail, const char *path, uint64_t seq,
+                            struct why *why)
 {
-    const char *file = path;
-    struct trail trail;
+    size_t file = trail->count - 1;
     struct db *db = NULL;
-    enum code code = trail_find(path, true, &trail, why);
+    enum code code;
 
-    if (code != CODE_OK)
-        return code;
-    for (size_t i = 0; i < trail.count; i++)
-        if ((int64_t)seq > trail.files[i].before_seq)
-            file = trail.files[i].path;
-    code = trail_open(file, &db, why);
+    while (file > 0 && trail->files[file].before_seq >= (int64_t)seq)
+        file--;
+    code = trail_open(trail->files[file].path, &db, why);
     if (code == CODE_OK)
         code = recorded_find(&call->recorded, db, seq, why);
     db_close(&db);
-    trail_fini(&trail);
-    return code;
+    call->trail = code == CODE_OK ? mem_dup(path, strlen(path)) : NULL;
+    if (code != CODE_OK || call->trail == NULL)
+        return code != CODE_OK ? code : CODE_NOMEM;
+    call->question = call->recorded.question;
+    if (call->question.hidden != NULL)
+        call->question.hidden = &call->recorded.hidden;
+    call->is_recorded = true;
+    return CODE_OK;
+}
+
+const char *explain_call_unasked(const struct recorded *recorded)
+{
+    if (recorded->kind == RECORDED_JUDGED)
+        return NULL;
+    return recorded->kind == RECORDED_UNJUDGED ? "the configuration lets it pass: no policy was asked"
+                                               : "it was refused before a policy was asked";
 }
 
 static int read_recorded(struct explain_call *call)
 {
+    struct trail trail = {0};
     struct why why = {""};
     char *path = NULL;
     enum code code;
@@ -318,17 +334,14 @@ static int read_recorded(struct explain_call *call)
 
     if (status != OPTIONS_GO)
         return status;
-    code = find_in_trail(call, path, call->asked->seq, &why);
-    call->trail = path;
+    code = trail_find(path, true, &trail, &why);
+    if (code == CODE_OK)
+        code = explain_call_find(call, &trail, path, call->asked->seq, &why);
+    trail_fini(&trail);
+    mem_free(path);
     if (code == CODE_NOT_FOUND && why.text[0] != '\0')
         return complain(STATUS_CANNOT, "%s", why.text);
-    if (code != CODE_OK)
-        return complain_why(code, &why);
-    call->question = call->recorded.question;
-    if (call->question.hidden != NULL)
-        call->question.hidden = &call->recorded.hidden;
-    call->is_recorded = true;
-    return OPTIONS_GO;
+    return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }
 
 /* ---- all of them ---- */
@@ -391,4 +404,76 @@ int explain_call_of_test(struct explain_call *call, const struct policy *policy)
         return complain(STATUS_USAGE, "several tests are named \"%s\"; give one of them another name", call->asked->test);
     apply_options(call);
     return OPTIONS_GO;
+}
+
+/* ---- the verdict ---- */
+
+static void fill_rules(struct doc *list, const struct verdict *verdict)
+{
+    for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
+        struct doc *one = doc_add_object(list, NULL);
+
+        doc_text(one, "id", verdict->rules[i].id);
+        doc_text(one, "effect", span_text(effect_text(verdict->rules[i].effect)));
+        doc_bool(one, "monitor", verdict->rules[i].monitor);
+        doc_bool(one, "limited", verdict->rules[i].limited);
+    }
+}
+
+static struct span some(struct span text)
+{
+    return text.len > 0 ? text : SPAN_NONE;
+}
+
+/* Takes: otherwise: what it would be by the other guess; NULL: nothing is guessed. */
+static void fill_verdict(struct doc *doc, const struct explain_call *call, const char *otherwise)
+{
+    const struct verdict *verdict = call->verdict;
+    const struct recorded *recorded = &call->recorded;
+    bool differs = call->is_recorded && otherwise == NULL && verdict->policy_version == recorded->policy_version &&
+                   verdict->kind != recorded->verdict;
+
+    doc_text(doc, "verdict", span_text(verdict_text(verdict->kind)));
+    doc_text(doc, "reason", span_text(reason_name(verdict->reason)));
+    doc_text_or_null(doc, "rule", verdict->rule);
+    doc_text_or_null(doc, "undecided", some(verdict->undecided));
+    doc_text_or_null(doc, "say", some(verdict->say));
+    doc_text_or_null(doc, "rule_reason", some(verdict->rule_reason));
+    fill_rules(doc_add_array(doc, "rules"), verdict);
+    doc_bool(doc, "guessed", otherwise != NULL);
+    doc_text_or_null(doc, "otherwise", span_text(otherwise));
+    doc_text_or_null(doc, "recorded_otherwise", differs ? span_text(verdict_text(recorded->verdict)) : SPAN_NONE);
+    print_number(doc, "policy_version", (int64_t)verdict->policy_version);
+}
+
+enum code explain_call_judge(struct explain_call *call, const struct policy *policy, const struct definition_set *definitions,
+                             struct doc *doc, struct why *why)
+{
+    enum verdict_kind otherwise;
+    struct buf words;
+    struct explain_to to = {.words = &words};
+    bool is_guessed = false;
+    enum code code = policy_scratch_new(&call->scratch);
+
+    call->verdict = mem_zalloc(sizeof *call->verdict);
+    if (code != CODE_OK || call->verdict == NULL)
+        return CODE_NOMEM;
+    if (call->holder != NULL)
+        policy_call_accept(call->holder, definition_set_schema(definitions, call->question.upstream, call->question.tool));
+    if (call->is_recorded && policy != NULL)
+        code = recall_make(&call->recall, policy, definitions, call->trail, &call->recorded, &call->question, why);
+    if (code != CODE_OK)
+        return code;
+    if (call->is_recorded && call->question.hidden != NULL)
+        is_guessed = recorded_guess(&call->recorded, &call->question, policy, call->scratch, call->verdict, &otherwise);
+    buf_init(&words, WORDS_MAX_BYTES);
+    to.rules = doc_add_array(doc, "candidates");
+    to.redacted = doc_add_array(doc, "answer_redacted");
+    code = explain_verdict(policy, &call->question, call->scratch, call->verdict, &to);
+    if (code == CODE_OK) {
+        fill_verdict(doc, call, is_guessed ? verdict_text(otherwise) : NULL);
+        doc_text(doc, "words", buf_peek(&words));
+    }
+    buf_fini(&words);
+    return code;
 }

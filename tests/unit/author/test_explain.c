@@ -29,7 +29,8 @@ static char *explain(struct court *court, const char *arguments)
 
     buf_init(&out, 1 << 20);
     question.root = court_tree(court, span_text(arguments));
-    assert_int_equal(explain_text(court->policy, &question, court->scratch, &court->verdict, &out), CODE_OK);
+    assert_int_equal(explain_verdict(court->policy, &question, court->scratch, &court->verdict,
+                                     &(struct explain_to){.words = &out}), CODE_OK);
     snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
     buf_fini(&out);
     return words;
@@ -116,7 +117,8 @@ static void test_facts(void **state)
     question.principal = SPAN_LIT("\x1b[2J");
     question.root = court_tree(&court, SPAN_LIT("{\"n\":\"/srv/../etc\"}"));
     buf_init(&out, 1 << 20);
-    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.words = &out}), CODE_OK);
     snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
     holds(words, "\"\\u001b[2J\" of tenant acme asks tools/call t of shop\n");
     holds(words, "when[0] client (opening)\n    asks: client [\"10.0.0.0/8\"]\n");
@@ -142,8 +144,8 @@ static void test_document(void **state)
     court_open(&court, POLICY);
     buf_init(&out, 1 << 20);
     question.root = court_tree(&court, SPAN_LIT("{\"a\":9,\"b\":\"y\"}"));
-    assert_int_equal(explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
-                                        NULL),
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.rules = doc_add_array(doc, "rules")}),
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(buf_peek(&out)));
@@ -302,13 +304,15 @@ static void test_answers(void **state)
 
         buf_init(&out, 1 << 20);
         question.tool = span_text(cases[i].tool);
-        assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+        assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                         &(struct explain_to){.words = &out}), CODE_OK);
         assert_int_equal(buf_add(&out, "", 1), CODE_OK);
         assert_non_null(strstr(buf_peek(&out).at, cases[i].said ? cases[i].said : "verdict: permit"));
         assert_true((strstr(buf_peek(&out).at, "of the answer") != NULL) == (cases[i].said != NULL));
         buf_clear(&out);
-        assert_int_equal(explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
-                                            answer), CODE_OK);
+        assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.rules = doc_add_array(doc, "rules"), .redacted = answer}),
+                     CODE_OK);
         assert_int_equal(doc_print(answer, &out), CODE_OK);
         assert_true(span_is(buf_peek(&out), cases[i].listed));
         buf_fini(&out);
@@ -348,7 +352,8 @@ static void test_what_comes_back(void **state)
     buf_init(&json, 1 << 20);
     answer.root = court_tree(&court, span_text(answer_text));
     assert_int_equal(explain_answer(court.policy, &question, &answer, court.scratch, &verdict,
-                                    &(struct explain_to){&out, doc_add_array(doc, "rules"), doc_add_array(doc, "found")}), CODE_OK);
+                                    &(struct explain_to){.words = &out, .rules = doc_add_array(doc, "rules"),
+                                                         .found = doc_add_array(doc, "found")}), CODE_OK);
     assert_int_equal(doc_print(doc, &json), CODE_OK);
     (void)snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
     holds(words, "redact cards (p.yaml:4): its match holds");

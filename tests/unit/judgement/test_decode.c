@@ -424,7 +424,8 @@ static void test_words(void **state)
                        "  - {id: k, effect: forbid, when: [{arg: $, keys: true, equals: 'x\"y'}]}\n");
     question.root = court_tree(&court, SPAN_LIT("{\"v\":\"%5AHJvcA==\",\"x\\\"y\":1}"));
     buf_init(&out, 1 << 20);
-    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.words = &out}), CODE_OK);
     assert_int_equal(buf_add(&out, "", 1), CODE_OK);
     assert_non_null(strstr(buf_peek(&out).at, "(closing, any value, anywhere, decoded by percent, base64)"));
     assert_non_null(strstr(buf_peek(&out).at, "matches is true on its reading by percent, then base64 \"drop\", one of 3 readings"));
@@ -449,8 +450,8 @@ static void test_document(void **state)
     question.root = court_tree(&court, SPAN_LIT("{\"v\":\"a%00%62\",\"m\":{\"x\":1}}"));
     question.meta = json_member(question.root, SPAN_LIT("m"));
     buf_init(&out, 1 << 20);
-    assert_int_equal(explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
-                                        NULL),
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.rules = doc_add_array(doc, "rules")}),
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     assert_int_equal(buf_add(&out, "", 1), CODE_OK);

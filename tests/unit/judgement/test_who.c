@@ -118,7 +118,8 @@ static void test_undecided(void **state)
     question = asks(&odd, 1, NULL, 0);
     assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_DENY);
     buf_init(&out, 65536);
-    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.words = &out}), CODE_OK);
     assert_int_equal(buf_add_byte(&out, '\0'), CODE_OK);
     assert_non_null(strstr(buf_peek(&out).at, "its match holds or not: groups is undecided"));
     buf_fini(&out);
@@ -558,7 +559,8 @@ static void test_explained(void **state)
                              "  - {id: s, effect: permit, match: {tools: [t], groups: [sales]}, when: [{claim: level, min: 3}]}\n"));
     buf_init(&out, 65536);
     question.claims = court_tree(&court, SPAN_LIT("{\"level\":2}"));
-    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
+                                     &(struct explain_to){.words = &out}), CODE_OK);
     assert_int_equal(buf_add_byte(&out, '\0'), CODE_OK);
     assert_non_null(strstr(buf_peek(&out).at, "in the groups sales, \"e"));
     assert_null(strchr(buf_peek(&out).at, '\x1b'));
