@@ -453,7 +453,7 @@ const struct command commands[] = {
            "audit-FIRST-LAST.db beside it, and the next file goes on with its chain. Calls go on, but for some\n"
            "milliseconds. It waits while somebody reads the file. query, stats and verify --all, show, export and policy\n"
            "replay find sealed files that are beside the audit."),
-     OPTIONS(CONFIG)},
+     OPTIONS(CONFIG, JSON)},
     {IS("audit rotate-key", cmd_audit_rotate_key, "change the key of checkpoints, by the old one's word; no gate may run"),
      BEHIND("[--lost --why TEXT] [--config FILE]"),
      ABOUT("Makes a new key of checkpoints in the place of the old one, which is not kept. The old key signs the new one, and\n"
@@ -467,7 +467,7 @@ const struct command commands[] = {
            "who says so and why. It prints their paths and leaves them where they are: move them then. Where they are\n"
            "missing later, --all takes the event's word for it. A hold keeps nothing from being given away, since nothing\n"
            "is erased by it."),
-     OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG)},
+     OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG, JSON)},
     {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
      .writes = true, BEHIND("[--tenant NAME] [--principal NAME] [--since TIME] [--until TIME] --why TEXT [OPTIONS]"),
      ABOUT("Keeps values from erasure: of a tenant, of a person, of a time, or of all that are named together.\n"
@@ -475,10 +475,10 @@ const struct command commands[] = {
            "where a hold keeps any of these. The hold stands in the trail, as does its release."),
      OPTIONS(TEXT("tenant", tenant, "NAME", "whose values; without: every tenant's"),
              TEXT("principal", principal, "NAME", "of this person's, or agent's, calls"), SPAN_OF_TIME,
-             REASON("the court asks for them, 4 O 12/26"), STORE)},
+             REASON("the court asks for them, 4 O 12/26"), JSON, STORE)},
     {IS("audit release", cmd_audit_release, "end a hold"), .roles = ADMINS, .writes = true,
      ABOUT("Ends a hold: what it kept may be erased. Both stand in the trail."),
-     OPERANDS(ONE("HOLD", TEXT)), OPTIONS(REASON("the case is closed"), STORE)},
+     OPERANDS(ONE("HOLD", TEXT)), OPTIONS(REASON("the case is closed"), JSON, STORE)},
     {IS("audit holds", cmd_audit_holds, "show all holds"), .roles = AUDITORS | ADMINS,
      ABOUT("Lists all holds, released ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("audit erase", cmd_audit_erase, "erase a tenant's argument values; the chain stays whole"),
@@ -490,7 +490,7 @@ const struct command commands[] = {
            "What was exported, copied or backed up is not reached, nor blocks that the file system freed."),
      OPTIONS(TEXT("tenant", tenant, "NAME", "whose values", MUST),
              TIME("before", before_us, "of calls before: " WHEN_FORMS, MUST),
-             REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), CONFIG)},
+             REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), JSON, CONFIG)},
 
     {IS("backup", cmd_backup, "configuration, store, trail and keys in one folder"),
      ABOUT(

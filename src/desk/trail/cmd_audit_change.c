@@ -2,13 +2,13 @@
 /* callgate audit archive and erase: asked of the running gate through the store; where none runs, done here under its lock. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "run/serve.h"
 #include "run/serve_audit.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
-#include "unicode/terminal.h"
 
 #include "base/mem.h"
 #include "os/clock.h"
@@ -36,12 +36,22 @@ static enum code ask_writer(struct audit *audit, const struct store_audit_reques
                                                       span_text(request->why), request->before_us, request->id});
 }
 
-static int tell(const struct store_audit_request *request, bool done, const char *text)
+static int tell(const struct store_audit_request *request, bool as_json, bool done, const char *text)
 {
+    bool erases = request->kind == STORE_AUDIT_ERASE;
+    struct doc *doc;
+
     if (!done)
         return complain(STATUS_CANNOT, "%s", text);
-    print_safely(stdout, "%s%s\n", request->kind == STORE_AUDIT_ARCHIVE ? "sealed: " : "", text);
-    return STATUS_DONE;
+    doc = doc_object();
+    doc_text(doc, "state", erases ? SPAN_LIT("erased") : SPAN_LIT("sealed"));
+    print_time(doc, "asked", request->asked_us);
+    doc_text(doc, "asked_by", span_text(request->actor));
+    doc_text_or_null(doc, "tenant", erases ? span_text(request->tenant) : SPAN_NONE);
+    print_time(doc, "before", request->before_us);
+    doc_text_or_null(doc, "why", erases ? span_text(request->why) : SPAN_NONE);
+    doc_text(doc, "text", span_text(text));
+    return told_answer(&doc, as_json, "[{?state=sealed}sealed: ]{text}\n");
 }
 
 /* Without the store nobody knows what is held. It is asked there as of a gate, so that whoever places a hold sees it, and that
@@ -71,7 +81,7 @@ static enum code tell_store(struct db *store, const struct store_audit_request *
 }
 
 /* Nobody else writes the audit: until it is done, or we are interrupted and the next start goes on. */
-static int do_here(struct serve *serve, struct store_audit_request *request)
+static int do_here(struct serve *serve, struct store_audit_request *request, bool as_json)
 {
     bool erases = request->kind == STORE_AUDIT_ERASE;
     struct audit_done done = {.code = CODE_OK};
@@ -90,10 +100,10 @@ static int do_here(struct serve *serve, struct store_audit_request *request)
     if (code == CODE_OK && erases)
         code = tell_store(store, request, &done, &why);
     db_close(&store);
-    return code == CODE_OK ? tell(request, done.code == CODE_OK, done.text) : complain_why(code, &why);
+    return code == CODE_OK ? tell(request, as_json, done.code == CODE_OK, done.text) : complain_why(code, &why);
 }
 
-static int await_answer(struct db *store, const struct store_audit_request *request)
+static int await_answer(struct db *store, const struct store_audit_request *request, bool as_json)
 {
     for (int waited_ms = 0; waited_ms < WAIT_MS_DEFAULT; waited_ms += LOOK_MS) {
         struct why why = {0};
@@ -103,7 +113,7 @@ static int await_answer(struct db *store, const struct store_audit_request *requ
         int status;
 
         if (code == CODE_OK) {
-            status = tell(request, done, text);
+            status = tell(request, as_json, done, text);
             mem_free(text);
             return status;
         }
@@ -115,7 +125,7 @@ static int await_answer(struct db *store, const struct store_audit_request *requ
                     "mostly for somebody's read of the file to end");
 }
 
-static int ask_gate(const struct conf *conf, struct store_audit_request *request)
+static int ask_gate(const struct conf *conf, struct store_audit_request *request, bool as_json)
 {
     char mark[STORE_MARK_BYTES];
     struct db *store = NULL;
@@ -127,7 +137,7 @@ static int ask_gate(const struct conf *conf, struct store_audit_request *request
         code = store_audit_mark(conf->audit.database, mark, &why);
     if (code == CODE_OK)
         code = store_audit_ask(store, mark, request, &why);
-    status = code == CODE_OK ? await_answer(store, request) : complain_why(code, &why);
+    status = code == CODE_OK ? await_answer(store, request, as_json) : complain_why(code, &why);
     db_close(&store);
     return status;
 }
@@ -146,9 +156,9 @@ static int change(const struct asked *asked, struct store_audit_request *request
     } else {
         code = serve_open_audit(&serve, 0, &why);
         if (code == CODE_BUSY)
-            status = ask_gate(serve.conf, request);
+            status = ask_gate(serve.conf, request, asked->json);
         else
-            status = code == CODE_OK ? do_here(&serve, request) : complain_why(code, &why);
+            status = code == CODE_OK ? do_here(&serve, request, asked->json) : complain_why(code, &why);
     }
     serve_close_audit(&serve);
     conf_free(&serve.conf);
@@ -183,11 +193,11 @@ static int read_erasure(const struct asked *asked, struct store_audit_request *r
     return OPTIONS_GO;
 }
 
-static int confirm(const struct store_audit_request *request)
+static int confirm(const struct store_audit_request *request, bool as_json)
 {
     char until[CLOCK_TEXT_BYTES], line[16] = "";
 
-    if (isatty(STDIN_FILENO) == 0)
+    if (as_json || isatty(STDIN_FILENO) == 0)
         return complain(STATUS_USAGE, "nobody can be asked here; say --yes");
     clock_text(request->before_us, until);
     print_safely(stdout,
@@ -207,6 +217,6 @@ int cmd_audit_erase(const struct asked *asked)
     from_us(&request);
     status = read_erasure(asked, &request);
     if (status == OPTIONS_GO && !asked->yes)
-        status = confirm(&request);
+        status = confirm(&request, asked->json);
     return status == OPTIONS_GO ? change(asked, &request) : status;
 }

@@ -10,27 +10,62 @@
 #include "os/clock.h"
 #include "unicode/unicode.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #define NAME_BYTES_MAX 512
 
+/* ---- a hold told ------------------------------------------------------------------------------------------------------ */
+
+struct telling {
+    int64_t id; /* 0: all of them */
+    bool as_json;
+    const char *words;
+};
+
+static enum code tell_one(void *context, const struct store_hold *hold)
+{
+    const struct telling *telling = context;
+    struct doc *doc;
+
+    if (telling->id != 0 && hold->id != telling->id)
+        return CODE_OK;
+    doc = doc_object();
+    doc_int(doc, "id", hold->id);
+    doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
+    doc_text_or_null(doc, "tenant", hold->tenant);
+    doc_text_or_null(doc, "principal", hold->principal);
+    print_time(doc, "since", hold->since_us);
+    print_time(doc, "until", hold->until_us);
+    print_time(doc, "held", hold->held_us);
+    doc_text(doc, "held_by", hold->held_by);
+    doc_text(doc, "why", hold->why);
+    print_time(doc, "released", hold->released_us);
+    doc_text_or_null(doc, "released_by", hold->released_us != 0 ? hold->released_by : SPAN_NONE);
+    doc_text_or_null(doc, "released_why", hold->released_us != 0 ? hold->released_why : SPAN_NONE);
+    return told_answer(&doc, telling->as_json, telling->words) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+/* ---- hold and release ------------------------------------------------------------------------------------------------- */
+
 static int place_hold(const struct asked *asked, const struct store_hold *hold)
 {
+    struct telling telling = {.as_json = asked->json,
+                              .words = "hold {id} is placed; erasures of what it keeps are refused until "
+                                       "`callgate audit release {id} --why TEXT`\n"};
     struct why why = {0};
     struct db *db = NULL;
-    int64_t id = 0, erasing = 0;
+    int64_t erasing = 0;
     enum code code = asked_store(asked, DB_WRITE, &db, &why);
 
     if (code == CODE_OK)
-        code = store_hold_add(db, hold, &id, &why);
+        code = store_hold_add(db, hold, &telling.id, &why);
     if (code == CODE_OK)
         code = store_audit_erasing(db, hold->tenant, &erasing, &why);
+    if (code == CODE_OK)
+        code = store_holds_each(db, tell_one, &telling, &why);
     db_close(&db);
     if (code != CODE_OK)
         return complain_why(code, &why);
-    print_safely(stdout, "hold %" PRId64 " is placed; erasures of what it keeps are refused until `callgate audit release "
-                 "%" PRId64 " --why TEXT`\n", id, id);
     if (erasing != 0)
         print_safely(stderr, "callgate: an erasure that was asked for before is not over: what it has begun is not kept; the "
                      "trail tells of it in an event `erased`\n");
@@ -70,63 +105,42 @@ int cmd_audit_hold(const struct asked *asked)
 
 int cmd_audit_release(const struct asked *asked)
 {
+    struct telling telling = {.as_json = asked->json, .words = "hold {id} is released\n"};
     const char *number = asked_operand(asked, 0);
     struct why why = {0};
     struct db *db = NULL;
     char actor[ACTOR_BYTES];
-    int64_t id = 0;
     enum code code;
 
-    if (num_i64(span_text(number), &id) != CODE_OK)
+    if (num_i64(span_text(number), &telling.id) != CODE_OK)
         return complain(STATUS_USAGE, "\"%s\" is no hold's number; `callgate audit holds` shows them", number);
     actor_name(actor);
     code = asked_store(asked, DB_WRITE, &db, &why);
     if (code == CODE_OK)
-        code = store_hold_release(db, id, span_text(actor), span_text(asked->why), clock_wall_us(), &why);
+        code = store_hold_release(db, telling.id, span_text(actor), span_text(asked->why), clock_wall_us(), &why);
+    if (code == CODE_OK)
+        code = store_holds_each(db, tell_one, &telling, &why);
     db_close(&db);
     if (code == CODE_NOT_FOUND || code == CODE_EXISTS)
         return complain(STATUS_NEGATIVE, "%s", why.text);
-    if (code != CODE_OK)
-        return complain_why(code, &why);
-    print_safely(stdout, "hold %" PRId64 " is released\n", id);
-    return STATUS_DONE;
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------------- */
 
-static enum code list_one(void *context, const struct store_hold *hold)
-{
-    const struct asked *asked = context;
-    struct doc *doc = doc_object();
-
-    doc_int(doc, "id", hold->id);
-    doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
-    doc_text_or_null(doc, "tenant", hold->tenant);
-    doc_text_or_null(doc, "principal", hold->principal);
-    print_time(doc, "since", hold->since_us);
-    print_time(doc, "until", hold->until_us);
-    print_time(doc, "held", hold->held_us);
-    doc_text(doc, "held_by", hold->held_by);
-    doc_text(doc, "why", hold->why);
-    if (hold->released_us != 0) {
-        print_time(doc, "released", hold->released_us);
-        doc_text(doc, "released_by", hold->released_by);
-        doc_text(doc, "released_why", hold->released_why);
-    }
-    return told_answer(&doc, asked->json, "hold {id}  {state}  tenant [{tenant}][{!tenant}any], principal [{principal}]"
-                       "[{!principal}any], [{since}][{!since}the beginning] to [{until}][{!until}the end]\n"
-                       "      {held}, {held_by}: {why}\n[      {released}, {released_by}: {released_why}\n]") == STATUS_DONE
-               ? CODE_OK : CODE_NOMEM;
-}
-
 int cmd_audit_holds(const struct asked *asked)
 {
+    struct telling telling = {
+        .as_json = asked->json,
+        .words = "hold {id}  {state}  tenant [{tenant}][{!tenant}any], principal [{principal}][{!principal}any], "
+                 "[{since}][{!since}the beginning] to [{until}][{!until}the end]\n"
+                 "      {held}, {held_by}: {why}\n[      {released}, {released_by}: {released_why}\n]"};
     struct why why = {0};
     struct db *db = NULL;
     enum code code = asked_store(asked, DB_READ, &db, &why);
 
     if (code == CODE_OK)
-        code = store_holds_each(db, list_one, (void *)(uintptr_t)asked, &why);
+        code = store_holds_each(db, tell_one, &telling, &why);
     db_close(&db);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }

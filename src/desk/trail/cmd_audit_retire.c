@@ -3,6 +3,7 @@
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
 #include "cli/store_words.h"
+#include "cli/told.h"
 #include "store/store.h"
 
 #include "audit/writer.h"
@@ -46,16 +47,18 @@ static bool await_told(struct db *store, const char *mark, int64_t id, struct wh
     return told >= id;
 }
 
-static int record(const struct conf *conf, const struct store_retirement *retirement)
+/* Takes: *runs: set where a gate is told, and has told its trail. */
+static int record(const struct conf *conf, const struct store_retirement *retirement, bool *runs)
 {
     char mark[STORE_MARK_BYTES];
     struct db *store = NULL;
-    struct why why = {0};
+    struct why why = {""};
     int64_t id;
     int lock_fd = -1, status = STATUS_DONE;
-    bool runs = audit_hold(conf->audit.database, &lock_fd, &why) == CODE_BUSY;
-    enum code code = store_open(conf->store, DB_WRITE, &store, &why);
+    enum code code;
 
+    *runs = audit_hold(conf->audit.database, &lock_fd, &why) == CODE_BUSY;
+    code = store_open(conf->store, DB_WRITE, &store, &why);
     if (lock_fd >= 0)
         (void)close(lock_fd);
     if (code == CODE_OK)
@@ -64,23 +67,39 @@ static int record(const struct conf *conf, const struct store_retirement *retire
         code = store_audit_retire(store, mark, retirement, &id, &why);
     if (code != CODE_OK)
         status = complain_why(code, &why);
-    else if (!runs)
-        print_safely(stdout, "no gate runs: the trail tells of it at the next start; move the files then\n");
-    else if (!await_told(store, mark, id, &why))
+    else if (*runs && !await_told(store, mark, id, &why))
         status = complain(STATUS_NEGATIVE, "the gate has not told the trail of it in a minute; leave the files until its event "
                           "`retired` is there");
     db_close(&store);
     return status;
 }
 
-static int retire(const struct conf *conf, const char *named, const char *reason)
+static int tell(const struct store_retirement *retirement, const struct trail *trail, size_t last, bool is_told, bool as_json)
 {
-    struct store_retirement retirement = {.retired_us = clock_wall_us(), .why = span_text(reason)};
+    struct doc *doc = doc_object(), *files;
+
+    doc_int(doc, "first_seq", retirement->first);
+    doc_int(doc, "last_seq", retirement->last);
+    print_time(doc, "retired", retirement->retired_us);
+    doc_text(doc, "retired_by", retirement->actor);
+    doc_text(doc, "why", retirement->why);
+    doc_bool(doc, "in_trail", is_told);
+    files = doc_add_array(doc, "files");
+    for (size_t i = 0; i <= last; i++)
+        doc_text(files, NULL, span_text(trail->files[i].path));
+    return told_answer(&doc, as_json, "[{!in_trail}no gate runs: the trail tells of it at the next start; move the files "
+                       "then\n]{*files}{.}\n{/}");
+}
+
+static int retire(const struct conf *conf, const struct asked *asked)
+{
+    struct store_retirement retirement = {.retired_us = clock_wall_us(), .why = span_text(asked->why)};
     struct trail trail = {0};
     struct why why = {""};
     char actor[ACTOR_BYTES];
     size_t at = 0;
     int64_t before = 0;
+    bool runs = false;
     int status = OPTIONS_GO;
     enum code code = trail_find(conf->audit.database, true, &trail, &why);
 
@@ -89,7 +108,7 @@ static int retire(const struct conf *conf, const char *named, const char *reason
     if (code != CODE_OK)
         status = complain_why(code, &why);
     if (status == OPTIONS_GO)
-        status = find_last(&trail, named, &at);
+        status = find_last(&trail, asked_operand(asked, 0), &at);
     if (status == OPTIONS_GO && trail.files[0].before_seq > before)
         print_safely(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are not here any more; this says that they were given "
                      "away, too\n", before + 1, trail.files[0].before_seq);
@@ -98,10 +117,10 @@ static int retire(const struct conf *conf, const char *named, const char *reason
         retirement.actor = span_text(actor);
         retirement.first = before + 1;
         retirement.last = trail.files[at].last_seq;
-        status = record(conf, &retirement);
+        status = record(conf, &retirement, &runs);
     }
-    for (size_t i = 0; status == STATUS_DONE && i <= at; i++)
-        print_safely(stdout, "%s\n", trail.files[i].path);
+    if (status == STATUS_DONE)
+        status = tell(&retirement, &trail, at, runs, asked->json);
     trail_fini(&trail);
     return status;
 }
@@ -112,7 +131,7 @@ int cmd_audit_retire(const struct asked *asked)
     int status = asked_conf(asked, &conf);
 
     if (status == OPTIONS_GO)
-        status = retire(conf, asked_operand(asked, 0), asked->why);
+        status = retire(conf, asked);
     conf_free(&conf);
     return status;
 }
