@@ -8,8 +8,6 @@
 #include "cli/told_priv.h"
 #include "unicode/terminal.h"
 
-#include <stdio.h>
-
 #define TEXT_BYTES ((size_t)256 << 20)
 
 enum code told_read(struct told *told, const struct doc *doc)
@@ -232,16 +230,21 @@ enum code told_add(struct buf *out, const struct json_node *object, const char *
     return buf_code(out);
 }
 
-void told_say(const struct json_node *object, const char *words)
+void told_print(FILE *out, const struct json_node *object, const char *words)
 {
     struct buf text;
 
     buf_init(&text, TEXT_BYTES);
     if (told_add(&text, object, words) == CODE_OK)
-        (void)print_block(stdout, buf_peek(&text));
+        (void)print_block(out, buf_peek(&text));
     else
-        fputs("(too long to be shown)\n", stdout);
+        fputs("(too long to be shown)\n", out);
     buf_fini(&text);
+}
+
+void told_say(const struct json_node *object, const char *words)
+{
+    told_print(stdout, object, words);
 }
 
 int told_answer(struct doc **doc, bool as_json, const char *words)

@@ -26,6 +26,8 @@
 #include "json/doc.h"
 #include "json/json.h"
 
+#include <stdio.h>
+
 struct told {
     struct arena arena;
     struct buf text;
@@ -41,7 +43,8 @@ struct span told_text(const struct json_node *object, const char *key);
 
 /* Appends the words. */
 enum code told_add(struct buf *out, const struct json_node *object, const char *words);
-/* Prints them on stdout. */
+/* Prints them, on stdout. */
+void told_print(FILE *out, const struct json_node *object, const char *words);
 void told_say(const struct json_node *object, const char *words);
 
 /* A command's one answer: a line of JSON, or the words. Frees the document. Returns: an exit status. */

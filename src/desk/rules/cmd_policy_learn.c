@@ -6,6 +6,7 @@
 #include "rules/policy_trail.h"
 #include "args/print.h"
 #include "cli/progress.h"
+#include "cli/told.h"
 #include "store/store_definitions.h"
 #include "cli/when.h"
 
@@ -92,37 +93,10 @@ static int learn(struct learning *l, const struct policy_trail *trail)
     return code == CODE_OK ? OPTIONS_GO : complain_draft(code, &faults, &why);
 }
 
-/* On stderr, so that the draft alone goes into the file. */
-static int tell(const struct learning *l)
-{
-    const struct learn_proof *proof = &l->proof;
-
-    fprintf(stderr, "%" PRIu64 " rules from %" PRIu64 " permitted calls; replayed, the draft permits %" PRIu64 "\n",
-            l->sum.rules, l->sum.calls, proof->permitted);
-    if (proof->unknown > 0)
-        fprintf(stderr, "%" PRIu64 " cannot be judged: what was cut, redacted or erased would decide\n",
-                proof->unknown);
-    if (proof->unasked > 0)
-        fprintf(stderr, "%" PRIu64 " cannot be judged: what no record holds would decide, such as a definition that nobody has "
-                "accepted (`callgate tools list`)\n", proof->unasked);
-    if (proof->answers > 0)
-        fprintf(stderr, "%" PRIu64 " had their answers changed by rules for answers; the draft has none\n", proof->answers);
-    if (proof->left_out > 0)
-        fprintf(stderr, "%" PRIu64 " have no rule; comments in the draft say why\n", proof->left_out);
-    if (proof->failed_tests > 0)
-        return complain(STATUS_NEGATIVE, "%" PRIu64 " of the draft's %" PRIu64 " tests fail; see `callgate policy test`",
-                        proof->failed_tests, proof->tests);
-    if (proof->denied > 0)
-        return complain(STATUS_NEGATIVE, "the draft denies %" PRIu64 " calls that it should permit, the first is %" PRIu64
-                        "; see `callgate policy explain --seq`", proof->denied, proof->first_denied);
-    return STATUS_DONE;
-}
-
-static int print_json(const struct learning *l)
+static struct doc *doc_of(const struct learning *l)
 {
     const struct learn_proof *proof = &l->proof;
     struct doc *doc = doc_object();
-    int printed;
 
     doc_int(doc, "calls", (int64_t)l->sum.calls);
     doc_int(doc, "rules", (int64_t)l->sum.rules);
@@ -132,24 +106,54 @@ static int print_json(const struct learning *l)
     doc_int(doc, "answers_changed", (int64_t)proof->answers);
     doc_int(doc, "without_a_rule", (int64_t)proof->left_out);
     doc_int(doc, "denied", (int64_t)proof->denied);
+    print_number(doc, "first_denied", (int64_t)proof->first_denied);
     doc_int(doc, "tests", (int64_t)proof->tests);
     doc_int(doc, "failed_tests", (int64_t)proof->failed_tests);
     doc_text(doc, "draft", buf_peek(&l->draft));
-    printed = print_doc(&doc);
-    return printed != STATUS_DONE ? printed : proof->denied + proof->failed_tests > 0 ? STATUS_NEGATIVE : STATUS_DONE;
+    return doc;
 }
 
-static int print_draft(const struct learning *l)
+static const char words[] =
+    "{rules} rules from {calls} permitted calls; replayed, the draft permits {permitted}\n"
+    "[{cannot_be_judged} cannot be judged: what was cut, redacted or erased would decide\n]"
+    "[{not_in_any_record} cannot be judged: what no record holds would decide, such as a definition that nobody has accepted "
+    "(`callgate tools list`)\n]"
+    "[{answers_changed} had their answers changed by rules for answers; the draft has none\n]"
+    "[{without_a_rule} have no rule; comments in the draft say why\n]"
+    "[{failed_tests} of the draft's {tests} tests fail; see `callgate policy test`\n]"
+    "[the draft denies {denied} calls that it should permit, the first is {first_denied}; see `callgate policy explain "
+    "--seq`\n]";
+
+/* The words go to stderr, so that the draft alone goes into a file. */
+static int tell(const struct learning *l)
 {
-    struct span text = buf_peek(&l->draft);
+    struct doc *doc = doc_of(l);
+    struct told told;
+    int status;
+    enum code code;
+
+    if (l->asked->json)
+        return print_doc(&doc);
+    code = told_read(&told, doc);
+    if (print_source(buf_peek(&l->draft)) != CODE_OK || fflush(stdout) != 0)
+        status = complain(STATUS_CANNOT, "the output cannot be written");
+    else
+        status = code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (status == STATUS_DONE)
+        told_print(stderr, told.root, words);
+    told_end(&told);
+    doc_free(&doc);
+    return status;
+}
+
+static int conclude(const struct learning *l)
+{
+    int status;
 
     if (l->sum.calls == 0)
         return complain(STATUS_NEGATIVE, "no permitted call is recorded there; widen --since, or drop --tenant or --upstream");
-    if (l->asked->json)
-        return print_json(l);
-    if (print_source(text) != CODE_OK || fflush(stdout) != 0)
-        return complain(STATUS_CANNOT, "the output cannot be written");
-    return tell(l);
+    status = tell(l);
+    return status == STATUS_DONE && l->proof.denied + l->proof.failed_tests > 0 ? STATUS_NEGATIVE : status;
 }
 
 /* The definitions of tools that are accepted; NULL where none is, or the store cannot be asked. */
@@ -179,7 +183,7 @@ int cmd_policy_learn(const struct asked *asked)
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)
-        status = trail_place_worse(print_draft(&l), trail.missing);
+        status = trail_place_worse(conclude(&l), trail.missing);
     learn_free(&l.learn);
     definition_set_unref(&l.definitions);
     buf_fini(&l.draft);
