@@ -4,6 +4,7 @@
 #include "people/control.h"
 #include "people/login.h"
 #include "args/print.h"
+#include "cli/told.h"
 
 #include "json/json.h"
 #include "os/file.h"
@@ -61,29 +62,13 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
     return OPTIONS_GO;
 }
 
-static void print_list(const struct answer *answer, const char *name, const char *before, bool *any)
-{
-    const struct json_node *list = json_member(answer->root, span_text(name));
-
-    for (const struct json_node *one = list != NULL ? list->child : NULL; one != NULL; one = one->next) {
-        print_safely(stdout, "%s%s%.*s", *any ? ", " : ": ", before, SPAN_ARG(one->text));
-        *any = true;
-    }
-}
-
 static int tell(const struct answer *answer, bool as_json)
 {
-    bool any = false;
-
-    if (as_json) {
+    if (as_json)
         print_lines(stdout, buf_peek(&answer->text), "");
-        return STATUS_DONE;
-    }
-    printf("the gate knows you as ");
-    print_safely(stdout, "%.*s", SPAN_ARG(json_member_text(answer->root, "person")));
-    print_list(answer, "roles", "", &any);
-    print_list(answer, "audits", "auditor:", &any);
-    print_safely(stdout, "%s\n", any ? "" : ", who has no role here");
+    else
+        told_say(answer->root, "the gate knows you as {person}[, who is {*roles}{.}{/, }][, who audits {*audits}{.}{/, }]"
+                 "[{?roles=[]}{?audits=[]}, who has no role here]\n");
     return STATUS_DONE;
 }
 
