@@ -506,7 +506,7 @@ static void tell_missed(struct telling *telling, const struct rule *rule, enum d
         telling__text(telling, NULL, doc, "limit");
     SAY(telling, "%s %.*s (%s:%d): its match misses by %s", words_effect(rule), SPAN_ARG(rule->id),
         rule->source->path_text, rule->line, policy_dimension_text[missed]);
-    doc_text(doc, "misses_by", span_text(policy_dimension_text[missed]));
+    doc_text(doc, "misses", span_text(policy_dimension_text[missed]));
     words_names(&telling->text, &rule->match.by[missed]);
     telling__text(telling, " ", doc, "takes");
     doc_bool(doc, "applies", false);

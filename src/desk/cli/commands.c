@@ -323,7 +323,7 @@ const struct command commands[] = {
      ABOUT("Lists all keys, revoked and expired ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("key revoke", cmd_key_revoke, "end keys for good"), .roles = ADMINS, .writes = true,
      ABOUT("Ends keys for good; open connections end with their next request."),
-     OPERANDS(MANY("ID", TEXT)), OPTIONS(STORE)},
+     OPERANDS(MANY("ID", TEXT)), OPTIONS(JSON_LINES, STORE)},
 
     GROUP("plan", "intent plans"),
     {IS("plan sign", cmd_plan_sign, "signs a plan of what a principal may do"),

@@ -24,17 +24,16 @@ static int tell(const struct store_answer *answer, bool as_json)
     doc_bool(doc, "repeated", answer->is_repeated);
     doc_int(doc, "approved", answer->counted);
     doc_int(doc, "needed", answer->needed);
+    print_time(doc, "given", answer->given_us);
     print_time(doc, "until", is_partial ? answer->until_us : answer->holds_us);
-    if (answer->is_repeated && !as_json)
-        printf("approval %lld was given by you already: only the end of your word has moved\n", (long long)answer->ask);
-    if (is_partial)
-        return told_answer(&doc, as_json, "approval {approval} has the word of {approved} of {needed} people; it waits "
-                           "for somebody else, while yours holds (until {until})\n");
-    if (answer->is_granted)
-        return told_answer(&doc, as_json, "approval {approval} is given for one call until {until}; within a second the "
-                           "agent's identical call passes\n");
-    return told_answer(&doc, as_json, "approval {approval} is refused until {until}; within a second the identical call is "
-                       "denied\n");
+    return told_answer(
+        &doc, as_json,
+        "[{?repeated}approval {approval} was given by you already: only the end of your word has moved\n]"
+        "[{?state=waiting}approval {approval} has the word of {approved} of {needed} people; it waits for somebody else, while "
+        "yours holds (until {until})\n]"
+        "[{?state=approved}approval {approval} is given for one call until {until}; within a second the agent's identical call "
+        "passes\n]"
+        "[{?state=refused}approval {approval} is refused until {until}; within a second the identical call is denied\n]");
 }
 
 /* Each for itself: one that cannot be answered any more keeps nobody from the others. Told is what is stored. */

@@ -2,6 +2,7 @@
 /* callgate key: keys of agents and people. The store holds only their SHA-256; a key itself is printed once, never again. */
 #include "cli/commands.h"
 #include "cli/table.h"
+#include "cli/told.h"
 #include "args/print.h"
 #include "store/store.h"
 
@@ -30,33 +31,37 @@ static int check_name(const char *option, const char *name)
     return OPTIONS_GO;
 }
 
-/* A person has roles, an agent a tenant. */
-static void add_whose(struct doc *doc, const struct store_key *key)
+/* What begins every document of a key: a person has roles, an agent a tenant. */
+static struct doc *doc_of(const struct store_key *key)
 {
+    struct doc *doc = doc_object();
+
+    doc_int(doc, "api_key", key->id);
     doc_text(doc, "principal", key->principal);
-    if (key->roles.at != NULL)
-        doc_text(doc, "roles", key->roles);
-    else
-        doc_text(doc, "tenant", key->tenant);
+    doc_text_or_null(doc, "roles", key->roles);
+    doc_text_or_null(doc, "tenant", key->roles.at == NULL ? key->tenant : SPAN_NONE);
+    print_time(doc, "expires", key->expires_us);
+    return doc;
 }
 
 static int print_made(const struct store_key *key, const char *text, bool as_json)
 {
-    struct doc *doc;
+    struct doc *doc = doc_of(key);
+    struct told told;
+    enum code code;
 
-    if (!as_json) {
-        print_safely(stdout, "%s\n", text);
-        print_safely(stderr, "key %lld of %.*s, %s %.*s; it is not shown again, keep it safe\n", (long long)key->id,
-                     SPAN_ARG(key->principal), key->roles.at != NULL ? "a person who is" : "tenant",
-                     SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant));
-        return STATUS_DONE;
-    }
-    doc = doc_object();
-    doc_int(doc, "id", key->id);
     doc_text(doc, "key", span_text(text));
-    add_whose(doc, key);
-    print_time(doc, "expires", key->expires_us);
-    return print_doc(&doc);
+    if (as_json)
+        return print_doc(&doc);
+    code = told_read(&told, doc);
+    if (code == CODE_OK) {
+        told_say(told.root, "{key}\n");
+        told_print(stderr, told.root, "key {api_key} of {principal}, [a person who is {roles}][tenant {tenant}]; it is not "
+                   "shown again, keep it safe\n");
+    }
+    told_end(&told);
+    doc_free(&doc);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
 static int make_key(struct store_key *key, const struct asked *asked)
@@ -134,32 +139,32 @@ static const char *state_of(const struct store_key *key)
     return key->expires_us != 0 && key->expires_us <= clock_wall_us() ? "expired" : "valid";
 }
 
-static enum code list_one(void *context, const struct store_key *key)
+static struct doc *whole_doc_of(const struct store_key *key)
 {
-    struct doc *doc = doc_object(), *claims;
+    struct doc *doc = doc_of(key), *claims = doc_add_array(doc, "may_claim");
 
-    doc_int(doc, "id", key->id);
     doc_text(doc, "state", span_text(state_of(key)));
-    add_whose(doc, key);
-    claims = doc_add_array(doc, "may_claim");
     for (const char *const *claim = key->may_claim; claim != NULL && *claim != NULL; claim++)
         doc_text(claims, NULL, span_text(*claim));
-    print_time(doc, "expires", key->expires_us);
-    if (key->note.at != NULL)
-        doc_text(doc, "note", key->note);
+    doc_text_or_null(doc, "note", key->note);
     print_time(doc, "made", key->made_us);
     doc_text(doc, "made_by", key->made_by);
-    if (key->revoked_us != 0) {
-        print_time(doc, "revoked", key->revoked_us);
-        doc_text(doc, "revoked_by", key->revoked_by);
-    }
+    print_time(doc, "revoked", key->revoked_us);
+    doc_text_or_null(doc, "revoked_by", key->revoked_us != 0 ? key->revoked_by : SPAN_NONE);
+    return doc;
+}
+
+static enum code list_one(void *context, const struct store_key *key)
+{
+    struct doc *doc = whole_doc_of(key);
+
     return table_add(context, &doc);
 }
 
 int cmd_key_list(const struct asked *asked)
 {
     static const struct table_column columns[] = {
-        {.title = "id", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
+        {.title = "key", .key = "api_key", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
         {.title = "principal"},
         {.title = "tenant, or roles", .words = "[{tenant}][{roles}]"}, {.title = "expires", .none = "never"},
         {.title = "note", .none = ""},
@@ -177,9 +182,26 @@ int cmd_key_list(const struct asked *asked)
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 
+struct revoking {
+    int64_t id;
+    bool as_json;
+};
+
+static enum code tell_revoked(void *context, const struct store_key *key)
+{
+    const struct revoking *revoking = context;
+    struct doc *doc = key->id == revoking->id ? whole_doc_of(key) : NULL;
+
+    if (doc == NULL || told_answer(&doc, revoking->as_json, "key {api_key} is revoked; a running gate refuses it within a "
+                                   "second\n") == STATUS_DONE)
+        return CODE_OK;
+    return CODE_NOMEM;
+}
+
 int cmd_key_revoke(const struct asked *asked)
 {
     char *const *ids = asked->given.operands;
+    struct revoking revoking = {.as_json = asked->json};
     char actor[ACTOR_BYTES];
     struct why why = {0};
     struct db *db = NULL;
@@ -187,14 +209,12 @@ int cmd_key_revoke(const struct asked *asked)
 
     actor_name(actor);
     for (int i = 0; code == CODE_OK && i < asked->given.count; i++) {
-        int64_t id;
-
-        if (num_i64(span_text(ids[i]), &id) != CODE_OK)
+        if (num_i64(span_text(ids[i]), &revoking.id) != CODE_OK)
             code = why_set(&why, CODE_INVALID, "\"%s\" is no key's number; `callgate key list` shows them", ids[i]);
         else
-            code = store_key_revoke(db, id, actor, clock_wall_us(), &why);
+            code = store_key_revoke(db, revoking.id, actor, clock_wall_us(), &why);
         if (code == CODE_OK)
-            printf("key %lld is revoked; a running gate refuses it within a second\n", (long long)id);
+            code = store_keys_each(db, tell_revoked, &revoking, &why);
     }
     db_close(&db);
     if (code == CODE_NOT_FOUND || code == CODE_EXISTS)

@@ -398,8 +398,8 @@ static void put_plan(struct checking *c)
 
     num_hex(plan->digest, DIGEST_BYTES, hex);
     c->doc = doc_object();
-    doc_text(c->doc, "digest", span_of(hex, sizeof hex));
-    doc_text(c->doc, "id", plan->id);
+    doc_text(c->doc, "plan", span_of(hex, sizeof hex));
+    doc_text(c->doc, "plan_id", plan->id);
     doc_text(c->doc, "issuer", plan->issuer);
     doc_text(c->doc, "key", plan->key);
     doc_text(c->doc, "principal", plan->principal);
@@ -451,7 +451,7 @@ static void check_call(struct checking *c)
 }
 
 static const char words[] =
-    "plan {digest} of {issuer}, signed by key {key}\n"
+    "plan {plan} of {issuer}, signed by key {key}\n"
     "{state}: from {not_before:first 19} until {expires:first 19} UTC\n"
     "{principal} of tenant {tenant} may, in [{?order=strict}this][{!order=strict}any] order:\n"
     "{*steps}  {step}. call {tool} on {upstream}[{?arguments=any} with any arguments][{!arguments} without arguments]"

@@ -155,7 +155,7 @@ static void fill_answer(struct doc *doc, const struct answer_verdict *answered)
     for (uint32_t i = 0; i < answered->rule_count && i < ANSWER_RULES_MAX; i++) {
         struct doc *one = doc_add_object(rules, NULL);
 
-        doc_text(one, "id", answered->rules[i].id);
+        doc_text(one, "rule", answered->rules[i].id);
         doc_text(one, "effect", span_text(answer_effect_text(answered->rules[i].effect)));
         doc_bool(one, "monitor", answered->rules[i].monitor);
     }

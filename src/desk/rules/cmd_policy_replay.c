@@ -265,8 +265,14 @@ static int by_calls(const void *a, const void *b)
 
 static void fill_lacks(struct doc *doc, const uint64_t lacks[RECORDED_LACKS], int count)
 {
-    for (int lack = RECORDED_WHOLE + 1; lack < count; lack++)
-        doc_int(doc, recorded_lack_text((enum recorded_lack)lack), (int64_t)lacks[lack]);
+    for (int lack = RECORDED_WHOLE + 1; lack < count; lack++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "%s", recorded_lack_text((enum recorded_lack)lack));
+        for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
+            *blank = '_';
+        doc_int(doc, name, (int64_t)lacks[lack]);
+    }
     doc_int(doc, "otherwise", (int64_t)lacks[RECORDED_WHOLE]);
 }
 

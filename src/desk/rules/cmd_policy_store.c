@@ -197,8 +197,8 @@ static int tell_active(uint64_t version, bool as_json, const struct faults *warn
         print_faults(warnings, "warning: ");
     doc_int(doc, "version", (int64_t)version);
     doc_bool(doc, "active", true);
-    if (warnings->count > 0)
-        policy_faults_doc(warnings, doc_add_array(doc, "warnings"));
+    policy_faults_doc(warnings, doc_add_array(doc, "warnings"));
+    doc_int(doc, "warning_count", (int64_t)warnings->count);
     return told_answer(&doc, as_json, "version {version} is active\n");
 }
 
@@ -242,18 +242,14 @@ static void fill_version(struct doc *doc, const struct policy_store_version *ver
     doc_bool(doc, "active", version->is_active);
     print_time(doc, "created", version->created_us);
     doc_text(doc, "created_by", version->author);
-    if (version->message.at != NULL)
-        doc_text(doc, "message", version->message);
+    doc_text_or_null(doc, "message", version->message);
     doc_text(doc, "hash", version->hash);
     doc_int(doc, "files", (int64_t)version->files);
     doc_int(doc, "failing_tests", (int64_t)version->failing_tests);
-    if (version->despite.at != NULL)
-        doc_text(doc, "despite", version->despite);
+    doc_text_or_null(doc, "despite", version->despite);
     print_time(doc, "activated", version->activated_us);
-    if (version->activated_us != 0)
-        doc_text(doc, "activated_by", version->activated_by);
-    if (version->activated_why.at != NULL)
-        doc_text(doc, "activated_why", version->activated_why);
+    doc_text_or_null(doc, "activated_by", version->activated_us != 0 ? version->activated_by : SPAN_NONE);
+    doc_text_or_null(doc, "activated_why", version->activated_why);
 }
 
 static enum code list_one(void *context, const struct policy_store_version *version)
@@ -271,8 +267,7 @@ static enum code list_activation(void *context, const struct policy_store_activa
     print_time(doc, "activated", activation->activated_us);
     doc_int(doc, "version", (int64_t)activation->version);
     doc_text(doc, "activated_by", activation->activated_by);
-    if (activation->message.at != NULL)
-        doc_text(doc, "message", activation->message);
+    doc_text_or_null(doc, "activated_why", activation->message);
     return table_add(context, &doc);
 }
 
@@ -285,7 +280,7 @@ int cmd_policy_list(const struct asked *asked)
     };
     static const struct table_column activations[] = {
         {.title = "activated"}, {.title = "version", .is_right = true, .least = TABLE_WHOLE},
-        {.title = "by", .key = "activated_by"}, {.title = "message", .none = ""},
+        {.title = "by", .key = "activated_by"}, {.title = "message", .key = "activated_why", .none = ""},
     };
     struct table table;
     struct why why = {""};

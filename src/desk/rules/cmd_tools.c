@@ -229,17 +229,15 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
     print_time(doc, "first_seen", definition->told_us);
     print_time(doc, "last_seen", definition->seen_us);
     doc_bool(doc, "told_last", definition->is_latest);
-    doc_text(doc, "given_by", definition->given_by);
-    doc_text(doc, "login", definition->login);
-    doc_text(doc, "why", definition->why);
+    doc_text_or_null(doc, "given_by", definition->given_by);
+    doc_text_or_null(doc, "login", definition->login);
+    doc_text_or_null(doc, "why", definition->why);
     print_time(doc, "given", definition->given_us);
     marks.list = lists_marks ? doc_add_array(doc, "marks") : NULL;
     if (code == CODE_OK)
         code = mark_all(&marks, definition, read.root);
-    if (marks.count > MARKS_MAX)
-        doc_int(doc, "further_marks", (int64_t)marks.count - MARKS_MAX);
-    if (marks.count > 0)
-        doc_text(doc, "look", SPAN_LIT("look twice"));
+    doc_int(doc, "further_marks", marks.count > MARKS_MAX ? (int64_t)marks.count - MARKS_MAX : 0);
+    doc_text_or_null(doc, "look", marks.count > 0 ? SPAN_LIT("look twice") : SPAN_NONE);
     if (is_whole)
         doc_text(doc, "definition", definition->text);
     read_end(&read);

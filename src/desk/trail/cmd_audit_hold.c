@@ -30,7 +30,7 @@ static enum code tell_one(void *context, const struct store_hold *hold)
     if (telling->id != 0 && hold->id != telling->id)
         return CODE_OK;
     doc = doc_object();
-    doc_int(doc, "id", hold->id);
+    doc_int(doc, "hold", hold->id);
     doc_text(doc, "state", hold->released_us == 0 ? SPAN_LIT("holds") : SPAN_LIT("released"));
     doc_text_or_null(doc, "tenant", hold->tenant);
     doc_text_or_null(doc, "principal", hold->principal);
@@ -50,8 +50,8 @@ static enum code tell_one(void *context, const struct store_hold *hold)
 static int place_hold(const struct asked *asked, const struct store_hold *hold)
 {
     struct telling telling = {.as_json = asked->json,
-                              .words = "hold {id} is placed; erasures of what it keeps are refused until "
-                                       "`callgate audit release {id} --why TEXT`\n"};
+                              .words = "hold {hold} is placed; erasures of what it keeps are refused until "
+                                       "`callgate audit release {hold} --why TEXT`\n"};
     struct why why = {0};
     struct db *db = NULL;
     int64_t erasing = 0;
@@ -105,7 +105,7 @@ int cmd_audit_hold(const struct asked *asked)
 
 int cmd_audit_release(const struct asked *asked)
 {
-    struct telling telling = {.as_json = asked->json, .words = "hold {id} is released\n"};
+    struct telling telling = {.as_json = asked->json, .words = "hold {hold} is released\n"};
     const char *number = asked_operand(asked, 0);
     struct why why = {0};
     struct db *db = NULL;
@@ -132,7 +132,7 @@ int cmd_audit_holds(const struct asked *asked)
 {
     struct telling telling = {
         .as_json = asked->json,
-        .words = "hold {id}  {state}  tenant [{tenant}][{!tenant}any], principal [{principal}][{!principal}any], "
+        .words = "hold {hold}  {state}  tenant [{tenant}][{!tenant}any], principal [{principal}][{!principal}any], "
                  "[{since}][{!since}the beginning] to [{until}][{!until}the end]\n"
                  "      {held}, {held_by}: {why}\n[      {released}, {released_by}: {released_why}\n]"};
     struct why why = {0};

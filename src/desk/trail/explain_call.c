@@ -413,7 +413,7 @@ static void fill_rules(struct doc *list, const struct verdict *verdict)
     for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
         struct doc *one = doc_add_object(list, NULL);
 
-        doc_text(one, "id", verdict->rules[i].id);
+        doc_text(one, "rule", verdict->rules[i].id);
         doc_text(one, "effect", span_text(effect_text(verdict->rules[i].effect)));
         doc_bool(one, "monitor", verdict->rules[i].monitor);
         doc_bool(one, "limited", verdict->rules[i].limited);

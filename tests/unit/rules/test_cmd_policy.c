@@ -198,7 +198,7 @@ static void test_versions(void **state)
     expect(run("activate 2 --message because %s", store), 0, out, NULL);
     expect(run("show %s", store), 0, out, ": because\n");
     expect(run("activate 1 --message \x1b[2J %s", store), 2, err, "plain text");
-    expect(run("activate 1 --json %s", store), 0, out, "{\"version\":1,\"active\":true}\n");
+    expect(run("activate 1 --json %s", store), 0, out, "{\"version\":1,\"active\":true,\"warnings\":[],\"warning_count\":0}\n");
     expect(run("list --activations %s", store), 0, out, " because\n");
     expect(run("remove b %s", store), 1, err, "no active policy is named `b`");
     expect(run("remove a %s --json", store), 0, out,
