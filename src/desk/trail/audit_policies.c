@@ -3,10 +3,9 @@
 
 #include "args/command.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "store/store.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 
 /* Versions that judged, and versions that were activated. */
 #define NAMED "SELECT version, hash, min(seq), max(seq) FROM (" \
@@ -17,23 +16,15 @@
 struct checking {
     struct db *store;
     const char *path;
-    struct doc *doc, *faults; /* --json */
+    struct doc *doc, *faults;
     size_t versions, missed;
 };
 
-static void tell(struct checking *checking, struct db_stmt *stmt, const struct why *why)
+static void add_fault(struct checking *checking, struct db_stmt *stmt, const struct why *why)
 {
-    struct doc *one;
+    struct doc *one = doc_add_object(checking->faults, NULL);
 
     checking->missed++;
-    if (checking->doc == NULL) {
-        print_safely(stdout, "%s: rows %" PRId64 " to %" PRId64 " name policy version %" PRId64 " with hash %.*s: ",
-                     checking->path, db_int(stmt, 2), db_int(stmt, 3), db_int(stmt, 0), SPAN_ARG(db_text(stmt, 1)));
-        print_safely(stdout, "%s", why->text);
-        putchar('\n');
-        return;
-    }
-    one = doc_add_object(checking->faults, NULL);
     doc_text(one, "file", span_text(checking->path));
     doc_int(one, "first_seq", db_int(stmt, 2));
     doc_int(one, "last_seq", db_int(stmt, 3));
@@ -57,7 +48,7 @@ static enum code check_file(struct checking *checking, struct why *why)
         checking->versions++;
         code = policy_store_check(checking->store, (uint64_t)db_int(stmt, 0), db_text(stmt, 1), &fault);
         if (code == CODE_NOT_FOUND || code == CODE_INVALID)
-            tell(checking, stmt, &fault);
+            add_fault(checking, stmt, &fault);
         else if (code != CODE_OK)
             *why = fault;
         if (code == CODE_NOT_FOUND || code == CODE_INVALID)
@@ -69,24 +60,26 @@ static enum code check_file(struct checking *checking, struct why *why)
     return code;
 }
 
-static int conclude(struct checking *checking, const char *store)
+static int conclude(struct checking *checking, const char *store, bool as_json)
 {
     bool good = checking->missed == 0;
 
-    if (checking->doc == NULL) {
-        print_safely(stdout, good ? "policies: %zu named, each in %s with the text that judged\n"
-                     : "BROKEN: of %zu policies named, %s does not hold %zu\n", checking->versions, store, checking->missed);
-        return good ? STATUS_DONE : STATUS_NEGATIVE;
-    }
     doc_text(checking->doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
     doc_text(checking->doc, "store", span_text(store));
     doc_int(checking->doc, "policies", (int64_t)checking->versions);
-    return print_doc(&checking->doc) != STATUS_DONE ? STATUS_CANNOT : good ? STATUS_DONE : STATUS_NEGATIVE;
+    doc_int(checking->doc, "missed", (int64_t)checking->missed);
+    if (told_answer(&checking->doc, as_json,
+                    "{*faults}{file}: rows {first_seq} to {last_seq} name policy version {version} with hash {hash}: "
+                    "{text}\n{/}"
+                    "[{!missed}policies: {policies} named, each in {store} with the text that judged\n]"
+                    "[BROKEN: of {policies} policies named, {store} does not hold {missed}\n]") != STATUS_DONE)
+        return STATUS_CANNOT;
+    return good ? STATUS_DONE : STATUS_NEGATIVE;
 }
 
 int audit_policies_check(const struct trail *trail, const char *store, bool as_json)
 {
-    struct checking checking = {.doc = as_json ? doc_object() : NULL};
+    struct checking checking = {.doc = doc_object()};
     struct why why = {""};
     enum code code = store_open(store, DB_READ, &checking.store, &why);
     int status;
@@ -96,7 +89,7 @@ int audit_policies_check(const struct trail *trail, const char *store, bool as_j
         checking.path = trail->files[i].path;
         code = check_file(&checking, &why);
     }
-    status = code == CODE_OK ? conclude(&checking, store) : complain(STATUS_CANNOT, "%s", why.text);
+    status = code == CODE_OK ? conclude(&checking, store, as_json) : complain(STATUS_CANNOT, "%s", why.text);
     doc_free(&checking.doc);
     db_close(&checking.store);
     return status;

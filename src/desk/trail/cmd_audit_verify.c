@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trail/audit_filter.h"
 #include "trail/audit_policies.h"
+#include "trail/audit_report.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
 #include "cli/progress.h"
+#include "cli/told.h"
 
 #include "base/mem.h"
-#include "base/num.h"
 #include "evidence/prove.h"
 #include "evidence/strangers.h"
 #include "evidence/verify.h"
@@ -25,129 +26,6 @@
 #define ERASURES_MAX 20 /* one that nothing records is told as a fault then */
 #define MOMENT_NS 200000000
 #define RETRY (-2) /* no exit status */
-
-
-static int status_of(const struct verify_report *report)
-{
-    return report->fault_count > 0 ? STATUS_NEGATIVE : report->doubt_count > 0 ? STATUS_UNPROVEN : STATUS_DONE;
-}
-
-static int print_json(const struct verify_conf *conf, const struct verify_report *report)
-{
-    size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
-    struct doc *doc = doc_object(), *faults, *doubts;
-    char head[2 * DIGEST_BYTES];
-    int status;
-
-    num_hex(report->head, DIGEST_BYTES, head);
-    doc_text(doc, "verdict", report->fault_count == 0 ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
-    doc_bool(doc, "proven", report->is_proven && report->doubt_count == 0);
-    doc_int(doc, "proven_seq", (int64_t)report->proven_seq);
-    doc_int(doc, "checkpoints", (int64_t)report->checkpoints);
-    doc_int(doc, "outside_checkpoints", (int64_t)report->heads);
-    doc_int(doc, "outside_seq", (int64_t)report->heads_seq);
-    doc_int(doc, "outside_elsewhere", (int64_t)report->heads_elsewhere);
-    doc_int(doc, "losses", (int64_t)report->losses);
-    doc_int(doc, "outside_behind", (int64_t)report->heads_behind);
-    doc_int(doc, "outside_behind_seq", (int64_t)report->heads_behind_seq);
-    doc_bool(doc, "sealed", report->is_sealed);
-    doc_int(doc, "rows", (int64_t)report->rows);
-    doc_int(doc, "decisions", (int64_t)report->decisions);
-    doc_int(doc, "outcomes", (int64_t)report->outcomes);
-    doc_int(doc, "events", (int64_t)report->events);
-    doc_int(doc, "tenants", (int64_t)report->tenants);
-    doc_int(doc, "first_seq", report->first_seq);
-    doc_int(doc, "last_seq", report->last_seq);
-    doc_int(doc, "under_way", (int64_t)report->under_way);
-    doc_int(doc, "erased", (int64_t)report->erased);
-    doc_int(doc, "erasures_elsewhere", (int64_t)report->erasures_elsewhere);
-    doc_text(doc, "file", span_text(conf->path));
-    doc_text(doc, "head", span_of(head, sizeof head));
-    doubts = doc_add_array(doc, "unproven");
-    for (size_t i = 0; i < report->doubt_count; i++)
-        doc_text(doubts, NULL, span_text(report->doubt[i]));
-    doc_int(doc, "fault_count", (int64_t)report->fault_count);
-    faults = doc_add_array(doc, "faults");
-    for (size_t i = 0; i < shown; i++) {
-        const struct verify_fault *fault = &report->fault[i];
-        struct doc *one = doc_add_object(faults, NULL);
-
-        if (fault->seq != 0)
-            doc_int(one, "seq", fault->seq);
-        doc_text(one, "table", span_text(fault->table));
-        doc_text(one, "field", span_text(fault->field));
-        doc_text(one, "text", span_text(fault->text));
-    }
-    status = print_doc(&doc);
-    return status != STATUS_DONE ? status : status_of(report);
-}
-
-/* What the checkpoints say: how far the rows are proven, and against what. */
-static void print_proof(const struct verify_report *report, const struct verify_conf *conf, const char *heads_path)
-{
-    uint64_t last = (uint64_t)report->last_seq;
-
-    printf("checkpoints that agree with the rows: %" PRIu64 " in the database", report->checkpoints);
-    if (conf->heads.at != NULL)
-        print_safely(stdout, ", %" PRIu64 " in %s", report->heads, heads_path);
-    printf("\n");
-    if (report->heads_elsewhere > 0)
-        print_safely(stdout, "checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
-    if (report->heads_behind > 0)
-        printf("%" PRIu64 " of these are about rows behind this file, up to row %" PRIu64 ": `audit verify --all` looks for "
-               "them\n", report->heads_behind, report->heads_behind_seq);
-    if (conf->keys == NULL)
-        printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
-    else if (report->losses > 0)
-        printf("not proven: rows were lost; those that are here are signed up to row %" PRIu64 "\n", report->proven_seq);
-    else if (report->is_proven)
-        printf("proven: every row up to %" PRIu64 " is signed\n", report->proven_seq);
-    else
-        printf("proven up to row %" PRIu64 "; the %" PRIu64 " behind it are consistent and not signed yet\n",
-               report->proven_seq, last - report->proven_seq);
-    for (size_t i = 0; i < report->doubt_count; i++)
-        print_safely(stdout, "NOT VOUCHED FOR: %s\n", report->doubt[i]);
-    if (conf->heads.at == NULL)
-        printf("rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n");
-}
-
-static int print_text(const struct verify_conf *conf, const char *heads_path, const struct verify_report *report)
-{
-    size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
-    char head[2 * DIGEST_BYTES + 1] = {0};
-
-    num_hex(report->head, DIGEST_BYTES, head);
-    print_safely(stdout, "%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64
-                 " tenants, numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions,
-                 report->outcomes, report->events, report->tenants, report->first_seq, report->last_seq,
-                 report->is_sealed ? ", sealed" : "");
-    if (report->under_way > 0)
-        printf(report->is_sealed ? "calls that ended in the next file: %" PRIu64 "\n" : "calls under way: %" PRIu64 "\n",
-               report->under_way);
-    if (report->erased > 0)
-        printf("decisions whose values were erased, as recorded: %" PRIu64 "\n", report->erased);
-    if (report->erasures_elsewhere > 0)
-        printf("of these, some by erasures that files behind this one record; `audit verify --all` looks there\n");
-    for (size_t i = 0; i < shown; i++) {
-        const struct verify_fault *fault = &report->fault[i];
-
-        if (fault->seq != 0)
-            print_safely(stdout, "row %" PRId64 ", %s.%s: %s\n", fault->seq, fault->table, fault->field, fault->text);
-        else
-            print_safely(stdout, "%s.%s: %s\n", fault->table, fault->field, fault->text);
-    }
-    if (report->fault_count > shown)
-        printf("and %zu faults more\n", report->fault_count - shown);
-    if (report->losses > 0)
-        printf("losses that somebody accepted to go on (events loss_accepted): %" PRIu64 "\n", report->losses);
-    print_safely(stdout, "head %s\n", head);
-    if (report->fault_count > 0) {
-        printf("BROKEN: this is not what the gate wrote\n");
-        return STATUS_NEGATIVE;
-    }
-    print_proof(report, conf, heads_path);
-    return status_of(report);
-}
 
 static int read_key(const char *path, struct keyring *keys)
 {
@@ -200,18 +78,14 @@ static int check_proof(const char *path, struct span text, const struct keyring 
 
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", code_text(code));
-    if (as_json) {
-        doc = doc_object();
-        doc_text(doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
-        doc_bool(doc, "proven", good && report.is_signed);
-        doc_text(doc, "text", span_text(good ? report.what : report.fault));
-        return print_doc(&doc) != STATUS_DONE ? STATUS_CANNOT : good ? STATUS_DONE : STATUS_NEGATIVE;
-    }
-    if (!good)
-        print_safely(stdout, "%s: BROKEN: %s\n", path, report.fault);
-    else
-        print_safely(stdout,
-                     "%s: %s: %s\n", path, report.is_signed ? "proven" : "consistent, not proven without --key", report.what);
+    doc = doc_object();
+    doc_text(doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
+    doc_text(doc, "file", span_text(path));
+    doc_bool(doc, "proven", good && report.is_signed);
+    doc_text(doc, "text", span_text(good ? report.what : report.fault));
+    if (told_answer(&doc, as_json, "{file}: [{?verdict=broken}BROKEN][{?proven}proven][{!verdict=broken}{!proven}consistent, "
+                    "not proven without --key]: {text}\n") != STATUS_DONE)
+        return STATUS_CANNOT;
     return good ? STATUS_DONE : STATUS_NEGATIVE;
 }
 
@@ -294,7 +168,7 @@ static int verify_file(struct verify_conf *conf, struct place *place, const char
         return RETRY;
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text);
-    return as_json ? print_json(conf, &report) : print_text(conf, heads_path, &report);
+    return audit_report_tell(conf, heads_path, &report, as_json);
 }
 
 /* Finds the files, once more where a rotation came between. */
@@ -347,17 +221,12 @@ static size_t goes_on_at(const struct trail *trail, int64_t before_seq)
 
 static void tell_stranger(const struct stranger *stranger, bool as_json)
 {
-    struct doc *doc = as_json ? doc_object() : NULL;
+    struct doc *doc = doc_object();
 
-    if (doc == NULL) {
-        print_safely(stdout, "STRANGER: %s: %s", stranger->path, stranger->what);
-        putchar('\n');
-        return;
-    }
     doc_text(doc, "verdict", SPAN_LIT("stranger"));
     doc_text(doc, "file", span_text(stranger->path));
     doc_text(doc, "text", span_text(stranger->what));
-    (void)print_doc(&doc);
+    (void)told_answer(&doc, as_json, "STRANGER: {file}: {text}\n");
 }
 
 static enum code find_strangers(const struct place *place, struct strangers *strangers, struct why *why)
