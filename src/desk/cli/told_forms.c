@@ -14,6 +14,9 @@
 #define TREE_DEPTH 32 /* parts deeper than that are not moved further in */
 #define TREE_BYTES 4096
 #define INDENT 2
+#define MEMBERS_BYTES ((size_t)1 << 20)
+#define NAME_CELLS 24 /* a longer name moves no other value */
+#define GAP 2
 
 typedef void form_fn(struct buf *out, const struct told_member *member, struct span with);
 
@@ -53,6 +56,13 @@ static void add_json(struct buf *out, const struct told_member *member, struct s
     (void)with;
     if (member->value != NULL)
         terminal_add(out, member->value->raw);
+}
+
+/* unlike KEY: where another member says something else. */
+static void add_unlike(struct buf *out, const struct told_member *member, struct span with)
+{
+    if (!span_equals(told__span(member->value), told__span(json_member(member->around, with))))
+        terminal_add(out, told__span(member->value));
 }
 
 /* any: as it is, which says something also where it is 0 or false. */
@@ -208,12 +218,44 @@ static void add_tree(struct buf *out, const struct told_member *member, struct s
     buf_fini(&safe);
 }
 
+/* members N: of a text that holds an object, each member on a line, N cells in; of another text, all of it on one. */
+static void add_members(struct buf *out, const struct told_member *member, struct span with)
+{
+    const struct json_node *root = NULL;
+    struct span text = told__span(member->value);
+    size_t cells = number_of(with), widest = 0;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf canonical;
+
+    arena_init(&arena, 64 * MEMBERS_BYTES);
+    buf_init(&canonical, MEMBERS_BYTES);
+    if (text.at != NULL && (json_read(text, &json_file_rules, &canonical, &arena, &root, &fault) != CODE_OK ||
+                            root->type != JSON_OBJECT || root->child == NULL)) {
+        add_blanks(out, cells);
+        terminal_add(out, root != NULL && root->type == JSON_OBJECT ? SPAN_LIT("(none)") : text);
+        buf_add_byte(out, '\n');
+        root = NULL;
+    }
+    for (const struct json_node *one = root != NULL ? root->child : NULL; one != NULL; one = one->next)
+        widest = one->key.len > widest && one->key.len <= NAME_CELLS ? one->key.len : widest;
+    for (const struct json_node *one = root != NULL ? root->child : NULL; one != NULL; one = one->next) {
+        add_blanks(out, cells);
+        terminal_add(out, one->key);
+        add_blanks(out, GAP + (one->key.len < widest ? widest - one->key.len : 0));
+        terminal_add(out, one->raw);
+        buf_add_byte(out, '\n');
+    }
+    buf_fini(&canonical);
+    arena_fini(&arena);
+}
+
 void told__form(struct buf *out, const struct told_member *member, struct span form, struct span with)
 {
     static const struct { const char *name; form_fn *add; } forms[] = {
         {"any", add_any}, {"json", add_json}, {"first", add_first}, {"cut", add_cut}, {"new", add_new}, {"count", add_count},
         {"beyond", add_beyond}, {"us", add_us}, {"share", add_share}, {"ago", add_ago}, {"right", add_right},
-        {"left", add_left}, {"lines", add_lines}, {"tree", add_tree},
+        {"left", add_left}, {"lines", add_lines}, {"tree", add_tree}, {"members", add_members}, {"unlike", add_unlike},
     };
 
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)

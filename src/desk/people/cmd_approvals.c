@@ -4,7 +4,6 @@
 #include "args/print.h"
 #include "store/store.h"
 #include "cli/told.h"
-#include "cli/when.h"
 
 #include "base/num.h"
 #include "json/json.h"
@@ -80,7 +79,7 @@ int cmd_approvals__find(struct db *db, const struct asked *asked, struct approva
     return OPTIONS_GO;
 }
 
-/* ---- words ---- */
+/* ---- its document ---- */
 
 static void find_voices(struct db *db, const struct store_approval *approval, int64_t now_us, struct store_voices *voices)
 {
@@ -117,9 +116,24 @@ static void add_people(struct doc *doc, struct db *db, const struct store_approv
     buf_fini(&text);
 }
 
+/* A list of texts that the store has as JSON. */
+static void add_list(struct doc *doc, const char *key, struct span json)
+{
+    struct json_fault fault;
+    struct buf text;
+
+    buf_init(&text, TEXT_BYTES);
+    if (json_read(json, &json_file_rules, &text, NULL, NULL, &fault) == CODE_OK)
+        doc_json(doc, key, buf_peek(&text));
+    else
+        (void)doc_add_array(doc, key);
+    buf_fini(&text);
+}
+
 struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *approval, int64_t now_us)
 {
     struct doc *doc = doc_object();
+    bool is_cut = approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len;
     const struct {
         const char *key;
         struct span text;
@@ -137,143 +151,54 @@ struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *appro
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         doc_text_or_null(doc, texts[i].key, texts[i].text);
     doc_int(doc, "arguments_bytes", (int64_t)approval->arguments_bytes);
+    doc_int(doc, "arguments_cut", is_cut ? (int64_t)approval->arguments.len : 0);
+    doc_bool(doc, "params_cut", !store_approval_shows_params(approval));
+    doc_bool(doc, "unseen", approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval));
     doc_bool(doc, "arguments_redacted", approval->redacted.at != NULL);
-    doc_text_or_null(doc, "redacted", approval->redacted);
+    add_list(doc, "redacted", approval->redacted);
     doc_int(doc, "policy_version", approval->policy_version);
     doc_int(doc, "decision", approval->decision);
     print_time(doc, "asked", approval->asked_us);
     print_time(doc, "last_asked", approval->seen_us);
+    doc_int(doc, "times", approval->times);
+    if (approval->is_answered)
+        doc_bool(doc, "granted", approval->is_granted);
+    else
+        doc_null(doc, "granted");
     print_time(doc, "given", approval->given_us);
     print_time(doc, "until", approval->until_us);
     add_people(doc, db, approval, now_us);
     print_time(doc, "used", approval->used_us);
-    if (approval->used_decision != 0)
-        doc_int(doc, "used_decision", approval->used_decision);
-    else
-        doc_null(doc, "used_decision");
+    print_number(doc, "used_decision", approval->used_decision);
     return doc;
 }
 
 /* ---- show ---- */
 
-static void print_members(const struct json_node *root)
-{
-    size_t widest = 0;
+#define PERMIT "permit this very call, once:  callgate approvals approve {approval} --why TEXT --for 1h"
+#define REFUSE "callgate approvals refuse {approval} --why TEXT --for 24h"
 
-    for (const struct json_node *member = root->child; member != NULL; member = member->next)
-        if (member->key.len > widest && member->key.len <= 24)
-            widest = member->key.len;
-    if (root->child == NULL)
-        printf("    (none)\n");
-    for (const struct json_node *member = root->child; member != NULL; member = member->next) {
-        printf("    ");
-        print_span(stdout, member->key);
-        print_safely(stdout, "%*s  ", member->key.len < widest ? (int)(widest - member->key.len) : 0, "");
-        print_span(stdout, member->raw);
-        printf("\n");
-    }
-}
-
-/* ["$.password","query"] */
-static void print_names(struct span array)
-{
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
-
-    arena_init(&arena, TEXT_BYTES);
-    buf_init(&text, TEXT_BYTES);
-    if (json_read(array, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
-        for (const struct json_node *name = root->child; name != NULL; name = name->next) {
-            print_span(stdout, name->text);
-            if (name->next != NULL)
-                printf(", ");
-        }
-    buf_fini(&text);
-    arena_fini(&arena);
-}
-
-static void print_arguments(const struct store_approval *approval)
-{
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
-
-    arena_init(&arena, TEXT_BYTES * 16);
-    buf_init(&text, TEXT_BYTES);
-    if (approval->arguments.at == NULL) {
-        print_safely(stdout, "    (%s)\n", approval->arguments_bytes == 0 ? "without arguments"
-                             : approval->is_answered      ? "erased when it was decided"
-                                                          : "not kept, or not any longer");
-    } else if (json_read(approval->arguments, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK &&
-               root->type == JSON_OBJECT) {
-        print_members(root);
-    } else {
-        printf("    ");
-        print_span(stdout, approval->arguments);
-        printf("\n");
-    }
-    if (approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len)
-        printf("\n    These are the first %zu of %" PRIu64 " bytes: the rest is approved --unseen.\n",
-               approval->arguments.len, approval->arguments_bytes);
-    if (approval->redacted.at != NULL) {
-        printf("\n    The audit does not show: ");
-        print_names(approval->redacted);
-        printf("\n");
-    }
-    buf_fini(&text);
-    arena_fini(&arena);
-}
-
-static void print_hints(const struct store_approval *approval, enum store_approval_state state)
-{
-    bool is_cut = approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval);
-    long long id = (long long)approval->id;
-
-    if (state == APPROVAL_IS_APPROVED)
-        putchar('\n');
-    if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
-        print_safely(stdout, "\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
-                     state == APPROVAL_IS_REFUSED ? " --again" : is_cut ? " --unseen" : "");
-    if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
-        print_safely(stdout, "%-30scallgate approvals refuse %lld --why TEXT --for 24h\n",
-                     state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
-}
-
-static void show_story(const struct json_node *told, const struct store_approval *approval, int64_t now_us)
-{
-    const struct json_node *people = json_member(told, SPAN_LIT("approved_by"));
-    char age[WHEN_AGE_BYTES];
-
-    told_say(told, "approval {approval}: {state}\n\n{principal} of tenant {tenant} ");
-    told_say(told, span_is(approval->method, "tools/call") ? "wants to call" : "asks for {method}");
-    told_say(told, " {tool} of {upstream}[ at {path}][ with the query {query}][ and beside its arguments {params}]");
-    if (!store_approval_shows_params(approval))
-        told_say(told, " ... (their beginning: the rest is approved --unseen)");
-    printf(" with\n\n");
-    print_arguments(approval);
-    told_say(told, "\nrule     {rule} of policy version {policy_version}[: {rule_reason}]\n");
-    told_say(told, "asked    {asked}, ");
-    print_safely(stdout, "%s ago", when_age(approval->asked_us, now_us, age));
-    told_say(told, ", decision {decision}");
-    if (approval->times > 1)
-        print_safely(stdout, "; last %s ago", when_age(approval->seen_us, now_us, age));
-    told_say(told, "\n[people   {people}\n]");
-    for (const struct json_node *one = people->child; one != NULL && approval->needed > 1; one = one->next)
-        told_say(one, "         {given_by}: {why}\n");
-    if (approval->is_answered) {
-        print_safely(stdout, "%s  ", approval->is_granted ? "given  " : "refused");
-        told_say(told, "{given} by {given_by}");
-        if (!span_equals(approval->given_by, approval->login))
-            told_say(told, " (logged in as {login})");
-        told_say(told, ", until {until}\n[why      {why}\n]");
-    }
-    told_say(told, "[used     {used} by decision {used_decision}\n]"
-             "[{!used_decision}{?used}used     {used}, by which decision nobody can know\n]");
-    print_hints(approval, store_approval_state(approval, now_us));
-}
+static const char words[] =
+    "approval {approval}: {state}\n\n{principal} of tenant {tenant} "
+    "[{?method=tools/call}wants to call][{!method=tools/call}asks for {method}] {tool} of {upstream}[ at {path}]"
+    "[ with the query {query}][ and beside its arguments {params}]"
+    "[{?params_cut} ... (their beginning: the rest is approved --unseen)] with\n\n{arguments:members 4}"
+    "[{?arguments:json=null}    ([{!arguments_bytes}without arguments]"
+    "[{?arguments_bytes}{?granted:any}erased when it was decided]"
+    "[{?arguments_bytes}{!granted:any}not kept, or not any longer])\n]"
+    "[\n    These are the first {arguments_cut} of {arguments_bytes} bytes: the rest is approved --unseen.\n]"
+    "[\n    The audit does not show: {*redacted}{.}{/, }\n]"
+    "\nrule     {rule} of policy version {policy_version}[: {rule_reason}]\n"
+    "asked    {asked}, {asked:ago} ago, decision {decision}[{!times=1}; last {last_asked:ago} ago]\n"
+    "[people   {people}\n][{?people}{*approved_by}         {given_by}: {why}\n{/}]"
+    "[{?granted:any}[{?granted}given  ][{!granted}refused]  {given} by {given_by}[ (logged in as {login:unlike given_by})], "
+    "until {until}\n[why      {why}\n]]"
+    "[used     {used} by decision {used_decision}\n]"
+    "[{!used_decision}{?used}used     {used}, by which decision nobody can know\n]"
+    "[{?state=waiting}\n" PERMIT "[{?unseen} --unseen]\ndeny it:                      " REFUSE "\n]"
+    "[{?state=refused}\n" PERMIT " --again\n]"
+    "[{?state=approved}\ntake it back:                 " REFUSE "\n]"
+    "[\nThe active version has {rule_now}: an approval would permit nothing. If the agent tries again, it is judged anew.\n]";
 
 struct showing {
     struct db *db;
@@ -284,40 +209,28 @@ struct showing {
 };
 
 /* An approval of what is not asked for any more would do nothing. */
-static void print_change(const struct showing *showing, const struct store_approval *approval)
+static struct span rule_now(const struct showing *showing, const struct store_approval *approval)
 {
     enum store_approval_state state = store_approval_state(approval, showing->now_us);
     struct span hash;
 
     if (showing->policy == NULL || (state != APPROVAL_IS_WAITING && state != APPROVAL_IS_APPROVED))
-        return;
+        return SPAN_NONE;
     hash = policy_approval_hash(showing->policy, approval->rule);
-    if (span_equals(hash, approval->rule_hash))
-        return;
-    print_safely(stdout,
-                 "\nThe active version %s: an approval would permit nothing. If the agent tries again, it is judged anew.\n",
-                 hash.at == NULL ? "has no such rule any more" : "has this rule with another text");
+    if (hash.at == NULL)
+        return SPAN_LIT("no such rule any more");
+    return span_equals(hash, approval->rule_hash) ? SPAN_NONE : SPAN_LIT("this rule with another text");
 }
 
 static enum code show_one(void *context, const struct store_approval *approval)
 {
     struct showing *showing = context;
     struct doc *doc = cmd_approvals__doc(showing->db, approval, showing->now_us);
-    struct told told;
-    enum code code;
 
-    showing->count++;
-    if (showing->as_json)
-        return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
-    code = told_read(&told, doc);
-    if (code == CODE_OK) {
-        printf(showing->count > 1 ? "\n" : "");
-        show_story(told.root, approval, showing->now_us);
-        print_change(showing, approval);
-    }
-    told_end(&told);
-    doc_free(&doc);
-    return code;
+    if (showing->count++ > 0 && !showing->as_json)
+        putchar('\n');
+    doc_text_or_null(doc, "rule_now", rule_now(showing, approval));
+    return told_answer(&doc, showing->as_json, words) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
 }
 
 /* Without it the story is told all the same. */
@@ -364,7 +277,7 @@ int cmd_approvals_show(const struct asked *asked)
     status = cmd_approvals__find(db, asked, &meant);
     if (status == OPTIONS_GO) {
         showing.db = db;
-        showing.policy = showing.as_json ? NULL : find_active(db);
+        showing.policy = find_active(db);
         status = show_all(db, &meant, &showing);
         policy_unref(&showing.policy);
     }

@@ -173,6 +173,8 @@ static const struct { const char *words, *text; } forms[] = {
     {"{text:lines 2}", "  one\n\n  t\\u0007wo\n"},
     {"{*steps}[{way:new}: ]{step} {/}[{why:json}][{us:json}]", "up: 1 2 down: 3 850"},
     {"{*pair}[{!@=k}{@}][{.:json}]{/}", "\"v\"l2"},
+    {"{name:unlike state}[{state:unlike state}]", "a\\u001bb"},
+    {"{json:members 2}{name:members 1}{empty:members 1}{none:any}", "  a     1\n  long  \"x\"\n a\\u001bb\n (none)\n[]"},
     {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
 };
 
@@ -191,6 +193,8 @@ static void lists_forms_and_brackets(void **state)
     doc_int(doc, "s", 4560000);
     doc_int(doc, "whole", 1700);
     doc_null(doc, "absent");
+    doc_text(doc, "json", SPAN_LIT("{\"a\": 1, \"long\": \"x\"}"));
+    doc_text(doc, "empty", SPAN_LIT("{}"));
     (void)doc_add_array(doc, "none");
     fill_list(doc_add_array(doc, "steps"), 3);
     list = doc_add_array(doc, "list");
