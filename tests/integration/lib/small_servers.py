@@ -10,6 +10,8 @@ import json
 import ssl
 import threading
 
+from integration.lib.wire import event
+
 
 class SmallServer:
     """HTTP/1.1 with keep-alive; subclasses answer in `answer(request)` by request.reply(...)."""
@@ -94,9 +96,11 @@ class SmallServer:
 
 class Upstream(SmallServer):
     """11.10: an MCP server. A call is answered with `texts`, `tools/list` with `tools` (names, or all that is told of each), a batch with a list;
-    with `session` it begins one. Of something else, or later, a scenario's own `value` makes an answer."""
+    with `session` it begins one; with `form` "sse" its answers are events, with the messages of `before` ahead. What a scenario has of its own
+    goes in from the outside to the inside: `answer` for what is no MCP, `other` for what is no POST, `answer_to` for all of a message's answer,
+    `value_of` or `value` for its result, `deliver` for how it goes down."""
 
-    texts, tools, session = (), None, None
+    texts, tools, session, form, before = (), None, None, "json", ()
 
     def __init__(self, texts=None, tools=None, session=None, **more):
         super().__init__(**more)
@@ -106,14 +110,31 @@ class Upstream(SmallServer):
 
     def answer(self, asked):
         if asked.command != "POST":
-            return asked.reply(202 if asked.command == "DELETE" else 405)
+            return self.other(asked)
         said = json.loads(asked.body)
         messages = said if isinstance(said, list) else [said]
-        answers = [result(one, self.value_of(one)) for one in messages if "id" in one and "method" in one]
-        begins = self.session and messages[0].get("method") == "initialize"
+        answers = [self.answer_to(one, asked) for one in messages if "id" in one and "method" in one]
         if not answers:
             return asked.reply(202)
-        return asked.reply(200, answers if isinstance(said, list) else answers[0], **({"Mcp_Session_Id": self.session} if begins else {}))
+        session = self.begins(messages[0]) if messages[0].get("method") == "initialize" else None
+        return self.deliver(asked, answers if isinstance(said, list) else answers[0], **({"Mcp_Session_Id": session} if session else {}))
+
+    def other(self, asked):
+        asked.reply(202 if asked.command == "DELETE" else 405)
+
+    def begins(self, message):
+        """The session that `message` begins, or None."""
+        return self.session
+
+    def deliver(self, asked, answer, **headers):
+        """`answer`: a message, a batch of them, or bytes that are sent as they are."""
+        if self.form == "json":
+            asked.reply(200, answer, **headers)
+        else:
+            asked.chunks([event(one) for one in [*self.before, answer]], **headers)
+
+    def answer_to(self, message, asked):
+        return result(message, self.value_of(message))
 
     def value_of(self, message):
         if message["method"] == "initialize":

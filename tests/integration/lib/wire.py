@@ -197,5 +197,7 @@ def send_chunk(wire, data):
 
 
 def event(message, **fields):
+    """`message`: a value, or bytes that are the data as they are."""
+    data = message if isinstance(message, bytes) else json.dumps(message).encode()
     rows = ["event: message"] + [f"{k}: {v}" for k, v in fields.items()]
-    return ("\n".join([*rows, "data: " + json.dumps(message)]) + "\n\n").encode()
+    return "\n".join(rows).encode() + b"\ndata: " + data + b"\n\n"
