@@ -116,39 +116,6 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     sim->lane.dial_context = sim;
 }
 
-static void close_ends(struct sim *sim)
-{
-    stream_close(&sim->agent);
-    for (unsigned i = 0; i < sim->upstream_count; i++)
-        stream_close(&sim->upstreams[i]);
-}
-
-void sim_fini(struct sim *sim)
-{
-    struct gate *gate = sim->lane.gate;
-
-    close_ends(sim);
-    sim->holds_audit = false;
-    sim_run(sim);
-    sim_pass(sim, 600 * INT64_C(1000000));
-    NEED(sim->lane.worker.connections == 0);
-    for (unsigned i = 0; i < sim->ring->decision_count; i++) {
-        const struct fake_decision *row = &sim->ring->decisions[i];
-
-        if (row->fate == AUDIT_DURABLE)
-            NEED(row->outcomes == (row->expects_outcome ? 1u : 0u));
-    }
-    NEED(atomic_load(&sim->budget.memory_bytes) == 0);
-    rates_free(&sim->lane.rates);
-    mailboxes__free(&sim->lane.mailboxes);
-    lane__fini(&sim->lane);
-    gate_free(&gate);
-    gate_shared_free(&sim->shared);
-    resolver_free(&sim->resolver);
-    budget_fini(&sim->budget);
-    free(sim->ring);
-}
-
 /* ---- events, as epoll would report them ---- */
 
 static bool poke(struct leg *leg)
@@ -216,17 +183,57 @@ void sim_run(struct sim *sim)
     }
 }
 
-void sim_pass(struct sim *sim, int64_t us)
+static void pass(struct sim *sim, int64_t us, int64_t step_us)
 {
     int64_t until_us = sim->clock.now_us + us;
 
     while (sim->clock.now_us < until_us) {
-        int64_t step = until_us - sim->clock.now_us;
+        int64_t left_us = until_us - sim->clock.now_us;
 
-        sim->clock.now_us += step > 250000 ? 250000 : step;
+        sim->clock.now_us += left_us > step_us ? step_us : left_us;
         turn(sim);
         sim_run(sim);
     }
+}
+
+void sim_pass(struct sim *sim, int64_t us)
+{
+    pass(sim, us, 250000);
+}
+
+/* ---- the end ---- */
+
+static void close_ends(struct sim *sim)
+{
+    stream_close(&sim->agent);
+    for (unsigned i = 0; i < sim->upstream_count; i++)
+        stream_close(&sim->upstreams[i]);
+}
+
+void sim_fini(struct sim *sim)
+{
+    struct gate *gate = sim->lane.gate;
+
+    close_ends(sim);
+    sim->holds_audit = false;
+    sim_run(sim);
+    pass(sim, 600 * INT64_C(1000000), 5000000); /* nobody is there who would be served late */
+    NEED(sim->lane.worker.connections == 0);
+    for (unsigned i = 0; i < sim->ring->decision_count; i++) {
+        const struct fake_decision *row = &sim->ring->decisions[i];
+
+        if (row->fate == AUDIT_DURABLE)
+            NEED(row->outcomes == (row->expects_outcome ? 1u : 0u));
+    }
+    NEED(atomic_load(&sim->budget.memory_bytes) == 0);
+    rates_free(&sim->lane.rates);
+    mailboxes__free(&sim->lane.mailboxes);
+    lane__fini(&sim->lane);
+    gate_free(&gate);
+    gate_shared_free(&sim->shared);
+    resolver_free(&sim->resolver);
+    budget_fini(&sim->budget);
+    free(sim->ring);
 }
 
 /* ---- scripts ---- */

@@ -165,6 +165,17 @@ static void test_detect(void **state)
     CHECK(detect_rows);
 }
 
+/* With as many of them as there is room for, and blanks. */
+static void fill(char *text, size_t len, struct span with)
+{
+    size_t whole = len / with.len * with.len;
+
+    memcpy(text, with.at, with.len);
+    for (size_t done = with.len; done < whole; done *= 2)
+        memcpy(text + done, text, done < whole - done ? done : whole - done);
+    memset(text + whole, ' ', len - whole);
+}
+
 /* 9.5: 8 MiB of what each detector that is handed out nearly finds, asked of all of them: it ends with the budget, whether work alone or
  * the clock bounds it, and takes no longer than that. */
 static void test_near_misses(void **state)
@@ -202,8 +213,7 @@ static void test_near_misses(void **state)
         near.len -= near.len > 3 ? 1 + i % 2 * (near.len / 3) : 0;
         while (near.len > 0 && ((unsigned char)near.at[near.len] & 0xc0) == 0x80)
             near.len--;
-        for (size_t at = 0; at < len; at++)
-            text[at] = at >= len / near.len * near.len ? ' ' : near.at[at % near.len];
+        fill(text, len, near);
         regex_budget_init(&budget);
         work_us = clock_thread_cpu_us();
         (void)detector_find(set, span_of(text, len), &budget, NULL);
