@@ -5,8 +5,10 @@ compared with and without the gate between."""
 import json
 import os
 import pathlib
+import select
 import socket
 import subprocess
+import tempfile
 import time
 
 from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, free_port, main, mcp_route, skip  # noqa: F401
@@ -15,6 +17,7 @@ LIB = pathlib.Path(__file__).resolve().parent
 INTO = TOP / "build" / "interop"
 NODE = str(INTO / "node_modules" / "node" / "bin" / "node")
 CONFORMANCE = str(INTO / "node_modules/%s/dist/index.js")
+PY_CLIENT = str(LIB / "py-client.py")
 EVERYTHING = str(INTO / "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 
 
@@ -79,10 +82,10 @@ def conformance_server(*options):
 CLIENTS = {
     "typescript 1": [NODE, str(INTO / "ts-client.mjs"), "1"],
     "typescript 2": [NODE, str(INTO / "ts-client.mjs"), "2"],
-    "python 1": [python("1"), str(LIB / "py-client.py"), "sdk"],
-    "python 2": [python("2"), str(LIB / "py-client.py"), "sdk"],
-    "python 2.2": [python("2.2"), str(LIB / "py-client.py"), "sdk"],
-    "fastmcp": [python("2"), str(LIB / "py-client.py"), "fastmcp"],
+    "python 1": [python("1"), PY_CLIENT, "sdk"],
+    "python 2": [python("2"), PY_CLIENT, "sdk"],
+    "python 2.2": [python("2.2"), PY_CLIENT, "sdk"],
+    "fastmcp": [python("2"), PY_CLIENT, "fastmcp"],
     "go": [str(INTO / "go-client")],
 }
 # What each speaks of itself; those of one generation fall into the older era by themselves.
@@ -123,16 +126,42 @@ PYTHON_PLAN = [
 DENIED_PLAN = [["call", "fail", {}], ["call", "echo", {"message": "x; DROP TABLE users"}], ["call", "echo", {"message": "hello"}]]
 
 
+class Forks:
+    """Python clients of one kind, each forked from a process that has loaded the packages: that takes longer than what a client does."""
+
+    kinds = {}
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, cwd=INTO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, words, seconds):
+        """Returns (exit status, stdout, stderr)."""
+        with tempfile.TemporaryDirectory(prefix="callgate-client-") as folder:
+            files = [pathlib.Path(folder) / name for name in ("out", "err")]
+            self.process.stdin.write(json.dumps([*words, *map(str, files)]) + "\n")
+            self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], seconds)[0]:
+                raise Failed(f"{words}: did not end in {seconds} s")
+            status = self.process.stdout.readline()
+            return int(status or -1), *(file.read_text(encoding="utf-8") if file.exists() else "" for file in files)
+
+
 def steps(client, target, plan, mode="legacy", seconds=400, oauth=None):
     """Runs a client; returns its steps, as [what, value], in order. What was asked of it at once came in any order. `oauth`: it gets
     itself tokens where they are wanted; "refresh": and
     refreshes them; "dpop": bound to a key of its own."""
     target = json.dumps(target) if isinstance(target, list) else target
-    done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds,
-                          env=dict(os.environ, **({"OAUTH": oauth} if oauth else {})))
-    if done.returncode != 0:
-        raise Failed(f"{client} at {target}: ended with {done.returncode}: {done.stderr[-3000:]}")
-    found = [(line["step"], line.get("value")) for line in map(json.loads, done.stdout.strip().split("\n"))]
+    if PY_CLIENT in CLIENTS[client]:
+        if client not in Forks.kinds:
+            Forks.kinds[client] = Forks(CLIENTS[client])
+        code, out, err = Forks.kinds[client].run([target, json.dumps(plan), mode, oauth or ""], seconds)
+    else:
+        done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds,
+                              env=dict(os.environ, **({"OAUTH": oauth} if oauth else {})))
+        code, out, err = done.returncode, done.stdout, done.stderr
+    if code != 0:
+        raise Failed(f"{client} at {target}: ended with {code}: {err[-3000:]}")
+    found = [(line["step"], line.get("value")) for line in map(json.loads, out.strip().split("\n"))]
     return [[what, sorted(value) if what == ["asked"] else value] for what, value in found]
 
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """An unmodified official Python client (1.x or 2.x, whichever interpreter runs this), or FastMCP's, does the steps of a plan and
 prints one JSON line a step, as ts-client.mjs does.
-usage: python py-client.py (sdk | fastmcp) TARGET PLAN MODE   (see ts-client.mjs)"""
+usage: python py-client.py (sdk | fastmcp) TARGET PLAN MODE   (see ts-client.mjs)
+       python py-client.py (sdk | fastmcp)   loads the packages, which takes seconds, and becomes a process with nothing else behind it for
+each line on stdin: [TARGET, PLAN, MODE, OAUTH, file for stdout, file for stderr]; its exit status is a line of the answer"""
 
 import asyncio
 import contextlib
 import json
 import os
 import sys
+import traceback
 import urllib.parse
 import warnings
 
@@ -18,7 +21,9 @@ except ImportError:
     from mcp import types
     GENERATION = 1
 
-KIND, TARGET, PLAN, MODE = sys.argv[1:5]
+KIND = sys.argv[1]
+TARGET, PLAN, MODE = sys.argv[2:5] if len(sys.argv) > 2 else ("", "", "")
+person = None  # where tokens are wanted
 logs, asked = [], []
 warnings.simplefilter("ignore")  # of what the newer revision has no more
 ANSWERS = {"ok": True, "age": 7, "score": 1.5, "verified": False}
@@ -88,9 +93,6 @@ class Person:
             return self.end["code"], self.end.get("state")
         from mcp.shared.auth import AuthorizationCodeResult
         return AuthorizationCodeResult(**self.end)
-
-
-person = Person() if os.environ.get("OAUTH") else None
 
 
 @contextlib.asynccontextmanager
@@ -249,4 +251,47 @@ async def main():
     say("end", True)
 
 
-asyncio.run(main())
+def load():
+    """What a client loads before its first word."""
+    import mcp.client.auth  # noqa: F401
+    import mcp.client.stdio  # noqa: F401
+    import mcp.client.streamable_http  # noqa: F401
+    if KIND == "fastmcp":
+        import fastmcp.client.transports  # noqa: F401
+
+
+def run():
+    global person
+    person = Person() if os.environ.get("OAUTH") else None
+    asyncio.run(main())
+
+
+def become(target, plan, mode, oauth, *files):
+    """A client of its own, in a process that was just forked. Returns its exit status."""
+    global TARGET, PLAN, MODE
+    TARGET, PLAN, MODE = target, plan, mode
+    os.environ["OAUTH"] = oauth
+    for number, name in enumerate((os.devnull, *files)):
+        file = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+        os.dup2(file, number)
+        os.close(file)
+    try:
+        run()
+        return 0
+    except BaseException:  # as an interpreter ends
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+if TARGET:
+    run()
+else:
+    load()
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os._exit(become(*json.loads(line)))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
