@@ -103,9 +103,9 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     NEED(budget_init(&sim->budget, 0, 0) == CODE_OK);
     NEED(gate_shared_new(&shared, &sim->shared) == CODE_OK);
     gate_publish_policy(sim->shared, compile());
-    NEED(lane__init(&sim->lane, 0, &sim->budget, &front__above) == CODE_OK);
+    NEED(lane_init(&sim->lane, 0, &sim->budget, &front__above) == CODE_OK);
     NEED(rates_new(&sim->lane.rates) == CODE_OK);
-    NEED(mailboxes__new(&sim->lane.mailboxes) == CODE_OK);
+    NEED(mailboxes_new(&sim->lane.mailboxes) == CODE_OK);
     fake_clock_install(&sim->clock, sim->lane.worker.loop);
     NEED(loop_timer_arm(sim->lane.worker.loop, &sim->lane.beat, 1) == CODE_OK); /* it was armed by the real clock */
     NEED(gate_new(sim->shared, sim->ring, &sim->lane.gate) == CODE_OK);
@@ -144,7 +144,7 @@ static bool poke_all(struct sim *sim)
     bool moved = false;
 
     for (struct list *link = sim->lane.worker.all.next; link != &sim->lane.worker.all; link = link->next) {
-        struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
+        struct pair *pair = pair_of(LIST_ENTRY(link, struct connection, all));
 
         if (pair != NULL)
             moved = ((int)poke(&pair->front) | (int)(!sim->is_deaf_behind && poke(&pair->back))) != 0 || moved;
@@ -165,7 +165,7 @@ static bool commit(struct sim *sim)
         return false;
     if (sim->weather == SIM_SLOW_AUDIT)
         sim->clock.now_us += 5000;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     return true;
 }
 
@@ -227,8 +227,8 @@ void sim_fini(struct sim *sim)
     }
     NEED(atomic_load(&sim->budget.memory_bytes) == 0);
     rates_free(&sim->lane.rates);
-    mailboxes__free(&sim->lane.mailboxes);
-    lane__fini(&sim->lane);
+    mailboxes_free(&sim->lane.mailboxes);
+    lane_fini(&sim->lane);
     gate_free(&gate);
     gate_shared_free(&sim->shared);
     resolver_free(&sim->resolver);
@@ -249,7 +249,7 @@ void sim_connect(struct sim *sim)
     NEED(mem_stream_pair(&stream, &sim->agent, sim->capacity_bytes));
     set_weather(sim, stream);
     NEED(budget_take_connection(&sim->budget));
-    lane__accept(&sim->lane, 0, stream, &peer);
+    lane_accept(&sim->lane, 0, stream, &peer);
     sim_run(sim);
 }
 
@@ -320,7 +320,7 @@ struct pair *sim_pair(struct sim *sim)
 {
     if (list_is_empty(&sim->lane.worker.all))
         return NULL;
-    return pair__of(LIST_ENTRY(sim->lane.worker.all.next, struct connection, all));
+    return pair_of(LIST_ENTRY(sim->lane.worker.all.next, struct connection, all));
 }
 
 const struct fake_outcome *sim_last_outcome(const struct sim *sim)

@@ -85,7 +85,7 @@ static void is_given_back(void)
     sim->holds_audit = true;
     sim_agent_posts(sim, MAIL, "");
     assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
     assert_false(approvals_next_use(people(), &use));

@@ -367,7 +367,7 @@ static void audit_fails(void)
     sim->holds_audit = true;
     sim_agent_posts(sim, "[" CALL("2", "search") "," CALL("3", "search") "]", session);
     assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     has(sim_agent_hears(sim), "\"id\":3,");
     if (sim->upstream_count > 1)
@@ -395,7 +395,7 @@ static void waits_for_room(void)
     if (sim->upstream_count > 1)
         assert_string_equal(sim_upstream_hears(sim, 1), "");
     sim->ring->fills_at = 0;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     has(sim_upstream_hears(sim, 1), "\r\n\r\n[" CALL("2", "search") "," CALL("3", "search") "]");
     sim_upstream_answers(sim, 1, "application/json", "[" RESULT("3") "," RESULT("2") "]");
@@ -412,7 +412,7 @@ static void finds_no_room(void)
     assert_int_equal(sim->ring->decision_count - before, 1);
     ended(1, OUTCOME_NOT_SENT);
     sim->ring->fills_at = 0;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
 }
 
 #define LETTERS 70000
@@ -424,16 +424,16 @@ static void judged_beside(void)
     size_t len;
 
     old_session();
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     len = (size_t)snprintf(batch, sizeof batch, "[" CALL("2", "search") ","
                            "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":"
                            "{\"name\":\"forbidden\",\"arguments\":{\"text\":\"");
     memset(batch + len, 'x', LETTERS);
     memcpy(batch + len + LETTERS, "\"}}}]", sizeof "\"}}}]");
     sim_agent_posts(sim, batch, session);
-    assert_true(judge__is_out(sim_pair(sim)));
-    judge__round(&sim->lane.judge);
-    lane__woken(&sim->lane);
+    assert_true(judge_is_out(sim_pair(sim)));
+    judge_round(&sim->lane.judge);
+    lane_woken(&sim->lane);
     sim_run(sim);
     assert_int_equal(sim->ring->decision_count, 3);
     assert_int_equal(sim->ring->decisions[1].reason, REASON_BATCH_DENIED);

@@ -178,7 +178,7 @@ static void commit_fails(void)
     sim->holds_audit = true;
     sim_agent_posts(sim, CALL, "");
     assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     text = sim_agent_hears(sim);
     has(text, "\"code\":\"unavailable\"");
@@ -193,7 +193,7 @@ static void ring_full(void)
     assert_int_equal(sim->ring->decision_count, 0);
     assert_string_equal(sim_agent_hears(sim), "");
     sim->ring->is_full = false;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     has(sim_upstream_hears(sim, 0), CALL_CANONICAL);
 }

@@ -48,7 +48,7 @@ static void no_room_in_the_audit(void)
     has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
     assert_int_equal(since(REASON_AUDIT_FULL, before), 1);
     sim->ring->is_full = false;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
 }
 
 static void encoded_reply(void)

@@ -40,7 +40,7 @@ static void ring_stays_full(void)
     has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
     assert_int_equal(sim->ring->decision_count, 0);
     sim->ring->is_full = false;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_agent_posts(sim, CALL, "");
     has(sim_upstream_hears(sim, sim->upstream_count - 1), "tools/call");
 }
@@ -52,7 +52,7 @@ static void failed_is_forgotten(void)
     sim->holds_audit = true;
     sim_agent_posts(sim, CALL, "");
     assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     assert_null(sim_pair(sim)->exchange.call);
     assert_int_equal(sim->ring->outcome_count, 0);

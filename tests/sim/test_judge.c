@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A large call that is out on the judge, while the worker goes on with others. judge__round stands for the thread. */
+/* A large call that is out on the judge, while the worker goes on with others. judge_round stands for the thread. */
 #include "sim/sim_check.h"
 #include "language/language.h"
 
@@ -58,24 +58,24 @@ static void speak_as(struct stream **other)
 
 static struct pair *newest(void)
 {
-    return pair__of(LIST_ENTRY(sim->lane.worker.all.prev, struct connection, all));
+    return pair_of(LIST_ENTRY(sim->lane.worker.all.prev, struct connection, all));
 }
 
 static void large_goes_out(void)
 {
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     sim->capacity_bytes = sizeof heard;
     sim_connect(sim);
     sim_agent_posts(sim, call, "");
-    assert_true(judge__is_out(sim_pair(sim)));
+    assert_true(judge_is_out(sim_pair(sim)));
     assert_int_equal(sim->ring->decision_count, 0);
     assert_int_equal(sim->upstream_count, 0);
 }
 
 static void comes_back(void)
 {
-    judge__round(&sim->lane.judge);
-    lane__woken(&sim->lane);
+    judge_round(&sim->lane.judge);
+    lane_woken(&sim->lane);
     sim_run(sim);
 }
 
@@ -102,7 +102,7 @@ static void others_go_on(void)
         sim_upstream_answers(sim, 0, "application/json", SMALL_RESULT);
         has(sim_agent_hears(sim), SMALL_RESULT);
     }
-    assert_true(judge__is_out(sim_pair(sim)));
+    assert_true(judge_is_out(sim_pair(sim)));
     assert_int_equal(sim->ring->decision_count, 3);
     comes_back();
     assert_int_equal(sim->ring->decision_count, 4);
@@ -140,8 +140,8 @@ static void agent_leaves_while_out(void)
 static void shut_down_while_out(void)
 {
     large_goes_out();
-    lane__drain(&sim->lane);
-    pair__close(sim_pair(sim), REASON_DRAINING);
+    lane_drain(&sim->lane);
+    pair_close(sim_pair(sim), REASON_DRAINING);
     sim_run(sim);
     assert_non_null(sim_pair(sim));
     comes_back();
@@ -162,9 +162,9 @@ static void policy_changes_while_out(void)
     sim_pass(sim, 1000000);
     (void)sim_agent_hears(sim);
     sim_agent_posts(sim, call, "");
-    judge__round(&sim->lane.judge);
+    judge_round(&sim->lane.judge);
     gate_publish_policy(sim->shared, policy_of(nothing, 10));
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     assert_int_equal(sim_last_decision(sim)->verdict, AUDIT_PERMIT);
     sim_agent_leaves(sim);
@@ -189,18 +189,18 @@ static void redacts_its_own(void)
     gate_publish_policy(sim->shared, policy_of(hides_pin, 8));
     (void)snprintf(text, sizeof text, "%s", call);
     memcpy(strstr(text, "\"text\":\"xxxx"), "\"pin\":\"xxxxx", 12);
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     sim->capacity_bytes = sizeof heard;
     sim_connect(sim);
     sim_agent_posts(sim, text, "");
-    judge__round(&sim->lane.judge);
+    judge_round(&sim->lane.judge);
     sim->ring->is_full = true;
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     large = connect_beside();
     sim->ring->is_full = false;
     sim_agent_posts(sim, SMALL, "");
-    lane__woken(&sim->lane);
+    lane_woken(&sim->lane);
     sim_run(sim);
     assert_int_equal(sim->ring->decision_count, 2);
     for (unsigned i = 0; i < 2; i++) {
@@ -228,14 +228,14 @@ static void several_wait(void)
     sim_agent_posts(sim, call, "");
     last = newest();
     assert_int_equal(sim->ring->decision_count, 0);
-    pair__close(gone, REASON_DRAINING);
+    pair_close(gone, REASON_DRAINING);
     sim_run(sim);
     comes_back();
     assert_int_equal(sim->ring->decision_count, 1);
-    assert_true(judge__is_out(sim->lane.judge.pair));
+    assert_true(judge_is_out(sim->lane.judge.pair));
     assert_true(sim->lane.judge.pair != last);
     comes_back();
-    assert_true(sim->lane.judge.pair == last && judge__is_out(last));
+    assert_true(sim->lane.judge.pair == last && judge_is_out(last));
     comes_back();
     assert_int_equal(sim->ring->decision_count, 3);
     assert_null(sim->lane.judge.pair);
@@ -247,7 +247,7 @@ static void several_wait(void)
 
 static void woken(void *context)
 {
-    lane__woken(context);
+    lane_woken(context);
 }
 
 /* The thread itself: call after call goes out and comes back, and its end waits for nobody. */
@@ -257,8 +257,8 @@ static void by_the_thread(void)
 
     assert_int_equal(inbox_init(&sim->lane.inbox, sim->lane.worker.loop, woken, &sim->lane), CODE_OK);
     sim->lane.has_inbox = true;
-    assert_int_equal(judge__open(judge, sim->lane.gate, &sim->lane.inbox), CODE_OK);
-    assert_int_equal(judge__start(judge, 0, NULL), CODE_OK);
+    assert_int_equal(judge_open(judge, sim->lane.gate, &sim->lane.inbox), CODE_OK);
+    assert_int_equal(judge_start(judge, 0, NULL), CODE_OK);
     sim->capacity_bytes = sizeof heard;
     sim_connect(sim);
     for (unsigned i = 0; i < 3; i++) {
@@ -271,7 +271,7 @@ static void by_the_thread(void)
         sim_upstream_answers(sim, 0, "application/json", LARGE_RESULT);
         has(sim_agent_hears(sim), LARGE_RESULT);
     }
-    judge__stop(judge);
+    judge_stop(judge);
 }
 
 static void test_judge(void **state) /* 6.8 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 9.2: a large answer that is out on the judge, as large calls are. judge__round stands for the thread. */
+/* 9.2: a large answer that is out on the judge, as large calls are. judge_round stands for the thread. */
 #include "sim/answers_check.h"
 
 #include <unistd.h>
@@ -18,21 +18,21 @@ static void make_large(const char *end)
 static void goes_out(const char *end)
 {
     publish(rules);
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     sim->capacity_bytes = sizeof heard;
     sim_connect(sim);
     make_large(end);
     sim_agent_posts(sim, CALL("search"), "");
     answers(large);
-    for (unsigned i = 0; i < 200000 && !judge__is_out(sim_pair(sim)); i++)
+    for (unsigned i = 0; i < 200000 && !judge_is_out(sim_pair(sim)); i++)
         sim_run(sim);
-    assert_true(judge__is_out(sim_pair(sim)));
+    assert_true(judge_is_out(sim_pair(sim)));
 }
 
 static void comes_back(void)
 {
-    judge__round(&sim->lane.judge);
-    lane__woken(&sim->lane);
+    judge_round(&sim->lane.judge);
+    lane_woken(&sim->lane);
     sim_run(sim);
 }
 
@@ -62,7 +62,7 @@ static void large_in_a_list(void)
     static char list[LETTERS + 400];
 
     publish(rules);
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     open_session("2025-03-26");
     make_large(" PAN7");
     (void)snprintf(list, sizeof list, "[{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[]}},%s]", large);
@@ -70,7 +70,7 @@ static void large_in_a_list(void)
                     session);
     (void)sim_upstream_hears(sim, 1);
     sim_upstream_answers(sim, 1, "application/json", list);
-    assert_true(judge__is_out(sim_pair(sim)));
+    assert_true(judge_is_out(sim_pair(sim)));
     assert_string_equal(sim_agent_hears(sim), "");
     comes_back();
     agent_has("xx " CUT "\"}]}}]");
@@ -80,7 +80,7 @@ static void large_in_a_list(void)
 static void large_in_a_stream(void)
 {
     publish(rules);
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
     sim->route->limits.event_bytes = sizeof large;
     make_large(" PAN7");
     sim_agent_posts(sim, CALL("search"), "");
@@ -88,7 +88,7 @@ static void large_in_a_stream(void)
     event(0, PROGRESS("before"));
     event(0, large);
     event(0, PROGRESS("PAN7"));
-    assert_true(judge__is_out(sim_pair(sim)));
+    assert_true(judge_is_out(sim_pair(sim)));
     has_not(sim_agent_hears(sim), "xx");
     comes_back();
     agent_has("data: " PROGRESS(CUT) "\n\n");
@@ -119,7 +119,7 @@ static void leaves_while_out(void)
 
 static void woken(void *context)
 {
-    lane__woken(context);
+    lane_woken(context);
 }
 
 /* The thread itself, with one answer behind the other on one connection. */
@@ -130,8 +130,8 @@ static void by_the_thread(void)
     publish(rules);
     assert_int_equal(inbox_init(&sim->lane.inbox, sim->lane.worker.loop, woken, &sim->lane), CODE_OK);
     sim->lane.has_inbox = true;
-    assert_int_equal(judge__open(judge, sim->lane.gate, &sim->lane.inbox), CODE_OK);
-    assert_int_equal(judge__start(judge, 0, NULL), CODE_OK);
+    assert_int_equal(judge_open(judge, sim->lane.gate, &sim->lane.inbox), CODE_OK);
+    assert_int_equal(judge_start(judge, 0, NULL), CODE_OK);
     sim->capacity_bytes = sizeof heard;
     sim_connect(sim);
     for (unsigned i = 0; i < 3; i++) {
@@ -146,7 +146,7 @@ static void by_the_thread(void)
               i == 1 ? "withhold" : "redact", i == 1 ? "inside" : "cards");
         (void)sim_agent_hears(sim);
     }
-    judge__stop(judge);
+    judge_stop(judge);
 }
 
 static void test_large(void **state) /* 9.2 */

@@ -22,7 +22,7 @@ static void nothing(void *context)
 
 static void settled(void *context)
 {
-    lane__woken(context);
+    lane_woken(context);
 }
 
 /* What fetches is the test. */

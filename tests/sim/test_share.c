@@ -286,7 +286,7 @@ static void connects(const char *address)
     assert_ok(sock_parse(span_text(address), &peer, NULL));
     assert_true(mem_stream_pair(&stream, &sim->agent, sim->capacity_bytes));
     assert_true(budget_take_connection(&sim->budget));
-    lane__accept(&sim->lane, 0, stream, &peer);
+    lane_accept(&sim->lane, 0, stream, &peer);
     sim_run(sim);
 }
 

@@ -27,7 +27,7 @@ static void work(void *context)
 
 static void settled(void *context)
 {
-    lane__woken(&((struct sim *)context)->lane);
+    lane_woken(&((struct sim *)context)->lane);
 }
 
 static struct identity_path path_of(const char *text)
@@ -249,7 +249,7 @@ static void agent_leaves(void)
 static void gate_drains(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    lane__drain(&sim->lane);
+    lane_drain(&sim->lane);
     sim_run(sim);
     assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");
@@ -261,7 +261,7 @@ static void gate_drains(void)
 static void gate_stops(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    pair__close(sim_pair(sim), REASON_DRAINING);
+    pair_close(sim_pair(sim), REASON_DRAINING);
     sim_run(sim);
     assert_null(sim_pair(sim));
     give_set(ours, "k1");

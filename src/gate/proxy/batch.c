@@ -35,7 +35,7 @@ static enum code write_denials(struct pair *pair, enum reason reason, struct buf
             is_first = false;
         }
         exchange->call = member;
-        told = deny__status(pair, own);
+        told = deny_status(pair, own);
         if (code == CODE_OK && out != NULL)
             code = deny__write(pair, own, out, form);
         exchange->call = exchange->own;
@@ -183,7 +183,7 @@ bool batch__answer(struct pair *pair, const struct sse_event *event, const struc
 
     exchange->call->is_answered = true;
     reply__settle(pair, reply, false);
-    exchange__delivered(pair, reply->body);
+    exchange_delivered(exchange, reply->body);
     exchange->call = exchange->own;
     if (!batch->is_whole)
         return stream__emit(pair, event, reply->body);
@@ -212,7 +212,7 @@ void batch__go_on(struct pair *pair)
         batch__fail(pair, REASON_MEMORY);
         return;
     }
-    exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
+    exchange_settle(exchange, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
     reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&batch->list), &batch->list,
                    NULL);
 }
@@ -273,7 +273,7 @@ bool batch__answer_rest(struct pair *pair, enum reason reason)
 
 /* ---- the end ---- */
 
-void batch__fini(struct exchange *exchange)
+void batch_fini(struct exchange *exchange)
 {
     buf_fini(&exchange->batch->raw);
     buf_fini(&exchange->batch->id);

@@ -10,7 +10,7 @@ bool batch__may_come(const struct exchange *exchange)
 {
     const char *revision = exchange->dialect->batch_revision;
 
-    return revision != NULL && exchange__has_session(exchange) && span_is(exchange->session.revision, revision) &&
+    return revision != NULL && exchange_has_session(exchange) && span_is(exchange->session.revision, revision) &&
            mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
            (exchange->version.at == NULL || span_is(exchange->version, revision));
 }
@@ -63,7 +63,7 @@ enum reason batch__read(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     const struct json_node *array = exchange->own->message.root;
     enum mcp_kind kind = MCP_NOTIFICATION;
-    enum reason reason = pair__refuses(pair, array->count * sizeof(struct call));
+    enum reason reason = pair_refuses(pair, array->count * sizeof(struct call));
     struct call *calls = NULL;
     struct buf whole;
 

@@ -16,7 +16,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
     const struct exchange *exchange = &pair->exchange;
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
 
-    if (exchange->pass == &discovery__pass) {
+    if (exchange->pass == &discovery_pass) {
         /* One answer for all pages, since it is kept by what stands between. */
         buf_add_span(out, SPAN_LIT("Access-Control-Allow-Origin: *\r\n"));
     } else {
@@ -24,7 +24,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
         buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
     }
     buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
-             SPAN_ARG(exchange__correlation_name(exchange)));
+             SPAN_ARG(exchange_correlation_name(exchange)));
 }
 
 enum code deny__common_headers(const struct pair *pair, struct buf *out)
@@ -33,10 +33,10 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
     const struct call *call = exchange->call;
 
     if (!span_is_empty(call->asked.correlation))
-        http_write_header(out, exchange__correlation_name(exchange), call->asked.correlation);
+        http_write_header(out, exchange_correlation_name(exchange), call->asked.correlation);
     if (call->seq != 0)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
-    if (exchange->origin_allowed || exchange->pass == &discovery__pass)
+    if (exchange->origin_allowed || exchange->pass == &discovery_pass)
         write_cors(pair, out);
     if (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE)
         buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
@@ -54,7 +54,7 @@ static uint64_t retry_after_s(const struct exchange *exchange, enum reason reaso
 
 static struct span verbs_of(const struct exchange *exchange)
 {
-    return span_text(exchange->pass == &discovery__pass ? "GET, HEAD" : exchange->dialect->verbs);
+    return span_text(exchange->pass == &discovery_pass ? "GET, HEAD" : exchange->dialect->verbs);
 }
 
 /* For the pipe's stderr, and not for the agent: it names files. One line of visible ASCII, whatever stands in it. */
@@ -79,8 +79,8 @@ static void write_hints(const struct pair *pair, enum reason reason, int status,
      * here leaves all three. */
     bool is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
 
-    if ((status == 401 || discovery__steps_up(exchange, reason)) && exchange->route != NULL)
-        discovery__challenge(exchange, reason, out);
+    if ((status == 401 || discovery_steps_up(exchange, reason)) && exchange->route != NULL)
+        discovery_challenge(exchange, reason, out);
     if (reason == REASON_METADATA)
         buf_add_span(out, SPAN_LIT("Cache-Control: public, max-age=300\r\n"));
     if (status == 429 || reason == REASON_RATE_LIMITED || reason == REASON_STARTING)
@@ -128,7 +128,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
 
     return (struct mcp_denial){
         .reason = reason,
-        .say = reason == REASON_CREDENTIAL_MISSING           ? discovery__say(exchange)
+        .say = reason == REASON_CREDENTIAL_MISSING           ? discovery_say(exchange)
                : reason == call->verdict.reason ? call->verdict.say
                                                              : SPAN_NONE,
         .decision = call->seq,
@@ -136,7 +136,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .was_sent = exchange->sent_us != 0,
-        .by_status = discovery__steps_up(exchange, reason),
+        .by_status = discovery_steps_up(exchange, reason),
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = call->message.modern_version,
         .route = exchange->route ? exchange->route->name : SPAN_NONE,
@@ -152,14 +152,14 @@ static bool is_several(const struct exchange *exchange)
     return exchange->batch != NULL && exchange->call == exchange->own;
 }
 
-int deny__status(struct pair *pair, enum reason reason)
+int deny_status(struct pair *pair, enum reason reason)
 {
     struct mcp_denial denial;
 
     if (is_several(&pair->exchange))
         return batch__status(pair, reason);
     denial = denial_of(&pair->exchange, reason);
-    if (legacy__tells(&pair->exchange))
+    if (legacy_tells(&pair->exchange))
         return 202;
     if (denial.by_status)
         return reason_status(reason);
@@ -185,14 +185,14 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
         return batch__deny(pair, reason, out, form);
     denial = denial_of(exchange, reason);
     *form = MCP_FORM_JSON;
-    if (discovery__is_asked(pair))
-        code = discovery__refuse(reason, exchange->status, out);
+    if (discovery_is_asked(pair))
+        code = discovery_refuse(reason, exchange->status, out);
     else if (exchange->route != NULL && exchange->route->limits.is_plain && is_request_limit(reason))
         code = buf_addf(out, "{\"error\":\"%s\"}", reason_text(reason));
     else
         code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
     if (code == CODE_OK && exchange->call->owes_outcome)
-        exchange__delivered(pair, span_part(buf_peek(out), before, SIZE_MAX));
+        exchange_delivered(exchange, span_part(buf_peek(out), before, SIZE_MAX));
     return code;
 }
 
@@ -211,7 +211,7 @@ enum code deny__withheld(struct pair *pair, struct span say, struct buf *out)
 static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
 {
     struct exchange *exchange = &pair->exchange;
-    enum code code = mailbox__put(pair->lane, exchange->session_id, buf_peek(text));
+    enum code code = mailbox_put(pair->lane, exchange->session_id, buf_peek(text));
 
     if (code == CODE_OK) {
         buf_clear(text);
@@ -223,7 +223,7 @@ static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_fo
     return code;
 }
 
-void deny__answer(struct pair *pair, enum reason reason)
+void deny_answer(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
     struct buf *text = &exchange->text;
@@ -233,18 +233,18 @@ void deny__answer(struct pair *pair, enum reason reason)
     BUG_ON(exchange->head == REPLY_HEAD_WRITTEN);
     reason_count(reason);
     exchange->call->refusal = reason;
-    exchange->status = deny__status(pair, reason);
+    exchange->status = deny_status(pair, reason);
     buf_clear(text);
     buf_borrow(text);
     code = deny__write(pair, reason, text, &form);
     exchange->head = REPLY_HEAD_WRITTEN;
-    if (code == CODE_OK && legacy__tells(exchange))
+    if (code == CODE_OK && legacy_tells(exchange))
         code = tell_by_stream(pair, text, &form);
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(text));
-    pair__go(pair, STEP_DENY);
+    pair_go(pair, STEP_DENY);
     if (code != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 /* Mcp-Param-* cannot be listed in advance: those that the browser asks for are allowed by name. */
@@ -254,7 +254,7 @@ static void write_allowed_headers(const struct pair *pair, struct buf *out)
     struct span list = http_head_named(&pair->asks.head, SPAN_LIT("Access-Control-Request-Headers"));
 
     buf_addf(out, "Access-Control-Allow-Headers: " ALLOW_HEADERS ", %.*s",
-             SPAN_ARG(exchange__correlation_name(&pair->exchange)));
+             SPAN_ARG(exchange_correlation_name(&pair->exchange)));
     while (!span_is_empty(list)) {
         struct span name = span_trim(span_cut(list, ',', &list));
 
@@ -273,12 +273,12 @@ static void answered(struct pair *pair, enum reason reason, enum code code)
     exchange->head = REPLY_HEAD_WRITTEN;
     exchange->call->refusal = reason;
     reason_count(reason);
-    pair__go(pair, STEP_DENY);
+    pair_go(pair, STEP_DENY);
     if (code != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
-void deny__preflight(struct pair *pair)
+void deny_preflight(struct pair *pair)
 {
     struct buf *out = &pair->front.out;
 
@@ -291,29 +291,29 @@ void deny__preflight(struct pair *pair)
     answered(pair, REASON_PREFLIGHT, buf_code(out));
 }
 
-void deny__metadata(struct pair *pair)
+void deny_metadata(struct pair *pair)
 {
     struct buf *text = &pair->exchange.text;
     enum code code;
 
     buf_clear(text);
-    code = discovery__write_metadata(&pair->exchange, text);
+    code = discovery_write_metadata(&pair->exchange, text);
     if (code == CODE_OK)
         code = write_answer(pair, REASON_METADATA, reason_status(REASON_METADATA), MCP_FORM_JSON, buf_peek(text));
     answered(pair, REASON_METADATA, code);
 }
 
-bool deny__step(struct pair *pair)
+bool deny_step(struct pair *pair)
 {
     if (leg_unsent(&pair->front) == 0) {
-        pair__go(pair, STEP_FINISH);
+        pair_go(pair, STEP_FINISH);
         return true;
     }
     if (pair->timed_out) {
-        pair__close(pair, REASON_AGENT_STALLED);
+        pair_close(pair, REASON_AGENT_STALLED);
         return true;
     }
     if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
+        pair_deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
     return false;
 }

@@ -18,7 +18,7 @@
 #define ROUNDS_MAX 4 /* of escapes one in the other */
 #define TOKEN_MIN_BYTES 8 /* shorter ones stand in other words by chance */
 
-const struct proxy_pass discovery__pass = {.path = {"", 0}, .upstream_path = {"", 0}};
+const struct proxy_pass discovery_pass = {.path = {"", 0}, .upstream_path = {"", 0}};
 
 /* ---- the URL that agents know ---- */
 
@@ -44,7 +44,7 @@ static enum code write_public(const struct exchange *exchange, struct span befor
     return buf_add_span(out, span_of(path, len));
 }
 
-enum code discovery__public_url(const struct exchange *exchange, struct buf *out)
+enum code discovery_public_url(const struct exchange *exchange, struct buf *out)
 {
     return write_public(exchange, SPAN_NONE, out);
 }
@@ -118,7 +118,7 @@ static bool holds(struct span text, struct span token, bool is_query)
 }
 
 /* In a second place a token would go up with what the upstream is told. */
-bool discovery__is_spread(const struct proxy_route *route, const struct http_head *head)
+bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head)
 {
     struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
     struct span token = span_trim(span_part(shown, span_find(shown, ' '), SIZE_MAX));
@@ -134,7 +134,7 @@ bool discovery__is_spread(const struct proxy_route *route, const struct http_hea
 }
 
 /* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, and a header only this. */
-bool discovery__is_scope(struct span scope)
+bool discovery_is_scope(struct span scope)
 {
     for (size_t i = 0; i < scope.len; i++)
         if (scope.at[i] <= 0x20 || scope.at[i] >= 0x7f || scope.at[i] == '"' || scope.at[i] == '\\')
@@ -147,7 +147,7 @@ static void add_scope(struct span scope, struct buf *list)
 {
     struct span told;
 
-    if (buf_code(list) != CODE_OK || !discovery__is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
+    if (buf_code(list) != CODE_OK || !discovery_is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
         return;
     told = buf_peek(list);
     while (!span_is_empty(told))
@@ -159,7 +159,7 @@ static void add_scope(struct span scope, struct buf *list)
 
 /* Whose token lacks nothing but a scope may hear which, where its client can do something about that: a batch, a stream and
  * what HTTP+SSE answers by its stream have no status of their own to say it with. */
-void discovery__look_for_scope(struct exchange *exchange, struct gate *gate)
+void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
 {
     const struct call *call = exchange->call;
     const struct verdict *verdict = &call->verdict;
@@ -167,14 +167,14 @@ void discovery__look_for_scope(struct exchange *exchange, struct gate *gate)
 
     if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
         !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
-        legacy__tells(exchange))
+        legacy_tells(exchange))
         return;
     scope = gate_lacking_scope(gate, call);
-    if (discovery__is_scope(scope))
+    if (discovery_is_scope(scope))
         exchange->lacking = span_of(arena_dup(&exchange->arena, scope.at, scope.len), scope.len);
 }
 
-bool discovery__steps_up(const struct exchange *exchange, enum reason reason)
+bool discovery_steps_up(const struct exchange *exchange, enum reason reason)
 {
     return exchange->lacking.at != NULL && reason == exchange->call->verdict.reason;
 }
@@ -208,7 +208,7 @@ static void write_algorithms(const char *before, const char *between, const char
 static void write_token_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
 {
     const struct proxy_route *route = exchange->route;
-    bool steps_up = discovery__steps_up(exchange, reason);
+    bool steps_up = discovery_steps_up(exchange, reason);
     bool was_shown = reason == REASON_CREDENTIAL_WRONG && span_is(exchange->identity.authentication, "token");
 
     buf_add_text(out, route->resource.dpop ? "DPoP " : "Bearer ");
@@ -245,7 +245,7 @@ static void challenge(const struct identity_source *source, struct buf *out)
 
 /* Only what the route takes, since who is asked for a bearer token goes and registers for one; and that first, since clients
  * read the first. */
-enum code discovery__challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
+enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
 {
     const struct proxy_route *route = exchange->route;
     bool has_tokens = takes_tokens(route);
@@ -268,7 +268,7 @@ enum code discovery__challenge(const struct exchange *exchange, enum reason reas
 }
 
 /* Where a credential belongs, for who sent none. Returns: empty without memory, too. */
-struct span discovery__say(struct exchange *exchange)
+struct span discovery_say(struct exchange *exchange)
 {
     const struct proxy_route *route = exchange->route;
     struct buf text;
@@ -294,7 +294,7 @@ struct span discovery__say(struct exchange *exchange)
 
 /* ---- refusals ---- */
 
-bool discovery__is_asked(const struct pair *pair)
+bool discovery_is_asked(const struct pair *pair)
 {
     static const char *const ends[] = {"/authorize", "/token", "/register"};
     const struct exchange *exchange = &pair->exchange;
@@ -326,7 +326,7 @@ static bool is_loopback(struct span name)
 
 /* Where a person's browser goes to say yes, and from there back to the client, which listens on loopback. No place but one that
  * any browser can reach, so that no address behind the gate is handed out. */
-bool discovery__may_redirect(const struct pair *pair)
+bool discovery_may_redirect(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     struct span location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
@@ -342,7 +342,7 @@ bool discovery__may_redirect(const struct pair *pair)
 }
 
 /* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
-enum code discovery__refuse(enum reason reason, int status, struct buf *out)
+enum code discovery_refuse(enum reason reason, int status, struct buf *out)
 {
     const char *error = status == 401                    ? "invalid_client"
                         : status == 403                  ? "access_denied"
@@ -396,7 +396,7 @@ static bool mentions(struct span text, struct span name)
 
 /* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
  * quotes or as a part of another's, is replaced whole. */
-enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
+enum code discovery_rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
 {
     struct span name = SPAN_LIT("resource_metadata");
     size_t before = buf_len(out);
@@ -425,7 +425,7 @@ enum code discovery__rewrite_challenge(const struct exchange *exchange, struct s
 /* ---- metadata of our own ---- */
 
 /* Takes: slug: set where it is so. A subtree's are those of all that is below it. */
-bool discovery__is_made(const struct proxy_route *route, struct span path, struct span *slug)
+bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug)
 {
     struct span rest;
 
@@ -446,7 +446,7 @@ static void write_list(const char *name, const struct span *texts, size_t count,
 }
 
 /* RFC 9728, 2. */
-enum code discovery__write_metadata(const struct exchange *exchange, struct buf *out)
+enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out)
 {
     const struct proxy_resource *resource = &exchange->route->resource;
     struct buf url;
@@ -474,7 +474,7 @@ enum code discovery__write_metadata(const struct exchange *exchange, struct buf 
 
 /* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
  * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
-bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
+bool discovery_is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
 {
     struct span url = public_path(route, true), found, rest = span_part(path, METADATA.len, SIZE_MAX);
 
@@ -488,7 +488,7 @@ bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass 
     return true;
 }
 
-bool discovery__is_metadata(const struct pair *pair)
+bool discovery_is_metadata(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     struct span path = http_head_path(&pair->asks.head);
@@ -533,7 +533,7 @@ static bool is_own_url(const struct pair *pair, struct span resource, struct spa
     return span_starts_with(own, path) && (own.len == path.len || own.at[path.len] == '/');
 }
 
-enum reason discovery__rewrite_metadata(struct pair *pair, struct span raw, struct buf *out)
+enum reason discovery_rewrite_metadata(struct pair *pair, struct span raw, struct buf *out)
 {
     struct exchange *exchange = &pair->exchange;
     const struct json_node *root, *resource;

@@ -117,7 +117,7 @@ void errand__send(struct pair *pair, struct span body)
         (void)stream__emit_refusal(pair, body); /* nowhere to go; whoever carries this stream stands before the server, too */
         return;
     }
-    errand = lane->errands < ERRANDS_MAX && outgoing__settle(pair, false, &waits) == REASON_UNSET ? errand_new(lane) : NULL;
+    errand = lane->errands < ERRANDS_MAX && outgoing_settle(pair, false, &waits) == REASON_UNSET ? errand_new(lane) : NULL;
     if (errand == NULL) {
         log_warn("proxy", "a server's denied request stays without an answer: too many of them, no credential, or no memory");
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/pair_priv.h"
+#include "proxy/exchange_priv.h"
 
 #include "base/bug.h"
 #include "proxy/batch_priv.h"
@@ -8,7 +8,7 @@
 
 #define CALL_ARENA_BYTES (64u << 20)
 
-void exchange__init(struct exchange *exchange)
+void exchange_init(struct exchange *exchange)
 {
     memset(exchange, 0, sizeof *exchange);
     arena_init(&exchange->arena, CALL_ARENA_BYTES);
@@ -21,7 +21,7 @@ void exchange__init(struct exchange *exchange)
     buf_init(&exchange->text, SIZE_MAX / 2);
 }
 
-void exchange__rest(struct exchange *exchange)
+void exchange_rest(struct exchange *exchange)
 {
     if (exchange->own != NULL)
         call_fini(exchange->own);
@@ -34,10 +34,10 @@ void exchange__rest(struct exchange *exchange)
     buf_fini(&exchange->text);
 }
 
-void exchange__fini(struct exchange *exchange)
+void exchange_fini(struct exchange *exchange)
 {
     BUG_ON(exchange->own != NULL || exchange->slot_taken);
-    exchange__rest(exchange);
+    exchange_rest(exchange);
 }
 
 static size_t call_bytes(const struct call *call)
@@ -45,7 +45,7 @@ static size_t call_bytes(const struct call *call)
     return call->canonical.size + call->answer.size;
 }
 
-size_t exchange__held_bytes(const struct exchange *exchange)
+size_t exchange_held_bytes(const struct exchange *exchange)
 {
     const struct batch *batch = exchange->batch;
     size_t bytes = exchange->body.size + exchange->reply.size + exchange->event.size + exchange->text.size +
@@ -60,25 +60,25 @@ size_t exchange__held_bytes(const struct exchange *exchange)
     return bytes + batch->raw.size + batch->id.size + batch->list.size;
 }
 
-struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
+struct mcp_session_scope exchange_session_scope(const struct exchange *exchange)
 {
     return (struct mcp_session_scope){exchange->call->asked.upstream, exchange->identity.tenant, exchange->identity.principal,
                                       exchange->call->asked.path};
 }
 
-struct mcp_binding exchange__binding(const struct pair *pair)
+struct mcp_binding exchange_binding(const struct exchange *exchange, const struct gate *gate)
 {
-    return (struct mcp_binding){gate_session_key(pair->lane->gate), exchange__session_scope(&pair->exchange)};
+    return (struct mcp_binding){gate_session_key(gate), exchange_session_scope(exchange)};
 }
 
-struct span exchange__correlation_name(const struct exchange *exchange)
+struct span exchange_correlation_name(const struct exchange *exchange)
 {
     return exchange->route ? exchange->route->correlation_header : SPAN_LIT("X-Correlation-Id");
 }
 
-void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+void exchange_settle(struct exchange *exchange, enum audit_outcome outcome, enum reason reason)
 {
-    struct call *call = pair->exchange.call;
+    struct call *call = exchange->call;
 
     if (call->outcome.reason != REASON_UNSET)
         return;
@@ -86,16 +86,15 @@ void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason
     call->outcome.reason = reason;
 }
 
-void exchange__unsettle(struct exchange *exchange)
+void exchange_unsettle(struct exchange *exchange)
 {
     exchange->own->outcome.reason = REASON_UNSET;
     for (struct call *call = exchange->calls; call != NULL; call = call->next)
         call->outcome.reason = REASON_UNSET;
 }
 
-void exchange__delivered(struct pair *pair, struct span bytes)
+void exchange_delivered(struct exchange *exchange, struct span bytes)
 {
-    struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
     if (call->outcome.response_bytes == 0)

@@ -119,21 +119,21 @@ struct exchange {
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
 };
 
-static inline bool exchange__has_session(const struct exchange *exchange)
+static inline bool exchange_has_session(const struct exchange *exchange)
 {
     return exchange->session.upstream_id.at != NULL;
 }
 
-void exchange__init(struct exchange *exchange);
-void exchange__fini(struct exchange *exchange);
-void exchange__rest(struct exchange *exchange);
-size_t exchange__held_bytes(const struct exchange *exchange); /* all of its memory */
-void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
-void exchange__unsettle(struct exchange *exchange);      /* whatever it was, the agent has not got it */
-void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
-struct span exchange__correlation_name(const struct exchange *exchange); /* of the header */
+void exchange_init(struct exchange *exchange);
+void exchange_fini(struct exchange *exchange);
+void exchange_rest(struct exchange *exchange);
+size_t exchange_held_bytes(const struct exchange *exchange); /* all of its memory */
+void exchange_settle(struct exchange *exchange, enum audit_outcome outcome, enum reason reason); /* the first one stays */
+void exchange_unsettle(struct exchange *exchange);      /* whatever it was, the agent has not got it */
+void exchange_delivered(struct exchange *exchange, struct span bytes); /* body bytes that go down */
+struct span exchange_correlation_name(const struct exchange *exchange); /* of the header */
 /* What a session id of this call is bound to. */
-struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
-struct mcp_binding exchange__binding(const struct pair *pair);
+struct mcp_session_scope exchange_session_scope(const struct exchange *exchange);
+struct mcp_binding exchange_binding(const struct exchange *exchange, const struct gate *gate);
 
 #endif

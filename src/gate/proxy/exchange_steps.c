@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UNDERSTAND, JUDGE, RECORD, AWAIT and FINISH: what a call goes through here, whatever brought it and wherever it leads. */
 #include "proxy/front_priv.h"
+#include "proxy/back.h"
 #include "proxy/discovery_priv.h"
-#include "proxy/incoming_priv.h"
 #include "proxy/legacy_priv.h"
-#include "proxy/question_priv.h"
-#include "proxy/reply_priv.h"
-#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -24,7 +21,7 @@ bool exchange__begin(struct pair *pair)
     memset(exchange, 0, offsetof(struct exchange, arena)); /* the memory was given back by exchange__finish */
     exchange->own = arena_alloc(&exchange->arena, sizeof *exchange->own);
     if (exchange->own == NULL) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return false;
     }
     call_begin(exchange->own, NULL, &exchange->arena);
@@ -33,7 +30,7 @@ bool exchange__begin(struct pair *pair)
     exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
     exchange->call->asked.time_us = clock_wall_us();
-    exchange->call->began_us = pair__now_us(pair);
+    exchange->call->began_us = pair_now_us(pair);
     pair->back_address = 0;
     pair->untaken_us = pair->untaken_since_us = 0;
     pair->taken_from = pair->front.written_bytes;
@@ -56,7 +53,7 @@ void exchange__refuse(struct pair *pair, enum reason reason)
     exchange->call->refused = reason;
     if (exchange->route == NULL)
         exchange->dialect = route__dialect(pair);
-    pair__go(pair, STEP_JUDGE);
+    pair_go(pair, STEP_JUDGE);
 }
 
 /* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
@@ -64,7 +61,7 @@ static enum reason find_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    struct question_key key = question__key(exchange, call->message.id);
+    struct question_key key = question_key_of(exchange, call->message.id);
     char method[128];
     size_t len;
     char *kept;
@@ -109,7 +106,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct mcp_message *message = &exchange->call->message;
-    const struct mcp_binding binding = exchange__binding(pair);
+    const struct mcp_binding binding = exchange_binding(&pair->exchange, pair->lane->gate);
     struct mcp_read_rules rules = {
         .strict_tool_names = exchange->route->strict_tool_names,
         .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
@@ -128,14 +125,14 @@ enum reason exchange__read(struct pair *pair, struct span body)
     };
     struct json_fault fault = {0};
     /* Asked once more, since the account may hold more by now: the tree of a small message can take thirty times its bytes. */
-    enum reason reason = pair__refuses(pair, body.len);
+    enum reason reason = pair_refuses(pair, body.len);
 
     if (reason == REASON_UNSET)
         reason = exchange->dialect->read(body, &rules, &exchange->call->canonical, &exchange->arena, message, &fault);
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
                   fault.text ? fault.text : "");
-    if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane__may_log(pair->lane))
+    if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane_may_log(pair->lane))
         log_warn("proxy", "route %.*s: a call is refused for its tool's name: %s", SPAN_ARG(exchange->route->name),
                  message->detail);
     route__correlate_body(exchange);
@@ -156,7 +153,7 @@ void exchange__read_message(struct pair *pair, struct span body)
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
     exchange->call->refused = reason;
-    pair__go(pair, STEP_JUDGE);
+    pair_go(pair, STEP_JUDGE);
 }
 
 /* ---- JUDGE, RECORD, AWAIT ---- */
@@ -233,7 +230,7 @@ static void decide(struct pair *pair, struct gate *gate)
     if (exchange->batch != NULL)
         batch__agree(exchange);
     else
-        discovery__look_for_scope(exchange, gate);
+        discovery_look_for_scope(exchange, gate);
 }
 
 /* The audit forgets a fate, and the calls of one body may wait long for room: so each is asked for as soon as may be. */
@@ -260,7 +257,7 @@ static enum code record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     enum reason refusal = exchange->own->refusal;
-    int status = refusal == REASON_UNSET ? 0 : deny__status(pair, refusal);
+    int status = refusal == REASON_UNSET ? 0 : deny_status(pair, refusal);
 
     see_fates(pair);
     while (exchange->unrecorded != NULL) {
@@ -273,7 +270,7 @@ static enum code record(struct pair *pair)
         exchange->unrecorded = call->next;
     }
     exchange->own->is_permitted = refusal == REASON_UNSET;
-    exchange->recorded_us = pair__now_us(pair);
+    exchange->recorded_us = pair_now_us(pair);
     return CODE_OK;
 }
 
@@ -286,8 +283,8 @@ static void give_up(struct pair *pair, enum reason reason)
     struct exchange *exchange = &pair->exchange;
 
     exchange->own->seq = 0;
-    exchange__settle(pair, OUTCOME_NOT_SENT, reason);
-    deny__answer(pair, reason);
+    exchange_settle(exchange, OUTCOME_NOT_SENT, reason);
+    deny_answer(pair, reason);
     exchange->own->is_permitted = false;
     for (struct call *call = exchange->calls; call != NULL; call = call->next)
         call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
@@ -300,12 +297,12 @@ bool exchange__judge(struct pair *pair)
     /* What was refused already costs nothing to judge. */
     size_t bytes = own->refused == REASON_UNSET ? buf_len(&own->canonical) : 0;
 
-    if (!judge__has_done(pair, bytes, decide))
+    if (!judge_has_done(pair, bytes, decide))
         return false;
     pair->exchange.progress = CALL_JUDGED;
-    judge__leave(pair);
-    pair__stop_waiting(pair);
-    pair__go(pair, STEP_RECORD);
+    judge_leave(pair);
+    pair_stop_waiting(pair);
+    pair_go(pair, STEP_RECORD);
     return true;
 }
 
@@ -313,14 +310,14 @@ bool exchange__record(struct pair *pair)
 {
     enum code code;
 
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     code = record(pair);
     if (code == CODE_BUSY && !pair->timed_out) {
-        lane__wait_for_room(pair);
+        lane_wait_for_room(pair);
         return false;
     }
     if (code == CODE_OK)
-        pair__go(pair, STEP_AWAIT);
+        pair_go(pair, STEP_AWAIT);
     else
         give_up(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
     return true;
@@ -333,15 +330,15 @@ static bool recorded(struct pair *pair)
 
     exchange->progress = CALL_DURABLE;
     if (!own->is_permitted) {
-        deny__answer(pair, own->refusal);
+        deny_answer(pair, own->refusal);
         return true;
     }
-    if (exchange->endpoint.at != NULL && !legacy__open_call(pair)) {
-        exchange__settle(pair, OUTCOME_NOT_SENT, REASON_CALL_OPEN);
-        deny__answer(pair, REASON_CALL_OPEN);
+    if (exchange->endpoint.at != NULL && !legacy_open_call(pair)) {
+        exchange_settle(exchange, OUTCOME_NOT_SENT, REASON_CALL_OPEN);
+        deny_answer(pair, REASON_CALL_OPEN);
         return true;
     }
-    pair__go(pair, STEP_CONNECT);
+    pair_go(pair, STEP_CONNECT);
     return true;
 }
 
@@ -354,13 +351,13 @@ static enum audit_fate await_fates(struct pair *pair)
 
     for (const struct call *call = exchange->calls; call != NULL; call = call->next)
         last = call->folded ? last : call->ticket;
-    if (last != 0 && lane__fate(pair, last, &seq) == AUDIT_WAITING)
+    if (last != 0 && lane_fate(pair, last, &seq) == AUDIT_WAITING)
         return AUDIT_WAITING;
     see_fates(pair);
     for (const struct call *call = exchange->calls; call != NULL; call = call->next)
         fate = call->seq != 0 || call->folded ? fate : AUDIT_FAILED;
     exchange->own->seq = exchange->calls->seq;
-    exchange->durable_us = last != 0 ? pair__now_us(pair) : 0;
+    exchange->durable_us = last != 0 ? pair_now_us(pair) : 0;
     return fate;
 }
 
@@ -370,9 +367,9 @@ bool exchange__await(struct pair *pair)
     bool waits;
 
     /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (exchange->own->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false, &waits) == REASON_UNSET &&
-        !upstream__begin(pair))
-        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
+    if (exchange->own->is_permitted && pair->back.stream == NULL && outgoing_settle(pair, false, &waits) == REASON_UNSET &&
+        !upstream_begin(pair))
+        pair_drop_back(pair); /* CONNECT tries again, and answers if it cannot */
     switch (await_fates(pair)) {
     case AUDIT_DURABLE:
         return recorded(pair);
@@ -381,10 +378,10 @@ bool exchange__await(struct pair *pair)
     case AUDIT_WAITING:
         if (!pair->timed_out) {
             if (pair->deadline_us == 0)
-                pair__deadline(pair, AUDIT_WAIT_US);
+                pair_deadline(pair, AUDIT_WAIT_US);
             return false;
         }
-        pair__stop_waiting(pair);
+        pair_stop_waiting(pair);
     }
     give_up(pair, REASON_AUDIT_DOWN);
     return true;
@@ -410,14 +407,14 @@ static void put_outcome(struct pair *pair)
     result->server_notifications = exchange->server_notifications;
     result->server_denied = exchange->server_denied;
     result->server_withheld = exchange->server_withheld;
-    result->latency_us = pair__now_us(pair) - call->began_us;
+    result->latency_us = pair_now_us(pair) - call->began_us;
     result->upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1;
     if (call->keeps_answer)
         result->answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
     for (size_t i = 0; i < 2; i++)
         buf_init(&texts[i], SIZE_MAX / 2);
     if (call->answered != NULL)
-        answered__tell(call->answered, result, texts);
+        answered_tell(call->answered, result, texts);
     if (result->response_bytes > 0) {
         digest_final(&call->digest, result->response_digest);
         result->has_digest = true;
@@ -463,8 +460,8 @@ static void end_call(struct pair *pair)
         put_outcome(pair);
     call->owes_outcome = false;
     report(pair);
-    question__put_back(pair);
-    legacy__forget_call(pair);
+    question_put_back(pair);
+    legacy_forget_call(pair);
     gate_let_go(call);
     /* What a server said is told with the first. */
     exchange->server_requests = exchange->server_notifications = exchange->server_denied = exchange->server_withheld = 0;
@@ -477,7 +474,7 @@ static void end_calls(struct pair *pair)
 
     for (; exchange->calls != NULL; exchange->calls = exchange->calls->next) {
         exchange->call = exchange->calls;
-        exchange__settle(pair, own->outcome.outcome, own->outcome.reason);
+        exchange_settle(exchange, own->outcome.outcome, own->outcome.reason);
         end_call(pair);
         if (exchange->call != own)
             call_fini(exchange->call);
@@ -492,25 +489,25 @@ void exchange__finish(struct pair *pair)
     if (exchange->progress == CALL_NONE)
         return;
     exchange->progress = CALL_NONE;
-    exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
+    exchange_settle(exchange, OUTCOME_REFUSED, REASON_INTERNAL);
     end_calls(pair);
     if (exchange->batch != NULL)
-        batch__fini(exchange);
-    pair__stop_waiting(pair);
-    judge__leave(pair);
-    incoming__forget(pair);
-    mailbox__close(pair, NULL);
+        batch_fini(exchange);
+    pair_stop_waiting(pair);
+    judge_leave(pair);
+    incoming_forget(pair);
+    mailbox_close(pair, NULL);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;
     if (exchange->body_kind == BODY_STREAM)
         gauge_add(&pair->lane->gauges.streams, -1);
     gauge_add(&pair->lane->gauges.in_flight, -1);
-    outgoing__forget(exchange);
+    outgoing_forget(exchange);
     sse_parser_fini(&pair->events);
     if (pair->back.rest.len > 0)
-        pair__drop_back(pair); /* it was answered before it had read all, which goes now */
+        pair_drop_back(pair); /* it was answered before it had read all, which goes now */
     pair->front.rest = SPAN_NONE;
-    exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
+    exchange_rest(exchange); /* for the next call on this worker, on whatever connection */
     identity_leave(&exchange->identity);
 }

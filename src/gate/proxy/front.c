@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/reply_priv.h"
 #include "proxy/front_priv.h"
+#include "proxy/back.h"
 #include "proxy/discovery_priv.h"
 #include "proxy/legacy_priv.h"
 
@@ -31,7 +31,7 @@ static void give_buffers_back(struct pair *pair)
     http_reader_rest(&pair->answers);
     sse_parser_fini(&pair->events);
     sse_parser_init(&pair->events, 0);
-    exchange__rest(&pair->exchange);
+    exchange_rest(&pair->exchange);
 }
 
 /* An upstream's connection that ended, or that speaks without being asked, is given up. */
@@ -40,7 +40,7 @@ static void look_behind(struct pair *pair)
     const struct leg *back = &pair->back;
 
     if (back->stream != NULL && (back->is_eof || back->is_broken || !buf_is_empty(&back->in)))
-        pair__drop_back(pair);
+        pair_drop_back(pair);
 }
 
 static bool idle(struct pair *pair)
@@ -48,32 +48,32 @@ static bool idle(struct pair *pair)
     int64_t idle_us = pair->is_pipe ? FOREVER_US : (int64_t)listen_of(pair)->idle_ms * 1000;
 
     if (pair->front.is_eof || pair->front.is_broken) {
-        pair__close(pair, pair->has_asked ? REASON_AGENT_DONE : REASON_CLOSED_BEFORE_FIRST_BYTE);
+        pair_close(pair, pair->has_asked ? REASON_AGENT_DONE : REASON_CLOSED_BEFORE_FIRST_BYTE);
         return true;
     }
     if (pair->lane->is_draining) {
         /* A request that is on its way already is answered: closing now would reset it. */
         leg_fill(&pair->front);
         if (buf_is_empty(&pair->front.in))
-            pair__close(pair, REASON_DRAINING);
+            pair_close(pair, REASON_DRAINING);
         return true;
     }
     look_behind(pair);
     if (pair->is_pipe && pair->back.stream == NULL) {
-        pair__close(pair, REASON_UPSTREAM_CLOSED);
+        pair_close(pair, REASON_UPSTREAM_CLOSED);
         return true;
     }
-    lane__adopt(pair->lane, pair);
+    lane_adopt(pair->lane, pair);
     if (pair->timed_out && pair->is_rested) {
-        pair__close(pair, REASON_IDLE_TIMEOUT);
+        pair_close(pair, REASON_IDLE_TIMEOUT);
         return true;
     }
     if (pair->timed_out) {
         give_buffers_back(pair);
         pair->timed_out = false;
-        pair__deadline(pair, idle_us > REST_US ? idle_us - REST_US : 1);
+        pair_deadline(pair, idle_us > REST_US ? idle_us - REST_US : 1);
     } else if (pair->deadline_us == 0) {
-        pair__deadline(pair, idle_us < REST_US ? idle_us : REST_US);
+        pair_deadline(pair, idle_us < REST_US ? idle_us : REST_US);
     }
     return false;
 }
@@ -82,15 +82,15 @@ static bool shake_hands(struct pair *pair)
 {
     if (pair->front.is_broken) {
         log_debug("proxy", "%s: %s", pair->client, stream_fault(pair->front.stream));
-        pair__close(pair, pair->is_tls ? REASON_TLS_FAILED : REASON_CLOSED_BEFORE_FIRST_BYTE);
+        pair_close(pair, pair->is_tls ? REASON_TLS_FAILED : REASON_CLOSED_BEFORE_FIRST_BYTE);
         return true;
     }
     if (pair->timed_out) {
-        pair__close(pair, REASON_HEAD_TIMEOUT);
+        pair_close(pair, REASON_HEAD_TIMEOUT);
         return true;
     }
     if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
+        pair_deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
     return false;
 }
 
@@ -105,7 +105,7 @@ static enum reason check_origin(struct pair *pair)
     if (origin.at == NULL)
         return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
     /* What everybody may read, a page of any origin may. */
-    if (exchange->pass != &discovery__pass && !route__origin_is_allowed(pair, exchange->route, origin))
+    if (exchange->pass != &discovery_pass && !route__origin_is_allowed(pair, exchange->route, origin))
         return REASON_ORIGIN_FOREIGN;
     exchange->origin_allowed = true;
     return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
@@ -118,9 +118,9 @@ static enum reason belong(struct pair *pair)
     bool is_shown = exchange->pass == NULL && exchange->identity.kind != IDENTITY_NONE;
     const struct sock_address *address = &pair->client_address;
 
-    if (is_shown ? pair__belong(pair, exchange->who, budget_tenant(exchange->identity.home),
-                                budget_connection_share(pair->lane->worker.budget))
-                 : pair__belong(pair, budget_address(address), 0, pair__connections_max(pair, address)))
+    if (is_shown ? pair_belong(pair, exchange->who, budget_tenant(exchange->identity.home),
+                               budget_connection_share(pair->lane->worker.budget))
+                 : pair_belong(pair, budget_address(address), 0, pair_connections_max(pair, address)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
@@ -136,7 +136,7 @@ static enum reason take_token(struct pair *pair, const struct rate *rate, uint64
     const struct proxy_route *route = exchange->route;
     uint64_t own = hash_mix(hash_mix(hash_span(route->host), hash_span(route->path)), hash_span(route->name));
 
-    exchange->wait_us = rates_take(pair->lane->rates, hash_mix(who, own), rate, pair__now_us(pair));
+    exchange->wait_us = rates_take(pair->lane->rates, hash_mix(who, own), rate, pair_now_us(pair));
     return exchange->wait_us == 0 ? REASON_UNSET : REASON_REQUEST_RATE;
 }
 
@@ -172,12 +172,12 @@ static enum reason check_session(struct pair *pair)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct span id = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
-    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session_scope scope = exchange_session_scope(exchange);
     bool resumes = http_head_known(head, HTTP_NAME_LAST_EVENT_ID).at != NULL;
-    struct span legacy = legacy__session_of(exchange->route, head);
+    struct span legacy = legacy_session_of(exchange->route, head);
 
     if (legacy.len > 0)
-        return id.at != NULL || resumes ? REASON_SESSION_FOREIGN : legacy__check_session(pair, legacy);
+        return id.at != NULL || resumes ? REASON_SESSION_FOREIGN : legacy_check_session(pair, legacy);
     if (exchange->route->http_sse_only && head->method != HTTP_METHOD_GET)
         return REASON_TRANSPORT;
     if (id.at == NULL && exchange->route->http_sse && head->method == HTTP_METHOD_GET)
@@ -224,7 +224,7 @@ static enum reason check_body(const struct pair *pair)
         return REASON_CONTENT_ENCODING;
     if (head->content_length > body_limit(&pair->exchange))
         return REASON_BODY_TOO_LARGE;
-    return pair__refuses(pair, head->content_length);
+    return pair_refuses(pair, head->content_length);
 }
 
 static enum reason check_method(const struct pair *pair)
@@ -275,12 +275,12 @@ static enum reason settle_place(struct pair *pair)
         reason = check_origin(pair);
     if (reason == REASON_UNSET)
         reason = http_head_check(head, &exchange->route->rules);
-    if (reason == REASON_UNSET && head->has_query && span_is_empty(legacy__session_of(exchange->route, head))) {
+    if (reason == REASON_UNSET && head->has_query && span_is_empty(legacy_session_of(exchange->route, head))) {
         call->asked.query = http_head_query(head);
         if (!exchange->route->query_pass || call->asked.query.len > HTTP_QUERY_MAX_BYTES)
             reason = REASON_QUERY_REFUSED;
     }
-    if (reason == REASON_UNSET && discovery__is_spread(exchange->route, head))
+    if (reason == REASON_UNSET && discovery_is_spread(exchange->route, head))
         reason = REASON_CREDENTIAL_TWICE;
     if (reason == REASON_UNSET)
         reason = check_method(pair);
@@ -315,12 +315,12 @@ static void read_on(struct pair *pair)
     }
     if (head->method != HTTP_METHOD_POST) {
         exchange->call->refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
-        pair__go(pair, STEP_JUDGE);
+        pair_go(pair, STEP_JUDGE);
         return;
     }
-    pair__go(pair, STEP_READ_BODY);
+    pair_go(pair, STEP_READ_BODY);
     if (head->expect_continue && buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 bool front__find_route(struct pair *pair)
@@ -329,19 +329,19 @@ bool front__find_route(struct pair *pair)
     enum reason reason = settle_place(pair);
 
     if (reason == REASON_PREFLIGHT) {
-        deny__preflight(pair);
+        deny_preflight(pair);
         return true;
     }
     if (exchange->route != NULL)
         exchange->opened = open_message(pair);
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);
-    else if (exchange->pass == &discovery__pass)
-        deny__metadata(pair);
+    else if (exchange->pass == &discovery_pass)
+        deny_metadata(pair);
     else if (exchange->pass != NULL) /* nobody is asked who he is */
         read_on(pair);
     else
-        pair__go(pair, STEP_IDENTIFY);
+        pair_go(pair, STEP_IDENTIFY);
     return true;
 }
 
@@ -355,19 +355,19 @@ bool front__identify(struct pair *pair)
     if (!pair->timed_out) {
         reason = who__identify(pair);
         if (identity->ticket != 0) {
-            lane__want(pair, identity->ticket);
+            lane_want(pair, identity->ticket);
             return false;
         }
-        if (reason == REASON_UNSET && has_waited && !lane__token_holds(pair->lane, identity))
+        if (reason == REASON_UNSET && has_waited && !lane_token_holds(pair->lane, identity))
             reason = REASON_CREDENTIAL_WRONG; /* its provider left the configuration meanwhile */
     } else if (identity->consumed != NULL) {
         http_head_wipe(&pair->asks.head, span_text(identity->consumed));
     }
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);
     else
-        pair__go(pair, STEP_ADMIT);
+        pair_go(pair, STEP_ADMIT);
     return true;
 }
 
@@ -404,7 +404,7 @@ static void head_done(struct pair *pair)
     pair->exchange.method = head->method;
     pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
     route__client(pair, head);
-    pair__go(pair, STEP_FIND_ROUTE);
+    pair_go(pair, STEP_FIND_ROUTE);
 }
 
 /* What the reader refused has no route; only the status line of an answer is known. */
@@ -435,10 +435,10 @@ bool front__read_head(struct pair *pair)
         return idle(pair);
     if (http_reader_is_idle(&pair->asks)) {
         look_behind(pair);
-        lane__adopt(pair->lane, pair);
+        lane_adopt(pair->lane, pair);
         pair->has_asked = true;
         pair->is_rested = pair->timed_out = false;
-        pair__deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
+        pair_deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
     }
     step = http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body);
     buf_drop(&pair->front.in, used);
@@ -456,7 +456,7 @@ bool front__read_head(struct pair *pair)
         BUG_ON("a body before its head");
     }
     if (pair->front.is_eof || pair->front.is_broken) {
-        pair__close(pair, REASON_AGENT_GONE);
+        pair_close(pair, REASON_AGENT_GONE);
         return true;
     }
     if (pair->timed_out) {
@@ -475,8 +475,8 @@ static void keep(struct pair *pair, struct span piece)
     enum reason reason = REASON_BODY_TOO_LARGE;
 
     if (buf_len(&exchange->body) + piece.len <= body_limit(exchange))
-        reason = pair__refuses(pair, buf_len(&exchange->body));
-    if (reason == REASON_UNSET && pair__collect(&exchange->body, piece, &pair->asks.head) != CODE_OK)
+        reason = pair_refuses(pair, buf_len(&exchange->body));
+    if (reason == REASON_UNSET && pair_collect(&exchange->body, piece, &pair->asks.head) != CODE_OK)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);
@@ -485,7 +485,7 @@ static void keep(struct pair *pair, struct span piece)
 static bool body_ended(struct pair *pair)
 {
     if (pair->front.is_eof || pair->front.is_broken) {
-        pair__close(pair, REASON_AGENT_GONE);
+        pair_close(pair, REASON_AGENT_GONE);
         return true;
     }
     if (pair->timed_out) {
@@ -493,7 +493,7 @@ static bool body_ended(struct pair *pair)
         return true;
     }
     if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)listen_of(pair)->body_ms * 1000);
+        pair_deadline(pair, (int64_t)listen_of(pair)->body_ms * 1000);
     return false;
 }
 
@@ -508,7 +508,7 @@ bool front__read_body(struct pair *pair)
         if (buf_is_empty(&exchange->body) && pair->asks.place == HTTP_PLACE_DONE) {
             buf_drop(&pair->front.in, used - body.len); /* whole and in one piece: read where it lies */
             exchange->body_left = body.len;
-            pair__go(pair, STEP_UNDERSTAND);
+            pair_go(pair, STEP_UNDERSTAND);
             return true;
         }
         keep(pair, body);
@@ -516,7 +516,7 @@ bool front__read_body(struct pair *pair)
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);
-        pair__go(pair, STEP_UNDERSTAND);
+        pair_go(pair, STEP_UNDERSTAND);
         return true;
     case HTTP_STEP_FAULT:
         pair->close_after = true;
@@ -555,13 +555,13 @@ bool front__finish(struct pair *pair)
     exchange__finish(pair);
     if (!is_whole || pair->close_after || pair->lane->is_draining) {
         pair->lingers = !is_whole;
-        spare__give(pair);
-        pair__drop_back(pair);
-        pair__go(pair, STEP_CLOSING);
+        spare_give(pair);
+        pair_drop_back(pair);
+        pair_go(pair, STEP_CLOSING);
         return true;
     }
     http_reader_next(&pair->asks, HTTP_METHOD_NONE);
     http_reader_next(&pair->answers, HTTP_METHOD_NONE);
-    pair__go(pair, STEP_READ_HEAD);
+    pair_go(pair, STEP_READ_HEAD);
     return true;
 }

@@ -34,14 +34,14 @@ static struct incoming *incoming_new(struct pair *pair, const struct sse_event *
 
 static void end(struct pair *pair)
 {
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     if (pair->exchange.incoming->question != NULL)
         question__end(pair);
     buf_fini(&pair->exchange.incoming->changed);
     pair->exchange.incoming = NULL;
 }
 
-void incoming__forget(struct pair *pair)
+void incoming_forget(struct pair *pair)
 {
     if (pair->exchange.incoming == NULL)
         return;
@@ -75,11 +75,11 @@ static void refuse_answer(struct pair *pair, const struct incoming *incoming, en
     struct mcp_reply reply = {.kind = MCP_RESPONSE, .id = incoming->reply.id, .error_code = reason_rpc_code(reason),
                               .is_error = !is_withheld || span_is_empty(incoming->within->asked.tool)};
 
-    exchange__settle(pair, OUTCOME_REFUSED, reason);
+    exchange_settle(exchange, OUTCOME_REFUSED, reason);
     buf_clear(&exchange->body);
     if ((is_withheld ? deny__withheld(pair, incoming->weighed.say, &exchange->body)
                      : exchange->dialect->reply_error(reply.id, reason, seq, &exchange->body)) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return;
     }
     reply.body = buf_peek(&exchange->body);
@@ -113,7 +113,7 @@ static void refuse(struct pair *pair, const struct incoming *incoming, enum reas
     if (exchange->dialect->reply_error(id, reason, seq, &exchange->body) == CODE_OK)
         (void)stream__emit(pair, &incoming->event, buf_peek(&exchange->body));
     else
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 void incoming__refuse(struct pair *pair, enum reason reason, uint64_t seq)
@@ -185,9 +185,9 @@ static bool judge_content(struct pair *pair)
     struct incoming *incoming = pair->exchange.incoming;
     enum reason reason;
 
-    if (!judge__has_done(pair, incoming->reply.body.len, weigh))
+    if (!judge_has_done(pair, incoming->reply.body.len, weigh))
         return false;
-    judge__leave(pair);
+    judge_leave(pair);
     reason = answered__note(pair, &incoming->weighed, incoming->came.body, incoming->is_own);
     if (reason == REASON_UNSET && incoming->weighed.effect == ANSWER_REDACT && !take_changed(pair, incoming))
         reason = REASON_MEMORY;
@@ -242,7 +242,7 @@ bool incoming__take(struct pair *pair, const struct sse_event *event, const stru
         return reply__answer(pair, event, reply);
     exchange->incoming = incoming_new(pair, event, reply, is_own, weighs);
     if (exchange->incoming == NULL)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
     else
         (void)(weighs ? incoming__step(pair) : question__begin(pair));
     return exchange->incoming == NULL;

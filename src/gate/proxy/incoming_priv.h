@@ -11,7 +11,7 @@
 
 #include "enforce/answer.h"
 #include "mcp/reply.h"
-#include "proxy/pair_priv.h"
+#include "proxy/back.h"
 #include "sse/parser.h"
 
 struct server_question;
@@ -31,7 +31,6 @@ struct incoming {
  * reply__answer. Returns: whether the next event may be read. */
 bool incoming__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own);
 bool incoming__step(struct pair *pair);
-void incoming__forget(struct pair *pair);
 
 /* ---- once what it asks is judged ---- */
 void incoming__deliver(struct pair *pair);

@@ -7,20 +7,20 @@
 
 #include <stdio.h>
 
-void judge__init(struct judge *judge)
+void judge_init(struct judge *judge)
 {
     *judge = (struct judge){.gate = NULL};
     list_init(&judge->waiting);
     BUG_ON(pthread_mutex_init(&judge->lock, NULL) != 0 || pthread_cond_init(&judge->wake, NULL) != 0);
 }
 
-enum code judge__open(struct judge *judge, const struct gate *gate, struct inbox *inbox)
+enum code judge_open(struct judge *judge, const struct gate *gate, struct inbox *inbox)
 {
     judge->inbox = inbox;
     return gate_beside(gate, &judge->gate);
 }
 
-void judge__fini(struct judge *judge)
+void judge_fini(struct judge *judge)
 {
     BUG_ON(judge->thread.started || judge->pair != NULL);
     gate_free(&judge->gate);
@@ -44,7 +44,7 @@ static bool wait_for_work(struct judge *judge)
     return has_work;
 }
 
-void judge__round(struct judge *judge)
+void judge_round(struct judge *judge)
 {
     judge->work(judge->pair, judge->gate);
     atomic_store_explicit(&judge->is_out, false, memory_order_release);
@@ -56,12 +56,12 @@ static void run(void *argument)
 
     sandbox_narrow(SANDBOX_JUDGE);
     while (wait_for_work(judge)) {
-        judge__round(judge);
+        judge_round(judge);
         inbox_poke(judge->inbox);
     }
 }
 
-enum code judge__start(struct judge *judge, unsigned index, struct why *why)
+enum code judge_start(struct judge *judge, unsigned index, struct why *why)
 {
     char name[16];
 
@@ -79,7 +79,7 @@ static void tell(struct judge *judge, bool has_work)
     BUG_ON(pthread_mutex_unlock(&judge->lock) != 0);
 }
 
-void judge__stop(struct judge *judge)
+void judge_stop(struct judge *judge)
 {
     tell(judge, false);
     thread_join(&judge->thread);
@@ -87,14 +87,14 @@ void judge__stop(struct judge *judge)
 
 /* ---- the worker's side ---- */
 
-bool judge__is_out(const struct pair *pair)
+bool judge_is_out(const struct pair *pair)
 {
     const struct judge *judge = &pair->lane->judge;
 
     return judge->pair == pair && atomic_load_explicit(&judge->is_out, memory_order_acquire);
 }
 
-bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
+bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work)
 {
     struct judge *judge = &pair->lane->judge;
 
@@ -103,12 +103,12 @@ bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
         return true;
     }
     if (judge->pair == pair)
-        return !judge__is_out(pair);
+        return !judge_is_out(pair);
     if (!list_is_linked(&pair->waits))
         list_append(&judge->waiting, &pair->waits);
     if (judge->pair != NULL || judge->waiting.next != &pair->waits)
         return false;
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     judge->pair = pair;
     judge->work = work;
     atomic_store_explicit(&judge->is_out, true, memory_order_relaxed);
@@ -116,20 +116,20 @@ bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
     return false;
 }
 
-void judge__leave(struct pair *pair)
+void judge_leave(struct pair *pair)
 {
     struct judge *judge = &pair->lane->judge;
 
     if (judge->pair == pair)
         judge->pair = NULL;
     if (judge->pair == NULL && !list_is_empty(&judge->waiting))
-        pair__stir(LIST_ENTRY(judge->waiting.next, struct pair, waits));
+        pair_stir(LIST_ENTRY(judge->waiting.next, struct pair, waits));
 }
 
-void judge__woken(struct judge *judge)
+void judge_woken(struct judge *judge)
 {
-    if (judge->pair != NULL && !judge__is_out(judge->pair))
-        pair__stir(judge->pair);
+    if (judge->pair != NULL && !judge_is_out(judge->pair))
+        pair_stir(judge->pair);
     if (judge->pair == NULL && judge->gate != NULL)
         (void)gate_keys(judge->gate); /* so that it holds no policy that is over */
 }

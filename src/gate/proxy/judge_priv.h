@@ -3,10 +3,10 @@
  * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call or its answer is back. Who
  * waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its account.
  *
- * Threads: its worker; judge__start and judge__stop main. While work is out, the thread alone touches the gate and the pair's
+ * Threads: its worker; judge_start and judge_stop main. While work is out, the thread alone touches the gate and the pair's
  *   exchange: the pair is not driven, and so cannot end, before it is back.
  * Owns: its gate and its thread.
- * Lifetime: as its lane's; judge__stop when the worker has ended.
+ * Lifetime: as its lane's; judge_stop when the worker has ended.
  * Errors: enum code at the start. */
 #ifndef PROXY_JUDGE_PRIV_H
 #define PROXY_JUDGE_PRIV_H
@@ -34,17 +34,17 @@ struct judge {
     struct thread thread;
 };
 
-void judge__init(struct judge *judge);
-enum code judge__open(struct judge *judge, const struct gate *gate, struct inbox *inbox) MUST_USE;
-enum code judge__start(struct judge *judge, unsigned index, struct why *why) MUST_USE;
-void judge__stop(struct judge *judge);
-void judge__fini(struct judge *judge);
+void judge_init(struct judge *judge);
+enum code judge_open(struct judge *judge, const struct gate *gate, struct inbox *inbox) MUST_USE;
+enum code judge_start(struct judge *judge, unsigned index, struct why *why) MUST_USE;
+void judge_stop(struct judge *judge);
+void judge_fini(struct judge *judge);
 
 /* Whether the work is done, at once where it is about few bytes; else the pair is stirred when it may be, and asks again. */
-bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work);
-bool judge__is_out(const struct pair *pair);
-void judge__leave(struct pair *pair);            /* its call or its answer is back, or it has ended */
-void judge__woken(struct judge *judge);          /* a verdict may be there */
-void judge__round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
+bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work);
+bool judge_is_out(const struct pair *pair);
+void judge_leave(struct pair *pair);            /* its call or its answer is back, or it has ended */
+void judge_woken(struct judge *judge);          /* a verdict may be there */
+void judge_round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
 
 #endif

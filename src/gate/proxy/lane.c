@@ -12,7 +12,7 @@
 
 /* ---- waiting for the audit ---- */
 
-enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq)
+enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq)
 {
     enum audit_fate fate = gate_fate(pair->lane->gate, ticket, seq);
 
@@ -21,28 +21,28 @@ enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq)
         if (!list_is_linked(&pair->waits))
             list_append(&pair->lane->waiting, &pair->waits);
     } else {
-        pair__stop_waiting(pair);
+        pair_stop_waiting(pair);
     }
     return fate;
 }
 
-void lane__wait_for_room(struct pair *pair)
+void lane_wait_for_room(struct pair *pair)
 {
     if (!list_is_linked(&pair->waits))
         list_append(&pair->lane->stuck, &pair->waits);
     if (pair->deadline_us == 0)
-        pair__deadline(pair, AUDIT_WAIT_US);
+        pair_deadline(pair, AUDIT_WAIT_US);
 }
 
-void lane__want(struct pair *pair, uint64_t ticket)
+void lane_want(struct pair *pair, uint64_t ticket)
 {
     pair->awaited = ticket;
     if (!list_is_linked(&pair->waits))
         list_append(&pair->lane->wanting, &pair->waits);
     if (pair->deadline_us == 0)
-        pair__deadline(pair, WANTED_WAIT_US);
+        pair_deadline(pair, WANTED_WAIT_US);
     if (wanted_is_settled(pair->lane->wanted, ticket))
-        pair__stir(pair); /* between its asking and its standing here */
+        pair_stir(pair); /* between its asking and its standing here */
 }
 
 /* What comes from outside comes in any order. */
@@ -59,12 +59,12 @@ static void look_outside(struct lane *lane)
         next = link->next;
         if (!wanted_is_settled(lane->wanted, pair->awaited))
             continue;
-        pair__stop_waiting(pair);
-        pair__stir(pair);
+        pair_stop_waiting(pair);
+        pair_stir(pair);
     }
 }
 
-void lane__woken(struct lane *lane)
+void lane_woken(struct lane *lane)
 {
     look_outside(lane);
     /* Tickets settle in their order, and pairs stand in theirs: the first that still waits ends the walk. */
@@ -75,29 +75,29 @@ void lane__woken(struct lane *lane)
         if (gate_fate(lane->gate, pair->awaited, &seq) == AUDIT_WAITING)
             break;
         mem_fetch_ahead(LIST_ENTRY(pair->waits.next, struct pair, waits), 2 * MEM_LINE_BYTES);
-        pair__stop_waiting(pair);
-        pair__stir(pair);
+        pair_stop_waiting(pair);
+        pair_stir(pair);
     }
     while (!list_is_empty(&lane->stuck)) {
         struct pair *pair = LIST_ENTRY(lane->stuck.next, struct pair, waits);
 
-        pair__stop_waiting(pair);
-        pair__stir(pair);
+        pair_stop_waiting(pair);
+        pair_stir(pair);
     }
-    judge__woken(&lane->judge);
+    judge_woken(&lane->judge);
 }
 
 /* ---- configuration, keys ---- */
 
-void lane__adopt(struct lane *lane, struct pair *pair)
+void lane_adopt(struct lane *lane, struct pair *pair)
 {
     struct proxy_conf *old = pair->conf;
 
     if (old == lane->conf)
         return;
     if (!pair->is_pipe)
-        pair__drop_back(pair); /* its route belongs to the old one */
-    pair__take_conf(pair);
+        pair_drop_back(pair); /* its route belongs to the old one */
+    pair_take_conf(pair);
     pair->asks.rules = &pair->conf->rules;
     proxy_conf_unref(&old);
 }
@@ -109,12 +109,12 @@ static void recheck(struct lane *lane, struct pair *pair)
 
     if (exchange->progress != CALL_NONE && exchange->route != NULL && exchange->identity.key_id != 0 &&
         !identity_key_holds(&exchange->identity, lane->seen_keys, clock_wall_us()))
-        pair__close(pair, REASON_CREDENTIAL_WRONG);
+        pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
 /* So does a token that has ended, whose key was taken from its provider's set, or whose provider the configuration has no
  * more. */
-bool lane__token_holds(const struct lane *lane, const struct identity *identity)
+bool lane_token_holds(const struct lane *lane, const struct identity *identity)
 {
     for (size_t i = 0; i < lane->conf->provider_count; i++) {
         const struct identity_provider *provider = &lane->conf->providers[i];
@@ -129,21 +129,21 @@ static void recheck_token(struct lane *lane, struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    if (exchange->progress != CALL_NONE && exchange->identity.token != NULL && !lane__token_holds(lane, &exchange->identity))
-        pair__close(pair, REASON_CREDENTIAL_WRONG);
+    if (exchange->progress != CALL_NONE && exchange->identity.token != NULL && !lane_token_holds(lane, &exchange->identity))
+        pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
 /* So does a certificate that was revoked or has ended: a new handshake would fail. */
 static void recheck_certificate(struct lane *lane, struct pair *pair)
 {
-    if (!pair->front.is_ready || lane__certificate_holds(lane, pair))
+    if (!pair->front.is_ready || lane_certificate_holds(lane, pair))
         return;
-    if (lane__may_log(lane))
+    if (lane_may_log(lane))
         log_warn("proxy", "%s: %s", pair->client, stream_fault(pair->front.stream));
-    pair__close(pair, REASON_CREDENTIAL_WRONG);
+    pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
-bool lane__certificate_holds(const struct lane *lane, const struct pair *pair)
+bool lane_certificate_holds(const struct lane *lane, const struct pair *pair)
 {
     return !pair->is_tls || tls_peer_holds(pair->front.stream, lane->conf->listens[pair->listen].tls);
 }
@@ -176,8 +176,8 @@ static void beat(void *context)
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
-    judge__woken(&lane->judge);
-    spare__sweep(lane);
+    judge_woken(&lane->judge);
+    spare_sweep(lane);
     lane->asks_certificates = asks;
     lane->had_providers = lane->conf->provider_count > 0;
     if (!has_new_keys && !asks && !asked && !has_tokens)
@@ -187,7 +187,7 @@ static void beat(void *context)
         lane->seen_keys = identity_keys_ref(keys);
     }
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
-        struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
+        struct pair *pair = pair_of(LIST_ENTRY(link, struct connection, all));
 
         if (pair != NULL && has_new_keys)
             recheck(lane, pair);
@@ -207,18 +207,18 @@ static void refuse_crowd(struct lane *lane, struct pair *pair)
 {
     int64_t now_us = loop_now_us(lane->worker.loop);
 
-    pair__close(pair, REASON_CONNECTION_SHARE);
+    pair_close(pair, REASON_CONNECTION_SHARE);
     if (lane->crowd_told_us != 0 && now_us - lane->crowd_told_us < CROWD_TOLD_US)
         return;
     lane->crowd_told_us = now_us;
     log_warn("proxy", "%s has %u connections that have shown no identity, as many as it may have now: more are closed unheard; "
              "a larger `limits: {connections_per_address: N}` or limit of descriptors allows more", pair->client,
-             pair__connections_max(pair, &pair->peer));
+             pair_connections_max(pair, &pair->peer));
 }
 
-void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
+void lane_accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
 {
-    struct pair *pair = pair__new(lane, listen, peer);
+    struct pair *pair = pair_new(lane, listen, peer);
 
     if (pair == NULL) {
         stream_close(&stream);
@@ -229,15 +229,15 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
     pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
-    if (!pair__belong(pair, budget_address(peer), 0, pair__connections_max(pair, peer))) {
+    if (!pair_belong(pair, budget_address(peer), 0, pair_connections_max(pair, peer))) {
         refuse_crowd(lane, pair);
         return;
     }
     leg_ready(&pair->front, LOOP_READ);
 }
 
-enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
-                     struct stream **stream)
+enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                    struct stream **stream)
 {
     struct lane *lane = context;
     int fd;
@@ -256,7 +256,7 @@ enum code lane__dial(void *context, const struct proxy_upstream *upstream, const
     return code;
 }
 
-void lane__random_hex(struct lane *lane, char out[32])
+void lane_random_hex(struct lane *lane, char out[32])
 {
     if (lane->random_left < 16) {
         random_bytes(lane->random, sizeof lane->random);
@@ -268,7 +268,7 @@ void lane__random_hex(struct lane *lane, char out[32])
 
 #define LOG_LINES_A_SECOND 20
 
-bool lane__may_log(struct lane *lane)
+bool lane_may_log(struct lane *lane)
 {
     int64_t second = loop_now_us(lane->worker.loop) / 1000000;
 
@@ -285,7 +285,7 @@ bool lane__may_log(struct lane *lane)
 #define TELL_BYTES 65536
 
 /* All workers write the budget's one sum, so a lane tells its own in steps, and when it holds nothing. */
-void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
+void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 {
     uint64_t moved;
 
@@ -300,17 +300,17 @@ void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 
 /* ---- life ---- */
 
-void lane__drain(struct lane *lane)
+void lane_drain(struct lane *lane)
 {
     lane->is_draining = true;
-    spare__drop_all(lane);
+    spare_drop_all(lane);
     for (size_t i = 0; i < lane->listener_count; i++)
         listener_stop(&lane->listeners[i].listener, true);
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
         worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
 }
 
-enum code lane__init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above)
+enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above)
 {
     enum code code;
 
@@ -319,27 +319,27 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget, c
     list_init(&lane->stuck);
     list_init(&lane->wanting);
     list_init(&lane->spares);
-    judge__init(&lane->judge);
+    judge_init(&lane->judge);
     lane->above = above;
     loop_timer_init(&lane->beat, beat, lane);
-    lane->dial = lane__dial;
+    lane->dial = lane_dial;
     lane->dial_context = lane;
     code = worker_init(&lane->worker, index, NULL, budget);
     return code == CODE_OK ? loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) : code;
 }
 
-void lane__fini(struct lane *lane)
+void lane_fini(struct lane *lane)
 {
     if (lane->worker.loop == NULL)
         return;
     for (size_t i = 0; i < lane->listener_count; i++)
         listener_fini(&lane->listeners[i].listener);
     mem_free(lane->listeners);
-    spare__drop_all(lane);
+    spare_drop_all(lane);
     loop_timer_cancel(lane->worker.loop, &lane->beat);
     if (lane->has_inbox)
         inbox_fini(&lane->inbox);
-    judge__fini(&lane->judge);
+    judge_fini(&lane->judge);
     worker_fini(&lane->worker);
     identity_keys_unref(&lane->seen_keys);
     resolve_table_unref(&lane->names);

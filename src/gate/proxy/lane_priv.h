@@ -4,7 +4,7 @@
  * Threads: everything on a lane belongs to its worker; gauges are read by anybody.
  * Owns: its worker, listeners, spare upstream connections and references.
  * Lifetime: as long as its thread; pairs are freed by worker_reap alone.
- * Errors: lane__init and lane__dial: enum code; what fails later ends its one connection. */
+ * Errors: lane_init and lane_dial: enum code; what fails later ends its one connection. */
 #ifndef PROXY_LANE_PRIV_H
 #define PROXY_LANE_PRIV_H
 
@@ -107,25 +107,25 @@ struct lane {
     struct thread thread;
 };
 
-enum code lane__init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above) MUST_USE;
-void lane__fini(struct lane *lane);
-void lane__woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
-void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
-bool lane__token_holds(const struct lane *lane, const struct identity *identity); /* by the configuration of now */
-bool lane__certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
-void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
-void lane__random_hex(struct lane *lane, char out[32]);
-void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
-bool lane__may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
-void lane__drain(struct lane *lane);
-enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
-                     struct stream **stream) MUST_USE;
+enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above) MUST_USE;
+void lane_fini(struct lane *lane);
+void lane_woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
+void lane_adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
+bool lane_token_holds(const struct lane *lane, const struct identity *identity); /* by the configuration of now */
+bool lane_certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
+void lane_accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
+void lane_random_hex(struct lane *lane, char out[32]);
+void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
+bool lane_may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
+void lane_drain(struct lane *lane);
+enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                    struct stream **stream) MUST_USE;
 
 /* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
-enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
-void lane__wait_for_room(struct pair *pair);
+enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
+void lane_wait_for_room(struct pair *pair);
 /* The pair is stirred when the ticket of `wanted` is settled, and within WANTED_WAIT_US in any case: then it has timed out. */
-void lane__want(struct pair *pair, uint64_t ticket);
+void lane_want(struct pair *pair, uint64_t ticket);
 #define WANTED_WAIT_US INT64_C(15000000)
 
 #endif

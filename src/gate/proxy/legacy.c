@@ -21,7 +21,7 @@
 
 /* ---- POSTs ---- */
 
-struct span legacy__session_of(const struct proxy_route *route, const struct http_head *head)
+struct span legacy_session_of(const struct proxy_route *route, const struct http_head *head)
 {
     struct span query = http_head_query(head);
 
@@ -30,10 +30,10 @@ struct span legacy__session_of(const struct proxy_route *route, const struct htt
     return span_part(query, QUERY_PREFIX.len, SIZE_MAX);
 }
 
-enum reason legacy__check_session(struct pair *pair, struct span session)
+enum reason legacy_check_session(struct pair *pair, struct span session)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session_scope scope = exchange_session_scope(exchange);
     struct mcp_session sealed;
 
     exchange->session_id = exchange->call->asked.session = session;
@@ -47,14 +47,14 @@ enum reason legacy__check_session(struct pair *pair, struct span session)
 
 static struct question_key call_key(const struct exchange *exchange, struct span id)
 {
-    struct question_key key = question__key(exchange, id);
+    struct question_key key = question_key_of(exchange, id);
 
     key.is_call = true;
     return key;
 }
 
 /* Before a byte goes up, since the answer may be faster than the 202. */
-bool legacy__open_call(struct pair *pair)
+bool legacy_open_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -63,11 +63,11 @@ bool legacy__open_call(struct pair *pair)
     if (call->message.kind != MCP_REQUEST)
         return true;
     exchange->call_is_open =
-        question_open(pair->lane->gate, &key, call->message.method, pair__now_us(pair)) == CODE_OK;
+        question_open(pair->lane->gate, &key, call->message.method, pair_now_us(pair)) == CODE_OK;
     return exchange->call_is_open;
 }
 
-void legacy__forget_call(struct pair *pair)
+void legacy_forget_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct question_key key;
@@ -84,7 +84,7 @@ void legacy__forget_call(struct pair *pair)
         return; /* it was answered all the same */
 }
 
-bool legacy__tells(const struct exchange *exchange)
+bool legacy_tells(const struct exchange *exchange)
 {
     const struct call *call = exchange->call;
 
@@ -94,9 +94,9 @@ bool legacy__tells(const struct exchange *exchange)
 
 /* ---- the stream ---- */
 
-bool legacy__opens(const struct exchange *exchange)
+bool legacy_opens(const struct exchange *exchange)
 {
-    return exchange->method == HTTP_METHOD_GET && exchange->call->message.kind == MCP_NONE && !exchange__has_session(exchange);
+    return exchange->method == HTTP_METHOD_GET && exchange->call->message.kind == MCP_NONE && !exchange_has_session(exchange);
 }
 
 /* What was asked of the upstream, to which its references are relative. */
@@ -139,7 +139,7 @@ static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
 static enum code begin_session(struct pair *pair, struct span uri, struct buf *text)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session_scope scope = exchange_session_scope(exchange);
     struct mcp_session sealed = {uri, SPAN_LIT(MCP_SESSION_LEGACY)};
     enum code code = mcp_session_make(gate_session_key(pair->lane->gate), &scope, &sealed, text);
     char *name = code == CODE_OK ? arena_dup(&exchange->arena, buf_peek(text).at, buf_len(text)) : NULL;
@@ -151,7 +151,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
     exchange->session_id = exchange->call->asked.session = span_of(name, buf_len(text));
     exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
     pair->events.passes_by = true;
-    code = mailbox__open(pair, exchange->session_id);
+    code = mailbox_open(pair, exchange->session_id);
     buf_clear(text);
     buf_add_span(text, http_head_path(&pair->asks.head));
     if (code == CODE_OK)
@@ -159,7 +159,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
     return code == CODE_OK ? sse_write_typed(&exchange->text, SPAN_LIT("endpoint"), buf_peek(text)) : code;
 }
 
-bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
+bool legacy_take_endpoint(struct pair *pair, const struct sse_event *event)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_first = !exchange->saw_data;
@@ -275,7 +275,7 @@ static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes,
     return true;
 }
 
-bool legacy__take_answer(struct pair *pair, const struct sse_event *event)
+bool legacy_take_answer(struct pair *pair, const struct sse_event *event)
 {
     struct mcp_part part = {0};
     struct buf text;
@@ -304,14 +304,14 @@ bool legacy__take_answer(struct pair *pair, const struct sse_event *event)
     return goes_on;
 }
 
-bool legacy__pass_by(struct pair *pair, const struct sse_event *event)
+bool legacy_pass_by(struct pair *pair, const struct sse_event *event)
 {
     struct exchange *exchange = &pair->exchange;
 
     if (exchange->skim == NULL)
         exchange->skim = arena_zalloc(&exchange->arena, sizeof *exchange->skim);
     if (exchange->skim == NULL) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return false;
     }
     if (event->has_data)
@@ -321,10 +321,10 @@ bool legacy__pass_by(struct pair *pair, const struct sse_event *event)
     return true;
 }
 
-bool legacy__speak(struct pair *pair)
+bool legacy_speak(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    enum code code = mailbox__take(pair, &exchange->text);
+    enum code code = mailbox_take(pair, &exchange->text);
 
     if (code == CODE_EXISTS) { /* whoever lost the network came again before this was seen to be dead */
         (void)stream__flush(pair);
@@ -332,7 +332,7 @@ bool legacy__speak(struct pair *pair)
         return true;
     }
     if (code != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return true;
     }
     return !buf_is_empty(&exchange->text) && stream__flush(pair);

@@ -27,7 +27,7 @@ struct mailboxes {
     struct mailbox *buckets[BUCKETS];
 };
 
-enum code mailboxes__new(struct mailboxes **mailboxes)
+enum code mailboxes_new(struct mailboxes **mailboxes)
 {
     *mailboxes = mem_zalloc(sizeof **mailboxes);
     if (*mailboxes == NULL)
@@ -37,7 +37,7 @@ enum code mailboxes__new(struct mailboxes **mailboxes)
     return CODE_OK;
 }
 
-void mailboxes__free(struct mailboxes **mailboxes)
+void mailboxes_free(struct mailboxes **mailboxes)
 {
     struct mailboxes *gone = *mailboxes;
 
@@ -73,7 +73,7 @@ static struct mailbox **find(struct mailboxes *mailboxes, struct span name)
 static void wake(const struct lane *lane, struct mailbox *mailbox)
 {
     if (mailbox->lane == lane) {
-        pair__stir(mailbox->pair);
+        pair_stir(mailbox->pair);
         return;
     }
     atomic_store(&mailbox->lane->has_mail, true);
@@ -88,7 +88,7 @@ static void take_out(struct mailbox **at)
     mailbox->is_replaced = true;
 }
 
-enum code mailbox__open(struct pair *pair, struct span session)
+enum code mailbox_open(struct pair *pair, struct span session)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
     struct mailbox *mailbox = mem_zalloc(sizeof *mailbox + session.len), *old, **at;
@@ -114,7 +114,7 @@ enum code mailbox__open(struct pair *pair, struct span session)
     return CODE_OK;
 }
 
-void mailbox__close(struct pair *pair, struct buf *rest)
+void mailbox_close(struct pair *pair, struct buf *rest)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
     struct mailbox *mailbox = pair->exchange.mailbox;
@@ -127,12 +127,12 @@ void mailbox__close(struct pair *pair, struct buf *rest)
         take_out(find(mailboxes, span_of(mailbox->name, mailbox->name_len)));
     unlock(mailboxes);
     if (rest != NULL && buf_add_span(rest, buf_peek(&mailbox->mail)) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
     buf_fini(&mailbox->mail);
     mem_free(mailbox);
 }
 
-enum code mailbox__put(struct lane *lane, struct span session, struct span json)
+enum code mailbox_put(struct lane *lane, struct span session, struct span json)
 {
     struct mailboxes *mailboxes = lane->mailboxes;
     enum code code = CODE_NOT_FOUND;
@@ -152,7 +152,7 @@ enum code mailbox__put(struct lane *lane, struct span session, struct span json)
     return code;
 }
 
-enum code mailbox__take(struct pair *pair, struct buf *out)
+enum code mailbox_take(struct pair *pair, struct buf *out)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
     struct mailbox *mailbox = pair->exchange.mailbox;
@@ -168,14 +168,14 @@ enum code mailbox__take(struct pair *pair, struct buf *out)
     return code;
 }
 
-void mailbox__woken(struct lane *lane)
+void mailbox_woken(struct lane *lane)
 {
     if (!atomic_exchange(&lane->has_mail, false))
         return;
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
-        struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
+        struct pair *pair = pair_of(LIST_ENTRY(link, struct connection, all));
 
         if (pair != NULL && pair->exchange.mailbox != NULL)
-            pair__stir(pair);
+            pair_stir(pair);
     }
 }

@@ -22,14 +22,14 @@ static void tell_missing(struct pair *pair)
     upstream__tell(pair, REASON_OUTGOING_MISSING, detail);
 }
 
-void outgoing__forget(struct exchange *exchange)
+void outgoing_forget(struct exchange *exchange)
 {
     outgoing_token_unref(&exchange->outgoing);
     exchange->authorization = SPAN_NONE;
     buf_fini(&exchange->subject);
 }
 
-enum code outgoing__keep(struct exchange *exchange, struct span authorization)
+enum code outgoing_keep(struct exchange *exchange, struct span authorization)
 {
     struct span token;
 
@@ -94,7 +94,7 @@ static enum reason ask(struct pair *pair, const struct wanted_key *key, int64_t 
         return REASON_UNSET;
     case WANTED_PENDING:
         *waits = true;
-        lane__want(pair, answer.ticket);
+        lane_want(pair, answer.ticket);
         return REASON_UNSET;
     case WANTED_FAILED:
         break;
@@ -152,7 +152,7 @@ static bool is_settled(struct exchange *exchange)
     return false;
 }
 
-enum reason outgoing__settle(struct pair *pair, bool may_wait, bool *waits)
+enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits)
 {
     struct exchange *exchange = &pair->exchange;
     const struct outgoing *outgoing = &exchange->route->upstream.outgoing;

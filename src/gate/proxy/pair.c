@@ -23,26 +23,26 @@ static const struct {
     STEP_TABLE(STEP_ROW, STEP_BIT)
 };
 
-const char *step__text(enum step step)
+const char *step_text(enum step step)
 {
     return steps[step].text;
 }
 
-bool step__may_follow(enum step from, enum step to)
+bool step_may_follow(enum step from, enum step to)
 {
     return (steps[from].moves & (1u << to)) != 0;
 }
 
-void pair__go(struct pair *pair, enum step step)
+void pair_go(struct pair *pair, enum step step)
 {
-    BUG_ON(!step__may_follow(pair->step, step));
+    BUG_ON(!step_may_follow(pair->step, step));
     pair->step = step;
     pair->deadline_us = 0;
     pair->timed_out = false;
 }
 
 /* The sentences of struct pair and struct exchange, as code. */
-void pair__check(const struct pair *pair)
+void pair_check(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -64,31 +64,31 @@ void pair__check(const struct pair *pair)
 
 /* ---- making and ending ---- */
 
-int64_t pair__now_us(const struct pair *pair)
+int64_t pair_now_us(const struct pair *pair)
 {
     return loop_now_us(pair->lane->worker.loop);
 }
 
-void pair__stir(struct pair *pair)
+void pair_stir(struct pair *pair)
 {
     worker_stir(&pair->lane->worker, &pair->connection);
 }
 
-void pair__close(struct pair *pair, enum reason reason)
+void pair_close(struct pair *pair, enum reason reason)
 {
     if (pair->ending == REASON_UNSET)
         pair->ending = reason;
-    pair__stir(pair);
+    pair_stir(pair);
 }
 
-void pair__drop_back(struct pair *pair)
+void pair_drop_back(struct pair *pair)
 {
     leg_drop(&pair->back);
     pair->close_after = pair->close_after || pair->is_pipe; /* there is no other */
     pair->line = (struct upstream_line){0};
 }
 
-void pair__stop_waiting(struct pair *pair)
+void pair_stop_waiting(struct pair *pair)
 {
     if (list_is_linked(&pair->waits))
         list_remove(&pair->waits);
@@ -106,7 +106,7 @@ static void log_ending(const struct pair *pair)
     log_line(LOG_DEBUG,
              &(struct log_about){.room = "proxy", .decision = call != NULL ? call->seq : 0, .upstream = route[0] ? route : NULL,
                                  .reason = reason_name(pair->ending)},
-             "a connection of %s ends at step %s%s%s", pair->client, step__text(pair->step),
+             "a connection of %s ends at step %s%s%s", pair->client, step_text(pair->step),
              pair->front.is_broken && pair->front.stream ? ": " : "",
              pair->front.is_broken && pair->front.stream ? stream_fault(pair->front.stream) : "");
 }
@@ -117,14 +117,15 @@ static void end_now(struct pair *pair)
     log_ending(pair);
     reason_count(pair->ending);
     if (pair->step == STEP_RELAY && leg_unsent(&pair->front) > 0)
-        exchange__unsettle(&pair->exchange);
+        exchange_unsettle(&pair->exchange);
     if (pair->exchange.call != NULL)
-        exchange__settle(pair, pair->step == STEP_RELAY || pair->step == STEP_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
-                         pair->ending);
+        exchange_settle(&pair->exchange,
+                        pair->step == STEP_RELAY || pair->step == STEP_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
+                        pair->ending);
     pair->lane->above->finish(pair);
-    spare__give(pair);
+    spare_give(pair);
     if (pair->step != STEP_CLOSING)
-        pair__go(pair, STEP_CLOSING);
+        pair_go(pair, STEP_CLOSING);
     worker_bury(&pair->lane->worker, &pair->connection);
 }
 
@@ -144,15 +145,15 @@ static void pair_free(struct connection *connection)
     struct pair *pair = (struct pair *)connection;
 
     pair->lane->above->finish(pair);
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     loop_timer_cancel(pair->lane->worker.loop, &pair->timer);
     leg_fini(&pair->front);
     leg_fini(&pair->back);
     http_reader_fini(&pair->asks);
     http_reader_fini(&pair->answers);
     sse_parser_fini(&pair->events);
-    exchange__fini(&pair->exchange);
-    lane__hold(pair->lane, &pair->held_bytes, 0);
+    exchange_fini(&pair->exchange);
+    lane_hold(pair->lane, &pair->held_bytes, 0);
     leave_account(pair);
     budget_give_connection(pair->lane->worker.budget);
     gauge_add(&pair->lane->gauges.pairs, -1);
@@ -163,7 +164,7 @@ static void pair_free(struct connection *connection)
 
 /* ---- whose it is ---- */
 
-bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max)
+bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max)
 {
     struct budget_account account;
 
@@ -178,19 +179,19 @@ bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t con
 }
 
 /* Behind this machine's own address and a trusted proxy's there may be anybody. */
-uint32_t pair__connections_max(const struct pair *pair, const struct sock_address *address)
+uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address)
 {
     uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
 
     return most > share || pair->is_pipe || sock_is_loopback(address) || proxy_conf_trusts(pair->conf, address) ? share : most;
 }
 
-enum reason pair__refuses(const struct pair *pair, size_t bytes)
+enum reason pair_refuses(const struct pair *pair, size_t bytes)
 {
     return budget_refuses(pair->lane->worker.budget, pair->account, bytes);
 }
 
-enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head)
+enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head)
 {
     size_t cap_bytes = body->cap_bytes;
     enum code code;
@@ -208,12 +209,12 @@ static void timer_fired(void *context)
 {
     struct pair *pair = context;
 
-    pair__stir(pair);
+    pair_stir(pair);
 }
 
-void pair__deadline(struct pair *pair, int64_t after_us)
+void pair_deadline(struct pair *pair, int64_t after_us)
 {
-    pair->deadline_us = pair__now_us(pair) + after_us;
+    pair->deadline_us = pair_now_us(pair) + after_us;
 }
 
 /* A timer that is due before the deadline is left as it is: when it fires there is time to arm it anew. So a busy
@@ -221,17 +222,17 @@ void pair__deadline(struct pair *pair, int64_t after_us)
 static void arm(struct pair *pair)
 {
     struct loop *loop = pair->lane->worker.loop;
-    int64_t now_us = pair__now_us(pair);
+    int64_t now_us = pair_now_us(pair);
 
     if (pair->deadline_us == 0 || (pair->timer.place != 0 && pair->timer.due_us <= pair->deadline_us))
         return;
     if (loop_timer_arm(loop, &pair->timer, pair->deadline_us - now_us) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 /* ---- the driver ---- */
 
-bool pair__linger(struct pair *pair)
+bool pair_linger(struct pair *pair)
 {
     bool is_over = pair->front.is_broken || pair->front.stream == NULL || pair->timed_out;
 
@@ -241,18 +242,18 @@ bool pair__linger(struct pair *pair)
         http_reader_rest(&pair->asks); /* its head, of which nobody may have asked for the credential */
         is_over = !pair->lingers || pair->front.is_eof;
         if (pair->deadline_us == 0 && !is_over)
-            pair__deadline(pair, LINGER_US);
+            pair_deadline(pair, LINGER_US);
     }
     if (is_over)
         worker_bury(&pair->lane->worker, &pair->connection);
     else if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
+        pair_deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
     return false;
 }
 
 static void note_movement(struct pair *pair)
 {
-    int64_t now_us = pair__now_us(pair);
+    int64_t now_us = pair_now_us(pair);
 
     if (pair->front_written != pair->front.written_bytes || leg_unsent(&pair->front) == 0) {
         pair->front_written = pair->front.written_bytes;
@@ -290,13 +291,13 @@ static bool agent_left(struct pair *pair)
 {
     if ((asks_reader(pair) || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
         return false;
-    pair__close(pair, REASON_AGENT_GONE);
+    pair_close(pair, REASON_AGENT_GONE);
     return true;
 }
 
 static bool step(struct pair *pair)
 {
-    pair__check(pair);
+    pair_check(pair);
     if (pair->ending == REASON_UNSET && !agent_left(pair))
         return pair->lane->above->steps[pair->step](pair);
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
@@ -337,16 +338,16 @@ static void account(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
-                   (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) + exchange__held_bytes(exchange);
+                   (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) + exchange_held_bytes(exchange);
 
-    lane__hold(pair->lane, &pair->held_bytes, bytes);
+    lane_hold(pair->lane, &pair->held_bytes, bytes);
     charge(pair);
 }
 
 /* Bytes that wait when a turn is over wait for the agent. */
 static void note_untaken(struct pair *pair)
 {
-    int64_t now_us = pair__now_us(pair);
+    int64_t now_us = pair_now_us(pair);
 
     if (leg_unsent(&pair->front) > 0) {
         if (pair->untaken_since_us == 0)
@@ -357,10 +358,10 @@ static void note_untaken(struct pair *pair)
     }
 }
 
-bool pair__is_untaken(const struct pair *pair, int64_t *until_us)
+bool pair_is_untaken(const struct pair *pair, int64_t *until_us)
 {
     const struct proxy_listen *listen = &pair->conf->listens[pair->listen];
-    int64_t now_us = pair__now_us(pair);
+    int64_t now_us = pair_now_us(pair);
     int64_t waited_us = pair->untaken_us + (pair->untaken_since_us != 0 ? now_us - pair->untaken_since_us : 0);
     uint64_t taken = pair->front.written_bytes - pair->taken_from;
     int64_t may_us = (int64_t)listen->body_ms * 1000 + (int64_t)(taken / listen->read_rate) * 1000000;
@@ -374,9 +375,9 @@ static void pair_drive(struct connection *connection)
     struct pair *pair = (struct pair *)connection;
     bool goes_on = true;
 
-    if (!judge__is_out(pair))
+    if (!judge_is_out(pair))
         note_movement(pair);
-    for (int i = 0; i < STEPS_A_TURN && goes_on && !judge__is_out(pair); i++) {
+    for (int i = 0; i < STEPS_A_TURN && goes_on && !judge_is_out(pair); i++) {
         goes_on = step(pair);
         if (list_is_linked(&connection->dead))
             return;
@@ -385,13 +386,13 @@ static void pair_drive(struct connection *connection)
             goes_on = ((int)move(&pair->front) | (int)move(&pair->back)) != 0;
         }
     }
-    if (judge__is_out(pair)) {
+    if (judge_is_out(pair)) {
         leg_settle(&pair->front); /* what has come or ended is looked at when it is back */
         leg_settle(&pair->back);
         return;
     }
     if (goes_on)
-        pair__stir(pair);
+        pair_stir(pair);
     leg_settle(&pair->front);
     leg_settle(&pair->back);
     note_untaken(pair);
@@ -399,19 +400,19 @@ static void pair_drive(struct connection *connection)
     arm(pair);
 }
 
-struct pair *pair__of(struct connection *connection)
+struct pair *pair_of(struct connection *connection)
 {
     return connection->drive == pair_drive ? (struct pair *)connection : NULL;
 }
 
-void pair__take_conf(struct pair *pair)
+void pair_take_conf(struct pair *pair)
 {
     resolve_table_unref(&pair->names);
     pair->conf = proxy_conf_ref(pair->lane->conf);
     pair->names = pair->lane->names ? resolve_table_ref(pair->lane->names) : NULL;
 }
 
-struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer)
+struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer)
 {
     struct pair *pair = mem_zalloc(sizeof *pair);
 
@@ -420,7 +421,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     pair->connection.drive = pair_drive;
     pair->connection.free = pair_free;
     pair->lane = lane;
-    pair__take_conf(pair);
+    pair_take_conf(pair);
     pair->listen = listen;
     pair->peer = pair->client_address = *peer;
     sock_ip_text(peer, pair->client);
@@ -431,7 +432,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     http_reader_init_request(&pair->asks, &pair->conf->rules);
     http_reader_init_reply(&pair->answers);
     sse_parser_init(&pair->events, 0);
-    exchange__init(&pair->exchange);
+    exchange_init(&pair->exchange);
     loop_timer_init(&pair->timer, timer_fired, pair);
     worker_add(&lane->worker, &pair->connection);
     gauge_add(&lane->gauges.pairs, 1);

@@ -27,13 +27,13 @@ enum step {
     STEP_COUNT
 };
 
-const char *step__text(enum step step);
-bool step__may_follow(enum step from, enum step to);
+const char *step_text(enum step step);
+bool step_may_follow(enum step from, enum step to);
 
 #define LEG_IN_BYTES 65536
 
 /* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
- * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair__check. */
+ * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair_check. */
 struct pair {
     struct connection connection; /* first */
     struct list waits;        /* in lane->waiting, lane->stuck or lane->wanting */
@@ -79,24 +79,24 @@ struct pair {
     char client[SOCK_TEXT_BYTES];
 };
 
-struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 /* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
-bool pair__belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
-uint32_t pair__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
+bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
+uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 /* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
-enum reason pair__refuses(const struct pair *pair, size_t bytes);
-enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
-bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
-void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
-COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
-void pair__go(struct pair *pair, enum step step);       /* aborts where no such move is */
-bool pair__linger(struct pair *pair);                    /* CLOSING */
-void pair__check(const struct pair *pair);
-void pair__stir(struct pair *pair);
-void pair__deadline(struct pair *pair, int64_t after_us);
-void pair__drop_back(struct pair *pair);
-void pair__stop_waiting(struct pair *pair);
-int64_t pair__now_us(const struct pair *pair);
-struct pair *pair__of(struct connection *connection);    /* NULL: it is something else */
+enum reason pair_refuses(const struct pair *pair, size_t bytes);
+enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
+bool pair_is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
+void pair_take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
+COLD void pair_close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+void pair_go(struct pair *pair, enum step step);       /* aborts where no such move is */
+bool pair_linger(struct pair *pair);                    /* CLOSING */
+void pair_check(const struct pair *pair);
+void pair_stir(struct pair *pair);
+void pair_deadline(struct pair *pair, int64_t after_us);
+void pair_drop_back(struct pair *pair);
+void pair_stop_waiting(struct pair *pair);
+int64_t pair_now_us(const struct pair *pair);
+struct pair *pair_of(struct connection *connection);    /* NULL: it is something else */
 
 #endif

@@ -21,7 +21,7 @@ void pipe__introduced(struct pair *pair)
     local_peer(pair->front.stream, &uid, &pid);
     (void)snprintf(pair->client, sizeof pair->client, "unix:uid=%u pid=%d", (unsigned)uid, (int)pid);
     if (local_take(pair->front.stream, &back) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return;
     }
     leg_open(&pair->back, back);
@@ -37,11 +37,11 @@ bool pipe__waits(struct pair *pair)
     if (pair->is_settled)
         return false;
     has_looked = pair->look != 0 && proxy__has_looked(lane, pair->look);
-    lane__adopt(lane, pair);
+    lane_adopt(lane, pair);
     pair->is_agreed = span_equals(local_digest(pair->front.stream), span_of((const char *)pair->conf->digest, DIGEST_BYTES));
     if (!pair->is_agreed && pair->look == 0) {
         pair->look = proxy__ask_look(lane);
-        pair__deadline(pair, LOOK_WAIT_US);
+        pair_deadline(pair, LOOK_WAIT_US);
     }
     if (!pair->is_agreed && pair->look != 0 && !has_looked && !pair->timed_out && !lane->is_draining &&
         !pair->front.is_eof && !pair->front.is_broken) {
@@ -49,7 +49,7 @@ bool pipe__waits(struct pair *pair)
             list_append(&lane->stuck, &pair->waits);
         return true;
     }
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     pair->is_settled = true;
     pair->timed_out = false;
     pair->deadline_us = 0;

@@ -52,10 +52,10 @@ static void close_all(struct lane *lane)
 {
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
         struct connection *connection = LIST_ENTRY(link, struct connection, all);
-        struct pair *pair = pair__of(connection);
+        struct pair *pair = pair_of(connection);
 
         if (pair != NULL)
-            pair__close(pair, REASON_DRAINING);
+            pair_close(pair, REASON_DRAINING);
         else
             worker_stir(&lane->worker, connection);
     }
@@ -79,11 +79,11 @@ static void follow(struct lane *lane)
     is_stopping = proxy->is_stopping;
     unlock(proxy);
     if (conf != lane->conf)
-        spare__drop_all(lane); /* others may be believed now, or no more */
+        spare_drop_all(lane); /* others may be believed now, or no more */
     proxy_conf_unref(&conf);
     resolve_table_unref(&names);
     if (is_draining && !lane->is_draining)
-        lane__drain(lane);
+        lane_drain(lane);
     if (is_stopping && !lane->is_stopping) {
         lane->is_stopping = true;
         close_all(lane);
@@ -95,8 +95,8 @@ static void arrived(void *context)
     struct lane *lane = context;
 
     follow(lane);
-    lane__woken(lane);
-    mailbox__woken(lane);
+    lane_woken(lane);
+    mailbox_woken(lane);
 }
 
 static void accepted(void *context, int fd, const struct sock_address *peer)
@@ -113,7 +113,7 @@ static void accepted(void *context, int fd, const struct sock_address *peer)
         budget_give_connection(lane->worker.budget);
         return;
     }
-    lane__accept(lane, listener->index, stream, peer);
+    lane_accept(lane, listener->index, stream, peer);
 }
 
 static void work(void *argument)
@@ -210,7 +210,7 @@ static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t in
 static enum code open_lane(struct proxy *proxy, unsigned index, const struct proxy_start *start, struct why *why)
 {
     struct lane *lane = &proxy->lanes[index];
-    enum code code = lane__init(lane, index, &proxy->budget, &front__above);
+    enum code code = lane_init(lane, index, &proxy->budget, &front__above);
 
     lane->dial_command = start->dial_command;
     lane->command_context = start->dial_context;
@@ -230,7 +230,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no eventfd", index);
     lane->has_inbox = true;
-    code = judge__open(&lane->judge, lane->gate, &lane->inbox);
+    code = judge_open(&lane->judge, lane->gate, &lane->inbox);
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: out of memory for its judge", index);
     lane->listeners = mem_array(proxy->listen_count, sizeof *lane->listeners);
@@ -244,12 +244,12 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
 static void close_lanes(struct proxy *proxy)
 {
     for (unsigned i = 0; i < proxy->lane_count; i++)
-        lane__fini(&proxy->lanes[i]);
+        lane_fini(&proxy->lanes[i]);
     mem_free(proxy->lanes);
     mem_free(proxy->addresses);
     budget_fini(&proxy->budget);
     rates_free(&proxy->rates);
-    mailboxes__free(&proxy->mailboxes);
+    mailboxes_free(&proxy->mailboxes);
     pthread_mutex_destroy(&proxy->lock);
     mem_free(proxy);
 }
@@ -286,7 +286,7 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
     if (code == CODE_OK)
         code = rates_new(&proxy->rates);
     if (code == CODE_OK)
-        code = mailboxes__new(&proxy->mailboxes);
+        code = mailboxes_new(&proxy->mailboxes);
     if (code != CODE_OK || proxy->addresses == NULL || proxy->lanes == NULL)
         code = why_set(why, CODE_NOMEM, "out of memory for the proxy");
     for (size_t i = 0; i < conf->listen_count && code == CODE_OK; i++)
@@ -312,7 +312,7 @@ enum code proxy_run(struct proxy *proxy, struct why *why)
         enum code code;
 
         (void)snprintf(name, sizeof name, "worker-%u", i % 1000);
-        code = judge__start(&proxy->lanes[i].judge, i, why); /* first: a worker waits for what is out */
+        code = judge_start(&proxy->lanes[i].judge, i, why); /* first: a worker waits for what is out */
         if (code == CODE_OK)
             code = thread_start(&proxy->lanes[i].thread, name, work, &proxy->lanes[i], why);
         if (code != CODE_OK)
@@ -430,7 +430,7 @@ void proxy_stop(struct proxy **out)
     unlock_and_tell(proxy);
     for (unsigned i = 0; i < proxy->lane_count; i++) {
         thread_join(&proxy->lanes[i].thread); /* which has no pair any more, so that none is out */
-        judge__stop(&proxy->lanes[i].judge);
+        judge_stop(&proxy->lanes[i].judge);
     }
     proxy_conf_unref(&proxy->next_conf);
     resolve_table_unref(&proxy->next_names);

@@ -9,13 +9,13 @@
 
 void question__go(struct server_question *question, enum step step)
 {
-    BUG_ON(!step__may_follow(question->step, step));
+    BUG_ON(!step_may_follow(question->step, step));
     question->step = step;
 }
 
 /* ---- the table of open questions ---- */
 
-struct question_key question__key(const struct exchange *exchange, struct span id)
+struct question_key question_key_of(const struct exchange *exchange, struct span id)
 {
     return (struct question_key){
         .route = exchange->call->asked.upstream, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
@@ -23,7 +23,7 @@ struct question_key question__key(const struct exchange *exchange, struct span i
     };
 }
 
-void question__put_back(struct pair *pair)
+void question_put_back(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -31,8 +31,8 @@ void question__put_back(struct pair *pair)
 
     if (span_is_empty(call->asked.answers) || exchange->sent_us != 0)
         return;
-    key = question__key(exchange, call->message.id);
-    if (question_open(pair->lane->gate, &key, call->asked.answers, pair__now_us(pair)) != CODE_OK)
+    key = question_key_of(exchange, call->message.id);
+    if (question_open(pair->lane->gate, &key, call->asked.answers, pair_now_us(pair)) != CODE_OK)
         return; /* others were asked meanwhile, as many as may be */
 }
 
@@ -45,7 +45,7 @@ void question__close(struct pair *pair)
 {
     const struct incoming *incoming = pair->exchange.incoming;
     const struct server_question *question = incoming->question;
-    struct question_key key = question__key(&pair->exchange, incoming->reply.id);
+    struct question_key key = question_key_of(&pair->exchange, incoming->reply.id);
     char method[128];
     size_t len;
 
@@ -68,7 +68,7 @@ static void aim(struct pair *pair, const struct incoming *incoming)
     call_begin(call, incoming->within, &pair->exchange.event_arena);
     call->within = incoming->within;
     call->message.id = reply->id;
-    call->began_us = call->read_us = pair__now_us(pair);
+    call->began_us = call->read_us = pair_now_us(pair);
     asked->time_us = clock_wall_us();
     asked->answers = asked->tool = asked->prompt = asked->resource = asked->shown = asked->query = SPAN_NONE;
     asked->params = NULL;
@@ -103,7 +103,7 @@ static bool go_round(struct pair *pair)
 {
     struct server_question *question = pair->exchange.incoming->question;
 
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     gate_let_go(&question->call);
     question->step = STEP_JUDGE; /* a call of its own */
     aim(pair, pair->exchange.incoming);
@@ -137,10 +137,10 @@ static bool record(struct pair *pair)
     struct server_question *question = pair->exchange.incoming->question;
     enum code code;
 
-    pair__stop_waiting(pair);
+    pair_stop_waiting(pair);
     code = gate_record(pair->lane->gate, &question->call, 0);
     if (code == CODE_BUSY) {
-        lane__wait_for_room(pair);
+        lane_wait_for_room(pair);
         return false;
     }
     if (code != CODE_OK)
@@ -153,7 +153,7 @@ static bool await_fate(struct pair *pair)
 {
     uint64_t seq = 0;
 
-    switch (lane__fate(pair, pair->exchange.incoming->question->call.ticket, &seq)) {
+    switch (lane_fate(pair, pair->exchange.incoming->question->call.ticket, &seq)) {
     case AUDIT_DURABLE:
         return resolve(pair, REASON_UNSET, seq);
     case AUDIT_FAILED:
@@ -169,7 +169,7 @@ static bool judge(struct pair *pair)
 {
     const struct incoming *incoming = pair->exchange.incoming;
     struct server_question *question = incoming->question;
-    struct question_key key = question__key(&pair->exchange, incoming->reply.id);
+    struct question_key key = question_key_of(&pair->exchange, incoming->reply.id);
     struct gate *gate = pair->lane->gate;
 
     gate_judge(gate, &question->call);
@@ -202,7 +202,7 @@ bool question__begin(struct pair *pair)
     struct server_question *question = mem_zalloc(sizeof *question);
 
     if (question == NULL) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return true;
     }
     question->step = STEP_JUDGE;

@@ -10,7 +10,7 @@
 #define PROXY_QUESTION_PRIV_H
 
 #include "enforce/question_table.h"
-#include "proxy/pair_priv.h"
+#include "proxy/back.h"
 
 /* A request of the server, a notification, the answer to a request of a stream that the agent resumed, or each request that a
  * message holds, in its place. Invariants: it stands in the table of open questions where it is a request, and permitted. */
@@ -25,7 +25,5 @@ bool question__step(struct pair *pair);  /* returns: whether anything was done *
 void question__go(struct server_question *question, enum step step); /* aborts where no such move is */
 void question__close(struct pair *pair); /* what was opened for an agent that never sees it; there may be nothing */
 void question__end(struct pair *pair);
-void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
-struct question_key question__key(const struct exchange *exchange, struct span id);
 
 #endif

@@ -24,17 +24,17 @@ void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason 
     struct exchange *exchange = &pair->exchange;
 
     upstream__tell(pair, reason, detail);
-    pair__drop_back(pair);
+    pair_drop_back(pair);
     exchange->upstream_done = true;
     if (exchange->body_kind == BODY_STREAM) {
         stream__fail(pair, outcome, reason);
         return;
     }
-    exchange__settle(pair, outcome, reason);
+    exchange_settle(exchange, outcome, reason);
     if (exchange->head == REPLY_HEAD_WRITTEN)
-        pair__close(pair, reason); /* a declared path: what went down already cannot be taken back, so it is cut off */
+        pair_close(pair, reason); /* a declared path: what went down already cannot be taken back, so it is cut off */
     else
-        deny__answer(pair, reason);
+        deny_answer(pair, reason);
 }
 
 /* Which rule the upstream broke, and where. */
@@ -80,7 +80,7 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session_scope scope = exchange_session_scope(exchange);
     struct span sent = http_head_known(&pair->answers.head, HTTP_NAME_MCP_SESSION_ID);
     struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE};
 
@@ -89,7 +89,7 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
     /* A new one begins with `initialize` alone; the old one is named back; any other name means nothing to the agent. */
     if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error && !reply->is_unsupported_version)
         return mcp_session_make(gate_session_key(pair->lane->gate), &scope, &session, out);
-    if (exchange__has_session(exchange) && span_equals(sent, exchange->session.upstream_id))
+    if (exchange_has_session(exchange) && span_equals(sent, exchange->session.upstream_id))
         return buf_add_span(out, exchange->session_id);
     return CODE_OK;
 }
@@ -140,7 +140,7 @@ static void write_kept(const struct exchange *exchange, const struct http_head *
     if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
         return; /* of a declared path that says not which server is meant: none is pointed at */
     buf_add_text(out, "WWW-Authenticate: ");
-    discovery__rewrite_challenge(exchange, http_head_value(head, i), out);
+    discovery_rewrite_challenge(exchange, http_head_value(head, i), out);
     buf_add_text(out, "\r\n");
 }
 
@@ -175,7 +175,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 static bool has_time_for_lists(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    int64_t cpu_us = clock_thread_cpu_us(), now_us = pair__now_us(pair);
+    int64_t cpu_us = clock_thread_cpu_us(), now_us = pair_now_us(pair);
 
     if (exchange->list_seen_us == 0) {
         int64_t regained_us = (now_us - exchange->list_at_us) / LISTS_SHARE;
@@ -255,7 +255,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     struct reading reading = {pair, is_own};
-    const struct mcp_binding binding = exchange__binding(pair);
+    const struct mcp_binding binding = exchange_binding(&pair->exchange, pair->lane->gate);
     const struct mcp_reply_rules rules = {
         .request_method = call->message.kind == MCP_REQUEST ? call->message.method : SPAN_NONE,
         .request_target = call->message.target,
@@ -317,7 +317,8 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     exchange->call->outcome.error_code = reply->error_code;
     if (reply->is_error)
         outcome = OUTCOME_PROTOCOL_ERROR;
-    exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
+    exchange_settle(exchange, is_refused ? OUTCOME_REFUSED : outcome,
+                    is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
 }
 
 bool reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
@@ -395,10 +396,10 @@ static bool head_done(struct pair *pair)
     enum reason reason = REASON_UNSET;
 
     exchange->reply_status = head->status;
-    exchange->first_reply_us = pair__now_us(pair);
+    exchange->first_reply_us = pair_now_us(pair);
     if (http_body_is_encoded(head))
         reason = REASON_UPSTREAM_ENCODED;
-    else if (head->status >= 300 && head->status < 400 && !discovery__may_redirect(pair))
+    else if (head->status >= 300 && head->status < 400 && !discovery_may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
     else if (head->status == 401 && (exchange->authorization.at != NULL || keeps_token(exchange)))
         reason = REASON_UPSTREAM_UNAUTHORIZED; /* it is not the agent's that it does not take, and no agent can mend it */
@@ -466,7 +467,7 @@ static int64_t stall_limit_us(const struct pair *pair)
 static bool is_late(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    int64_t now_us = pair__now_us(pair);
+    int64_t now_us = pair_now_us(pair);
     int64_t stall_us = stall_limit_us(pair);
     bool has_head = exchange->reply_status != 0;
     int64_t limit_us = (int64_t)(has_head ? exchange->route->reply_idle_ms : exchange->route->reply_head_ms) * 1000;
@@ -474,8 +475,8 @@ static bool is_late(struct pair *pair)
     int64_t next_us = INT64_MAX;
 
     if (leg_unsent(&pair->front) > 0) {
-        if (now_us - pair->front_moved_us >= stall_us || pair__is_untaken(pair, &next_us)) {
-            pair__close(pair, REASON_AGENT_STALLED);
+        if (now_us - pair->front_moved_us >= stall_us || pair_is_untaken(pair, &next_us)) {
+            pair_close(pair, REASON_AGENT_STALLED);
             return true;
         }
         if (pair->front_moved_us + stall_us < next_us)
@@ -503,13 +504,13 @@ static bool is_late(struct pair *pair)
     return false;
 }
 
-bool reply__step(struct pair *pair)
+bool reply_step(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
     if (exchange->upstream_done && leg_unsent(&pair->front) == 0) {
         reply__end_upstream(pair);
-        pair__go(pair, STEP_FINISH);
+        pair_go(pair, STEP_FINISH);
         return true;
     }
     if (exchange->reply_status == 0               ? read_head(pair)

@@ -9,13 +9,12 @@
 #define PROXY_REPLY_PRIV_H
 
 #include "mcp/denial.h"
-#include "proxy/pair_priv.h"
+#include "proxy/back.h"
 
 #define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
 #define ERROR_BODY_MAX 65536        /* of an upstream's 4xx and 5xx */
 #define QUIET_US INT64_C(15000000)  /* a quiet event stream gets a comment */
 
-bool reply__step(struct pair *pair);
 COLD void reply__pass_by(struct pair *pair, enum reason reason); /* logs and counts what is left out of a stream that goes on */
 COLD void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
 COLD void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail);
@@ -55,7 +54,6 @@ bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, fo
 struct gate_came answered__came(const struct exchange *exchange, const struct mcp_reply *reply, bool is_own);
 /* What they said is kept for the outcome. Takes: body: as it came. Returns: UNSET, or why it may not go on. */
 enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed, struct span body, bool is_own);
-void answered__tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */
 
 /* ---- batch.c: several answers in one body ---- */
 int batch__status(struct pair *pair, enum reason reason);
@@ -70,16 +68,10 @@ bool batch__has_parts(const struct exchange *exchange);  /* messages of an event
 bool batch__next(struct pair *pair);
 bool batch__owes_answer(const struct exchange *exchange);
 bool batch__answer_rest(struct pair *pair, enum reason reason);
-void batch__fini(struct exchange *exchange);             /* its calls have ended */
 
 /* ---- deny.c: DENY, the gate's own answers ---- */
-bool deny__step(struct pair *pair);
-int deny__status(struct pair *pair, enum reason reason);
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* as called */
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE; /* in place of its answer; JSON */
-void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
-void deny__preflight(struct pair *pair);
-void deny__metadata(struct pair *pair); /* of the route as a protected resource */
 enum code deny__common_headers(const struct pair *pair, struct buf *out);
 
 #endif

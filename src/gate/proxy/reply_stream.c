@@ -22,10 +22,10 @@ static enum code write_down(struct pair *pair)
     text = buf_peek(&exchange->text);
     code = http_write_chunk(&pair->front.out, text);
     if (code == CODE_OK)
-        exchange__delivered(pair, text);
+        exchange_delivered(exchange, text);
     buf_fini(&exchange->text);
     buf_fit(&pair->front.out);
-    pair->quiet_since_us = pair__now_us(pair);
+    pair->quiet_since_us = pair_now_us(pair);
     return code;
 }
 
@@ -53,7 +53,7 @@ static bool may_say_more(struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
 
     if (buf_code(&exchange->text) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return false;
     }
     if (exchange->head == REPLY_HEAD_WRITTEN || buf_len(&exchange->text) <= PENDING_MAX_BYTES)
@@ -68,7 +68,7 @@ bool stream__flush(struct pair *pair)
         return false;
     if (pair->exchange.head != REPLY_HEAD_WRITTEN || write_down(pair) == CODE_OK)
         return true;
-    pair__close(pair, REASON_MEMORY);
+    pair_close(pair, REASON_MEMORY);
     return false;
 }
 
@@ -98,7 +98,7 @@ bool stream__release_head(struct pair *pair)
         return true;
     if (write_stream_head(pair, NULL) == CODE_OK)
         return stream__flush(pair);
-    pair__close(pair, REASON_MEMORY);
+    pair_close(pair, REASON_MEMORY);
     return false;
 }
 
@@ -106,18 +106,18 @@ static void end_down(struct pair *pair)
 {
     if (!stream__release_head(pair))
         return;
-    mailbox__close(pair, &pair->exchange.text); /* what is to be said from now on is said in the answer to its POST */
+    mailbox_close(pair, &pair->exchange.text); /* what is to be said from now on is said in the answer to its POST */
     if (!stream__flush(pair))
         return;
     pair->exchange.upstream_done = true;
     if (http_write_last_chunk(&pair->front.out) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 void stream__end(struct pair *pair)
 {
-    exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
-    pair__drop_back(pair);
+    exchange_settle(&pair->exchange, OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
+    pair_drop_back(pair);
     end_down(pair);
 }
 
@@ -133,10 +133,10 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
-    exchange__settle(pair, outcome, reason);
+    exchange_settle(exchange, outcome, reason);
     if (exchange->head != REPLY_HEAD_WRITTEN) {
         buf_clear(&exchange->text);
-        deny__answer(pair, reason);
+        deny_answer(pair, reason);
         return;
     }
     reason_count(reason);
@@ -168,15 +168,15 @@ void stream__tick(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (exchange->head != REPLY_HEAD_WRITTEN || pair__now_us(pair) - pair->quiet_since_us < QUIET_US)
+    if (exchange->head != REPLY_HEAD_WRITTEN || pair_now_us(pair) - pair->quiet_since_us < QUIET_US)
         return;
-    pair->quiet_since_us = pair__now_us(pair);
+    pair->quiet_since_us = pair_now_us(pair);
     give_buffers_back(pair);
     /* Where bytes wait already, they are what shows whether the agent is there. */
     if (leg_unsent(&pair->front) > 0)
         return;
     if (sse_write_comment(&exchange->text) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
     else
         (void)stream__flush(pair);
 }
@@ -190,15 +190,15 @@ bool stream__begin(struct pair *pair)
     gauge_add(&pair->lane->gauges.streams, 1);
     sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
-    pair->quiet_since_us = pair__now_us(pair);
+    pair->quiet_since_us = pair_now_us(pair);
     if (exchange->dialect->begins_session(&exchange->call->message))
         return true;
-    if (legacy__opens(exchange)) {
+    if (legacy_opens(exchange)) {
         exchange->head = REPLY_HEAD_HELD;
         return true;
     }
     if (write_stream_head(pair, NULL) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
     return true;
 }
 
@@ -225,7 +225,7 @@ bool stream__answer(struct pair *pair, const struct sse_event *event, const stru
     exchange->call->is_answered = true;
     reply__settle(pair, reply, is_refused);
     if (exchange->head != REPLY_HEAD_WRITTEN && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return false;
     }
     return stream__emit(pair, event, reply->body);
@@ -234,7 +234,7 @@ bool stream__answer(struct pair *pair, const struct sse_event *event, const stru
 /* A stream of a session that the agent came back to: it may hold answers to whatever it asked before. */
 static bool is_resuming(const struct pair *pair)
 {
-    return pair->exchange.method == HTTP_METHOD_GET && exchange__has_session(&pair->exchange) &&
+    return pair->exchange.method == HTTP_METHOD_GET && exchange_has_session(&pair->exchange) &&
            http_head_has(&pair->asks.head, HTTP_NAME_LAST_EVENT_ID);
 }
 
@@ -248,7 +248,7 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
     if (exchange->batch != NULL)
         return batch__take(pair, event) && !batch__has_parts(exchange);
     if (exchange->mailbox != NULL)
-        return legacy__take_answer(pair, event);
+        return legacy_take_answer(pair, event);
     reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, !is_resumed, &reply);
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
@@ -270,9 +270,9 @@ static bool take_event(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     const struct sse_event *event = &pair->events.event;
 
-    if (span_is(event->type, "endpoint") && event->has_data && legacy__opens(exchange) &&
+    if (span_is(event->type, "endpoint") && event->has_data && legacy_opens(exchange) &&
         (exchange->route->http_sse || !exchange->saw_data))
-        return legacy__take_endpoint(pair, event);
+        return legacy_take_endpoint(pair, event);
     if (event->has_data && !span_is_empty(event->data) && !span_is(event->type, "message")) {
         /* `ping`, `keepalive`: nothing that a client of this dialect could read */
         gauge_add(&pair->lane->gauges.events_dropped, 1);
@@ -284,7 +284,7 @@ static bool take_event(struct pair *pair)
         return may_say_more(pair);
     }
     exchange->saw_data = true;
-    if (exchange->route->http_sse_only && exchange->mailbox == NULL && legacy__opens(exchange)) {
+    if (exchange->route->http_sse_only && exchange->mailbox == NULL && legacy_opens(exchange)) {
         reply__fail_for(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT, "a message before its `endpoint` event");
         return false;
     }
@@ -307,7 +307,7 @@ static void take_end(struct pair *pair)
         return;
     }
     /* With an event's id in hand the agent asks for the rest by GET and Last-Event-ID. */
-    exchange__settle(pair, owes ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
+    exchange_settle(exchange, owes ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
     end_down(pair);
 }
 
@@ -341,7 +341,7 @@ static bool parse_once(struct pair *pair)
         goes_on = may_say_more(pair);
         break;
     case SSE_STEP_PASSED:
-        goes_on = legacy__pass_by(pair, &pair->events.event);
+        goes_on = legacy_pass_by(pair, &pair->events.event);
         break;
     case SSE_STEP_NEED_MORE:
         break;
@@ -387,8 +387,8 @@ static void end_lasting(struct pair *pair)
     struct call *call = exchange->call;
     const struct dialect *dialect = exchange->dialect;
 
-    exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
-    pair__drop_back(pair);
+    exchange_settle(exchange, OUTCOME_STREAM_ENDED, REASON_DRAINING);
+    pair_drop_back(pair);
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = PENDING_MAX_BYTES;
     if (call->message.kind == MCP_REQUEST && dialect->stream_end != NULL &&
@@ -417,9 +417,9 @@ static bool advance(struct pair *pair)
     }
     if (is_full(pair))
         return false;
-    if (exchange->mailbox != NULL && legacy__speak(pair))
+    if (exchange->mailbox != NULL && legacy_speak(pair))
         return true;
-    reason = pair__refuses(pair, pair->events.event_bytes);
+    reason = pair_refuses(pair, pair->events.event_bytes);
     if (reason != REASON_UNSET) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return true;

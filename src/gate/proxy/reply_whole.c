@@ -20,10 +20,10 @@ void reply__end_upstream(struct pair *pair)
         return;
     if (pair->answers.place == HTTP_PLACE_DONE && pair->answers.head.keep_alive && buf_is_empty(&pair->back.in) &&
         leg_unsent(&pair->back) == 0 && !pair->line.spoke_early && !pair->back.is_eof && !pair->back.is_broken) {
-        spare__end_call(pair);
+        spare_end_call(pair);
         return;
     }
-    pair__drop_back(pair);
+    pair_drop_back(pair);
 }
 
 void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
@@ -46,11 +46,11 @@ void reply__deliver(struct pair *pair, int status, bool passes, struct span medi
         buf_add_span(out, body);
     }
     if (buf_code(out) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
         return;
     }
     if (!span_is_empty(body))
-        exchange__delivered(pair, body);
+        exchange_delivered(exchange, body);
     exchange->upstream_done = true;
 }
 
@@ -93,7 +93,7 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
     struct exchange *exchange = &pair->exchange;
     bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
     bool is_withheld = exchange->call->outcome.reason == REASON_ANSWER_WITHHELD; /* and what its head says beside it */
-    int status = is_withheld ? deny__status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
+    int status = is_withheld ? deny_status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
 
     reply__settle(pair, reply, false);
     reply__deliver(pair, status, !is_withheld, SPAN_LIT("application/json"), reply->body,
@@ -178,7 +178,7 @@ static void deliver_error(struct pair *pair)
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     }
     body = weigh_error(pair, body, root, &media);
-    exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
+    exchange_settle(exchange, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
     reply__deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
 }
 
@@ -191,11 +191,11 @@ static void deliver_empty(struct pair *pair)
     bool is_stream = !is_taken && http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
 
     if (exchange->reply_status >= 400) {
-        exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
+        exchange_settle(exchange, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
         reply__deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL, NULL);
         return;
     }
-    exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED);
+    exchange_settle(exchange, OUTCOME_ACCEPTED, REASON_COMPLETED);
     reply__deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken,
                    is_stream ? SPAN_LIT("text/event-stream") : SPAN_NONE, SPAN_NONE, NULL, NULL);
 }
@@ -231,7 +231,7 @@ bool pass__begin(struct pair *pair)
     struct span media = http_head_known(head, HTTP_NAME_CONTENT_TYPE);
     struct buf *out = &pair->front.out;
 
-    if (discovery__is_metadata(pair)) {
+    if (discovery_is_metadata(pair)) {
         pair->exchange.body_kind = BODY_METADATA; /* read whole, and changed before it goes down */
         return true;
     }
@@ -245,7 +245,7 @@ bool pass__begin(struct pair *pair)
         http_write_line(out, SPAN_LIT("Content-Type: "), media);
     write_framing(pair, out);
     if (http_write_head_end(out) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
     return true;
 }
 
@@ -254,10 +254,10 @@ static bool pass_on(struct pair *pair, struct span piece)
     struct buf *out = &pair->front.out;
 
     if ((is_chunked_down(pair) ? http_write_chunk(out, piece) : buf_add_span(out, piece)) == CODE_OK) {
-        exchange__delivered(pair, piece);
+        exchange_delivered(&pair->exchange, piece);
         return true;
     }
-    pair__close(pair, REASON_MEMORY);
+    pair_close(pair, REASON_MEMORY);
     return false;
 }
 
@@ -265,10 +265,10 @@ static void end_pass(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange__settle(pair, exchange->reply_status >= 400 ? OUTCOME_HTTP_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    exchange_settle(exchange, exchange->reply_status >= 400 ? OUTCOME_HTTP_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
     exchange->upstream_done = true;
     if (is_chunked_down(pair) && http_write_last_chunk(&pair->front.out) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+        pair_close(pair, REASON_MEMORY);
 }
 
 static void deliver_metadata(struct pair *pair, struct span raw)
@@ -277,12 +277,12 @@ static void deliver_metadata(struct pair *pair, struct span raw)
     enum reason reason;
 
     buf_clear(&exchange->body);
-    reason = discovery__rewrite_metadata(pair, raw, &exchange->body);
+    reason = discovery_rewrite_metadata(pair, raw, &exchange->body);
     if (reason != REASON_PERMITTED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
-    exchange__settle(pair, OUTCOME_RESULT, REASON_COMPLETED);
+    exchange_settle(exchange, OUTCOME_RESULT, REASON_COMPLETED);
     reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&exchange->body), NULL, NULL);
 }
 
@@ -337,8 +337,8 @@ static bool keep(struct pair *pair, struct span piece)
         return true;
     if (exchange->pass != NULL && exchange->body_kind != BODY_METADATA)
         return pass_on(pair, piece);
-    reason = pair__refuses(pair, buf_len(&exchange->reply));
-    if (reason == REASON_UNSET && pair__collect(&exchange->reply, piece, &pair->answers.head) != CODE_OK)
+    reason = pair_refuses(pair, buf_len(&exchange->reply));
+    if (reason == REASON_UNSET && pair_collect(&exchange->reply, piece, &pair->answers.head) != CODE_OK)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET)
         reply__fail(pair, OUTCOME_REFUSED, reason);

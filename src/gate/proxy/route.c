@@ -97,7 +97,7 @@ static bool takes_pass(const struct proxy_route *route, enum http_method verb, s
 
         if (takes_verb(pass, verb) && is_narrow(pass) == narrow &&
             slug_matches_below(&route->slugs, pass->path, path, &place->slug, &place->rest) &&
-            pass->is_wild == !span_is_empty(place->rest) && discovery__is_own(route, pass, path, &place->slug)) {
+            pass->is_wild == !span_is_empty(place->rest) && discovery_is_own(route, pass, path, &place->slug)) {
             place->pass = pass;
             return true;
         }
@@ -145,10 +145,10 @@ static bool find_unlisted(const struct proxy_conf *conf, enum http_method verb, 
 static bool find_place(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
                        struct place *place)
 {
-    for (size_t i = 0; i < conf->route_count && takes_verb(&discovery__pass, verb); i++) {
+    for (size_t i = 0; i < conf->route_count && takes_verb(&discovery_pass, verb); i++) {
         place->route = &conf->routes[i];
-        if (discovery__is_made(place->route, path, &place->slug) && takes_host(place->route, host)) {
-            place->pass = &discovery__pass;
+        if (discovery_is_made(place->route, path, &place->slug) && takes_host(place->route, host)) {
+            place->pass = &discovery_pass;
             return true;
         }
     }
@@ -345,7 +345,7 @@ void route__correlate(struct pair *pair, const struct http_head *head)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    struct span sent = head ? http_head_named(head, exchange__correlation_name(exchange)) : SPAN_NONE;
+    struct span sent = head ? http_head_named(head, exchange_correlation_name(exchange)) : SPAN_NONE;
     char *made;
 
     if (head != NULL)
@@ -363,7 +363,7 @@ void route__correlate(struct pair *pair, const struct http_head *head)
     made = arena_alloc(&exchange->arena, 32);
     if (made == NULL)
         return; /* the next allocation refuses the call */
-    lane__random_hex(pair->lane, made);
+    lane_random_hex(pair->lane, made);
     call->asked.correlation = span_of(made, 32);
     exchange->correlation_made = true;
 }

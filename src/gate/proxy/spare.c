@@ -74,7 +74,7 @@ static uint64_t shown(const struct pair *pair)
     return speaks_for_itself(authorization) ? hash_span(authorization) | 1 : 0;
 }
 
-void spare__begin_call(struct pair *pair)
+void spare_begin_call(struct pair *pair)
 {
     struct upstream_line *line = &pair->line;
     uint64_t who = whose(pair);
@@ -87,7 +87,7 @@ void spare__begin_call(struct pair *pair)
     line->shown = shown(pair);
 }
 
-bool spare__is_of_another(const struct pair *pair)
+bool spare_is_of_another(const struct pair *pair)
 {
     const struct upstream_line *line = &pair->line;
     uint64_t now = shown(pair);
@@ -119,7 +119,7 @@ static bool is_plain_reply(const struct http_reader *answers)
            !http_head_has(head, HTTP_NAME_WWW_AUTHENTICATE) && !http_head_find(head, SPAN_LIT("Proxy-Authenticate"), NULL);
 }
 
-void spare__end_call(struct pair *pair)
+void spare_end_call(struct pair *pair)
 {
     const struct http_head *head = &pair->answers.head;
     struct upstream_line *line = &pair->line;
@@ -129,7 +129,7 @@ void spare__end_call(struct pair *pair)
     line->is_bound = line->is_bound || pair->exchange.pass != NULL || !is_plain_reply(&pair->answers);
     line->until_us = 0;
     if (read_hint(http_head_known(head, HTTP_NAME_KEEP_ALIVE), &hint_us))
-        line->until_us = pair__now_us(pair) + (hint_us > MARGIN_US ? hint_us - MARGIN_US : 0);
+        line->until_us = pair_now_us(pair) + (hint_us > MARGIN_US ? hint_us - MARGIN_US : 0);
 }
 
 /* ---- giving ---- */
@@ -183,7 +183,7 @@ static bool may_be_lent(const struct pair *pair)
            !back->is_eof && !back->is_broken && buf_is_empty(&back->in) && leg_unsent(back) == 0;
 }
 
-void spare__give(struct pair *pair)
+void spare_give(struct pair *pair)
 {
     struct lane *lane = pair->lane;
     struct spare *spare = may_be_lent(pair) ? mem_zalloc(sizeof *spare) : NULL;
@@ -209,7 +209,7 @@ void spare__give(struct pair *pair)
 
 /* ---- taking ---- */
 
-bool spare__take(struct pair *pair)
+bool spare_take(struct pair *pair)
 {
     struct lane *lane = pair->lane;
     const struct exchange *exchange = &pair->exchange;
@@ -221,7 +221,7 @@ bool spare__take(struct pair *pair)
     for (struct list *link = lane->spares.next; link != &lane->spares; link = link->next) {
         struct spare *spare = LIST_ENTRY(link, struct spare, all);
 
-        if (spare->line.route != exchange->route || spare->line.whose != who || spare->line.until_us <= pair__now_us(pair))
+        if (spare->line.route != exchange->route || spare->line.whose != who || spare->line.until_us <= pair_now_us(pair))
             continue;
         pair->line = spare->line;
         pair->back_read = 0;
@@ -233,7 +233,7 @@ bool spare__take(struct pair *pair)
     return false;
 }
 
-void spare__sweep(struct lane *lane)
+void spare_sweep(struct lane *lane)
 {
     struct list *link, *following;
 
@@ -245,7 +245,7 @@ void spare__sweep(struct lane *lane)
     }
 }
 
-void spare__drop_all(struct lane *lane)
+void spare_drop_all(struct lane *lane)
 {
     while (!list_is_empty(&lane->spares))
         drop(LIST_ENTRY(lane->spares.next, struct spare, all));

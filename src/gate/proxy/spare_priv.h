@@ -44,13 +44,13 @@ struct upstream_line {
 };
 
 /* What became of the connection is noted at its calls' beginnings and ends. */
-void spare__begin_call(struct pair *pair);
-void spare__end_call(struct pair *pair);
-bool spare__is_of_another(const struct pair *pair); /* than who asks now: behind a proxy, agents share a connection */
+void spare_begin_call(struct pair *pair);
+void spare_end_call(struct pair *pair);
+bool spare_is_of_another(const struct pair *pair); /* than who asks now: behind a proxy, agents share a connection */
 
-void spare__give(struct pair *pair); /* the pair is done with its connection; one that cannot be lent stays where it is */
-bool spare__take(struct pair *pair); /* for a call without one. Returns: whether there was one */
-void spare__sweep(struct lane *lane);
-void spare__drop_all(struct lane *lane);
+void spare_give(struct pair *pair); /* the pair is done with its connection; one that cannot be lent stays where it is */
+bool spare_take(struct pair *pair); /* for a call without one. Returns: whether there was one */
+void spare_sweep(struct lane *lane);
+void spare_drop_all(struct lane *lane);
 
 #endif

@@ -6,7 +6,7 @@
  * for first. A refusal has two exits: to JUDGE, and so to the record, where there is no record yet; to DENY behind it.
  *
  * TO(STEP) is one move. tools/draw puts the drawing into src/README.md from this file. To add a step: a line here, its function,
- * its invariants in pair__check, a test in tests/unit/proxy/test_step.c. */
+ * its invariants in pair_check, a test in tests/unit/proxy/test_step.c. */
 #ifndef STEP_TABLE
 #define STEP_TABLE(X, TO)                                                                                                 \
     X(READ_HEAD, "read_head", front__read_head, TO(FIND_ROUTE) | TO(JUDGE) | TO(CLOSING),                                  \
@@ -22,10 +22,10 @@
     X(RECORD, "record", exchange__record, TO(AWAIT) | TO(DENY) | TO(CLOSING), "room in the audit's ring")                  \
     X(AWAIT, "await", exchange__await, TO(CONNECT) | TO(DENY) | TO(CLOSING),                                               \
       "the record on disk; a connection upstream may begin meanwhile")                                                     \
-    X(CONNECT, "connect", upstream__connect, TO(SEND) | TO(DENY) | TO(CLOSING), "the upstream's connection and handshake") \
-    X(SEND, "send", upstream__send, TO(RELAY) | TO(DENY) | TO(CLOSING), "the request going up: nothing of it went before") \
-    X(RELAY, "relay", reply__step, TO(FINISH) | TO(DENY) | TO(CLOSING), "the reply, checked and going down")               \
-    X(DENY, "deny", deny__step, TO(FINISH) | TO(CLOSING), "our own answer going down")                                     \
+    X(CONNECT, "connect", upstream_connect, TO(SEND) | TO(DENY) | TO(CLOSING), "the upstream's connection and handshake") \
+    X(SEND, "send", upstream_send, TO(RELAY) | TO(DENY) | TO(CLOSING), "the request going up: nothing of it went before") \
+    X(RELAY, "relay", reply_step, TO(FINISH) | TO(DENY) | TO(CLOSING), "the reply, checked and going down")               \
+    X(DENY, "deny", deny_step, TO(FINISH) | TO(CLOSING), "our own answer going down")                                     \
     X(FINISH, "finish", front__finish, TO(READ_HEAD) | TO(CLOSING), "nothing; ends with the outcome told, and all given back") \
-    X(CLOSING, "closing", pair__linger, 0, "the last bytes taken, or the linger's end; only worker_reap follows")
+    X(CLOSING, "closing", pair_linger, 0, "the last bytes taken, or the linger's end; only worker_reap follows")
 #endif

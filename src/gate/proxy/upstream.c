@@ -22,7 +22,7 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
     const struct proxy_upstream *upstream = &exchange->route->upstream;
     char route[128], correlation[130], status[32] = "", port[16] = "";
 
-    if (!lane__may_log(pair->lane))
+    if (!lane_may_log(pair->lane))
         return;
     (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(call->asked.upstream));
     (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(call->asked.correlation));
@@ -47,9 +47,9 @@ static void tell_failure(struct pair *pair, enum reason reason)
 static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
     tell_failure(pair, reason);
-    pair__drop_back(pair);
-    exchange__settle(pair, outcome, reason);
-    deny__answer(pair, reason);
+    pair_drop_back(pair);
+    exchange_settle(&pair->exchange, outcome, reason);
+    deny_answer(pair, reason);
 }
 
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses)
@@ -72,14 +72,14 @@ size_t upstream__addresses(const struct pair *pair, const struct sock_address **
     return count;
 }
 
-bool upstream__begin(struct pair *pair)
+bool upstream_begin(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct sock_address *addresses;
     size_t count = upstream__addresses(pair, &addresses);
 
     BUG_ON(pair->back.stream != NULL);
-    if (spare__take(pair))
+    if (spare_take(pair))
         return true;
     for (; pair->back_address < count; pair->back_address++) {
         struct stream *stream;
@@ -89,7 +89,7 @@ bool upstream__begin(struct pair *pair)
             continue;
         leg_open(&pair->back, stream);
         pair->back_read = 0;
-        pair->line = (struct upstream_line){.route = exchange->route, .born_us = pair__now_us(pair)};
+        pair->line = (struct upstream_line){.route = exchange->route, .born_us = pair_now_us(pair)};
         gauge_add(&pair->lane->gauges.upstream_connections, 1);
         leg_ready(&pair->back, LOOP_WRITE);
         return true;
@@ -104,10 +104,10 @@ static bool is_usable(struct pair *pair)
     const struct upstream_line *line = &pair->line;
     struct leg *back = &pair->back;
 
-    if (back->stream == NULL || line->route != pair->exchange.route || spare__is_of_another(pair) ||
-        (line->until_us != 0 && line->until_us <= pair__now_us(pair)))
+    if (back->stream == NULL || line->route != pair->exchange.route || spare_is_of_another(pair) ||
+        (line->until_us != 0 && line->until_us <= pair_now_us(pair)))
         return false;
-    if (line->is_kept && pair__now_us(pair) - pair->back_moved_us > STALE_US)
+    if (line->is_kept && pair_now_us(pair) - pair->back_moved_us > STALE_US)
         leg_fill(back);
     return !back->is_eof && !back->is_broken && buf_is_empty(&back->in);
 }
@@ -128,9 +128,9 @@ static bool begin_sending(struct pair *pair)
         return true;
     }
     http_reader_begin_reply(&pair->answers, exchange->method);
-    spare__begin_call(pair);
-    exchange->sent_us = pair->back_moved_us = pair__now_us(pair);
-    pair__go(pair, STEP_SEND);
+    spare_begin_call(pair);
+    exchange->sent_us = pair->back_moved_us = pair_now_us(pair);
+    pair_go(pair, STEP_SEND);
     leg_drain(&pair->back);
     return true;
 }
@@ -161,10 +161,10 @@ static bool try_next(struct pair *pair, bool has_tried)
             return true;
         }
         tell_failure(pair, reason);
-        pair__drop_back(pair);
+        pair_drop_back(pair);
         pair->back_address++;
     }
-    if (upstream__begin(pair))
+    if (upstream_begin(pair))
         return false;
     give_up(pair, OUTCOME_UPSTREAM_FAILURE,
             pair->is_pipe                                ? REASON_UPSTREAM_CLOSED
@@ -180,7 +180,7 @@ static enum authorized authorize(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_late = exchange->awaits_outgoing && pair->timed_out, waits = false;
-    enum reason reason = is_late ? REASON_OUTGOING_UNAVAILABLE : outgoing__settle(pair, true, &waits);
+    enum reason reason = is_late ? REASON_OUTGOING_UNAVAILABLE : outgoing_settle(pair, true, &waits);
 
     if (reason == REASON_UNSET && waits) {
         exchange->awaits_outgoing = true;
@@ -188,18 +188,18 @@ static enum authorized authorize(struct pair *pair)
     }
     if (exchange->awaits_outgoing) {
         exchange->awaits_outgoing = false;
-        pair__stop_waiting(pair);
+        pair_stop_waiting(pair);
         pair->deadline_us = 0;
         pair->timed_out = false;
     }
     if (reason == REASON_UNSET)
         return AUTHORIZED;
-    exchange__settle(pair, OUTCOME_NOT_SENT, reason);
-    deny__answer(pair, reason);
+    exchange_settle(exchange, OUTCOME_NOT_SENT, reason);
+    deny_answer(pair, reason);
     return REFUSED;
 }
 
-bool upstream__connect(struct pair *pair)
+bool upstream_connect(struct pair *pair)
 {
     struct leg *back = &pair->back;
     bool is_first;
@@ -211,14 +211,14 @@ bool upstream__connect(struct pair *pair)
     }
     is_first = pair->deadline_us == 0 && !pair->timed_out;
     if (is_first)
-        pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
+        pair_deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
     if (back->stream != NULL && back->is_ready && is_usable(pair))
         return begin_sending(pair);
     /* What was kept, or made while the record was written, its server was free to close. A connection made now was not: one
      * more to the same address would end in the same way. */
     if (back->stream != NULL && !pair->is_pipe &&
         (pair->line.route != pair->exchange.route || (back->is_ready && (is_first || pair->line.is_kept)))) {
-        pair__drop_back(pair);
+        pair_drop_back(pair);
         pair->back_address = 0;
     }
     if ((back->stream == NULL || back->is_broken || back->is_ready) && try_next(pair, back->stream != NULL))
@@ -232,15 +232,15 @@ bool upstream__connect(struct pair *pair)
     return false;
 }
 
-bool upstream__send(struct pair *pair)
+bool upstream_send(struct pair *pair)
 {
     struct leg *back = &pair->back;
 
     /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
     if (leg_unsent(back) == 0 || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
         pair->line.spoke_early = leg_unsent(back) > 0;
-        pair__go(pair, STEP_RELAY);
-        pair->back_moved_us = pair__now_us(pair);
+        pair_go(pair, STEP_RELAY);
+        pair->back_moved_us = pair_now_us(pair);
         return true;
     }
     if (pair->timed_out) {
@@ -248,7 +248,7 @@ bool upstream__send(struct pair *pair)
         return true;
     }
     if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)pair->exchange.route->reply_head_ms * 1000);
+        pair_deadline(pair, (int64_t)pair->exchange.route->reply_head_ms * 1000);
     return false;
 }
 
@@ -305,7 +305,7 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, exchange->route->plan_header);
     if (exchange->identity.consumed != NULL)
         add_except(list, span_text(exchange->identity.consumed));
-    if (exchange->route->http_sse && exchange->pass == NULL && legacy__opens(exchange))
+    if (exchange->route->http_sse && exchange->pass == NULL && legacy_opens(exchange))
         list->except.known |= HTTP_EXCEPT(LAST_EVENT_ID);
     if (is_ours)
         list->except.known |= HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(LAST_EVENT_ID);
@@ -388,7 +388,7 @@ static void write_judged(const struct pair *pair, struct buf *out)
         http_write_header(out, route->correlation_header, asked->correlation);
     if (!span_is_empty(route->tenant_header) && asked->tenant.at != NULL)
         http_write_header(out, route->tenant_header, asked->tenant);
-    if (exchange__has_session(exchange))
+    if (exchange_has_session(exchange))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
     for (size_t i = 0; i < route->upstream.header_count && upstream__takes_credentials(exchange->pass); i++)
         http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);

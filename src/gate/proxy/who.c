@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who asks, by what the head shows; asked again where it was not known yet. */
 #include "proxy/front_priv.h"
+#include "proxy/back.h"
 #include "proxy/discovery_priv.h"
 #include "proxy/proxy.h"
-#include "proxy/upstream_priv.h"
 
 #include "base/log.h"
 #include "base/num.h"
@@ -52,7 +52,7 @@ static struct span url_of(const void *context, bool is_public)
         buf_addf(&text, "%s://%.*s", pair->is_tls ? "https" : "http", SPAN_ARG(http_head_known(head, HTTP_NAME_HOST)));
         buf_add_span(&text, path);
     } else if (is_public && !span_is_empty(route->public_url)) {
-        discovery__public_url(exchange, &text);
+        discovery_public_url(exchange, &text);
         if (route->subtree && span_is_empty(exchange->slug))
             buf_add_span(&text, span_part(path, route->path.len, SIZE_MAX));
     }
@@ -139,11 +139,11 @@ enum reason who__identify(struct pair *pair)
         return REASON_UNSET;
     call->who = &exchange->identity;
     tell_fault(pair);
-    if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
+    if (outgoing_keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
         reason = REASON_MEMORY;
     if (exchange->identity.consumed != NULL)
         http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
-    if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))
+    if (reason == REASON_PERMITTED && !lane_certificate_holds(pair->lane, pair))
         reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
     if (reason == REASON_PERMITTED)
         reason = keep_names(exchange);

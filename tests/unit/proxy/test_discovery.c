@@ -21,7 +21,7 @@ static struct exchange *made(void)
     struct exchange *exchange = mem_zalloc(sizeof *exchange);
 
     assert_non_null(exchange);
-    exchange__init(exchange);
+    exchange_init(exchange);
     exchange->own = exchange->call = arena_zalloc(&exchange->arena, sizeof *exchange->call);
     assert_non_null(exchange->call);
     exchange->route = &route;
@@ -31,8 +31,8 @@ static struct exchange *made(void)
 
 static void drop(struct exchange *exchange)
 {
-    exchange__rest(exchange);
-    exchange__fini(exchange);
+    exchange_rest(exchange);
+    exchange_fini(exchange);
     mem_free(exchange);
 }
 
@@ -68,7 +68,7 @@ static void test_challenges(void **state)
         char *value = mem_dup(cases[i].value, strlen(cases[i].value));
 
         buf_init(&out, 4096);
-        assert_ok(discovery__rewrite_challenge(exchange, span_of(value, strlen(cases[i].value)), &out));
+        assert_ok(discovery_rewrite_challenge(exchange, span_of(value, strlen(cases[i].value)), &out));
         if (!span_is(buf_peek(&out), cases[i].wanted))
             fail_msg("%s: %.*s", cases[i].value, SPAN_ARG(buf_peek(&out)));
         buf_fini(&out);
@@ -106,7 +106,7 @@ static void test_any_challenge(void **state)
             seed = seed * 1103515245 + 12345;
             assert_ok(buf_add_text(&in, words[(seed >> 16) % (sizeof words / sizeof *words)]));
         }
-        assert_ok(discovery__rewrite_challenge(exchange, buf_peek(&in), &out));
+        assert_ok(discovery_rewrite_challenge(exchange, buf_peek(&in), &out));
         assert_true(buf_len(&out) < 4096);
         if (!points_here(buf_peek(&out)))
             fail_msg("%.*s: %.*s", SPAN_ARG(buf_peek(&in)), SPAN_ARG(buf_peek(&out)));
@@ -138,7 +138,7 @@ static void test_metadata(void **state)
     assert_non_null(pair);
     to_up.upstream.authority = SPAN_LIT("up");
     to_up.upstream.path = SPAN_LIT("/mcp");
-    exchange__init(&pair->exchange);
+    exchange_init(&pair->exchange);
     pair->exchange.route = &to_up;
     pair->exchange.slug = SPAN_LIT("shop");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -146,12 +146,12 @@ static void test_metadata(void **state)
         enum reason reason;
 
         buf_init(&out, 4096);
-        reason = discovery__rewrite_metadata(pair, span_text(cases[i].text), &out);
+        reason = discovery_rewrite_metadata(pair, span_text(cases[i].text), &out);
         assert_int_equal(reason, cases[i].wanted != NULL ? REASON_PERMITTED : REASON_UPSTREAM_JSON);
         assert_true(span_is(buf_peek(&out), cases[i].wanted != NULL ? cases[i].wanted : ""));
         buf_fini(&out);
     }
-    exchange__fini(&pair->exchange);
+    exchange_fini(&pair->exchange);
     mem_free(pair);
 }
 
@@ -179,7 +179,7 @@ static void test_whose_metadata(void **state)
 
         (void)snprintf(path, sizeof path, "/.well-known/oauth-protected-resource%s", cases[i].path);
         slug = span_text(cases[i].slug);
-        if (discovery__is_own(&own, &pass, span_text(path), &slug) != cases[i].is_own || !span_is(slug, cases[i].found))
+        if (discovery_is_own(&own, &pass, span_text(path), &slug) != cases[i].is_own || !span_is(slug, cases[i].found))
             fail_msg("case %zu: %.*s", i, SPAN_ARG(slug));
     }
     own.slugs.count = 0;
@@ -188,10 +188,10 @@ static void test_whose_metadata(void **state)
         struct proxy_pass pass = {.is_wild = wild == 1};
 
         slug = SPAN_NONE;
-        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource"), &slug));
-        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/a"), &slug));
-        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/b"), &slug) == (wild == 0));
-        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/other/b"), &slug));
+        assert_true(discovery_is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource"), &slug));
+        assert_true(discovery_is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/a"), &slug));
+        assert_true(discovery_is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/b"), &slug) == (wild == 0));
+        assert_true(discovery_is_own(&own, &pass, SPAN_LIT("/.well-known/other/b"), &slug));
     }
 }
 
@@ -206,17 +206,17 @@ static void test_own_challenge(void **state)
     (void)state;
     buf_init(&out, 4096);
     exchange->route = &taken;
-    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_MISSING, &out));
+    assert_ok(discovery_challenge(exchange, REASON_CREDENTIAL_MISSING, &out));
     assert_true(span_is(buf_peek(&out), "WWW-Authenticate: Bearer realm=\"callgate\", ApiKey realm=\"callgate\", "
                                         "header=\"X-Key\", Certificate realm=\"callgate\"\r\n"));
-    assert_true(span_is(discovery__say(exchange), "Send it as X-Key or as a client certificate or as Authorization: Bearer."));
+    assert_true(span_is(discovery_say(exchange), "Send it as X-Key or as a client certificate or as Authorization: Bearer."));
     buf_clear(&out);
     taken.identity_count = 1;
-    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
+    assert_ok(discovery_challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
     assert_true(span_is(buf_peek(&out), "WWW-Authenticate: ApiKey realm=\"callgate\", header=\"X-Key\"\r\n"));
     buf_clear(&out);
     taken.identity_count = 0;
-    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
+    assert_ok(discovery_challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
     assert_true(buf_is_empty(&out));
     buf_fini(&out);
     drop(exchange);
@@ -244,7 +244,7 @@ static void expect_challenge(const struct exchange *exchange, enum reason reason
     struct buf out;
 
     buf_init(&out, 8192);
-    assert_ok(discovery__challenge(exchange, reason, &out));
+    assert_ok(discovery_challenge(exchange, reason, &out));
     if (!span_is(buf_peek(&out), wanted))
         fail_msg("%.*s", SPAN_ARG(buf_peek(&out)));
     buf_fini(&out);
@@ -289,10 +289,10 @@ static void test_step_up(void **state)
     exchange->call->verdict.reason = REASON_NO_RULE;
     exchange->call->asked.scopes = has;
     exchange->call->asked.scope_count = 3;
-    assert_false(discovery__steps_up(exchange, REASON_NO_RULE));
+    assert_false(discovery_steps_up(exchange, REASON_NO_RULE));
     exchange->lacking = SPAN_LIT("tools:write");
-    assert_true(discovery__steps_up(exchange, REASON_NO_RULE));
-    assert_false(discovery__steps_up(exchange, REASON_UPSTREAM_SILENT));
+    assert_true(discovery_steps_up(exchange, REASON_NO_RULE));
+    assert_false(discovery_steps_up(exchange, REASON_UPSTREAM_SILENT));
     expect_challenge(exchange, REASON_NO_RULE, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", error=\"insufficient_scope\", "
                                                "scope=\"tools:write mine\"\r\n");
     drop(exchange);
@@ -317,7 +317,7 @@ static void test_own_metadata(void **state)
         struct buf out;
 
         buf_init(&out, 8192);
-        assert_ok(discovery__write_metadata(exchange, &out));
+        assert_ok(discovery_write_metadata(exchange, &out));
         if (!span_is(buf_peek(&out), wanted[i]))
             fail_msg("%.*s", SPAN_ARG(buf_peek(&out)));
         buf_fini(&out);
@@ -348,9 +348,9 @@ static void test_each_append(void **state)
 
             buf_init(&out, 8192);
             mem_fail_at(nth, nth % 2 == 0);
-            code = what == 0   ? discovery__write_metadata(exchange, &out)
-                   : what == 1 ? discovery__challenge(exchange, REASON_NO_RULE, &out)
-                               : discovery__challenge(exchange, REASON_CREDENTIAL_MISSING, &out);
+            code = what == 0   ? discovery_write_metadata(exchange, &out)
+                   : what == 1 ? discovery_challenge(exchange, REASON_NO_RULE, &out)
+                               : discovery_challenge(exchange, REASON_CREDENTIAL_MISSING, &out);
             count = nth == 1 ? 200 : count;
             mem_fail_at(0, 0);
             assert_true(code == CODE_OK || code == CODE_NOMEM);
@@ -387,11 +387,11 @@ static void test_where_metadata_are(void **state)
         own.subtree = cases[i].subtree;
         own.slugs = (struct slug_list){globs, cases[i].has_slugs ? 1 : 0};
         (void)snprintf(path, sizeof path, "/.well-known/oauth-protected-resource%s", cases[i].rest);
-        if (discovery__is_made(&own, span_text(path), &slug) != cases[i].is_made)
+        if (discovery_is_made(&own, span_text(path), &slug) != cases[i].is_made)
             fail_msg("%s: %s", cases[i].url, path);
-        assert_false(discovery__is_made(&own, span_part(span_text(path), 1, SIZE_MAX), &slug));
+        assert_false(discovery_is_made(&own, span_part(span_text(path), 1, SIZE_MAX), &slug));
         own.resource.server_count = 0;
-        assert_false(discovery__is_made(&own, span_text(path), &slug));
+        assert_false(discovery_is_made(&own, span_text(path), &slug));
     }
 }
 
@@ -439,10 +439,10 @@ static void test_spread(void **state)
         http_reader_init_request(&reader, NULL);
         assert_int_equal(http_reader_feed(&reader, span_text(text), &used, &body), HTTP_STEP_HEAD_DONE);
         own.identity_count = 3;
-        if (discovery__is_spread(&own, &reader.head) != cases[i].is_spread)
+        if (discovery_is_spread(&own, &reader.head) != cases[i].is_spread)
             fail_msg("%s %s", cases[i].target, cases[i].lines);
         own.identity_count = 1;
-        assert_false(discovery__is_spread(&own, &reader.head));
+        assert_false(discovery_is_spread(&own, &reader.head));
         http_reader_fini(&reader);
     }
 }

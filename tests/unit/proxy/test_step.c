@@ -22,7 +22,7 @@ static bool is_legal(enum step from, enum step to)
 
     if (to == STEP_CLOSING)
         return from != STEP_CLOSING;
-    (void)snprintf(move, sizeof move, "%s %s", step__text(from), step__text(to));
+    (void)snprintf(move, sizeof move, "%s %s", step_text(from), step_text(to));
     for (const char *const *at = legal; *at; at++)
         if (strcmp(*at, move) == 0)
             return true;
@@ -34,7 +34,7 @@ static void test_moves(void **state) /* 1.5, 6.15 */
     (void)state;
     for (enum step from = STEP_READ_HEAD; from < STEP_COUNT; from++)
         for (enum step to = STEP_READ_HEAD; to < STEP_COUNT; to++)
-            assert_int_equal(step__may_follow(from, to), is_legal(from, to));
+            assert_int_equal(step_may_follow(from, to), is_legal(from, to));
 }
 
 static void test_illegal_move_aborts(void **state) /* 1.5 */
@@ -49,7 +49,7 @@ static void test_illegal_move_aborts(void **state) /* 1.5 */
     assert_true(child >= 0);
     if (child == 0) {
         (void)close(STDERR_FILENO);
-        pair__go(&pair, STEP_SEND); /* before the record is on disk */
+        pair_go(&pair, STEP_SEND); /* before the record is on disk */
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
