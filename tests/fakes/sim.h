@@ -8,9 +8,9 @@
 #include "fakes/fake_clock.h"
 #include "fakes/mem_stream.h"
 #include "proxy/front_priv.h"
-#include "proxy/legacy_priv.h"
-#include "proxy/reply_priv.h"
-#include "proxy/upstream_priv.h"
+#include "back/legacy.h"
+#include "back/reply_priv.h"
+#include "back/upstream_priv.h"
 
 enum sim_weather { SIM_PLAIN = 0, SIM_ONE_BYTE, SIM_AGAIN, SIM_SLOW_AUDIT, SIM_WEATHERS };
 

@@ -9,7 +9,7 @@
 #define SETUP_DIALOGUE_H
 
 #include "json/json.h"
-#include "proxy/conf.h"
+#include "lane/conf.h"
 #include "web/web.h"
 
 struct dialogue {

@@ -12,7 +12,7 @@
 #include "identity/provider.h"
 #include "os/resolve.h"
 #include "runner/runner.h"
-#include "proxy/conf.h"
+#include "lane/conf.h"
 
 #define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: the log, /readyz and `status` say so */
 

@@ -11,7 +11,7 @@
 #include "args/command.h"
 #include "base/mem.h"
 #include "language/stray.h"
-#include "proxy/conf.h"
+#include "lane/conf.h"
 
 struct route_names {
     struct arena arena;

@@ -11,7 +11,7 @@
 #define PROVIDERS_OUTGOING_H
 
 #include "identity/wanted.h"
-#include "proxy/conf.h"
+#include "lane/conf.h"
 #include "web/web.h"
 
 /* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it

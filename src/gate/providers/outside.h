@@ -13,7 +13,7 @@
 
 #include "identity/wanted.h"
 #include "os/loop.h"
-#include "proxy/conf.h"
+#include "lane/conf.h"
 #include "web/web.h"
 
 struct outside;

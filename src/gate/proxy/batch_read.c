@@ -2,7 +2,7 @@
 /* Several calls in one body, as they come: read one by one, and judged so that all go up or none. */
 #include "proxy/front_priv.h"
 
-#include "proxy/batch_priv.h"
+#include "lane/batch.h"
 
 /* ---- reading ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UNDERSTAND, JUDGE, RECORD, AWAIT and FINISH: what a call goes through here, whatever brought it and wherever it leads. */
 #include "proxy/front_priv.h"
-#include "proxy/back.h"
-#include "proxy/discovery_priv.h"
-#include "proxy/legacy_priv.h"
+#include "back/back.h"
+#include "back/discovery.h"
+#include "back/legacy.h"
 
 #include "base/bug.h"
 #include "base/log.h"

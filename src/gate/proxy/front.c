@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
-#include "proxy/back.h"
-#include "proxy/discovery_priv.h"
-#include "proxy/legacy_priv.h"
+#include "back/back.h"
+#include "back/discovery.h"
+#include "back/legacy.h"
 
 #include "base/bug.h"
 #include "base/hash.h"

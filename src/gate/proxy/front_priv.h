@@ -8,7 +8,7 @@
 #ifndef PROXY_FRONT_PRIV_H
 #define PROXY_FRONT_PRIV_H
 
-#include "proxy/pair_priv.h"
+#include "lane/pair.h"
 
 bool front__read_head(struct pair *pair);
 bool front__find_route(struct pair *pair);

@@ -2,7 +2,7 @@
 #include "proxy/proxy.h"
 
 #include "proxy/front_priv.h"
-#include "proxy/legacy_priv.h"
+#include "back/legacy.h"
 
 #include "base/bug.h"
 #include "base/log.h"

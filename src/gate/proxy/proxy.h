@@ -13,8 +13,8 @@
 #include "base/why.h"
 #include "enforce/answer.h"
 #include "os/resolve.h"
-#include "proxy/conf.h"
-#include "proxy/ended.h"
+#include "lane/conf.h"
+#include "lane/ended.h"
 
 struct proxy;
 

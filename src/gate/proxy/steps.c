@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which function a step is: the one table of a call's way. */
 #include "proxy/front_priv.h"
-#include "proxy/back.h"
+#include "back/back.h"
 
 static const step_fn steps[STEP_COUNT] = {
 #define STEP_FUNCTION(name, text, function, moves, about) [STEP_##name] = function,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who asks, by what the head shows; asked again where it was not known yet. */
 #include "proxy/front_priv.h"
-#include "proxy/back.h"
-#include "proxy/discovery_priv.h"
+#include "back/back.h"
+#include "back/discovery.h"
 #include "proxy/proxy.h"
 
 #include "base/log.h"

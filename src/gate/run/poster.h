@@ -9,7 +9,7 @@
 #ifndef RUN_POSTER_H
 #define RUN_POSTER_H
 
-#include "proxy/conf.h"
+#include "lane/conf.h"
 #include "web/web.h"
 
 struct poster;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of a call ask of its way back: to go up, to come down, to be answered by the gate itself.
+ *
+ * Threads: its pair's worker.
+ * Owns: nothing.
+ * Lifetime: none of its own.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef BACK_BACK_H
+#define BACK_BACK_H
+
+#include "enforce/question_table.h"
+#include "mcp/denial.h"
+#include "lane/pair.h"
+
+/* ---- CONNECT, SEND ---- */
+bool upstream_begin(struct pair *pair);                 /* starts connecting where there is no connection */
+bool upstream_connect(struct pair *pair);
+bool upstream_send(struct pair *pair);
+/* Finds what goes up in Authorization. Takes: may_wait: it may be asked for outside, and what is missing told in the log; a
+ * pair that *waits then stands in the lane's list, and asks again when it is stirred. Returns: UNSET, or why nothing goes. */
+enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits);
+/* Keeps the agent's own, where it is to be exchanged. */
+enum code outgoing_keep(struct exchange *exchange, struct span authorization) MUST_USE;
+void outgoing_forget(struct exchange *exchange);
+
+/* ---- RELAY, and what of it lasts until the outcome ---- */
+bool reply_step(struct pair *pair);
+void incoming_forget(struct pair *pair);
+void answered_tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */
+void batch_fini(struct exchange *exchange);             /* its calls have ended */
+struct question_key question_key_of(const struct exchange *exchange, struct span id);
+void question_put_back(struct pair *pair); /* an answer that did not go up may be given again */
+
+/* ---- DENY: the gate's own answers ---- */
+bool deny_step(struct pair *pair);
+void deny_answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
+int deny_status(struct pair *pair, enum reason reason);
+void deny_metadata(struct pair *pair); /* of the route as a protected resource */
+void deny_preflight(struct pair *pair);
+
+#endif

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "back/discovery.h"
+#include "back/legacy.h"
+#include "back/reply_priv.h"
+
+#include "base/num.h"
+#include "http/authority.h"
+#include "identity/key_set.h"
+#include "json/json.h"
+
+#include <string.h>
+
+/* How clients find out whom to ask for a token: challenges, the metadata of a protected resource (RFC 9728), and refusals that
+ * an OAuth client can read (RFC 6749, 5.2). */
+
+#define METADATA SPAN_LIT("/.well-known/oauth-protected-resource")
+#define SCOPES_MAX_BYTES 1024
+#define ROUNDS_MAX 4 /* of escapes one in the other */
+#define TOKEN_MIN_BYTES 8 /* shorter ones stand in other words by chance */
+
+const struct proxy_pass discovery_pass = {.path = {"", 0}, .upstream_path = {"", 0}};
+
+/* ---- the URL that agents know ---- */
+
+/* The path of the URL by which agents know the route; of its metadata: what follows the well-known one. RFC 9728, 3.1. */
+static struct span public_path(const struct proxy_route *route, bool of_metadata)
+{
+    struct span path = span_part(route->public_url, route->public_path_at, SIZE_MAX);
+
+    return of_metadata && span_is(path, "/") ? SPAN_NONE : path;
+}
+
+/* The URL by which agents know the route, from its scheme on. Takes: before: what comes between its origin and its path. */
+static enum code write_public(const struct exchange *exchange, struct span before, struct buf *out)
+{
+    const struct proxy_route *route = exchange->route;
+    char path[HTTP_LINE_MAX_BYTES];
+    size_t len = slug_put(public_path(route, before.len > 0), exchange->slug, path, sizeof path);
+
+    if (len == SIZE_MAX)
+        return buf_fail(out, CODE_LIMIT);
+    buf_add_span(out, span_part(route->public_url, 0, route->public_path_at));
+    buf_add_span(out, before);
+    return buf_add_span(out, span_of(path, len));
+}
+
+enum code discovery_public_url(const struct exchange *exchange, struct buf *out)
+{
+    return write_public(exchange, SPAN_NONE, out);
+}
+
+static enum code write_pointer(const struct exchange *exchange, struct buf *out)
+{
+    buf_add_text(out, "=\"");
+    write_public(exchange, METADATA, out);
+    return buf_add_text(out, "\"");
+}
+
+/* ---- challenges ---- */
+
+static bool takes_tokens(const struct proxy_route *route)
+{
+    for (size_t i = 0; i < route->identity_count; i++)
+        if (route->identity[i].kind == IDENTITY_TOKEN)
+            return true;
+    return false;
+}
+
+/* The byte that a server makes of what begins at `*at`, which moves behind it. */
+static unsigned char unescape(struct span text, size_t *at)
+{
+    struct span digits = span_part(text, *at + 1, 2);
+    unsigned char byte = (unsigned char)text.at[(*at)++];
+
+    if (byte == '%' && digits.len == 2 && num_unhex(digits, &byte, 1) == CODE_OK)
+        *at += digits.len;
+    return byte;
+}
+
+/* Whether the token stands there, or in a query a parameter of that name. */
+static bool says_token(struct span text, struct span token, bool is_query)
+{
+    if (token.len >= TOKEN_MIN_BYTES && memmem(text.at, text.len, token.at, token.len) != NULL)
+        return true;
+    while (is_query && !span_is_empty(text)) {
+        size_t end = span_find(text, '&') < span_find(text, ';') ? span_find(text, '&') : span_find(text, ';');
+        struct span one = span_part(text, 0, end);
+
+        if (span_equals_nocase(span_part(one, 0, span_find(one, '=')), SPAN_LIT("access_token")))
+            return true;
+        text = span_part(text, end + 1, SIZE_MAX);
+    }
+    return false;
+}
+
+/* The same of what servers and those behind them make of it, round by round. True, too, behind more rounds than anybody needs,
+ * and without memory to see. */
+static bool holds(struct span text, struct span token, bool is_query)
+{
+    bool found = says_token(text, token, is_query);
+    size_t size = text.len, len;
+    char *plain = NULL;
+
+    for (unsigned round = 0; !found && span_find(text, '%') < text.len; round++) {
+        if (plain == NULL && (plain = mem_alloc(size)) == NULL)
+            return true;
+        for (size_t at = len = 0; at < text.len;)
+            plain[len++] = (char)unescape(text, &at);
+        if (len == text.len)
+            break;
+        text = span_of(plain, len);
+        found = round == ROUNDS_MAX || says_token(text, token, is_query);
+    }
+    if (plain != NULL)
+        mem_wipe(plain, size);
+    mem_free(plain);
+    return found;
+}
+
+/* In a second place a token would go up with what the upstream is told. */
+bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head)
+{
+    struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
+    struct span token = span_trim(span_part(shown, span_find(shown, ' '), SIZE_MAX));
+
+    if (!takes_tokens(route))
+        return false;
+    if (holds(http_head_path(head), token, false) || (head->has_query && holds(http_head_query(head), token, true)))
+        return true;
+    for (size_t i = 0; i < head->count; i++)
+        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && holds(http_head_value(head, i), token, false))
+            return true;
+    return false;
+}
+
+/* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, and a header only this. */
+bool discovery_is_scope(struct span scope)
+{
+    for (size_t i = 0; i < scope.len; i++)
+        if (scope.at[i] <= 0x20 || scope.at[i] >= 0x7f || scope.at[i] == '"' || scope.at[i] == '\\')
+            return false;
+    return scope.len > 0;
+}
+
+/* Each once, and no more of them than clients can be expected to send on. Takes: list: what is told already. */
+static void add_scope(struct span scope, struct buf *list)
+{
+    struct span told;
+
+    if (buf_code(list) != CODE_OK || !discovery_is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
+        return;
+    told = buf_peek(list);
+    while (!span_is_empty(told))
+        if (span_equals(span_cut(told, ' ', &told), scope))
+            return;
+    buf_add_text(list, buf_is_empty(list) ? "" : " ");
+    buf_add_span(list, scope);
+}
+
+/* Whose token lacks nothing but a scope may hear which, where its client can do something about that: a batch, a stream and
+ * what HTTP+SSE answers by its stream have no status of their own to say it with. */
+void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
+{
+    const struct call *call = exchange->call;
+    const struct verdict *verdict = &call->verdict;
+    struct span scope;
+
+    if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
+        !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
+        legacy_tells(exchange))
+        return;
+    scope = gate_lacking_scope(gate, call);
+    if (discovery_is_scope(scope))
+        exchange->lacking = span_of(arena_dup(&exchange->arena, scope.at, scope.len), scope.len);
+}
+
+bool discovery_steps_up(const struct exchange *exchange, enum reason reason)
+{
+    return exchange->lacking.at != NULL && reason == exchange->call->verdict.reason;
+}
+
+/* What is missing is told first; then what is there, since some clients ask for what they read here and nothing else. */
+static void write_wanted(const struct exchange *exchange, bool steps_up, struct buf *out)
+{
+    const struct proxy_resource *resource = &exchange->route->resource;
+    const struct question *asked = &exchange->call->asked;
+    struct buf list;
+
+    buf_init(&list, 2 * SCOPES_MAX_BYTES);
+    if (steps_up)
+        add_scope(exchange->lacking, &list);
+    for (size_t i = 0; i < (steps_up ? asked->scope_count : resource->scope_count); i++)
+        add_scope(steps_up ? asked->scopes[i] : resource->scopes[i], &list);
+    if (buf_fail(out, buf_code(&list)) == CODE_OK && !buf_is_empty(&list))
+        buf_addf(out, ", scope=\"%.*s\"", SPAN_ARG(buf_peek(&list)));
+    buf_fini(&list);
+}
+
+/* By which proofs may be signed. */
+static void write_algorithms(const char *before, const char *between, const char *behind, struct buf *out)
+{
+    for (const char *const *name = identity_algorithm_names(); *name != NULL; name++)
+        buf_addf(out, "%s%s", name == identity_algorithm_names() ? before : between, *name);
+    buf_add_text(out, behind);
+}
+
+/* RFC 6750, 3, RFC 9728, 5.1, RFC 9449, 7.1. */
+static void write_token_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
+{
+    const struct proxy_route *route = exchange->route;
+    bool steps_up = discovery_steps_up(exchange, reason);
+    bool was_shown = reason == REASON_CREDENTIAL_WRONG && span_is(exchange->identity.authentication, "token");
+
+    buf_add_text(out, route->resource.dpop ? "DPoP " : "Bearer ");
+    if (span_is_empty(route->public_url)) {
+        buf_add_text(out, "realm=\"callgate\"");
+    } else {
+        buf_add_text(out, "resource_metadata");
+        write_pointer(exchange, out);
+    }
+    if (steps_up || was_shown)
+        buf_addf(out, ", error=\"%s\"", steps_up ? "insufficient_scope" : "invalid_token");
+    write_wanted(exchange, steps_up, out);
+    if (route->resource.dpop)
+        write_algorithms(", algs=\"", " ", "\"", out);
+}
+
+static void challenge(const struct identity_source *source, struct buf *out)
+{
+    switch (source->kind) {
+    case IDENTITY_BEARER:
+        buf_add_text(out, "Bearer realm=\"callgate\"");
+        break;
+    case IDENTITY_API_KEY:
+        buf_addf(out, "ApiKey realm=\"callgate\", header=\"%s\"", source->header);
+        break;
+    case IDENTITY_CERTIFICATE:
+        buf_add_text(out, "Certificate realm=\"callgate\"");
+        break;
+    case IDENTITY_TOKEN: /* said before, for all of them */
+    case IDENTITY_NONE:
+        break;
+    }
+}
+
+/* Only what the route takes, since who is asked for a bearer token goes and registers for one; and that first, since clients
+ * read the first. */
+enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
+{
+    const struct proxy_route *route = exchange->route;
+    bool has_tokens = takes_tokens(route);
+    size_t empty = buf_len(out);
+
+    if (has_tokens) {
+        buf_add_text(out, "WWW-Authenticate: ");
+        write_token_challenge(exchange, reason, out);
+    }
+    for (size_t i = 0; i < 2 * route->identity_count && reason_status(reason) == 401; i++) {
+        const struct identity_source *source = &route->identity[i % route->identity_count];
+
+        if ((source->kind == IDENTITY_BEARER) != (i < route->identity_count) || source->kind == IDENTITY_TOKEN ||
+            (source->kind == IDENTITY_BEARER && has_tokens))
+            continue;
+        buf_add_text(out, buf_len(out) == empty ? "WWW-Authenticate: " : ", ");
+        challenge(source, out);
+    }
+    return buf_len(out) > empty ? buf_add_text(out, "\r\n") : buf_code(out);
+}
+
+/* Where a credential belongs, for who sent none. Returns: empty without memory, too. */
+struct span discovery_say(struct exchange *exchange)
+{
+    const struct proxy_route *route = exchange->route;
+    struct buf text;
+    char *kept = NULL;
+    size_t len;
+
+    buf_init(&text, 4096);
+    for (size_t i = 0; i < route->identity_count; i++) {
+        const struct identity_source *source = &route->identity[i];
+        const char *name = source->kind == IDENTITY_API_KEY       ? source->header
+                           : source->kind == IDENTITY_CERTIFICATE ? "a client certificate"
+                                                                  : "Authorization: Bearer";
+
+        if (buf_addf(&text, "%s%s", i == 0 ? "Send it as " : " or as ", name) != CODE_OK)
+            break;
+    }
+    len = buf_len(&text);
+    if (buf_add_text(&text, ".") == CODE_OK)
+        kept = arena_dup(&exchange->arena, buf_peek(&text).at, ++len);
+    buf_fini(&text);
+    return span_of(kept, kept != NULL ? len : 0);
+}
+
+/* ---- refusals ---- */
+
+bool discovery_is_asked(const struct pair *pair)
+{
+    static const char *const ends[] = {"/authorize", "/token", "/register"};
+    const struct exchange *exchange = &pair->exchange;
+    struct span path = http_head_path(&pair->asks.head);
+
+    if (exchange->route != NULL && exchange->pass == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (span_is(path, ends[i]))
+            return true;
+    return span_starts_with(path, SPAN_LIT("/.well-known/"));
+}
+
+/* What follows the scheme of a URL, up to its path. */
+static bool read_host(struct span url, struct span scheme, struct http_authority *host)
+{
+    struct span text = span_part(url, scheme.len, SIZE_MAX);
+
+    for (const char *end = "/?#"; *end != '\0'; end++)
+        text = span_part(text, 0, span_find(text, *end));
+    return span_equals_nocase(span_part(url, 0, scheme.len), scheme) && http_authority_read(text, host);
+}
+
+/* RFC 8252, 7.3: the person's own machine, where the client listens. */
+static bool is_loopback(struct span name)
+{
+    return span_equals_nocase(name, SPAN_LIT("localhost")) || span_is(name, "[::1]") || span_is(name, "127.0.0.1");
+}
+
+/* Where a person's browser goes to say yes, and from there back to the client, which listens on loopback. No place but one that
+ * any browser can reach, so that no address behind the gate is handed out. */
+bool discovery_may_redirect(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct span location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
+    struct http_authority there, behind;
+
+    if (exchange->pass == NULL || !http_authority_read(exchange->route->upstream.authority, &behind))
+        return false;
+    if (read_host(location, SPAN_LIT("http://"), &there))
+        return is_loopback(there.name) && !span_is_empty(there.port) &&
+               (!span_equals(there.port, behind.port) || !is_loopback(behind.name));
+    return exchange->method == HTTP_METHOD_GET && span_is(http_head_path(&pair->asks.head), "/authorize") &&
+           read_host(location, SPAN_LIT("https://"), &there) && !span_equals_nocase(there.name, behind.name);
+}
+
+/* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
+enum code discovery_refuse(enum reason reason, int status, struct buf *out)
+{
+    const char *error = status == 401                    ? "invalid_client"
+                        : status == 403                  ? "access_denied"
+                        : status == 429 || status == 503 ? "temporarily_unavailable"
+                        : status >= 500                  ? "server_error"
+                                                         : "invalid_request";
+
+    return buf_addf(out, "{\"error\":\"%s\",\"error_description\":\"%s\"}", error, reason_text(reason));
+}
+
+/* ---- another name than the upstream's ---- */
+
+/* What a parameter's value takes: in quotes, or up to a comma or blank. */
+static size_t value_len(struct span text)
+{
+    size_t at = 0;
+
+    if (text.len > 0 && text.at[0] == '"') {
+        for (at = 1; at < text.len && text.at[at] != '"'; at++)
+            at += text.at[at] == '\\';
+        return at < text.len ? at + 1 : text.len;
+    }
+    while (at < text.len && text.at[at] != ',' && text.at[at] != ' ' && text.at[at] != '\t')
+        at++;
+    return at;
+}
+
+/* The length of `name`, `=` and the blanks around that; 0: it does not begin so. */
+static size_t name_len(struct span text, struct span name)
+{
+    size_t at = name.len;
+
+    if (!span_equals_nocase(span_part(text, 0, name.len), name))
+        return 0;
+    while (at < text.len && (text.at[at] == ' ' || text.at[at] == '\t'))
+        at++;
+    if (at == text.len || text.at[at++] != '=')
+        return 0;
+    while (at < text.len && (text.at[at] == ' ' || text.at[at] == '\t'))
+        at++;
+    return at;
+}
+
+static bool mentions(struct span text, struct span name)
+{
+    for (size_t i = 0; i + name.len <= text.len; i++)
+        if (span_equals_nocase(span_part(text, i, name.len), name))
+            return true;
+    return false;
+}
+
+/* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
+ * quotes or as a part of another's, is replaced whole. */
+enum code discovery_rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
+{
+    struct span name = SPAN_LIT("resource_metadata");
+    size_t before = buf_len(out);
+    bool begins = true, is_odd = false; /* a parameter may begin here; the name stands elsewhere, too */
+
+    while (!span_is_empty(value)) {
+        size_t named = begins ? name_len(value, name) : 0;
+        size_t len = named > 0 ? named : value.at[0] == '"' ? value_len(value) : 1;
+
+        is_odd = is_odd || (named == 0 && mentions(span_part(value, 0, len > 1 ? len : name.len), name));
+        buf_add_span(out, span_part(value, 0, named > 0 ? name.len : len));
+        begins = value.at[0] == ' ' || value.at[0] == ',' || value.at[0] == '\t';
+        value = span_part(value, len, SIZE_MAX);
+        if (named == 0)
+            continue;
+        value = span_part(value, value_len(value), SIZE_MAX);
+        write_pointer(exchange, out);
+    }
+    if (!is_odd)
+        return buf_code(out);
+    buf_truncate(out, before);
+    buf_add_text(out, "Bearer resource_metadata");
+    return write_pointer(exchange, out);
+}
+
+/* ---- metadata of our own ---- */
+
+/* Takes: slug: set where it is so. A subtree's are those of all that is below it. */
+bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug)
+{
+    struct span rest;
+
+    *slug = SPAN_NONE;
+    return route->resource.server_count > 0 && span_starts_with(path, METADATA) &&
+           slug_matches_below(&route->slugs, public_path(route, true), span_part(path, METADATA.len, SIZE_MAX), slug, &rest) &&
+           (span_is_empty(rest) || route->subtree);
+}
+
+static void write_list(const char *name, const struct span *texts, size_t count, struct buf *out)
+{
+    buf_addf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        json_write_string(out, texts[i]);
+    }
+    buf_add_text(out, "]");
+}
+
+/* RFC 9728, 2. */
+enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out)
+{
+    const struct proxy_resource *resource = &exchange->route->resource;
+    struct buf url;
+
+    buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
+    write_public(exchange, SPAN_NONE, &url);
+    buf_add_text(out, "{\"resource\":");
+    if (buf_fail(out, buf_code(&url)) == CODE_OK)
+        json_write_string(out, buf_peek(&url));
+    buf_fini(&url);
+    write_list("authorization_servers", resource->servers, resource->server_count, out);
+    if (resource->scope_count > 0)
+        write_list("scopes_supported", resource->scopes, resource->scope_count, out);
+    buf_add_text(out, ",\"bearer_methods_supported\":[\"header\"]");
+    if (resource->dpop) {
+        buf_add_text(out, ",\"dpop_bound_access_tokens_required\":true");
+        write_algorithms(",\"dpop_signing_alg_values_supported\":[\"", "\",\"", "\"]", out);
+    }
+    if (resource->certificate)
+        buf_add_text(out, ",\"tls_client_certificate_bound_access_tokens\":true");
+    return buf_add_text(out, "}");
+}
+
+/* ---- metadata of the upstream's ---- */
+
+/* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
+ * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
+bool discovery_is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
+{
+    struct span url = public_path(route, true), found, rest = span_part(path, METADATA.len, SIZE_MAX);
+
+    if (span_is_empty(route->public_url) || !span_starts_with(path, METADATA))
+        return true;
+    if (!pass->is_wild || span_is_empty(rest))
+        return route->slugs.count == 0 || !span_is_empty(*slug);
+    if (!slug_matches(&route->slugs, url, rest, &found) || (!span_is_empty(*slug) && !span_equals(*slug, found)))
+        return false;
+    *slug = found;
+    return true;
+}
+
+bool discovery_is_metadata(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct span path = http_head_path(&pair->asks.head);
+
+    return !span_is_empty(exchange->route->public_url) && exchange->pass != NULL && !exchange->pass->is_post &&
+           span_starts_with(path, METADATA) && pair->answers.head.status / 100 == 2 && exchange->method == HTTP_METHOD_GET;
+}
+
+static struct span port_of(const struct http_authority *host, bool is_tls)
+{
+    return !span_is_empty(host->port) ? host->port : is_tls ? SPAN_LIT("443") : SPAN_LIT("80");
+}
+
+/* Whether it is the server's own URL, or one above it, which clients take for it (as they do without a gate), or the gate's: a
+ * foreign one is what they must stop at, and no other may stand in its place. RFC 9728, 3.3. */
+static bool is_own_url(const struct pair *pair, struct span resource, struct span public_url)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    struct span scheme = upstream->tls != NULL ? SPAN_LIT("https://") : SPAN_LIT("http://"), path, own;
+    struct http_authority there, here;
+    char text[HTTP_LINE_MAX_BYTES];
+    size_t len = slug_put(upstream->path, exchange->slug, text, sizeof text);
+
+    if (span_equals(resource, public_url))
+        return true;
+    if (len == SIZE_MAX || !read_host(resource, scheme, &there) ||
+        !http_authority_read(upstream->preserve_host ? http_head_known(&pair->asks.head, HTTP_NAME_HOST) : upstream->authority,
+                             &here) ||
+        !span_equals_nocase(there.name, here.name) ||
+        !span_equals(port_of(&there, upstream->tls != NULL), port_of(&here, upstream->tls != NULL)))
+        return false;
+    path = span_part(resource, scheme.len, SIZE_MAX);
+    path = span_part(path, span_find(path, '/'), SIZE_MAX);
+    own = span_of(text, len);
+    while (span_ends_with(path, SPAN_LIT("/")))
+        path.len--;
+    while (span_ends_with(own, SPAN_LIT("/")))
+        own.len--;
+    if (exchange->route->subtree && path.len > own.len)
+        return span_starts_with(path, own) && path.at[own.len] == '/' && span_find(path, '?') == path.len;
+    return span_starts_with(own, path) && (own.len == path.len || own.at[path.len] == '/');
+}
+
+enum reason discovery_rewrite_metadata(struct pair *pair, struct span raw, struct buf *out)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct json_node *root, *resource;
+    struct json_fault fault;
+    struct buf url;
+    size_t at;
+
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = ERROR_BODY_MAX;
+    if (json_read(raw, &json_file_rules, &exchange->event, &exchange->event_arena, &root, &fault) != CODE_OK ||
+        root->type != JSON_OBJECT)
+        return REASON_UPSTREAM_JSON;
+    resource = json_member(root, SPAN_LIT("resource"));
+    if (resource == NULL || resource->type != JSON_STRING)
+        return REASON_UPSTREAM_JSON;
+    buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
+    at = (size_t)(resource->raw.at - root->raw.at);
+    if (buf_fail(out, write_public(exchange, SPAN_NONE, &url)) == CODE_OK &&
+        !is_own_url(pair, resource->text, buf_peek(&url))) {
+        buf_fini(&url);
+        exchange->fault.text = "its `resource` is not the upstream's URL: clients stop there, and so does the gate";
+        return REASON_UPSTREAM_JSON;
+    }
+    if (buf_code(out) == CODE_OK) {
+        buf_add_span(out, span_part(root->raw, 0, at));
+        json_write_string(out, buf_peek(&url));
+        buf_add_span(out, span_part(root->raw, at + resource->raw.len, SIZE_MAX));
+    }
+    buf_fini(&url);
+    return buf_code(out) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+}

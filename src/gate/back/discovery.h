@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients of OAuth ask and are told: metadata of protected resources (RFC 9728), challenges, and what upstreams say of
+ * both.
+ *
+ * Threads: its pair's worker.
+ * Owns: nothing.
+ * Lifetime: none of its own.
+ * Errors: enum code of the buffer. */
+#ifndef BACK_DISCOVERY_H
+#define BACK_DISCOVERY_H
+
+#include "lane/pair.h"
+
+/* Stands for the metadata that the gate makes of a protected resource (RFC 9728): a declared path that leads nowhere. */
+extern const struct proxy_pass discovery_pass;
+bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug);
+enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out);
+bool discovery_is_scope(struct span scope);
+/* An access token stands where none belongs. RFC 6750, 2. */
+bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head);
+void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */
+bool discovery_steps_up(const struct exchange *exchange, enum reason reason); /* the denial says which scope is missing */
+enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out);
+struct span discovery_say(struct exchange *exchange);
+enum code discovery_public_url(const struct exchange *exchange, struct buf *out); /* where the route has one */
+bool discovery_is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+bool discovery_may_redirect(const struct pair *pair);
+enum code discovery_refuse(enum reason reason, int status, struct buf *out);
+/* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
+enum code discovery_rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out);
+bool discovery_is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
+bool discovery_is_metadata(const struct pair *pair);
+enum reason discovery_rewrite_metadata(struct pair *pair, struct span raw, struct buf *out);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "back/upstream_priv.h"
+
+#include "os/clock.h"
+
+#include <stdio.h>
+
+#define RENEW_GAP_US INT64_C(30000000) /* what upstreams do not take is fetched anew so often */
+
+static void tell_missing(struct pair *pair)
+{
+    const struct identity *identity = &pair->exchange.identity;
+    const struct outgoing *outgoing = &pair->exchange.route->upstream.outgoing;
+    char detail[512];
+
+    if (outgoing_find(outgoing, identity->tenant, identity->principal).at == NULL)
+        (void)snprintf(detail, sizeof detail, "no file %s is there for tenant %.*s, principal %.*s; make it, and send SIGHUP",
+                       outgoing->file, SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
+    else
+        (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s showed no token, or one without a subject",
+                       SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
+    upstream__tell(pair, REASON_OUTGOING_MISSING, detail);
+}
+
+void outgoing_forget(struct exchange *exchange)
+{
+    outgoing_token_unref(&exchange->outgoing);
+    exchange->authorization = SPAN_NONE;
+    buf_fini(&exchange->subject);
+}
+
+enum code outgoing_keep(struct exchange *exchange, struct span authorization)
+{
+    struct span token;
+
+    if (exchange->route->upstream.outgoing.kind != OUTGOING_EXCHANGE || exchange->identity.token == NULL)
+        return CODE_OK;
+    (void)span_cut(authorization, ' ', &token);
+    return buf_add_span(&exchange->subject, span_trim(token));
+}
+
+static void take(struct exchange *exchange, struct outgoing_token *token)
+{
+    exchange->outgoing = token;
+    exchange->authorization = span_of(token->value, token->len);
+}
+
+/* ---- what a provider gives ---- */
+
+/* Returns: false: whoever asks has nothing that it could be asked for with. */
+static bool key_of(const struct exchange *exchange, struct span secret, struct wanted_key *key)
+{
+    const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
+    const struct identity_token *token = exchange->identity.token;
+    bool is_exchange = outgoing->kind == OUTGOING_EXCHANGE;
+
+    if (secret.at == NULL || (is_exchange && (token == NULL || token->subject.len == 0 || buf_is_empty(&exchange->subject))))
+        return false;
+    outgoing_key(outgoing, secret, exchange->identity.tenant,
+                 is_exchange ? span_of((const char *)token->sha256, sizeof token->sha256) : SPAN_NONE, key);
+    return true;
+}
+
+static enum code pack(const struct exchange *exchange, struct buf *payload)
+{
+    const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
+    const struct identity_token *token = exchange->identity.token;
+    struct outgoing_wish wish = {.tenant = outgoing->per_tenant ? exchange->identity.tenant : SPAN_NONE};
+
+    memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
+    if (outgoing->kind == OUTGOING_EXCHANGE) {
+        wish.until_us = token->expires_us;
+        wish.subject = token->subject;
+        wish.token = buf_peek(&exchange->subject);
+    }
+    return outgoing_pack(&wish, payload);
+}
+
+static enum reason ask(struct pair *pair, const struct wanted_key *key, int64_t now_us, bool *waits)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum wanted_state state = WANTED_FAILED;
+    struct wanted_answer answer = {.reason = REASON_OUTGOING_UNAVAILABLE};
+    struct buf payload;
+
+    buf_init(&payload, WANTED_PAYLOAD_MAX);
+    buf_wipes(&payload);
+    if (pack(exchange, &payload) == CODE_OK)
+        state = wanted_ask(pair->lane->wanted, key, buf_peek(&payload), now_us, &answer);
+    buf_fini(&payload);
+    switch (state) {
+    case WANTED_READY:
+        take(exchange, answer.result);
+        return REASON_UNSET;
+    case WANTED_PENDING:
+        *waits = true;
+        lane_want(pair, answer.ticket);
+        return REASON_UNSET;
+    case WANTED_FAILED:
+        break;
+    }
+    return answer.reason == REASON_EXCHANGE_REFUSED ? answer.reason : REASON_OUTGOING_UNAVAILABLE;
+}
+
+static enum reason settle_fetched(struct pair *pair, struct span secret, bool may_wait, bool *waits)
+{
+    struct exchange *exchange = &pair->exchange;
+    int64_t now_us = clock_wall_us();
+    struct outgoing_token *known;
+    struct wanted_key key;
+
+    if (!key_of(exchange, secret, &key))
+        return REASON_OUTGOING_MISSING;
+    known = pair->lane->wanted != NULL ? wanted_find(pair->lane->wanted, &key, now_us) : NULL;
+    if (known != NULL && (!may_wait || now_us < known->renew_us)) {
+        take(exchange, known);
+        return REASON_UNSET;
+    }
+    outgoing_token_unref(&known);
+    return may_wait && pair->lane->wanted != NULL ? ask(pair, &key, now_us, waits) : REASON_OUTGOING_UNAVAILABLE;
+}
+
+void outgoing__refused(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
+    struct wanted_answer answer;
+    struct wanted_key key;
+    struct buf payload;
+
+    if (exchange->outgoing == NULL ||
+        !key_of(exchange, outgoing_find(outgoing, exchange->identity.tenant, exchange->identity.principal), &key))
+        return;
+    buf_init(&payload, WANTED_PAYLOAD_MAX);
+    buf_wipes(&payload);
+    if (pack(exchange, &payload) == CODE_OK)
+        (void)wanted_ask_newer(pair->lane->wanted, &key, buf_peek(&payload), clock_wall_us(), RENEW_GAP_US, &answer);
+    buf_fini(&payload);
+}
+
+/* ---- which one ---- */
+
+/* Whether one that was taken before is still good; between two messages of a stream hours may pass. */
+static bool is_settled(struct exchange *exchange)
+{
+    if (exchange->authorization.at == NULL)
+        return false;
+    if (exchange->outgoing == NULL || clock_wall_us() < exchange->outgoing->until_us)
+        return true;
+    outgoing_token_unref(&exchange->outgoing);
+    exchange->authorization = SPAN_NONE;
+    return false;
+}
+
+enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
+    enum reason reason = REASON_UNSET;
+    struct span value;
+
+    *waits = false;
+    if (outgoing->kind == OUTGOING_NONE || is_settled(exchange))
+        return REASON_UNSET;
+    if (exchange->pass != NULL && (outgoing->per_tenant || outgoing->kind != OUTGOING_FILE ||
+                                   !upstream__takes_credentials(exchange->pass)))
+        return REASON_UNSET; /* nobody has shown who he is */
+    value = outgoing_find(outgoing, exchange->identity.tenant, exchange->identity.principal);
+    if (outgoing->kind != OUTGOING_FILE)
+        reason = settle_fetched(pair, value, may_wait, waits);
+    else if (value.at != NULL)
+        exchange->authorization = value;
+    else
+        reason = REASON_OUTGOING_MISSING;
+    if (may_wait && reason == REASON_OUTGOING_MISSING)
+        tell_missing(pair);
+    else if (may_wait && reason != REASON_UNSET)
+        upstream__tell(pair, reason, reason_text(reason));
+    return reason;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lane/conf.h"
+
+#include "base/bug.h"
+#include "base/glob.h"
+#include "crypto/secret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONF_ARENA_BYTES (16 * 1024 * 1024)
+
+#define DEFAULT_CORRELATION SPAN_LIT("X-Correlation-Id")
+
+struct proxy_conf *proxy_conf_new(void)
+{
+    struct proxy_conf *conf = mem_zalloc(sizeof *conf);
+
+    if (conf == NULL)
+        return NULL;
+    arena_init(&conf->arena, CONF_ARENA_BYTES);
+    atomic_init(&conf->refs, 1);
+    return conf;
+}
+
+struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf)
+{
+    atomic_fetch_add_explicit(&conf->refs, 1, memory_order_relaxed);
+    return conf;
+}
+
+void proxy_upstream_fini(struct proxy_upstream *upstream)
+{
+    tls_unref(&upstream->tls);
+    for (size_t i = 0; i < upstream->header_count; i++)
+        secret_free((void *)(uintptr_t)upstream->headers[i].value.at, upstream->headers[i].value.len);
+    upstream->header_count = 0;
+    outgoing_fini(&upstream->outgoing);
+}
+
+void proxy_conf_unref(struct proxy_conf **conf)
+{
+    struct proxy_conf *gone = *conf;
+
+    *conf = NULL;
+    if (gone == NULL || atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < gone->listen_count; i++)
+        tls_unref(&gone->listens[i].tls);
+    for (size_t i = 0; i < gone->route_count; i++) {
+        for (size_t j = 0; j < gone->routes[i].identity_count; j++) {
+            struct regex *regex = gone->routes[i].identity[j].tenant_regex;
+
+            regex_free(&regex);
+        }
+        proxy_upstream_fini(&gone->routes[i].upstream);
+    }
+    for (size_t i = 0; i < gone->provider_count; i++)
+        identity_provider_fini(&gone->providers[i]);
+    arena_fini(&gone->arena);
+    mem_free(gone);
+}
+
+static void set_default(uint32_t *value, uint32_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void set_default_u64(uint64_t *value, uint64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static struct span header_of(struct span configured, const char *of_dialect, struct span otherwise)
+{
+    if (!span_is_empty(configured))
+        return configured;
+    return of_dialect != NULL ? span_text(of_dialect) : otherwise;
+}
+
+struct span proxy_correlation_header(const struct proxy_route *route)
+{
+    return header_of(route->correlation_header, route->dialect->correlation_header, DEFAULT_CORRELATION);
+}
+
+struct span proxy_tenant_header(const struct proxy_route *route)
+{
+    return header_of(route->tenant_header, route->dialect->tenant_header, SPAN_NONE);
+}
+
+static void fill_in(struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->listen_count; i++) {
+        set_default(&conf->listens[i].head_ms, 10 * 1000);
+        set_default(&conf->listens[i].body_ms, 30 * 1000);
+        set_default(&conf->listens[i].idle_ms, 75 * 1000);
+        set_default_u64(&conf->listens[i].read_rate, 8 << 10);
+    }
+    set_default_u64(&conf->memory_bytes, UINT64_C(1) << 30);
+    set_default(&conf->connections_per_address, 256);
+    conf->has_hosts = conf->host_count > 0;
+    for (size_t i = 0; i < conf->route_count; i++) {
+        struct proxy_route *route = &conf->routes[i];
+
+        if (route->dialect == NULL)
+            route->dialect = dialects[0];
+        set_default(&route->connect_ms, 5 * 1000);
+        set_default(&route->reply_head_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 60 * 1000);
+        set_default(&route->reply_idle_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 5 * 60 * 1000);
+        set_default_u64(&route->limits.body_bytes, 4 << 20);
+        set_default_u64(&route->limits.response_bytes,
+                        route->dialect->response_bytes != 0 ? route->dialect->response_bytes : 8 << 20);
+        set_default_u64(&route->limits.event_bytes, 8 << 20);
+        set_default(&route->limits.per_principal_requests, 1024);
+        route->correlation_header = proxy_correlation_header(route);
+        route->tenant_header = proxy_tenant_header(route);
+        conf->has_hosts = conf->has_hosts || !span_is_empty(route->host);
+    }
+}
+
+/* Those for pipes, which have names alone, come last. With host before without, exact before one with a slug before subtree,
+ * longer before shorter; then by bytes, so that twins are neighbours. */
+static int compare_routes(const void *left, const void *right)
+{
+    const struct proxy_route *a = left, *b = right;
+    int order = (int)a->is_pipe - (int)b->is_pipe;
+
+    if (order == 0 && a->is_pipe)
+        return span_compare(a->name, b->name);
+    if (order == 0)
+        order = (int)span_is_empty(a->host) - (int)span_is_empty(b->host);
+    if (order == 0)
+        order = (int)a->subtree - (int)b->subtree;
+    if (order == 0)
+        order = (int)(a->slugs.count > 0) - (int)(b->slugs.count > 0);
+    if (order == 0 && a->path.len != b->path.len)
+        order = a->path.len > b->path.len ? -1 : 1;
+    if (order == 0)
+        order = span_compare(a->path, b->path);
+    return order != 0 ? order : span_compare(a->host, b->host);
+}
+
+static enum code check_routes(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+
+        if (!route->is_pipe && !span_starts_with(route->path, SPAN_LIT("/")) && !(route->subtree && span_is_empty(route->path)))
+            return why_set(why, CODE_INVALID, "route %.*s: its path must begin with '/'", SPAN_ARG(route->name));
+        if (route->revisions == NULL || (route->revisions[0] == NULL && route->dialect->revisions[0] != NULL))
+            return why_set(why, CODE_INVALID, "route %.*s: it names no revision", SPAN_ARG(route->name));
+        if ((route->upstream.host == NULL && !route->is_pipe) || span_is_empty(route->upstream.authority))
+            return why_set(why, CODE_INVALID, "route %.*s: its upstream has no host", SPAN_ARG(route->name));
+        if (i > 0 && compare_routes(route - 1, route) == 0)
+            return why_set(why, CODE_INVALID, "routes %.*s and %.*s take the same path; give one another path or host",
+                           SPAN_ARG(route[-1].name), SPAN_ARG(route->name));
+    }
+    return CODE_OK;
+}
+
+/* ---- declared paths ---- */
+
+/* The name without the dot that may end it. */
+static struct span bare_host(const struct proxy_upstream *upstream)
+{
+    struct span host = span_text(upstream->host);
+
+    return span_part(host, 0, host.len - (span_ends_with(host, SPAN_LIT(".")) ? 1 : 0));
+}
+
+/* By their names, which are lower case: two names of one server are known for this machine alone. */
+static bool is_one_server(const struct proxy_upstream *a, const struct proxy_upstream *b)
+{
+    if (a->host == NULL || b->host == NULL || a->port != b->port)
+        return false;
+    return span_equals(bare_host(a), bare_host(b)) ||
+           (sock_host_is_loopback(bare_host(a)) && sock_host_is_loopback(bare_host(b)));
+}
+
+bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (is_one_server(&conf->routes[i].upstream, server) &&
+            slug_resembles(conf->routes[i].upstream.path, path, conf->routes[i].subtree))
+            return true;
+    return false;
+}
+
+bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address)
+{
+    for (size_t i = 0; i < conf->trusted_proxy_count; i++)
+        if (sock_net_holds(&conf->trusted_proxies[i], address))
+            return true;
+    return false;
+}
+
+bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
+{
+    bool is_plain = span_find(path, '%') == path.len && span_find(path, ';') == path.len &&
+                    memmem(path.at, path.len, "//", 2) == NULL;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < conf->routes[i].pass_count; n++) {
+            const struct proxy_pass *pass = &conf->routes[i].pass[n];
+
+            if (pass->is_post && is_one_server(&conf->routes[i].upstream, server) &&
+                (!is_plain || slug_resembles(pass->upstream_path, path, false)))
+                return true;
+        }
+    return false;
+}
+
+static enum code check_passes(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < conf->routes[i].pass_count; n++) {
+            const struct proxy_route *route = &conf->routes[i];
+            const struct proxy_pass *pass = &route->pass[n];
+
+            if (pass->is_post && proxy_conf_judges(conf, &route->upstream, pass->upstream_path))
+                return why_set(why, CODE_INVALID, "route %.*s: its `pass` leads POST to %.*s, where calls are judged; nothing "
+                               "gets there past the policy: name another path", SPAN_ARG(route->name),
+                               SPAN_ARG(pass->upstream_path));
+        }
+    return CODE_OK;
+}
+
+/* ---- names of upstreams ---- */
+
+/* What a policy may write for an upstream: a route's name, or what a slug of its makes of it. */
+struct upstream_name {
+    struct span glob;
+    const struct proxy_route *route;
+    bool is_literal;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct upstream_name *a = left, *b = right;
+
+    return span_compare(a->glob, b->glob);
+}
+
+static struct upstream_name *list_names(struct proxy_conf *conf, size_t *count)
+{
+    struct upstream_name *names;
+    size_t most = 0;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        most += conf->routes[i].slugs.count > 0 ? conf->routes[i].slugs.count : 1;
+    names = mem_alloc(most * sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < conf->route_count && names != NULL; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+        size_t own = route->slugs.count > 0 ? route->slugs.count : 1;
+
+        for (size_t n = 0; n < own; n++) {
+            struct span slug = route->slugs.count > 0 ? route->slugs.globs[n] : SPAN_NONE;
+            size_t size = route->name.len + slug.len;
+            char *text = arena_alloc(&conf->arena, size + 1);
+
+            if (text == NULL) {
+                mem_free(names);
+                return NULL;
+            }
+            names[*count] = (struct upstream_name){span_of(text, slug_put(route->name, slug, text, size)), route, false};
+            names[*count].is_literal = glob_is_literal(names[*count].glob);
+            ++*count;
+        }
+    }
+    return names;
+}
+
+static enum code say_clash(struct why *why, const struct upstream_name *a, const struct upstream_name *b)
+{
+    return why_set(why, CODE_INVALID, "routes %.*s and %.*s both give an upstream the name %.*s, and a policy could not tell "
+                   "them apart; give one a name of its own kind, as in `name: 'other-{slug}'`",
+                   SPAN_ARG(a->route->name), SPAN_ARG(b->route->name), SPAN_ARG(a->is_literal ? a->glob : b->glob));
+}
+
+/* One name is one upstream, whichever slug comes: else a rule for the one would hold for the other. Names without a glob are
+ * neighbours when sorted; each with one is held against all. */
+static enum code check_names(struct proxy_conf *conf, struct why *why)
+{
+    size_t count;
+    struct upstream_name *names = list_names(conf, &count);
+    enum code code = CODE_OK;
+
+    if (names == NULL)
+        return why_set(why, CODE_NOMEM, "out of memory for the configuration");
+    qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+        if (i > 0 && span_equals(names[i - 1].glob, names[i].glob) && names[i - 1].route != names[i].route)
+            code = say_clash(why, &names[i - 1], &names[i]);
+        for (size_t n = 0; n < count && code == CODE_OK && !names[i].is_literal; n++)
+            if (names[n].route != names[i].route && glob_meets(names[i].glob, names[n].glob))
+                code = say_clash(why, &names[n], &names[i]);
+    }
+    mem_free(names);
+    return code;
+}
+
+static bool add_name(struct span *names, size_t *count, struct span name)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (span_equals_nocase(names[i], name))
+            return false;
+    names[(*count)++] = name;
+    return true;
+}
+
+/* Headers that mean something to the gate may come once: of two credentials or tenants, another reader might take the other. */
+static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, struct http_names *once)
+{
+    size_t most = 3 + route->identity_count + route->upstream.header_count;
+    struct span *own = arena_alloc(&conf->arena, most * sizeof *own);
+
+    *once = (struct http_names){own, 0};
+    if (own == NULL)
+        return CODE_NOMEM;
+    (void)add_name(own, &once->count, route->correlation_header);
+    if (!span_is_empty(route->tenant_header))
+        (void)add_name(own, &once->count, route->tenant_header);
+    if (!span_is_empty(route->plan_header))
+        (void)add_name(own, &once->count, route->plan_header);
+    for (size_t i = 0; i < route->identity_count; i++)
+        if (route->identity[i].header != NULL)
+            (void)add_name(own, &once->count, span_text(route->identity[i].header));
+    for (size_t i = 0; i < route->upstream.header_count; i++)
+        (void)add_name(own, &once->count, route->upstream.headers[i].name);
+    return CODE_OK;
+}
+
+/* What a route's own head rules are, and the union that a reader applies before the route is known. */
+static enum code make_rules(struct proxy_conf *conf)
+{
+    size_t underscored = 0, singular = 0;
+    struct span *once, *names;
+
+    for (size_t i = 0; i < conf->route_count; i++) {
+        struct proxy_route *route = &conf->routes[i];
+
+        if (list_once(conf, route, &route->rules.once) != CODE_OK)
+            return CODE_NOMEM;
+        route->rules.underscored = (struct http_names){route->underscored, route->underscored_count};
+        underscored += route->underscored_count;
+        singular += route->rules.once.count;
+    }
+    once = arena_alloc(&conf->arena, (singular + 1) * sizeof *once);
+    names = arena_alloc(&conf->arena, (underscored + 1) * sizeof *names);
+    if (once == NULL || names == NULL)
+        return CODE_NOMEM;
+    conf->rules = (struct http_rules){.once.names = once, .underscored.names = names};
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct http_rules *own = &conf->routes[i].rules;
+
+        for (size_t n = 0; n < conf->routes[i].identity_count; n++)
+            conf->rules.tokens |= conf->routes[i].identity[n].kind == IDENTITY_TOKEN;
+        for (size_t n = 0; n < own->once.count; n++)
+            (void)add_name(once, &conf->rules.once.count, own->once.names[n]);
+        for (size_t n = 0; n < own->underscored.count; n++)
+            (void)add_name(names, &conf->rules.underscored.count, own->underscored.names[n]);
+    }
+    return CODE_OK;
+}
+
+/* Metadata are found by path alone, on whatever host a route without one is asked for. */
+static enum code check_resources(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < i; n++) {
+            const struct proxy_route *a = &conf->routes[n], *b = &conf->routes[i];
+            bool meet = span_is_empty(a->host) || span_is_empty(b->host) || span_equals(a->host, b->host);
+            bool tell = a->resource.server_count > 0 && b->resource.server_count > 0;
+
+            if (meet && tell && !span_equals(a->public_url, b->public_url) &&
+                span_equals(span_part(a->public_url, a->public_path_at, SIZE_MAX),
+                            span_part(b->public_url, b->public_path_at, SIZE_MAX)))
+                return why_set(why, CODE_INVALID, "routes %.*s and %.*s are known as %.*s and %.*s, whose metadata stand at "
+                               "one path; give both a `host`, or one another path", SPAN_ARG(a->name), SPAN_ARG(b->name),
+                               SPAN_ARG(a->public_url), SPAN_ARG(b->public_url));
+        }
+    return CODE_OK;
+}
+
+enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
+{
+    enum code code;
+
+    if (conf->route_count == 0 || conf->listen_count == 0)
+        return why_set(why, CODE_INVALID, "the proxy needs at least one listener and one route");
+    fill_in(conf);
+    qsort(conf->routes, conf->route_count, sizeof *conf->routes, compare_routes);
+    code = check_routes(conf, why);
+    if (code == CODE_OK)
+        code = check_passes(conf, why);
+    if (code == CODE_OK)
+        code = check_names(conf, why);
+    if (code == CODE_OK)
+        code = check_resources(conf, why);
+    if (code != CODE_OK)
+        return code;
+    return make_rules(conf) == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");
+}

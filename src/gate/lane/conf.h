@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The proxy's configuration as one immutable counted snapshot: listeners, routes, limits.
+ *
+ * conf/ makes one with proxy_conf_new, fills it with memory of its arena, and seals it; from then on nothing changes.
+ *
+ * Threads: filled by one; sealed it is read by all; ref and unref from any.
+ * Owns: its arena, one reference to each tls_context in it, the resolver's names are the caller's.
+ * Lifetime: counted; a call keeps the snapshot that it began with.
+ * Errors: proxy_conf_seal: CODE_INVALID with a sentence, CODE_NOMEM. */
+#ifndef LANE_CONF_H
+#define LANE_CONF_H
+
+#include "base/mem.h"
+#include "base/why.h"
+#include "crypto/digest.h"
+#include "state/definitions.h"
+#include "state/plan.h"
+#include "http/reader.h"
+#include "identity/identity.h"
+#include "identity/outgoing.h"
+#include "mcp/dialect.h"
+#include "link/rate.h"
+#include "os/sock.h"
+#include "lane/slug.h"
+#include "tls/tls.h"
+
+#include <stdatomic.h>
+
+struct proxy_listen {
+    struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
+    const char *socket;             /* a Unix socket, for pipes alone, in place of the address; NULL: none */
+    struct tls_context *tls;        /* NULL: plain HTTP */
+    uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
+    uint64_t read_rate;             /* bytes a second that an agent takes at least, after body_ms; 0: 8 KiB */
+};
+
+/* One of `upstream.headers`: its value is a secret (crypto/secret.h), wiped with the upstream. */
+struct proxy_header {
+    struct span name;
+    struct span value;
+};
+
+struct proxy_upstream {
+    struct span command;            /* not empty: children of this name, which proxy_start.dial_command reaches; it has no
+                                     * address then, and `host` is for people */
+    struct tls_context *tls;        /* NULL: plain HTTP */
+    const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it; NULL:
+                                     * nowhere, each connection of a pipe brings its own */
+    uint16_t port;
+    struct span path;               /* begins with '/'; for a subtree without a trailing '/'; with the mark of a slug route */
+    struct span authority;          /* Host upstream: the URL's authority */
+    bool preserve_host;             /* the agent's Host instead */
+    const struct proxy_header *headers;
+    size_t header_count;
+    struct outgoing outgoing;       /* in Authorization; then `headers` holds none */
+};
+void proxy_upstream_fini(struct proxy_upstream *upstream); /* TLS and secrets; the rest is some arena's */
+
+/* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD or for POST. One that can be more than one
+ * path, and one for POST, stands behind the paths of routes, and never leads to where calls are judged. */
+struct proxy_pass {
+    struct span path;               /* with a slug's mark where the route has slugs; of a wildcard without its slash and star */
+    struct span upstream_path;      /* likewise */
+    bool is_post;
+    bool is_wild;
+};
+
+/* Of a route that takes tokens: what its metadata say (RFC 9728). Its URL is the route's public_url. */
+struct proxy_resource {
+    const struct span *servers;     /* whose tokens are taken; none: the gate makes no metadata */
+    size_t server_count;
+    const struct span *scopes;      /* which clients ask for at first */
+    size_t scope_count;
+    bool dpop, certificate;         /* to which tokens must be bound */
+};
+
+struct proxy_limits {
+    uint64_t body_bytes;            /* 0: 4 MiB */
+    uint64_t response_bytes;        /* 0: 8 MiB */
+    uint64_t event_bytes;           /* 0: 8 MiB */
+    uint32_t per_principal_requests; /* 0: 1024 */
+    bool is_plain;                  /* who has more than these is told {"error": text}, not JSON-RPC */
+    struct rate principal_rate, tenant_rate, address_rate; /* of requests on this route; zeroed: any */
+};
+
+struct proxy_route {
+    struct span name;               /* the policy's `upstream`; with the mark of a slug: its template */
+    struct span host;               /* lower case, without port; empty: any accepted one */
+    struct span path;               /* byte-exact but for a slug's mark; a subtree without its trailing slash and star */
+    bool subtree;
+    struct slug_list slugs;         /* empty: there is no mark in the route */
+    bool unlisted_is_error;         /* a message for another slug is answered by a JSON-RPC error within 200, not by 404 */
+    struct span public_url;         /* by which agents know it, with a slug's mark; empty: metadata pass as they are */
+    size_t public_path_at;          /* where its path begins */
+    struct proxy_resource resource;
+    bool step_up;                   /* a denial for want of a scope says which, as 403 */
+    const struct dialect *dialect;  /* NULL: the default */
+    bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
+    const char *const *revisions;   /* NULL-terminated, at least one */
+    struct proxy_upstream upstream;
+    uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
+    const struct identity_source *identity;
+    size_t identity_count;
+    struct plan_keys plan_keys;     /* by which plans are signed; count 0: no plan is looked at */
+    struct span plan_header;
+    struct span tenant_header;      /* empty: the dialect's, or none */
+    struct span correlation_header; /* empty: the dialect's, or X-Correlation-Id */
+    const struct span *origins;     /* globs; with count 0: an Origin whose host passes the Host check */
+    size_t origin_count;
+    const struct span *underscored; /* header names with '_' that are not refused */
+    size_t underscored_count;
+    const struct span *reply_headers; /* that go down besides those which are for every agent */
+    size_t reply_header_count;
+    const struct span *params;      /* members of params that may stand beside those of the specification */
+    size_t param_count;
+    enum mcp_meta meta;
+    bool query_pass;
+    bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */
+    bool strict_tool_names;
+    enum definitions_mode definitions;
+    bool forwarded;
+    bool denials_sse;
+    struct mcp_deceptive deceptive;
+    unsigned lenient;           /* bits of enum mcp_leniency */
+    uint32_t answer_bytes;          /* of each result, kept in the audit; 0: nothing */
+    const struct proxy_pass *pass;
+    size_t pass_count;
+    struct proxy_limits limits;
+
+    struct http_rules rules;        /* made by proxy_conf_seal */
+};
+
+/* The configured one, or the dialect's, or the gate's own; a tenant's may be empty: none. Takes: a route with a dialect. */
+struct span proxy_correlation_header(const struct proxy_route *route);
+struct span proxy_tenant_header(const struct proxy_route *route);
+
+struct proxy_conf {
+    struct arena arena;
+    struct proxy_listen *listens;
+    size_t listen_count;
+    struct proxy_route *routes;
+    size_t route_count;
+    const struct span *hosts;       /* `hosts:`, lower case */
+    size_t host_count;
+    const struct sock_net *trusted_proxies;
+    size_t trusted_proxy_count;
+    struct identity_provider *providers;
+    size_t provider_count;
+    uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
+    uint32_t connections_per_address; /* without an identity; 0: 256 */
+
+    unsigned char digest[DIGEST_BYTES]; /* of the text that it was read from; pipes name it */
+
+    atomic_uint refs;
+    struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
+    bool has_hosts;                 /* likewise: some route or `hosts:` names one */
+};
+
+/* Zeroed, with an empty arena, one reference. NULL without memory. */
+struct proxy_conf *proxy_conf_new(void) MUST_USE;
+
+/* Fills in defaults, puts the routes into the order in which they are tried, and refuses two that take the same path. */
+enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
+
+/* Whether calls go to this path of the upstream's server, by whatever route, as a careless server reads paths. */
+bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
+bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address); /* a trusted proxy's */
+/* Whether a declared POST may lead to this path of the server: then no calls can be judged that go there. */
+bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
+
+struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf);
+void proxy_conf_unref(struct proxy_conf **conf);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's judge: a thread on which large calls and large answers are judged, by the same functions as small ones, so that
+ * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call or its answer is back. Who
+ * waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its account.
+ *
+ * Threads: its worker; judge_start and judge_stop main. While work is out, the thread alone touches the gate and the pair's
+ *   exchange: the pair is not driven, and so cannot end, before it is back.
+ * Owns: its gate and its thread.
+ * Lifetime: as its lane's; judge_stop when the worker has ended.
+ * Errors: enum code at the start. */
+#ifndef LANE_JUDGE_H
+#define LANE_JUDGE_H
+
+#include "base/list.h"
+#include "enforce/gate.h"
+#include "os/inbox.h"
+#include "os/thread.h"
+
+struct pair;
+
+typedef void (*judge_fn)(struct pair *pair, struct gate *gate);
+
+struct judge {
+    struct gate *gate;   /* NULL: all is judged on the worker, as in most simulations */
+    struct pair *pair;   /* that has the seat; NULL: nobody; the worker's alone */
+    judge_fn work;       /* what is to be done with it */
+    struct list waiting; /* pairs that want it, in the order in which they came */
+    struct inbox *inbox; /* the worker's */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool has_work;       /* under the lock, as is_stopping */
+    bool is_stopping;
+    atomic_bool is_out;  /* the work of `pair` */
+    struct thread thread;
+};
+
+void judge_init(struct judge *judge);
+enum code judge_open(struct judge *judge, const struct gate *gate, struct inbox *inbox) MUST_USE;
+enum code judge_start(struct judge *judge, unsigned index, struct why *why) MUST_USE;
+void judge_stop(struct judge *judge);
+void judge_fini(struct judge *judge);
+
+/* Whether the work is done, at once where it is about few bytes; else the pair is stirred when it may be, and asks again. */
+bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work);
+bool judge_is_out(const struct pair *pair);
+void judge_leave(struct pair *pair);            /* its call or its answer is back, or it has ended */
+void judge_woken(struct judge *judge);          /* a verdict may be there */
+void judge_round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lane: one worker's share of the proxy.
+ *
+ * Threads: everything on a lane belongs to its worker; gauges are read by anybody.
+ * Owns: its worker, listeners, spare upstream connections and references.
+ * Lifetime: as long as its thread; pairs are freed by worker_reap alone.
+ * Errors: lane_init and lane_dial: enum code; what fails later ends its one connection. */
+#ifndef LANE_LANE_H
+#define LANE_LANE_H
+
+#include "enforce/answer.h"
+#include "identity/wanted.h"
+#include "link/listener.h"
+#include "link/rate.h"
+#include "os/inbox.h"
+#include "os/resolve.h"
+#include "os/thread.h"
+#include "lane/conf.h"
+#include "lane/ended.h"
+#include "lane/judge.h"
+
+#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
+
+struct lane;
+struct mailboxes;
+struct pair;
+struct proxy;
+
+/* How a stream to an upstream is made; tests put memory streams here. */
+typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                             struct stream **stream);
+
+/* What counters a lane shows; written by its worker, read by anybody. */
+struct lane_gauges {
+    atomic_uint_fast64_t accepted, requests, upstream_connections, events_dropped;
+    atomic_uint_fast64_t answers[ANSWER_EFFECTS]; /* and messages of servers, on which rules for answers had this effect */
+    atomic_uint_fast64_t pairs, in_flight, streams;
+};
+
+/* One thread alone adds, so no lock is needed for it. */
+static inline void gauge_add(atomic_uint_fast64_t *gauge, int by)
+{
+    atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + (uint64_t)by, memory_order_relaxed);
+}
+
+/* What the lane's connections do, handed down: who knows what bytes mean stands above. */
+typedef bool (*step_fn)(struct pair *pair);
+struct lane_above {
+    const step_fn *steps;                     /* by enum step */
+    void (*finish)(struct pair *pair);        /* its call is over, whatever became of it; callable twice */
+    void (*tell_differs)(const struct lane *lane, struct buf *out); /* what main's last look at the configuration found wrong,
+                                               * appended as a sentence */
+};
+
+struct lane_listener {
+    struct listener listener;
+    struct lane *lane;
+    size_t index; /* into conf->listens */
+};
+
+struct lane {
+    struct worker worker;
+    struct rates *rates;  /* of all workers */
+    struct mailboxes *mailboxes; /* likewise */
+    atomic_bool has_mail; /* in some mailbox of this lane's streams */
+    const struct lane_above *above;
+    struct proxy *proxy;  /* NULL in simulations */
+    struct gate *gate;
+    struct proxy_conf *conf;
+    struct resolve_table *names;
+    struct inbox inbox;
+    bool has_inbox;
+    struct lane_listener *listeners;
+    size_t listener_count;
+    struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
+    struct list stuck;    /* pairs that found the ring full */
+    struct list wanting;  /* pairs that wait for something from outside */
+    struct wanted *wanted; /* of all workers; NULL: the configuration names nothing outside */
+    uint64_t wanted_seen; /* wanted_settled at the last look */
+    struct identity_proofs *proofs; /* likewise of all workers */
+    struct judge judge;   /* of large calls */
+    struct list spares;   /* spare.c */
+    unsigned spare_count;
+    struct loop_timer beat; /* twice a second: revoked keys and certificates */
+    struct identity_keys *seen_keys;
+    bool asks_certificates; /* some listener did at the last beat */
+    bool had_providers;     /* likewise the configuration */
+    int64_t told_lists_us;  /* the end of a revocation list that was told last */
+    dial_fn dial;
+    void *dial_context;   /* the lane, where it dials by itself */
+    enum code (*dial_command)(void *context, struct span command, int *fd);
+    void *command_context;
+    proxy_call_fn ended;
+    void *ended_context;
+    bool is_draining;
+    bool is_stopping;
+    uint64_t published;   /* generation of proxy->next_* that was taken */
+    unsigned errands;     /* under way */
+    uint64_t held_bytes;  /* by its pairs */
+    uint64_t told_bytes;  /* of these, in the budget */
+    int64_t log_second;
+    unsigned log_lines;   /* in that second */
+    int64_t crowd_told_us; /* when it last said that one address has too many connections; 0: never */
+    unsigned char random[512];
+    size_t random_left;
+    struct lane_gauges gauges;
+    struct thread thread;
+};
+
+enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above) MUST_USE;
+void lane_fini(struct lane *lane);
+void lane_woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
+void lane_adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
+bool lane_token_holds(const struct lane *lane, const struct identity *identity); /* by the configuration of now */
+bool lane_certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
+void lane_accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
+void lane_random_hex(struct lane *lane, char out[32]);
+void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
+bool lane_may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
+void lane_drain(struct lane *lane);
+enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                    struct stream **stream) MUST_USE;
+
+/* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
+enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
+void lane_wait_for_room(struct pair *pair);
+/* The pair is stirred when the ticket of `wanted` is settled, and within WANTED_WAIT_US in any case: then it has timed out. */
+void lane_want(struct pair *pair, uint64_t ticket);
+#define WANTED_WAIT_US INT64_C(15000000)
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pair: an agent's connection, the one behind it, and the call that is under way; its steps are in lane/step_tbl.h.
+ *
+ * Threads: its worker.
+ * Owns: its legs and readers, a reference to the configuration that it began with.
+ * Lifetime: freed by worker_reap alone.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef LANE_PAIR_H
+#define LANE_PAIR_H
+
+#include "http/reader.h"
+#include "link/leg.h"
+#include "lane/exchange.h"
+#include "lane/lane.h"
+#include "lane/spare.h"
+#include "lane/step_tbl.h"
+#include "sse/parser.h"
+
+#define COPIED_BYTES 65536 /* a smaller body goes into one write with its head; a larger one is never copied */
+
+enum step {
+#define STEP_NUMBER(name, text, function, moves, about) STEP_##name,
+#define STEP_NO_MOVE(name) 0
+    STEP_TABLE(STEP_NUMBER, STEP_NO_MOVE)
+#undef STEP_NUMBER
+#undef STEP_NO_MOVE
+    STEP_COUNT
+};
+
+const char *step_text(enum step step);
+bool step_may_follow(enum step from, enum step to);
+
+#define LEG_IN_BYTES 65536
+
+/* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
+ * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair_check. */
+struct pair {
+    struct connection connection; /* first */
+    struct list waits;        /* in lane->waiting, lane->stuck or lane->wanting */
+    uint64_t awaited;         /* the ticket that it waits for there */
+    uint64_t look;            /* at the configuration, which a pipe waits for; 0: none */
+    struct lane *lane;
+    enum step step;
+    enum reason ending;       /* UNSET: alive; the first one stays */
+    bool is_tls;
+    bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
+    bool is_introduced;       /* a pipe: its first bytes are here */
+    bool is_settled;          /* likewise: whether it reads the configuration that runs, which is_agreed says */
+    bool is_agreed;
+    bool timed_out;
+    bool has_asked;           /* a head's first byte came */
+    bool close_after;         /* this answer is the connection's last */
+    bool lingers;
+    bool is_rested;
+    struct proxy_conf *conf;
+    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
+    int64_t deadline_us;      /* of the step; 0: none */
+    uint64_t front_written, back_read; /* seen last, to notice movement */
+    int64_t front_moved_us, back_moved_us, quiet_since_us;
+    int64_t untaken_since_us; /* bytes wait in front.out since; 0: none do */
+    int64_t untaken_us;       /* of this call, before that */
+    uint64_t taken_from;      /* front.written_bytes when the call began */
+    uint64_t held_bytes;
+    uint64_t charged_bytes;   /* of these, in its accounts */
+    uint64_t account_who;     /* whose it is; 0: nobody's yet */
+    struct budget_account account;
+    struct loop_timer timer;
+    struct upstream_line line; /* where `back` leads */
+    size_t back_address;      /* which of the upstream's addresses is tried */
+    size_t listen;
+    struct leg front;
+    struct leg back;
+    struct exchange exchange;
+    struct http_reader answers;
+    struct http_reader asks;
+    struct sse_parser events;
+    struct sock_address peer;
+    struct sock_address client_address; /* the peer's, or what a trusted proxy says of it */
+    char client[SOCK_TEXT_BYTES];
+};
+
+struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+/* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
+bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
+uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
+/* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
+enum reason pair_refuses(const struct pair *pair, size_t bytes);
+enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
+bool pair_is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
+void pair_take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
+COLD void pair_close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+void pair_go(struct pair *pair, enum step step);       /* aborts where no such move is */
+bool pair_linger(struct pair *pair);                    /* CLOSING */
+void pair_check(const struct pair *pair);
+void pair_stir(struct pair *pair);
+void pair_deadline(struct pair *pair, int64_t after_us);
+void pair_drop_back(struct pair *pair);
+void pair_stop_waiting(struct pair *pair);
+int64_t pair_now_us(const struct pair *pair);
+struct pair *pair_of(struct connection *connection);    /* NULL: it is something else */
+
+#endif
