@@ -48,11 +48,17 @@ void progress_tell(struct progress *progress, uint64_t done)
     (void)fflush(stderr);
 }
 
-void progress_end(struct progress *progress)
+void progress_clear(struct progress *progress)
 {
     if (!progress->shown || progress->drawn_us == 0)
         return;
     (void)fputs("\r\033[K", stderr);
     (void)fflush(stderr);
+    progress->drawn_us = 0;
+}
+
+void progress_end(struct progress *progress)
+{
+    progress_clear(progress);
     progress->shown = false;
 }

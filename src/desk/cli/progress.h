@@ -22,7 +22,9 @@ struct progress {
 void progress_begin(struct progress *progress, const char *what, uint64_t total);
 /* Draws at most ten times a second; may be called as often as one likes. */
 void progress_tell(struct progress *progress, uint64_t done);
-/* Wipes the line. */
+/* Wipes the line, so that something can be told; the next progress_tell draws it again. */
+void progress_clear(struct progress *progress);
+/* Wipes it for good. */
 void progress_end(struct progress *progress);
 
 #endif

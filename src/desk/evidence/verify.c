@@ -95,10 +95,19 @@ static enum code read_erasures(struct verifier *verifier)
     return code == CODE_OK && verifier->has_checkpoints ? check_erasures(verifier) : code;
 }
 
+static enum code wait_for(struct heads *heads, struct permits *permits, int64_t decision, struct span tenant)
+{
+    static const unsigned char no_salt[ROW_SALT_BYTES];
+    struct head *head = NULL;
+    enum code code = tenant.at != NULL ? heads_find(heads, tenant, &head) : CODE_OK;
+
+    return code == CODE_OK ? permits_add(permits, (uint64_t)decision, head, no_salt) : code;
+}
+
 /* Permits whose outcomes this file has to bring, or one behind it. */
 static enum code read_permits(struct verifier *verifier)
 {
-    static const unsigned char no_salt[ROW_SALT_BYTES];
+    struct verify_standing *began = &verifier->began;
     struct db_stmt *stmt;
     enum code code;
 
@@ -107,16 +116,14 @@ static enum code read_permits(struct verifier *verifier)
     code = db_prepare(verifier->db, "SELECT decision, tenant FROM permit_start", &stmt);
     while (db_next(&stmt, &code)) {
         int64_t decision = db_int(stmt, 0);
-        struct head *head = NULL;
 
         if (decision <= 0 || decision > verifier->begin) {
             verify__fault(verifier, 0, "permit_start", "decision", "%lld does not stand before this file", (long long)decision);
             continue;
         }
-        if (db_text(stmt, 1).at != NULL)
-            code = heads_find(&verifier->heads, db_text(stmt, 1), &head);
-        if (code == CODE_OK)
-            code = permits_add(&verifier->permits, (uint64_t)decision, head, no_salt);
+        code = wait_for(&verifier->heads, &verifier->permits, decision, db_text(stmt, 1));
+        if (code == CODE_OK && verifier->conf->sequence != NULL)
+            code = wait_for(&began->heads, &began->permits, decision, db_text(stmt, 1));
     }
     return code;
 }
@@ -304,7 +311,8 @@ static enum code count_checkpoints(struct verifier *verifier)
     return db_exec(verifier->db, "SELECT count(hash) FROM tenant_start; SELECT count(peaks), count(note) FROM checkpoint");
 }
 
-static enum code check_all(struct verifier *verifier)
+/* What the file says by itself: most of the work, which needs no other file. */
+static enum code check_alone(struct verifier *verifier)
 {
     enum code code = survive(verifier, check_file(verifier), "file");
 
@@ -318,16 +326,47 @@ static enum code check_all(struct verifier *verifier)
     if (code == CODE_OK)
         code = survive(verifier, read_permits(verifier), "permit_start");
     if (code == CODE_OK)
-        code = verify__continue(verifier);
+        code = verify__find_indices(verifier);
+    verifier->part = VERIFY_ROWS;
     if (code == CODE_OK)
         code = survive(verifier, check_rows(verifier), "entry");
+    verifier->part = VERIFY_SCHEMA;
     if (code == CODE_OK)
-        code = close_report(verifier);
+        code = survive(verifier, verify__schema(verifier), "sqlite_schema");
+    verifier->part = VERIFY_INDICES;
     if (code == CODE_OK)
         code = survive(verifier, count_checkpoints(verifier), "checkpoint");
+    return code == CODE_OK ? survive(verifier, verify__indices(verifier), "index") : code;
+}
+
+static void tell_faults(const struct verifier *verifier)
+{
+    struct verify_report *report = verifier->report;
+
+    for (enum verify_part part = 0; part < VERIFY_PARTS; part++) {
+        const struct verify_faults *faults = &verifier->faults[part];
+
+        for (size_t i = 0; i < faults->count && i < VERIFY_FAULTS_MAX && report->fault_count + i < VERIFY_FAULTS_MAX; i++)
+            report->fault[report->fault_count + i] = faults->fault[i];
+        report->fault_count += faults->count;
+    }
+}
+
+static enum code check_all(struct verifier *verifier)
+{
+    const struct verify_conf *conf = verifier->conf;
+    enum code code = check_alone(verifier);
+
+    if (code == CODE_OK && conf->await_before != NULL)
+        code = conf->await_before(conf->context);
+    verifier->part = VERIFY_SEAM;
     if (code == CODE_OK)
-        code = survive(verifier, verify__indices(verifier), "index");
-    return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
+        code = verify__continue(verifier);
+    verifier->part = VERIFY_END;
+    if (code == CODE_OK)
+        code = close_report(verifier);
+    tell_faults(verifier);
+    return code;
 }
 
 /* What somebody put in a table's place is a fault, and is read for so long. */
@@ -387,6 +426,29 @@ static bool has_moved(const struct verify_conf *conf, bool may_move)
     return conf->has_moved(conf->context);
 }
 
+static enum code begin(struct verifier *verifier, struct why *why)
+{
+    const struct verify_conf *conf = verifier->conf;
+    enum code code = check_kind(verifier, conf->path, why);
+
+    db_stop_when(verifier->db, conf->stop);
+    if (code == CODE_OK)
+        code = heads_init(&verifier->heads);
+    if (code == CODE_OK)
+        code = permits_init(&verifier->permits);
+    return code == CODE_OK && conf->sequence != NULL ? verify__standing_init(&verifier->began) : code;
+}
+
+static void end(struct verifier *verifier)
+{
+    verify__fini_tree(verifier);
+    verify__standing_fini(&verifier->began);
+    permits_fini(&verifier->permits);
+    heads_fini(&verifier->heads);
+    arena_fini(&verifier->arena);
+    db_close(&verifier->db);
+}
+
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
 {
     struct verifier verifier = {.conf = conf, .report = report};
@@ -396,11 +458,7 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
     if (code != CODE_OK)
         return has_moved(conf, false) ? CODE_BUSY : code;
     arena_init(&verifier.arena, (size_t)16 << 20);
-    code = check_kind(&verifier, conf->path, why);
-    if (code == CODE_OK)
-        code = heads_init(&verifier.heads);
-    if (code == CODE_OK)
-        code = permits_init(&verifier.permits);
+    code = begin(&verifier, why);
     if (code == CODE_OK)
         code = check_all(&verifier);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
@@ -411,10 +469,6 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
         code = why_set(why, CODE_BUSY, "%s was rotated meanwhile; verify it again", conf->path);
     if (code == CODE_OK)
         verify__leave(&verifier);
-    verify__fini_tree(&verifier);
-    permits_fini(&verifier.permits);
-    heads_fini(&verifier.heads);
-    arena_fini(&verifier.arena);
-    db_close(&verifier.db);
+    end(&verifier);
     return code;
 }

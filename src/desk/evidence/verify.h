@@ -13,6 +13,7 @@
 #include "base/why.h"
 #include "crypto/digest.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,14 +62,19 @@ void verify_sequence_free(struct verify_sequence **sequence);
 struct verify_conf {
     const char *path;
     const struct keyring *keys; /* whose signatures prove, one behind the other; NULL: none is known */
-    struct verify_sequence *sequence; /* of the files of a trail, one after the other; NULL: the file by itself */
+    struct verify_sequence *sequence; /* of the files of a trail; NULL: the file by itself */
+    bool follows;               /* a file of it before this one is verified, too, with what it shares with this one */
     bool ends_trail;            /* it is the last of them: no file behind it excuses what it does not hold */
     int64_t unsigned_us;        /* 0: VERIFY_UNSIGNED_US */
     struct span heads;          /* checkpoints kept outside the file, as in audit.db.heads; at == NULL: none */
     bool may_retry;             /* the caller looks again where an erasure came while it was read, or after `sequence` was */
     bool (*has_moved)(void *context); /* or NULL; whether another file stands at the path since the caller looked at it */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; rows, now and then */
+    /* Or NULL: the file before is verified already. Waits until it is: what this one shares with it is judged then. What it
+     * fails with ends the verification. */
+    enum code (*await_before)(void *context);
     void *context;
+    const atomic_bool *stop;    /* or NULL; once it is set, the verification ends with CODE_BUSY */
 };
 
 /* CODE_BUSY where the file has moved meanwhile, so that what was read may be of two, or where `sequence` is older than an

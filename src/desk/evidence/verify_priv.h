@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verification under way: what its files share.
  *
- * Threads: one.
+ * Threads: one a verifier. A sequence belongs to whoever's turn it is; what its files say of each other changes while nobody
+ *   verifies.
  * Owns: the connection, the maps of tenants and open permits, the recorded erasures, the tree.
  * Lifetime: one audit_verify.
  * Errors: enum code; faults of the file go into the report. */
@@ -23,6 +24,12 @@ struct erasure {
     int64_t seq, before_us;
 };
 
+/* Where tenants stand, and which permits wait for their outcome. */
+struct verify_standing {
+    struct heads heads;
+    struct permits permits; /* their heads are among these */
+};
+
 struct verify_sequence {
     struct arena arena;
     struct erasure *erasures;   /* recorded in any of the files; likewise: */
@@ -33,8 +40,7 @@ struct verify_sequence {
     int64_t seq;
     unsigned char hash[DIGEST_BYTES];
     bool is_sealed;
-    struct heads heads;         /* where its tenants stood */
-    struct permits permits;     /* what was under way; their heads are among these */
+    struct verify_standing standing; /* how its last row left them */
     unsigned char mark[DIGEST_BYTES]; /* of its last checkpoint's note */
     bool has_mark;
 };
@@ -66,12 +72,44 @@ struct verify_mark {
     unsigned char digest[DIGEST_BYTES]; /* of the whole note */
 };
 
+/* Faults in the order in which they are told, which is not that in which they are found: what the file before this one left is
+ * known last. */
+enum verify_part {
+    VERIFY_BEFORE = 0, /* of the rows */
+    VERIFY_SEAM,       /* against the file before */
+    VERIFY_ROWS,
+    VERIFY_END,        /* what the end leaves open */
+    VERIFY_INDICES,    /* from here on what is around the evidence */
+    VERIFY_SCHEMA,
+    VERIFY_PARTS
+};
+
+struct verify_faults {
+    size_t count; /* all, also those that found no place */
+    struct verify_fault fault[VERIFY_FAULTS_MAX];
+};
+
+#define VERIFY_INDICES_MAX 16
+#define VERIFY_INDEX_COLUMNS 4
+
+/* An index of a table of rows, and what the rows that were read come to in it (db_mark). */
+struct verify_index {
+    enum row_table table;
+    bool is_unique, has_no_sum;
+    char name[48];
+    int columns[VERIFY_INDEX_COLUMNS], count; /* places in the row */
+    uint64_t sum;
+};
+
 struct verifier {
     const struct verify_conf *conf;
     struct db *db;
     struct verify_report *report;
-    struct heads heads;
-    struct permits permits;
+    struct verify_faults faults[VERIFY_PARTS];
+    enum verify_part part;        /* whose faults are found */
+    struct heads heads;           /* where tenants stand */
+    struct permits permits;       /* what waits for its outcome; their heads are among these */
+    struct verify_standing began; /* both as the file says that it begins; only of one of a sequence */
     struct arena arena;
     struct erasure *erasures;
     bool continues;          /* the file before this one holds the beginning */
@@ -82,6 +120,9 @@ struct verifier {
     int64_t seq;             /* of the last row */
     int64_t now_us;          /* when `last` was read */
     unsigned char hash[DIGEST_BYTES]; /* of the last row, as stored */
+    struct verify_index indices[VERIFY_INDICES_MAX];
+    size_t index_count;
+    bool has_other_indices;  /* than can be compared so */
     /* A row whose hash did not match: the next row tells whether its contents or its hash were changed. */
     bool suspects;
     int64_t suspect_seq;
@@ -118,9 +159,13 @@ void verify__doubt(struct verifier *verifier, const char *format, ...) PRINTF_LI
 void verify__fault(struct verifier *verifier, int64_t seq, const char *table, const char *field, const char *format, ...)
     PRINTF_LIKE(5, 6);
 
+size_t verify__evident_faults(const struct verifier *verifier); /* so far, but for those of what is around the evidence */
+
 /* verify_sequence.c */
 enum code verify__read_erasures(struct db *db, const char *sql, struct arena *arena, struct erasure **list) MUST_USE;
-enum code verify__continue(struct verifier *verifier) MUST_USE; /* against the file before, before the first row */
+enum code verify__standing_init(struct verify_standing *standing) MUST_USE;
+void verify__standing_fini(struct verify_standing *standing);
+enum code verify__continue(struct verifier *verifier) MUST_USE; /* against the file before, once that is verified */
 void verify__leave(struct verifier *verifier);                  /* to the file behind, after the last row */
 
 /* verify_row.c: one row after the other. */
@@ -153,6 +198,8 @@ void verify__fini_tree(struct verifier *verifier);
 /* tables.c: what is not evidence, but what auditors look through. */
 enum code verify__schema(struct verifier *verifier) MUST_USE;
 enum code verify__has_checkpoints(struct db *db, bool *has) MUST_USE;
-enum code verify__indices(struct verifier *verifier) MUST_USE;
+enum code verify__find_indices(struct verifier *verifier) MUST_USE;                   /* before the first row */
+void verify__note_entries(struct verifier *verifier, const struct walk_row *row);
+enum code verify__indices(struct verifier *verifier) MUST_USE;                        /* after the last one */
 
 #endif

@@ -9,19 +9,28 @@
 
 void verify__fault(struct verifier *verifier, int64_t seq, const char *table, const char *field, const char *format, ...)
 {
-    struct verify_report *report = verifier->report;
+    struct verify_faults *faults = &verifier->faults[verifier->part];
     struct verify_fault *fault;
     va_list args;
 
-    if (report->fault_count++ >= VERIFY_FAULTS_MAX)
+    if (faults->count++ >= VERIFY_FAULTS_MAX)
         return;
-    fault = &report->fault[report->fault_count - 1];
+    fault = &faults->fault[faults->count - 1];
     fault->seq = seq;
     (void)snprintf(fault->table, sizeof fault->table, "%s", table);
     (void)snprintf(fault->field, sizeof fault->field, "%s", field);
     va_start(args, format);
     (void)vsnprintf(fault->text, sizeof fault->text, format, args);
     va_end(args);
+}
+
+size_t verify__evident_faults(const struct verifier *verifier)
+{
+    size_t count = 0;
+
+    for (enum verify_part part = 0; part < VERIFY_INDICES; part++)
+        count += verifier->faults[part].count;
+    return count;
 }
 
 void verify__doubt(struct verifier *verifier, const char *format, ...)
@@ -204,13 +213,9 @@ static enum code check_tenant(struct verifier *verifier, const struct verify_row
 
 static bool vouches(const struct row_value *digest, const struct row_value *salt, const struct row_value *value)
 {
-    struct digest sum;
     unsigned char out[DIGEST_BYTES];
 
-    digest_init(&sum);
-    digest_add(&sum, salt->bytes.at, salt->bytes.len);
-    digest_add(&sum, value->bytes.at, value->bytes.len);
-    digest_final(&sum, out);
+    digest_of_two(salt->bytes, value->bytes, out);
     return verify__holds(digest, out);
 }
 
@@ -406,6 +411,7 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
     struct verify_values values = verify__values(verifier, row);
     struct verify_row digested;
 
+    verify__note_entries(verifier, row);
     check_hash(verifier, row);
     verify__digest(row, &digested);
     digested.is_erased = values.is_erased;

@@ -77,10 +77,22 @@ enum code verify_sequence_renew(const struct trail *trail, struct verify_sequenc
     return CODE_OK;
 }
 
+enum code verify__standing_init(struct verify_standing *standing)
+{
+    enum code code = heads_init(&standing->heads);
+
+    return code == CODE_OK ? permits_init(&standing->permits) : code;
+}
+
+void verify__standing_fini(struct verify_standing *standing)
+{
+    permits_fini(&standing->permits);
+    heads_fini(&standing->heads);
+}
+
 void verify_sequence_forget(struct verify_sequence *sequence)
 {
-    permits_fini(&sequence->permits);
-    heads_fini(&sequence->heads);
+    verify__standing_fini(&sequence->standing);
     sequence->has_before = sequence->has_mark = false;
 }
 
@@ -103,50 +115,52 @@ static bool same_tenant(const struct head *a, const struct head *b)
     return span_equals(span_of(a->tenant, a->len), span_of(b->tenant, b->len));
 }
 
-static void compare_permits(struct verifier *verifier, const struct verify_sequence *before)
+static void compare_permits(struct verifier *verifier, const struct permits *before)
 {
+    const struct permits *began = &verifier->began.permits;
     size_t found = 0;
 
-    for (size_t i = 0; i < before->permits.size; i++) {
-        const struct permit *permit = &before->permits.slots[i], *here;
+    for (size_t i = 0; i < before->size; i++) {
+        const struct permit *permit = &before->slots[i], *here;
 
         if (permit->seq == 0)
             continue;
-        here = permits_find(&verifier->permits, permit->seq);
+        here = permits_find(began, permit->seq);
         found += here != NULL;
         if (here == NULL || !same_tenant(here->head, permit->head))
             verify__fault(verifier, 0, "permit_start", "decision", "the permit %llu had no outcome when the file before was "
                           "sealed, and is not carried over as it was", (unsigned long long)permit->seq);
     }
-    if (found < verifier->permits.count)
+    if (found < began->count)
         verify__fault(verifier, 0, "permit_start", "decision", "%zu of its permits had none to wait for in the file before",
-                      verifier->permits.count - found);
+                      began->count - found);
 }
 
-static enum code compare_heads(struct verifier *verifier, const struct verify_sequence *before)
+static enum code compare_heads(struct verifier *verifier, const struct heads *before)
 {
-    struct head **list = mem_array(before->heads.count + 1, sizeof *list);
+    struct heads *began = &verifier->began.heads;
+    struct head **list = mem_array(before->count + 1, sizeof *list);
     size_t known = 0;
     enum code code = list != NULL ? CODE_OK : CODE_NOMEM;
 
     if (code == CODE_OK)
-        heads_list(&before->heads, list);
-    for (size_t i = 0; i < before->heads.count && code == CODE_OK; i++) {
+        heads_list(before, list);
+    for (size_t i = 0; i < before->count && code == CODE_OK; i++) {
         struct head *here;
 
         if (!list[i]->known)
             continue;
         known++;
-        code = heads_find(&verifier->heads, span_of(list[i]->tenant, list[i]->len), &here);
+        code = heads_find(began, span_of(list[i]->tenant, list[i]->len), &here);
         if (code == CODE_OK &&
             (!here->known || here->seq != list[i]->seq || memcmp(here->hash, list[i]->hash, DIGEST_BYTES) != 0))
             verify__fault(verifier, 0, "tenant_start", "hash", "it does not begin where tenant '%.*s' stood when the file "
                           "before was sealed", list[i]->len > 100 ? 100 : (int)list[i]->len, list[i]->tenant);
     }
     mem_free(list);
-    if (code == CODE_OK && verifier->heads.count > known)
+    if (code == CODE_OK && began->count > known)
         verify__fault(verifier, 0, "tenant_start", "tenant", "the file before knows %zu tenants fewer",
-                      verifier->heads.count - known);
+                      began->count - known);
     return code;
 }
 
@@ -178,8 +192,8 @@ enum code verify__continue(struct verifier *verifier)
                       (long long)before->seq);
     if (!verifier->has_checkpoints)
         return CODE_OK;
-    compare_permits(verifier, before);
-    code = compare_heads(verifier, before);
+    compare_permits(verifier, &before->standing.permits);
+    code = compare_heads(verifier, &before->standing.heads);
     return code == CODE_OK && before->is_sealed ? compare_marks(verifier, before) : code;
 }
 
@@ -196,8 +210,7 @@ void verify__leave(struct verifier *verifier)
     sequence->is_sealed = verifier->report->is_sealed;
     sequence->has_mark = verifier->report->checkpoints > 0;
     memcpy(sequence->mark, verifier->last_mark, DIGEST_BYTES);
-    sequence->heads = verifier->heads;
-    sequence->permits = verifier->permits;
+    sequence->standing = (struct verify_standing){verifier->heads, verifier->permits};
     verifier->heads = (struct heads){0};
     verifier->permits = (struct permits){0};
 }

@@ -86,12 +86,12 @@ enum code verify__end_signed(struct verifier *verifier)
         code = is_beginning(verifier, &rows, &begins);
     if (!begins)
         miss_checkpoints(verifier);
-    if (code == CODE_OK && rows.count > 0 && report->fault_count == 0 && is_signing(verifier))
+    if (code == CODE_OK && rows.count > 0 && verify__evident_faults(verifier) == 0 && is_signing(verifier))
         judge(verifier, covered, &rows);
     if (verifier->conf->ends_trail && report->is_sealed)
         verify__doubt(verifier, "the trail ends with a sealed file: the one behind it is not here; only a gate that died in a "
                       "rotation leaves that, until its next start");
-    report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && report->fault_count == 0 &&
+    report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && verify__evident_faults(verifier) == 0 &&
                         report->losses == 0;
     return code;
 }

@@ -21,26 +21,37 @@ static enum note_verdict judge(const struct verifier *verifier, const struct not
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
+static enum code stand(struct heads *heads, struct span tenant, int64_t seq, struct span hash)
+{
+    struct head *head;
+    enum code code = heads_find(heads, tenant, &head);
+
+    if (code != CODE_OK)
+        return code;
+    head->known = true;
+    head->seq = (uint64_t)seq;
+    memcpy(head->hash, hash.at, DIGEST_BYTES);
+    return CODE_OK;
+}
+
 static enum code read_starts(struct verifier *verifier)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(verifier->db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
 
     while (db_next(&stmt, &code)) {
-        struct span hash = db_blob(stmt, 2);
-        struct head *head;
+        struct span tenant = db_text(stmt, 0), hash = db_blob(stmt, 2);
+        int64_t seq = db_int(stmt, 1);
 
-        if (hash.len != DIGEST_BYTES || db_int(stmt, 1) <= 0 || db_int(stmt, 1) > verifier->begin) {
+        if (hash.len != DIGEST_BYTES || seq <= 0 || seq > verifier->begin) {
             verify__fault(verifier, 0, "tenant_start", "hash", "it names a row that does not stand before this file");
             continue;
         }
-        code = heads_find(&verifier->heads, db_text(stmt, 0), &head);
-        if (code != CODE_OK)
-            continue;
-        head->known = true;
-        head->seq = (uint64_t)db_int(stmt, 1);
-        memcpy(head->hash, hash.at, DIGEST_BYTES);
-        code = tenants_set(&verifier->tenants, db_text(stmt, 0), head->seq, head->hash);
+        code = stand(&verifier->heads, tenant, seq, hash);
+        if (code == CODE_OK && verifier->conf->sequence != NULL)
+            code = stand(&verifier->began.heads, tenant, seq, hash);
+        if (code == CODE_OK)
+            code = tenants_set(&verifier->tenants, tenant, (uint64_t)seq, (const unsigned char *)hash.at);
         if (code == CODE_LIMIT)
             code = CODE_OK;
     }
@@ -397,10 +408,8 @@ static bool is_lost(struct verifier *verifier, const struct verify_outside *outs
 /* About rows before or behind this file. In a trail each is judged with the file that it is about. */
 static void pass_over(struct verifier *verifier, const struct verify_outside *outside, const struct note *note)
 {
-    bool is_judged = verifier->conf->sequence != NULL && verifier->conf->sequence->has_before;
-
     verifier->report->heads_elsewhere++;
-    if (!is_judged && !is_sound(verifier, note))
+    if (!verifier->conf->follows && !is_sound(verifier, note))
         doubt_outside(verifier, outside->note);
 }
 

@@ -14,9 +14,10 @@
 #include "files/trail.h"
 #include "audit/writer.h"
 #include "base/mem.h"
-#include "evidence/verify.h"
+#include "evidence/verify_trail.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,28 +105,44 @@ static enum code read_heads(struct task *task, struct buf *heads, struct why *wh
     return path != NULL ? file_read(path, FILE_ANY, HEADS_BYTES, heads, why) : CODE_OK;
 }
 
-/* Every file of the trail against the one before it, the key and the checkpoints. */
-static enum code check_rows(struct verify_conf *conf, const char *database, struct why *why)
+struct checked {
+    enum code code; /* of the first file that is not whole */
+    struct why why;
+};
+
+static bool check_rows_of(void *context, const struct verify_conf *conf, size_t at, enum code code,
+                          const struct verify_report *report, const struct why *why)
 {
-    static struct verify_report report;
+    struct checked *checked = context;
+
+    (void)at;
+    checked->code = code;
+    checked->why = *why;
+    if (code == CODE_OK && report->fault_count > 0)
+        checked->code = why_set(&checked->why, CODE_INVALID, "%s: row %" PRId64 ", %s.%s: %s", conf->path, report->fault[0].seq,
+                                report->fault[0].table, report->fault[0].field, report->fault[0].text);
+    return checked->code == CODE_OK;
+}
+
+/* Every file of the trail against the one before it, the key and the checkpoints. */
+static enum code check_rows(const struct verify_conf *conf, const char *database, struct why *why)
+{
+    struct checked checked = {.code = CODE_OK};
     struct trail trail = {0};
+    struct verify_trail_conf all = {.trail = &trail, .threads = thread_cores(), .each = *conf, .live = database,
+                                    .tell = check_rows_of};
     enum code code = trail_find(database, true, &trail, why);
 
+    all.each.context = &checked;
     if (code == CODE_OK)
-        code = verify_sequence_new(&trail, &conf->sequence, why);
-    for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
-        conf->ends_trail = i + 1 == trail.count;
-        conf->path = conf->ends_trail ? database : trail.files[i].path;
-        if (!trail.files[i].follows)
-            verify_sequence_forget(conf->sequence);
-        code = audit_verify(conf, &report, why);
-        if (code == CODE_OK && report.fault_count > 0)
-            code = why_set(why, CODE_INVALID, "%s: row %" PRId64 ", %s.%s: %s", conf->path, report.fault[0].seq,
-                           report.fault[0].table, report.fault[0].field, report.fault[0].text);
-    }
-    verify_sequence_free(&conf->sequence);
+        code = verify_sequence_new(&trail, &all.each.sequence, why);
+    if (code == CODE_OK)
+        code = verify_trail(&all, why);
+    verify_sequence_free(&all.each.sequence);
     trail_fini(&trail);
-    return code;
+    if (code == CODE_OK && checked.code != CODE_OK)
+        *why = checked.why;
+    return code == CODE_OK ? checked.code : code;
 }
 
 static enum code check_trail(struct task *task, struct why *why)

@@ -10,8 +10,9 @@
 #include "base/mem.h"
 #include "evidence/prove.h"
 #include "evidence/strangers.h"
-#include "evidence/verify.h"
+#include "evidence/verify_trail.h"
 #include "os/file.h"
+#include "os/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,14 +117,18 @@ static int try_proof(const char *path, const struct keyring *keys, const char *t
     return status;
 }
 
-/* Where the gate's own file was when it was looked at: a rotation puts another one in its place. */
+/* A verification under way: how it is told, and where the gate's own file was when it was looked at, since a rotation puts
+ * another one in its place. */
 struct place {
-    struct progress progress; /* of the file that is verified */
-    const char *path;
+    struct progress progress;
+    const char *path, *heads_path;
+    bool as_json;
     struct stat was;
     int tries; /* left; then what was read is told as it is */
     int erasures; /* likewise, where one came after the trail was read */
-    int worst; /* status of what was told before it moved */
+    int worst; /* status of what was told */
+    size_t at; /* the file that was told last, or that is to be verified again */
+    bool again;
 };
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
@@ -148,27 +153,54 @@ static bool place_has_moved(void *context)
     return stat(place->path, &is) != 0 || is.st_ino != place->was.st_ino || is.st_dev != place->was.st_dev;
 }
 
-/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated, or erased in, meanwhile. */
-static int verify_file(struct verify_conf *conf, struct place *place, const char *heads_path, bool as_json)
+/* Of any file: what of it may be looked at once more. */
+static void prepare(struct verify_conf *conf, struct place *place)
 {
-    static struct verify_report report;
-    struct why why = {0};
-    enum code code;
-
     conf->progress = show_progress;
     conf->context = place;
     conf->may_retry = place->erasures > 0;
-    conf->has_moved = conf->path == place->path && place->tries > 0 ? place_has_moved : NULL;
-    progress_begin(&place->progress, "verifying", 0);
-    code = audit_verify(conf, &report, &why);
-    progress_end(&place->progress);
+    conf->has_moved = place->tries > 0 ? place_has_moved : NULL;
+}
+
+/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated, or erased in, meanwhile. */
+static int tell(struct place *place, const struct verify_conf *conf, enum code code, const struct verify_report *report,
+                const struct why *why)
+{
+    progress_clear(&place->progress);
     if (code == CODE_BUSY && conf->has_moved != NULL && place_has_moved(place) && place->tries-- > 0)
         return RETRY;
     if (code == CODE_BUSY && place->erasures-- > 0)
         return RETRY;
     if (code != CODE_OK)
-        return complain(STATUS_CANNOT, "%s", why.text);
-    return audit_report_tell(conf, heads_path, &report, as_json);
+        return complain(STATUS_CANNOT, "%s", why->text);
+    return audit_report_tell(conf, place->heads_path, report, place->as_json);
+}
+
+static int verify_file(struct verify_conf *conf, struct place *place)
+{
+    struct verify_report report;
+    struct why why = {0};
+    enum code code;
+
+    prepare(conf, place);
+    progress_begin(&place->progress, "verifying", 0);
+    code = audit_verify(conf, &report, &why);
+    progress_end(&place->progress);
+    return tell(place, conf, code, &report, &why);
+}
+
+/* One file of a trail: the worst status is kept. */
+static bool tell_file(void *context, const struct verify_conf *conf, size_t at, enum code code,
+                      const struct verify_report *report, const struct why *why)
+{
+    struct place *place = context;
+    int status = tell(place, conf, code, report, why);
+
+    place->at = at;
+    place->again = status == RETRY;
+    if (!place->again)
+        place->worst = trail_place_worse(status, place->worst);
+    return !place->again;
 }
 
 /* Finds the files, once more where a rotation came between. */
@@ -184,29 +216,20 @@ static enum code find_files(struct place *place, struct trail *trail, struct why
     return code;
 }
 
-/* Those from `at` on. Returns: the worst status, or RETRY with *at the file that is to be verified again. */
-static int verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, size_t *at,
-                        const char *heads_path, bool as_json)
+/* Those from place->at on; place->again: up to that one, which is to be verified once more. */
+static enum code verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, struct why *why)
 {
-    int worst = STATUS_DONE;
+    struct verify_trail_conf all = {.trail = trail, .from = place->at, .threads = thread_cores(), .live = place->path,
+                                    .tell = tell_file};
+    enum code code;
 
-    for (size_t i = *at; i < trail->count; i++) {
-        int64_t first, last;
-        int status;
-
-        *at = i;
-        conf->ends_trail = i + 1 == trail->count;
-        conf->path = conf->ends_trail ? place->path : trail->files[i].path;
-        if (trail_gap(trail, i, &first, &last) && last >= first)
-            verify_sequence_forget(conf->sequence);
-        status = verify_file(conf, place, heads_path, as_json);
-        worst = trail_place_worse(status == RETRY ? STATUS_DONE : status, worst);
-        if (status == RETRY) {
-            place->worst = trail_place_worse(worst, place->worst);
-            return RETRY;
-        }
-    }
-    return trail_place_worse(worst, place->worst);
+    prepare(conf, place);
+    all.each = *conf;
+    place->again = false;
+    progress_begin(&place->progress, "verifying", 0);
+    code = verify_trail(&all, why);
+    progress_end(&place->progress);
+    return code;
 }
 
 /* The first file that begins where one began before the trail was looked at again. */
@@ -267,11 +290,10 @@ static int tell_strangers(const struct place *place, bool as_json)
 }
 
 /* The worst status of all files. One that cannot be read keeps nobody from the others. */
-static int verify_all(struct verify_conf *conf, struct place *place, const char *heads_path, uint64_t from, bool as_json)
+static int verify_all(struct verify_conf *conf, struct place *place, uint64_t from)
 {
     struct trail trail = {0};
     struct why why = {""};
-    size_t at = 0;
     int status = STATUS_DONE;
     enum code code = find_files(place, &trail, &why);
 
@@ -279,16 +301,20 @@ static int verify_all(struct verify_conf *conf, struct place *place, const char 
         place->worst = trail_place_tell_missing(&trail, from);
     if (code == CODE_OK)
         code = verify_sequence_new(&trail, &conf->sequence, &why);
-    while (code == CODE_OK && (status = verify_files(conf, place, &trail, &at, heads_path, as_json)) == RETRY) {
-        int64_t before_seq = trail.files[at].before_seq;
+    if (code == CODE_OK)
+        code = verify_files(conf, place, &trail, &why);
+    while (code == CODE_OK && place->again) {
+        int64_t before_seq = trail.files[place->at].before_seq;
 
         code = find_files(place, &trail, &why);
         if (code == CODE_OK)
             code = verify_sequence_renew(&trail, conf->sequence, &why);
-        at = goes_on_at(&trail, before_seq);
+        place->at = goes_on_at(&trail, before_seq);
+        if (code == CODE_OK)
+            code = verify_files(conf, place, &trail, &why);
     }
     status = code != CODE_OK ? complain(STATUS_CANNOT, "%s", why.text)
-                             : trail_place_worse(tell_strangers(place, as_json), status);
+                             : trail_place_worse(tell_strangers(place, place->as_json), place->worst);
     verify_sequence_free(&conf->sequence);
     trail_fini(&trail);
     return status;
@@ -311,7 +337,7 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
 
 static int verify(struct verify_conf *conf, const struct asked *asked)
 {
-    struct place place = {.path = conf->path, .tries = ROTATIONS_MAX, .erasures = ERASURES_MAX};
+    struct place place = {.path = conf->path, .as_json = asked->json, .tries = ROTATIONS_MAX, .erasures = ERASURES_MAX};
     struct buf heads;
     bool heads_there = false;
     char *heads_path;
@@ -320,15 +346,16 @@ static int verify(struct verify_conf *conf, const struct asked *asked)
     buf_init(&heads, HEADS_BYTES);
     /* Before the database: what it covers must be there. */
     status = read_heads(conf->path, asked->checkpoint, &heads_path, &heads, &heads_there);
+    place.heads_path = heads_path;
     conf->heads = buf_peek(&heads);
     if (conf->heads.at == NULL && heads_there)
         conf->heads = SPAN_LIT(""); /* a file that was emptied holds none, which is a finding */
     if (status == OPTIONS_GO && asked->all)
-        status = verify_all(conf, &place, heads_path, asked->from, asked->json);
+        status = verify_all(conf, &place, asked->from);
     else if (status == OPTIONS_GO) {
         do
             place_look(&place);
-        while ((status = verify_file(conf, &place, heads_path, asked->json)) == RETRY);
+        while ((status = verify_file(conf, &place)) == RETRY);
     }
     mem_free(heads_path);
     buf_fini(&heads);

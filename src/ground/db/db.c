@@ -30,12 +30,6 @@ struct db {
     struct stat was;
 };
 
-struct db_stmt {
-    sqlite3_stmt *handle;
-    sqlite3 *db;
-    int fault; /* of a bind that failed; the next step reports it */
-};
-
 struct sqlite3 *db__handle(struct db *db)
 {
     return db->handle;

@@ -151,8 +151,15 @@ struct span db_text(struct db_stmt *stmt, int column);
 struct span db_blob(struct db_stmt *stmt, int column);
 bool db_is_null(struct db_stmt *stmt, int column);
 enum db_type db_type(struct db_stmt *stmt, int column); /* as stored, before any conversion */
+struct db_value db_value(struct db_stmt *stmt, int column); /* all at once, as stored; of a DB_REAL its type alone */
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);
+
+/* Adds the number of a row's values to those of other rows: the sum, in whatever order they come, is the same for the same
+ * rows and, but for one chance in 2^64, for no others; good within this process. Returns: false: it has none. */
+bool db_mark(const struct db_value *values, size_t count, uint64_t *sum) MUST_USE;
+/* From here on SQL has the aggregate mark(...), that sum of all rows; NULL where one has none, or is not above the last. */
+enum code db_learn_mark(struct db *db) MUST_USE;
 
 /* The first column of a query's first row; NULL and no row give 0. */
 enum code db_number(struct db *db, const char *sql, int64_t *number) MUST_USE;

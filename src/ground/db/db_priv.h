@@ -12,10 +12,19 @@
 #include "db/db.h"
 
 struct sqlite3;
+struct sqlite3_stmt;
+struct sqlite3_value;
+
+struct db_stmt {
+    struct sqlite3_stmt *handle;
+    struct sqlite3 *db;
+    int fault; /* of a bind that failed; the next step reports it */
+};
 
 void db__configure(void); /* before anything else is asked of SQLite; any number of times */
 enum code db__code_of(int result) MUST_USE;
 struct sqlite3 *db__handle(struct db *db);
+struct db_value db__value_of(struct sqlite3_value *value);
 
 /* What waits to be written into a -wal file. SQLite's unix layer counts a write modulo 128 KiB, so that one of exactly so much
  * says that the disk is full. */

@@ -3,12 +3,7 @@
 
 void merkle_leaf(struct span entry, unsigned char hash[DIGEST_BYTES])
 {
-    struct digest digest;
-
-    digest_init(&digest);
-    digest_add(&digest, "\0", 1);
-    digest_add(&digest, entry.at, entry.len);
-    digest_final(&digest, hash);
+    digest_of_two(span_of("\0", 1), entry, hash);
 }
 
 void merkle_node(const unsigned char left[DIGEST_BYTES], const unsigned char right[DIGEST_BYTES],

@@ -193,13 +193,15 @@ void row_bind(struct db_stmt *stmt, int at, const struct row_value *value)
 
 struct row_value row_read(struct db_stmt *stmt, int column)
 {
-    switch (db_type(stmt, column)) {
+    struct db_value value = db_value(stmt, column);
+
+    switch (value.type) {
     case DB_INT:
-        return row_int(db_int(stmt, column));
+        return row_int(value.number);
     case DB_TEXT:
-        return row_text(db_text(stmt, column));
+        return row_text(value.bytes);
     case DB_BLOB:
-        return (struct row_value){.kind = ROW_BLOB, .bytes = db_blob(stmt, column)};
+        return (struct row_value){.kind = ROW_BLOB, .bytes = value.bytes};
     case DB_REAL:
         return (struct row_value){.kind = ROW_FOREIGN};
     case DB_NULL:

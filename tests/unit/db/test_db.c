@@ -503,6 +503,51 @@ static void test_fifos_beside(void **state)
     (void)alarm(0);
 }
 
+/* 11.12: one number of all rows, by SQL in order and by values in any. */
+static void test_marks(void **state)
+{
+    static const struct { const char *sql; bool has; } orders[] = {
+        {"VALUES (NULL, NULL), (NULL, 1), (-5, 1), (-1, 1), (0, 1), (1, 1), (1, 2), (1, 'a'), ('', 1), ('a', 1), ('a', 2)", true},
+        {"VALUES ('a', 1), ('a' || char(0), 1), ('a' || char(0) || 'b', 1), ('aa', 1), ('b', 0), (x'', 1), (x'00', 1), (x'01', 1)", true},
+        {"VALUES (1, 1), (1, 1)", false},
+        {"VALUES (1, 2), (1, 1)", false},
+        {"VALUES ('b', 1), ('a', 1)", false},
+        {"VALUES ('a' || char(0) || 'b', 1), ('a', 1)", false},
+        {"VALUES ('a', 1), (1, 1)", false},
+        {"VALUES (1, NULL), (NULL, 1)", false},
+        {"VALUES (1.5, 1)", false},
+        {"VALUES (hex(zeroblob(3000)), 1)", false},
+        {"SELECT 1, 1 WHERE 0", true},
+    };
+    struct place *place = *state;
+    struct db *db = make(place->path);
+
+    assert_int_equal(db_learn_mark(db), CODE_OK);
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        uint64_t sum = 0;
+        char sql[512];
+        struct db_stmt *stmt;
+        enum code code;
+
+        (void)snprintf(sql, sizeof sql, "SELECT * FROM (%s)", orders[i].sql);
+        assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
+        for (code = CODE_OK; db_next(&stmt, &code);) {
+            const struct db_value values[] = {db_value(stmt, 0), db_value(stmt, 1)};
+
+            if (!db_mark(values, 2, &sum))
+                sum = 0; /* and there is none */
+        }
+        assert_int_equal(code, CODE_OK);
+        (void)snprintf(sql, sizeof sql, "SELECT mark(column1, column2) FROM (SELECT 1 AS column1, 1 AS column2 WHERE 0 UNION ALL %s)",
+                       orders[i].sql);
+        assert_int_equal(db_find(db, sql, NULL, 0, &stmt), CODE_OK);
+        if (db_is_null(stmt, 0) == orders[i].has || (orders[i].has && (uint64_t)db_int(stmt, 0) != sum))
+            fail_msg("%s", orders[i].sql);
+        db_finalize(&stmt);
+    }
+    db_close(&db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +564,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test_setup_teardown(test_past_strays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fifos_beside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
     };

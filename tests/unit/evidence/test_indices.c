@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,41 @@ static void test_another_index_is_found(void **state)
     build();
 }
 
+/* 11.12: an index that says what it should, beside the rows: it lacks some, has others, or is in another order. */
+static void test_an_index_that_lies(void **state)
+{
+    static const char own[] = "CREATE INDEX decision_tool ON decision(tool, verdict, time_us)";
+    static const struct { const char *on; bool lies; } made[] = {
+        {"(tool, verdict, time_us)", false},
+        {"(tool, verdict, time_us) WHERE seq <> 77", true},
+        {"(tool, verdict, time_us) WHERE tool <> 'tool1'", true},
+        {"(iif(seq = 77, 'another', tool), verdict, time_us)", true},
+        {"(tool, verdict, iif(seq = 77, time_us + 1, time_us))", true},
+        {"(tool, verdict, iif(seq = 77, cast(time_us AS TEXT), time_us))", true},
+        {"(principal, verdict, time_us)", true},
+        {"(tool DESC, verdict, time_us)", true}, /* every row is there, and none is found */
+        {"(tool, verdict, time_us DESC)", true},
+    };
+
+    (void)state;
+    build();
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        char sql[512];
+        sqlite3 *raw;
+
+        (void)snprintf(sql, sizeof sql, "DROP INDEX decision_tool; CREATE INDEX decision_tool ON decision%s; PRAGMA writable_schema = "
+                       "ON; UPDATE sqlite_schema SET sql = '%s' WHERE name = 'decision_tool'", made[i].on, own);
+        assert_int_equal(sqlite3_open(file.path, &raw), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(raw, sql, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_close(raw), SQLITE_OK);
+        if ((faults() > 0) != made[i].lies)
+            fail_msg("%s", made[i].on);
+    }
+    change("DROP INDEX decision_tool; DROP TABLE sqlite_stat1");
+    build();
+    assert_int_equal(faults(), 0);
+}
+
 #define SECOND "INSERT INTO outcome (seq, time_us, decision, outcome, reason, server_requests, server_notifications, " \
                "server_denied, hash) VALUES "
 
@@ -288,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain_sql_goes_by_an_index), cmocka_unit_test(test_stopped_and_gone_on_with),
         cmocka_unit_test(test_killed_and_made_again), cmocka_unit_test(test_beside_a_reader),
-        cmocka_unit_test(test_another_index_is_found), cmocka_unit_test(test_a_second_outcome),
+        cmocka_unit_test(test_another_index_is_found), cmocka_unit_test(test_an_index_that_lies), cmocka_unit_test(test_a_second_outcome),
         cmocka_unit_test(test_files_outside_the_window_are_not_opened),
     };
 

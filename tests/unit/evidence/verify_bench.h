@@ -10,6 +10,7 @@
 
 #include "evidence/verify.h"
 
+#include "proof/note.h"
 #include "rows/row.h"
 #include "fakes/audit_file.h"
 
@@ -83,6 +84,36 @@ static inline void fill(struct audit *audit)
     (void)audit_file_call(ring, "acme", "c-3");
     (void)audit_file_call(ring, "beta", "c-4");
 }
+
+/* ---- trails of several files ---- */
+
+static inline struct sign_key *new_key(struct note_key *known)
+{
+    struct sign_key *key;
+    struct buf pem;
+
+    buf_init(&pem, 4096);
+    assert_int_equal(sign_key_make(&pem), CODE_OK);
+    assert_int_equal(sign_key_read(buf_peek(&pem), &key), CODE_OK);
+    *known = (struct note_key){.name = ""};
+    assert_int_equal(sign_key_public(key, known->public), CODE_OK);
+    buf_fini(&pem);
+    return key;
+}
+
+static inline void seal(struct audit *audit)
+{
+    struct audit_done done;
+
+    assert_int_equal(audit_archive(audit, SPAN_LIT("ann")), CODE_OK);
+    for (int tries = 0; !audit_job_over(audit, &done); tries++) {
+        assert_true(tries < 20000);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    assert_int_equal(done.code, CODE_OK);
+}
+
+/* ---- what somebody does to a file ---- */
 
 static inline struct db *open_for_writing(const char *path)
 {
