@@ -32,12 +32,22 @@ struct readings {
     struct decoded_reading reading[READINGS_MAX];
 };
 
+/* Most marks of escapes are none: a sentence has `%` and `&`. */
+static bool stands_for_something(struct span text, char mark)
+{
+    size_t at = span_find(text, mark);
+
+    while (at < text.len && mark == '%' && decode_escape_at(text, at) < 0)
+        at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), mark);
+    return at < text.len;
+}
+
 static enum code by_escapes(struct span text, char mark, size_t growth, size_t (*read)(struct span, char *), struct buf *out)
 {
     enum code code = CODE_INVALID;
     char *at;
 
-    if (span_find(text, mark) == text.len)
+    if (!stands_for_something(text, mark))
         return code;
     code = buf_reserve(out, text.len + growth, &at);
     if (code == CODE_OK)
@@ -47,10 +57,11 @@ static enum code by_escapes(struct span text, char mark, size_t growth, size_t (
 
 static bool is_ascii(struct span text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.at[i] >= 0x80)
-            return false;
-    return true;
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < text.len; i++) /* to the end: the compiler takes many at once */
+        all |= (unsigned char)text.at[i];
+    return all < 0x80;
 }
 
 /* Appends to `out`. Returns: CODE_INVALID: no reading; CODE_LIMIT: too much of one. */
@@ -118,9 +129,11 @@ static bool is_known(const struct readings *readings, struct span text, uint64_t
 /* Takes: one.text in a buffer that will be used again. */
 static enum code keep(struct rule_walk *walk, struct readings *readings, struct decoded_reading one)
 {
+    if (span_equals(one.text, readings->reading[one.from].text))
+        return CODE_OK;
     if (readings->count == 1)
-        readings->reading[0].hash = hash_span(readings->reading[0].text);
-    one.hash = hash_span(one.text);
+        readings->reading[0].hash = hash_mix_span(0, readings->reading[0].text);
+    one.hash = hash_mix_span(0, one.text);
     if (!unicode_is_utf8(one.text) || is_known(readings, one.text, one.hash))
         return CODE_OK;
     readings->bytes += one.text.len;

@@ -17,6 +17,7 @@
 
 struct runs {
     struct span text;
+    size_t escape; /* where the next one stands from where it is looked for; the text's end: none does */
     struct buf letters, bytes, pieces; /* of the run that is read */
 };
 
@@ -87,25 +88,31 @@ static bool add_pieces(struct runs *runs, size_t min)
 
 /* ---- base64 ---- */
 
+/* Four letters, of which those that are missing count as zero. */
+static void put_three(const char *letters, size_t count, char *at)
+{
+    unsigned held = 0;
+
+    for (size_t i = 0; i < 4; i++)
+        held = held << 6 | (i < count ? (unsigned)base64_value(letters[i]) : 0);
+    at[0] = (char)(held >> 16);
+    at[1] = (char)(held >> 8);
+    at[2] = (char)held;
+}
+
 /* Bits that are left over in the last letter are dropped. */
 static bool add_letters(struct runs *runs, struct span letters)
 {
-    unsigned held = 0;
     size_t bytes = letters.len * 3 / 4, i = 0;
     char *at;
 
     buf_clear(&runs->bytes);
     if (buf_fail(&runs->pieces, buf_reserve(&runs->bytes, bytes + 3, &at)) != CODE_OK)
         return false;
-    for (size_t last = letters.len + 3; i < last; i++) {
-        held = held << 6 | (i < letters.len ? (unsigned)base64_value(letters.at[i]) : 0);
-        if (i % 4 != 3)
-            continue;
-        at[0] = (char)(held >> 16);
-        at[1] = (char)(held >> 8);
-        at[2] = (char)held;
-        at += 3;
-    }
+    for (; letters.len - i >= 4; i += 4, at += 3)
+        put_three(letters.at + i, 4, at);
+    if (i < letters.len)
+        put_three(letters.at + i, letters.len - i, at);
     buf_commit(&runs->bytes, bytes);
     return add_pieces(runs, PIECE_MIN);
 }
@@ -242,31 +249,55 @@ static const bool is_of_numbers[256] = {
     ['\r'] = true, ['\n'] = true, [':'] = true, [','] = true, [';'] = true, ['.'] = true, ['_'] = true, ['-'] = true,
 };
 
-/* Where an escape stands, or what may be digits enough for a piece; the text's end where neither does. */
-static size_t next_digits(struct span text, size_t at)
+static size_t next_escape(const struct runs *runs, size_t at)
 {
-    while (at < text.len) {
-        size_t begin = text.len - at < 2 * PIECE_MIN ? text.len : at + 2 * PIECE_MIN;
+    struct span text = runs->text;
 
-        if (!is_digit(text, at))
-            begin = at + 1;
-        else if (begin - at == 2 * PIECE_MIN)
-            while (begin > at && is_of_numbers[(unsigned char)text.at[begin - 1]])
-                begin--;
-        if (begin == at)
+    if (at > 0 && runs->escape >= at)
+        return runs->escape;
+    for (; at < text.len && !is_escape(text, at); at++)
+        at += span_find(span_part(text, at + 1, SIZE_MAX), '\\');
+    return at;
+}
+
+/* Where digits begin that may be enough for a piece; the text's end where none do. Each time what stands farthest ahead is
+ * looked at first, so that most is never looked at. */
+static size_t next_numbers(struct span text, size_t at)
+{
+    size_t known = at; /* up to there all is of numbers, from `at` on */
+
+    while (text.len - at >= 2 * PIECE_MIN) {
+        size_t end = at + 2 * PIECE_MIN, begin = end;
+
+        while (begin > known && is_of_numbers[(unsigned char)text.at[begin - 1]])
+            begin--;
+        if (begin > known) {
+            at = known = begin;
+            continue;
+        }
+        if (is_digit(text, at))
             return at;
-        for (; at < begin; at++)
-            if (is_escape(text, at))
-                return at;
+        known = end;
+        at++;
     }
     return text.len;
+}
+
+/* Where an escape stands, or what may be digits enough for a piece; the text's end where neither does. */
+static size_t next_digits(struct runs *runs, size_t at)
+{
+    size_t numbers;
+
+    runs->escape = next_escape(runs, at);
+    numbers = next_numbers(runs->text, at);
+    return numbers < runs->escape ? numbers : runs->escape;
 }
 
 /* Pairs of digits in numbers of any length, `0x` before each or not, something between them. */
 static size_t read_hex(struct runs *runs, size_t *at)
 {
     struct span text = runs->text, digits = SPAN_NONE;
-    size_t begin = *at == 0 && is_digit(text, 0) ? 0 : next_digits(text, *at), end = begin, numbers = 0, min;
+    size_t begin = *at == 0 && is_digit(text, 0) ? 0 : next_digits(runs, *at), end = begin, numbers = 0, min;
     bool is_in_word = begin > 0 && isalnum((unsigned char)text.at[begin - 1]);
 
     *at = begin;
