@@ -29,6 +29,15 @@ static const char *const one_a_minute =
     "policy: judge\n"
     "rules:\n"
     "  - {id: one, effect: permit, match: {methods: [tools/call], tools: ['*']}, limit: {calls: 1, per: minute, by: [tenant]}}\n";
+static const char *const reads_sql =
+    "policy: judge\n"
+    "rules:\n"
+    "  - {id: search, effect: permit, match: {methods: [tools/call], tools: [search]}}\n"
+    "  - id: query\n"
+    "    effect: permit\n"
+    "    match: {methods: [tools/call], tools: [query]}\n"
+    "    when: [{arg: sql, sql: {statements: [select], tables: ['*']}}]\n"
+    "    limit: {calls: 1, per: minute, by: [tenant]}\n";
 static const char *const hides_pin =
     "policy: judge\n"
     "rules:\n"
@@ -113,6 +122,39 @@ static void others_go_on(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_RESULT);
     assert_null(sim->lane.judge.pair);
     stream_close(&large);
+}
+
+/* 11.13: what takes long is judged there however small it is, and nothing is taken for what was tried before on the worker. */
+static void what_takes_long_goes_out(void)
+{
+    static char text[20000], sql[16001];
+    struct stream *slow;
+
+    for (size_t i = 0; i + 2 < sizeof sql; i += 2)
+        memcpy(sql + i, ",1", 3);
+    (void)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"query\","
+                   "\"arguments\":{\"sql\":\"SELECT 1 WHERE 1 IN (1%s)\"}}}", sql);
+    gate_publish_policy(sim->shared, policy_of(reads_sql, 8));
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    sim->capacity_bytes = sizeof heard;
+    sim_connect(sim);
+    sim_agent_posts(sim, text, "");
+    assert_true(judge_is_out(sim_pair(sim)));
+    assert_int_equal(sim->ring->decision_count, 0);
+    slow = connect_beside();
+    sim_agent_posts(sim, SMALL, ""); /* a short one is not even tried there */
+    has(sim_upstream_hears(sim, 0), "\"id\":2");
+    sim_upstream_answers(sim, 0, "application/json", SMALL_RESULT);
+    has(sim_agent_hears(sim), SMALL_RESULT);
+    comes_back();
+    assert_int_equal(sim->ring->decision_count, 2);
+    assert_int_equal(sim_last_decision(sim)->verdict, AUDIT_PERMIT); /* the one token was there for it */
+    assert_null(sim->lane.judge.pair);
+    sim_agent_posts(sim, text, "");
+    comes_back();
+    assert_int_equal(sim->ring->decision_count, 3);
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_RATE_LIMITED);
+    stream_close(&slow);
 }
 
 /* What the agent was while its call was out, it is only when it is back; a token that was taken is there again. */
@@ -281,6 +323,7 @@ static void test_judge(void **state) /* 6.8 */
                                       "\"params\":{\"name\":\"search\",\"arguments\":{\"text\":\"%0*d\"}}}", LETTERS, 0);
     memset(strstr(call, "000"), 'x', LETTERS);
     in_every_weather(others_go_on);
+    in_every_weather(what_takes_long_goes_out);
     in_every_weather(agent_leaves_while_out);
     in_every_weather(shut_down_while_out);
     in_every_weather(policy_changes_while_out);

@@ -290,6 +290,8 @@ static void evaluate(struct gate *gate, struct call *call, struct gate_moment *m
     for (unsigned round = 0; round < ROUNDS_MAX && !settled; round++) {
         gate_token_give_back(&call->token);
         gate_state_judge(moment, gate->policy, &call->asked, true, gate->scratch, &call->verdict, &call->token);
+        if (call->verdict.is_cut)
+            return;
         make_consistent(&call->verdict);
         settled = call->within != NULL || gate__mind_approvals(gate, call);
     }
@@ -351,7 +353,8 @@ void gate_judge(struct gate *gate, struct call *call)
     } else {
         ask_policy(gate, call);
     }
-    gate__keep_redacted(gate, call);
+    if (!call->verdict.is_cut)
+        gate__keep_redacted(gate, call);
     if (gate->policy != NULL && call->verdict.policy_version == 0) {
         call->verdict.policy_version = policy_version(gate->policy);
         call->verdict.policy_hash = policy_hash(gate->policy);

@@ -73,6 +73,7 @@ struct exchange {
     bool saw_data;           /* an event with data came */
     bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
+    bool is_long;            /* to judge it takes longer than others on the worker should wait */
     bool was_stripped;       /* of characters that deceive, in some message */
     bool is_weighed;         /* rules for answers concern the answer that was read last */
     uint32_t slot;

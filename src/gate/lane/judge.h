@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's judge: a thread on which large calls and large answers are judged, by the same functions as small ones, so that
- * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call or its answer is back. Who
- * waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its account.
+/* A worker's judge: a thread on which large calls and answers, and calls that take long, are judged, by the same functions as
+ * others, so that these have their turn on the worker meanwhile. It has one seat, which a pair holds until its call or its
+ * answer is back. Who waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its
+ * account.
  *
  * Threads: its worker; judge_start and judge_stop main. While work is out, the thread alone touches the gate and the pair's
  *   exchange: the pair is not driven, and so cannot end, before it is back.
@@ -40,7 +41,8 @@ enum code judge_start(struct judge *judge, unsigned index, struct why *why) MUST
 void judge_stop(struct judge *judge);
 void judge_fini(struct judge *judge);
 
-/* Whether the work is done, at once where it is about few bytes; else the pair is stirred when it may be, and asks again. */
+/* Whether the work is done, at once where it is about few bytes (SIZE_MAX: it takes long, whatever it is about); else the
+ * pair is stirred when it may be, and asks again. */
 bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work);
 bool judge_is_out(const struct pair *pair);
 void judge_leave(struct pair *pair);            /* its call or its answer is back, or it has ended */

@@ -206,6 +206,14 @@ static void judge_items(struct call *call, struct gate *gate)
     }
 }
 
+/* It takes longer than a worker may: what was judged of it is given back, and all of it is judged where nobody waits. */
+static void give_back(struct exchange *exchange)
+{
+    exchange->is_long = true;
+    for (struct call *call = exchange->calls; call != NULL; call = call->next)
+        gate_let_go(call);
+}
+
 /* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. What is
  * refused as a whole is refused with each of its calls. */
 static void decide(struct pair *pair, struct gate *gate)
@@ -223,7 +231,13 @@ static void decide(struct pair *pair, struct gate *gate)
             call->refused = own->refused;
         if (exchange->pass == NULL)
             call_ask(call);
+        call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
         gate_judge(gate, call);
+        call->asked.is_brief = false;
+        if (call->verdict.is_cut) {
+            give_back(exchange);
+            return;
+        }
         judge_items(call, gate);
         call->refusal = call_is_permit(call) ? REASON_UNSET : call->verdict.reason;
     }
@@ -294,11 +308,14 @@ static void give_up(struct pair *pair, enum reason reason)
 bool exchange__judge(struct pair *pair)
 {
     const struct call *own = pair->exchange.own;
+    bool was_long = pair->exchange.is_long;
     /* What was refused already costs nothing to judge. */
-    size_t bytes = own->refused == REASON_UNSET ? buf_len(&own->canonical) : 0;
+    size_t bytes = own->refused != REASON_UNSET ? 0 : was_long ? SIZE_MAX : buf_len(&own->canonical);
 
     if (!judge_has_done(pair, bytes, decide))
         return false;
+    if (pair->exchange.is_long != was_long)
+        return exchange__judge(pair); /* by the judge this time */
     pair->exchange.progress = CALL_JUDGED;
     judge_leave(pair);
     pair_stop_waiting(pair);

@@ -315,6 +315,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
             question->plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &question->plan.why);
         moment->is_full = false;
         policy_eval(policy, question, timed, scratch, verdict);
+        if (verdict->is_cut)
+            return; /* nothing is taken for it */
         if (verdict->reason == REASON_RATE_LIMITED && moment->is_full)
             verdict->reason = REASON_STATE_SHARE;
         code = CODE_OK;

@@ -261,6 +261,12 @@ void regex_budget_init_timed(struct regex_budget *budget)
     budget->work_until = CALL_CPU_US * UNITS_PER_US;
 }
 
+void regex_budget_init_brief(struct regex_budget *budget)
+{
+    regex_budget_init_timed(budget);
+    budget->max_work = budget->work_until = LOOK_EVERY;
+}
+
 void regex_budget_widen(struct regex_budget *budget, uint64_t work)
 {
     budget->max_work += work;

@@ -68,6 +68,8 @@ void regex_budget_init(struct regex_budget *budget); /* work alone */
 /* And 18 ms of CPU, so that judging a call ends within 20. They count from the first look at the clock, after about 0.2 ms of
  * work: asking for a thread's CPU time costs as much as judging an ordinary call, so ordinary calls never ask. */
 void regex_budget_init_timed(struct regex_budget *budget);
+/* No more work than goes without a look at the clock: whoever needs more asks again under one that is timed. */
+void regex_budget_init_brief(struct regex_budget *budget);
 
 /* So much more work, and time for it: for an answer, which may be large and is not judged where others wait. */
 void regex_budget_widen(struct regex_budget *budget, uint64_t work);

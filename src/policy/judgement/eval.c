@@ -390,6 +390,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     }
     if (judging->spent)
         deny(verdict, REASON_TOO_COSTLY);
+    verdict->is_cut = question->is_brief && (judging->spent || judging->monitor_spent);
     return CODE_OK;
 }
 
@@ -438,7 +439,9 @@ void policy_eval(const struct policy *policy, const struct question *question, b
 {
     struct regex_budget budget;
 
-    if (timed)
+    if (timed && question->is_brief)
+        regex_budget_init_brief(&budget);
+    else if (timed)
         regex_budget_init_timed(&budget);
     else
         regex_budget_init(&budget);

@@ -137,6 +137,7 @@ struct question {
     struct span correlation;
     struct question_plan plan;
     struct policy_state state;
+    bool is_brief;                 /* who asks cannot wait: what takes long gets no verdict, and is asked again */
     const struct question_hidden *hidden; /* NULL: all is known, as of every call at the gate */
 };
 

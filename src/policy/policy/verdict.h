@@ -79,6 +79,7 @@ struct verdict {
     uint32_t redact_param_count;
     bool redact_query;
     uint64_t work;                    /* regex work units */
+    bool is_cut;                      /* there is none: the question is brief, and it takes longer; nothing else counts */
     uint32_t approval_count;
     /* What is behind the counts is not cleared for a new verdict. */
     struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
