@@ -15,7 +15,8 @@ struct looking {
     const struct trail *trail;
     const char *newest; /* the trail's last file */
     char origin[NOTE_ORIGIN_BYTES]; /* of its log */
-    bool is_link;       /* it was asked for by the link to it */
+    bool is_link;       /* it was asked for by the link to it, of this name: */
+    const char *link;
     struct strangers *found;
 };
 
@@ -126,6 +127,8 @@ static enum code look_at(struct looking *looking, const char *name)
 
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return CODE_OK;
+    if (looking->is_link && strcmp(name, looking->link) == 0)
+        return CODE_OK; /* to the file that is written, whichever that is by now */
     path = file_beside(looking->newest, text);
     if (path == NULL)
         return CODE_NOMEM;
@@ -156,6 +159,7 @@ enum code strangers_find(const char *path, const struct trail *trail, struct str
 
     *strangers = (struct strangers){0};
     looking.is_link = strcmp(path, looking.newest) != 0;
+    looking.link = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
     memcpy(looking.origin, newest.origin, sizeof looking.origin);
     if (code == CODE_OK && dir == NULL)
         code = why_set(why, CODE_IO, "%s: its folder cannot be read: %s", looking.newest, strerror(errno));

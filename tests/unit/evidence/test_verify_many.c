@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 11.12: the files of a trail, several at once: each is told in its turn, and of each the same as where one is verified after the
  * other, whatever was changed in which, and on however many threads. */
+#include "evidence/strangers.h"
 #include "evidence/verify_trail.h"
 #include "verify_bench.h"
 
@@ -295,6 +296,23 @@ static void test_kept_checkpoints(void **state)
     buf_fini(&heads);
 }
 
+/* A rotation came since the files were looked for: where the link leads by now is no stranger. */
+static void test_the_link_is_no_stranger(void **state)
+{
+    struct rig *rig = *state;
+    struct trail before = {.files = rig->trail.files, .count = FILES - 1};
+    struct strangers found = {0};
+    struct why why = {""};
+    size_t links = 0;
+
+    assert_int_equal(strangers_find(rig->bench.file.path, &before, &found, &why), CODE_OK);
+    assert_true(found.count > 0); /* the newest under its own name, which the next look has in the trail */
+    for (size_t i = 0; i < found.count; i++)
+        links += strcmp(found.list[i].path, rig->bench.file.path) == 0;
+    assert_int_equal(links, 0);
+    strangers_fini(&found);
+}
+
 /* Those behind are not told, and whoever verifies them ends. */
 static void test_ends_where_it_is_told_to(void **state)
 {
@@ -318,7 +336,7 @@ int main(void)
         cmocka_unit_test(test_as_one_after_the_other), cmocka_unit_test(test_one_that_cannot_be_read),
         cmocka_unit_test(test_the_seam_is_told_before_the_rows),
         cmocka_unit_test(test_a_file_that_is_there_twice), cmocka_unit_test(test_kept_checkpoints),
-        cmocka_unit_test(test_ends_where_it_is_told_to),
+        cmocka_unit_test(test_ends_where_it_is_told_to), cmocka_unit_test(test_the_link_is_no_stranger),
     };
 
     return cmocka_run_group_tests(tests, make_files, remove_files);
