@@ -46,6 +46,7 @@ static void print_github(const struct faults *faults, const char *kind)
 
 struct check {
     struct asked asked; /* with the configuration that `load` would read, where none was named */
+    struct db *store; /* NULL: there is none yet, or no right to read it */
     struct faults faults, warnings;
     size_t files, active, rules; /* active: files of the active version that others lean on */
 };
@@ -113,15 +114,12 @@ static enum code read_shared(const struct policy_files *files, struct policy_set
 {
     char hash[2 * DIGEST_BYTES];
     uint64_t active = 0;
-    struct db *db = NULL;
     struct why why;
     enum code code = CODE_OK;
 
-    if (check.asked.config != NULL && asked_store(&check.asked, DB_READ, &db, &why) == CODE_OK &&
-        policy_store_active(db, &active, &why) == CODE_OK && active != 0 &&
-        policy_set_read(db, active, set, hash, &why) != CODE_OK)
+    if (check.store != NULL && policy_store_active(check.store, &active, &why) == CODE_OK && active != 0 &&
+        policy_set_read(check.store, active, set, hash, &why) != CODE_OK)
         set->count = 0;
-    db_close(&db);
     for (size_t i = 0; i < set->count; i++)
         if (!policy_shares(set->members[i].text) || is_given(files, set->members[i].name))
             set->members[i].fate = POLICY_REMOVED;
@@ -150,14 +148,15 @@ static void keep_own(const struct policy_files *files, struct faults *warnings)
     warnings->count = kept;
 }
 
-/* What servers have listed, if there is a store yet that knows; else names of tools are not held against anything. */
+/* Opens the store, and takes from it what servers have listed; else names of tools are not held against anything. */
 static void take_tools(struct route_names *names)
 {
     struct why why = {""};
-    struct db *db = NULL;
 
-    (void)(asked_store(&check.asked, DB_READ, &db, &why) == CODE_OK && store_tools_take(db, names, &why) == CODE_OK);
-    db_close(&db);
+    if (asked_store(&check.asked, DB_READ, &check.store, &why) != CODE_OK)
+        db_close(&check.store);
+    else
+        (void)(store_tools_take(check.store, names, &why) == CODE_OK);
 }
 
 static enum code compile(const struct policy_files *files, const struct route_names *names, struct policy **policy)
@@ -205,6 +204,7 @@ int cmd_policy_check(const struct asked *asked)
         status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check)
                                                          : complain(STATUS_CANNOT, "%s", code_text(code));
     policy_unref(&policy);
+    db_close(&check.store);
     route_names_fini(&names);
     policy_files_fini(&files);
     return status;

@@ -78,13 +78,11 @@ static void look_at_ends(struct report *report, const struct policy *policy)
         find(report, "policy", true, "warning: %s:%d: %s", ended.fault[i].file, ended.fault[i].line, ended.fault[i].text);
 }
 
-static void look_at_policy(struct report *report, const struct conf *conf)
+/* Takes: code, why: of opening the store. */
+static void look_at_policy(struct report *report, const struct conf *conf, struct db *store, enum code code, struct why *why)
 {
-    struct why why = {0};
-    struct db *store = NULL;
     struct policy *policy = NULL;
     uint64_t version = 0;
-    enum code code = store_open(conf->store, DB_READ, &store, &why);
 
     if (code == CODE_NOT_FOUND) {
         find(report, "policy", false, "there is no store at %s: everything is denied; `callgate policy load FILES` makes it",
@@ -92,11 +90,11 @@ static void look_at_policy(struct report *report, const struct conf *conf)
         return;
     }
     if (code == CODE_OK)
-        code = policy_store_active(store, &version, &why);
+        code = policy_store_active(store, &version, why);
     if (code == CODE_OK && version != 0)
-        code = store_compile_policy(store, version, &policy, &why);
+        code = store_compile_policy(store, version, &policy, why);
     if (code != CODE_OK)
-        find(report, "policy", false, "%s", why.text);
+        find(report, "policy", false, "%s", why->text);
     else if (version == 0)
         find(report, "policy", false,
              "no version is active: everything is denied, reason no_policy; `callgate policy load FILES`");
@@ -108,19 +106,18 @@ static void look_at_policy(struct report *report, const struct conf *conf)
     if (policy != NULL)
         look_at_names(report, conf, policy, store);
     policy_unref(&policy);
-    db_close(&store);
 }
 
-/* Whoever decides is easily forgotten by those who wait. */
-static void look_at_approvals(struct report *report, const struct conf *conf)
+/* Whoever decides is easily forgotten by those who wait. Without a store, what is said of the policy says it. */
+static void look_at_approvals(struct report *report, struct db *store)
 {
     struct why why = {0};
-    struct db *store = NULL;
     int64_t waiting = 0, definitions = 0;
-    enum code code = store_open(conf->store, DB_READ, &store, &why);
+    enum code code;
 
-    if (code == CODE_OK)
-        code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
+    if (store == NULL)
+        return;
+    code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
     if (code == CODE_OK)
         code = store_definitions_count(store, &definitions, &why);
     if (definitions > 0)
@@ -129,8 +126,18 @@ static void look_at_approvals(struct report *report, const struct conf *conf)
     if (code == CODE_OK && waiting > 0)
         find(report, "approvals", true, "%" PRId64 " call%s for a person: `callgate approvals list` shows %s", waiting,
              waiting == 1 ? " waits" : "s wait", waiting == 1 ? "it" : "them");
-    else if (code != CODE_OK && code != CODE_NOT_FOUND) /* without a store, what is said of the policy says it */
+    else if (code != CODE_OK)
         find(report, "approvals", false, "%s", why.text);
+}
+
+static void look_at_store(struct report *report, const struct conf *conf)
+{
+    struct why why = {""};
+    struct db *store = NULL;
+    enum code code = store_open(conf->store, DB_READ, &store, &why);
+
+    look_at_policy(report, conf, store, code, &why);
+    look_at_approvals(report, code == CODE_OK ? store : NULL);
     db_close(&store);
 }
 
@@ -349,8 +356,7 @@ static int tell_status(const struct conf *conf, bool as_json)
 
     find(&report, "conf", true, "%s is good, %zu route%s", conf->path, conf->proxy->route_count,
          conf->proxy->route_count == 1 ? "" : "s");
-    look_at_policy(&report, conf);
-    look_at_approvals(&report, conf);
+    look_at_store(&report, conf);
     look_at_people(&report, &conf->people);
     cmd_status__audit(&report, conf);
     cmd_status__disk(&report, conf);
