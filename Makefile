@@ -64,10 +64,12 @@ MARCH         ?= native
 FLAGS_pgo     := $(FLAGS_release) $(MARCH:%=-march=%) -flto=auto $(if $(TRAINS),-fprofile-generate=$(PROFILE) -fprofile-update=prefer-atomic,\
                  -fprofile-use=$(PROFILE) -fprofile-partial-training -Wno-missing-profile)
 FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
-FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# A sanitizer's words need lines and no more of what debuggers know, which takes as long to link as all else.
+FLAGS_asan    := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_cover   := -O0 --coverage -DCALLGATE_UNCONFINED
-FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# clang does not say by a word of its own that addresses are watched.
+FLAGS_fuzz    := -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__=1
 # Quick to compile, and the library is a shared one: a changed object costs one link, and no test program is linked again (tools/mutants).
 FLAGS_mutants := -O1 -fPIC
 # Each function says that it is entered (tests/way/hooks.c hears it); at an address that is the same in each process, and none taken into another.
@@ -124,7 +126,7 @@ COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) $(INCLUDES) $(PKG_CFLAGS) $(CFLAGS
 LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
 LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 # Test programs are many; where gold is there, it links them in half the time.
-LINK_TEST  := $(LINK) $(if $(filter release debug cover,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
+LINK_TEST  := $(LINK) $(if $(filter release debug asan cover,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
@@ -298,7 +300,7 @@ RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) $(EMULATOR:%=CALLGATE_EMULATOR=%) t
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
-.PHONY: unit sim fuzz-replay oracle differential fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
+.PHONY: unit sim fuzz-replay oracle differential fuzz integration interop scenarios torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
 .PHONY: floors linked headers lint promises drawings musl arm64 way hooks
 
 unit: all $(UNIT_BIN)
@@ -325,6 +327,10 @@ integration: all $(HASTY) $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/test
 interop: all
 	@$(RUN_SCENARIOS) tests/interop
 
+# Both, the ones beside the others: they wait most of the time.
+scenarios: all $(HASTY) $(filter $(B)/tests/figures/%,$(ORACLE_BIN)) $(B)/tests/torture/preload_clock.so
+	@$(RUN_SCENARIOS) tests/integration tests/interop
+
 torture: all $(TORT_BIN) $(PRELOADS)
 	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
 	@$(RUN_SCENARIOS) tests/torture
@@ -336,8 +342,19 @@ valgrind: all $(UNIT_BIN) $(SIM_BIN)
 
 asan tsan:
 	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay integration
-asan-units:
-	@MAKE="$(MAKE) FLAVOUR=asan" tools/run-all unit sim fuzz-replay
+# With the library that libFuzzer searches, where it is there: one build for both, and what a second compiler makes of the sources.
+asan-units: asan-programs
+	@MAKE="$(MAKE) FLAVOUR=$$($(HAS_LIBFUZZER) && echo fuzz || echo asan)" tools/run-all unit sim fuzz-replay
+
+# What `make test` makes beside its steps. Two that make one flavour would do each other's work: the second waits.
+.PHONY: ahead asan-programs interop-packages
+ahead:
+	@$(MAKE) --no-print-directory interop-packages & nice -n 19 $(MAKE) --no-print-directory asan-programs; wait
+asan-programs:
+	@mkdir -p build; if $(HAS_LIBFUZZER); then what="FLAVOUR=fuzz programs fuzz-link"; else what="FLAVOUR=asan programs"; fi; \
+	flock build/asan.lock $(MAKE) --no-print-directory $$what
+interop-packages:
+	@for what in go vectors dojo apis shell duckdb; do tests/interop/lib/setup $$what || true; done
 
 # Other machines: Alpine's C library, as far as a compiler sees, and the unit tests on an emulated processor (T= narrows).
 musl: $(LOOKALIKES)
@@ -361,12 +378,14 @@ cover:
 HAS_LIBFUZZER := printf 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n);int LLVMFuzzerTestOneInput(const char *b, \
                  unsigned long n) { return b == 0 && n; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null
 
-.PHONY: fuzz-smoke fuzz-torture fuzz-run fuzz-random
+.PHONY: fuzz-smoke fuzz-torture fuzz-run fuzz-link fuzz-random
 fuzz:
 	@$(HAS_LIBFUZZER) || { echo "make fuzz needs clang with libFuzzer: tools/install-deps --all; make fuzz-replay does without" >&2; exit 1; }
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run
 
-fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
+FUZZ_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
+fuzz-link: $(FUZZ_BIN)
+fuzz-run: $(FUZZ_BIN)
 	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) $(B)/corpus $^
 
 fuzz-random: $(REPLAY_BIN)
@@ -414,19 +433,19 @@ drawings:
 
 REPOSITORY := floors headers lint
 check: ORACLE_AGREEMENTS := 20000
+check: export CALLGATE_SAMPLE := 3
 check:
 	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(ORACLE_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all linked unit \
 	    sim fuzz-replay oracle
 
 # What continuous integration runs is everything, and what would rot unseen.
 .PHONY: ci
-TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle integration interop differential \
-          asan-units fuzz-smoke
+TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle scenarios differential asan-units fuzz-smoke
 ci: TESTED += flavours bench-second way
 test ci:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
-	@MAKE="$(MAKE)" tools/run-all $(TESTED)
+	@AHEAD=ahead MAKE="$(MAKE)" tools/run-all $(TESTED)
 
 # Machines that have nothing else: see tools/bare. SUITES="trixie noble" narrows.
 .PHONY: bare
@@ -525,7 +544,7 @@ help:
 #: make mutants      small changes to the sources that the tests of their room must see (MUTANTS=200 SEED=1 ROOM=gate AGAIN=1)
 #:                   paths and URIs that it lets through are opened by Python, Node and Go (SPELLINGS=4000)
 #: make differential what our readers accept, CPython, Node and Go read the same (DIFFERENTIAL_INPUTS=20000 each of JSON and HTTP)
-#: make integration  scenarios with the real program (tests/integration)
+#: make integration  scenarios with the real program (tests/integration); make scenarios: these and interop's side by side
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails; without T= also an hour of fuzzing (FUZZ_TORTURE_SECONDS=3600)
 #:                   and a million inputs for each comparison of `make differential`

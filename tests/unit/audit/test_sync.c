@@ -10,6 +10,7 @@
 #include "fakes/audit_whole.h"
 #include "fakes/fake_signer.h"
 #include "fakes/fault_vfs.h"
+#include "fakes/sample.h"
 #include "os/file.h"
 
 #include <stdarg.h>
@@ -209,7 +210,7 @@ static void run_all(enum fault_pages pages)
     bench.large[0] = bench.large[LARGE_BYTES - 1] = '"';
     syncs = run(pages, NONE);
     assert_true(syncs > 15 && syncs < 500);
-    for (int nth = 1; nth <= syncs; nth++)
+    for (int nth = 1; nth <= syncs; nth += (int)sample_step())
         (void)run(pages, nth);
     fake_signer_stop(&bench.signer);
     sign_key_free(&key);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of what is tried at many places in the same way, `make check` tries each n-th, and `make test` all.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: none. */
+#ifndef FAKES_SAMPLE_H
+#define FAKES_SAMPLE_H
+
+#include <stdlib.h>
+
+static inline unsigned sample_step(void)
+{
+    const char *said = getenv("CALLGATE_SAMPLE");
+    unsigned long step = said != NULL ? strtoul(said, NULL, 10) : 1;
+
+    return step > 1 ? (unsigned)step : 1;
+}
+
+#endif
