@@ -536,7 +536,7 @@ help:
 #: make              build/release/callgate, callgate-gate and callgate-runner (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
 #: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
 #: make test         installs what is missing, builds, runs everything; one closing line
-#: make check        under a minute: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs
+#: make check        about a minute on two cores: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs
 #: make unit         unit tests; T=json/test_canon picks by name (also for sim, integration, interop)
 #: make sim          the pair against memory streams, in virtual time
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
