@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of what is tried at many places in the same way, `make check` tries each n-th, and `make test` all.
+/* 11.10: of what is tried at many places in the same way, `make check` tries each n-th, and `make test` all.
  *
  * Threads: any.
  * Owns: nothing.
