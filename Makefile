@@ -201,9 +201,10 @@ $(B)/obj/tests/%.o: EXTRA += -Itests -Wno-deprecated-declarations
 
 $(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: $(LOOKALIKES)
 $(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: EXTRA += -I$(dir $(LOOKALIKES))
+# Whole or not at all: another flavour may be built at the same time.
 $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@
+	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@.$$$$ && mv $@.$$$$ $@
 
 # Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
 # assembler knows are lost where files are optimised together.
