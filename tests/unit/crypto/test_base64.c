@@ -48,8 +48,8 @@ static void to_standard(struct buf *text)
 {
     while (buf_len(text) % 4 != 0)
         assert_int_equal(buf_add_byte(text, '='), CODE_OK);
-    for (char *at = text->block + text->head; at < text->block + text->tail; at++)
-        *at = *at == '-' ? '+' : *at == '_' ? '/' : *at;
+    for (size_t i = text->head; i < text->tail; i++)
+        text->block[i] = text->block[i] == '-' ? '+' : text->block[i] == '_' ? '/' : text->block[i];
 }
 
 static void test_every_byte_comes_back(void **state)
