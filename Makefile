@@ -313,10 +313,18 @@ sim: all $(SIM_BIN)
 fuzz-replay: all $(REPLAY_BIN)
 	@$(RUN_TESTS) fuzz-replay $(REPLAY_BIN)
 
-oracle: all $(ORACLE_BIN)
+# Four that know nothing of each other; all but the first are one process each.
+ORACLES := $(addprefix oracle-,answers properties spellings verdicts)
+.PHONY: $(ORACLES)
+oracle: $(ORACLES)
+$(ORACLES): all $(ORACLE_BIN)
+oracle-verdicts:
 	@tests/oracle/run $(B)/tests/oracle/judge --agreements $(ORACLE_AGREEMENTS) --seed $(ORACLE_SEED)
+oracle-answers:
 	@tests/oracle/answers $(B)/tests/oracle/judge --agreements $(shell expr $(ORACLE_AGREEMENTS) / 5) --seed $(ORACLE_SEED)
+oracle-properties:
 	@tests/oracle/properties $(B)/tests/oracle/judge --seed $(ORACLE_SEED)
+oracle-spellings:
 	@tests/oracle/spellings $(B)/tests/oracle/judge --spellings $(SPELLINGS) --seed $(ORACLE_SEED)
 
 differential: all $(ORACLE_BIN)
