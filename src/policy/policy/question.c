@@ -13,12 +13,13 @@ bool question_is_hidden(const struct question_hidden *hidden, const struct json_
 
 bool question_hides(const struct question_hidden *hidden, const struct json_node *value)
 {
-    const char *begin = value->raw.at, *end = begin + value->raw.len;
+    const struct span *own = &value->raw; /* none where it was made and not read */
 
     for (uint32_t i = 0; i < hidden->count; i++) {
         const struct span *raw = &hidden->nodes[i]->raw;
 
-        if (hidden->nodes[i] == value || (raw->at < end && begin < raw->at + raw->len))
+        if (hidden->nodes[i] == value ||
+            (raw->len > 0 && own->len > 0 && raw->at < own->at + own->len && own->at < raw->at + raw->len))
             return true;
     }
     return false;
