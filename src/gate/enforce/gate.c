@@ -124,10 +124,12 @@ static struct gate_snapshot *hold(struct policy *policy)
 {
     struct gate_snapshot *held = policy != NULL ? mem_alloc(sizeof *held) : NULL;
 
-    if (held == NULL)
+    if (held == NULL) {
         policy_unref(&policy);
-    else
-        *held = (struct gate_snapshot){.policy = policy, .users = 1};
+        return NULL;
+    }
+    held->policy = policy;
+    ref_init(&held->ref);
     return held;
 }
 
@@ -136,7 +138,7 @@ static void let_go(struct gate_snapshot **held)
     struct gate_snapshot *gone = *held;
 
     *held = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->users, 1, memory_order_acq_rel) > 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     policy_unref(&gone->policy);
     mem_free(gone);
@@ -345,7 +347,7 @@ void gate_judge(struct gate *gate, struct call *call)
     call->policy = gate->policy;
     call->held = gate->held;
     if (gate->held != NULL)
-        atomic_fetch_add_explicit(&gate->held->users, 1, memory_order_relaxed);
+        ref_take(&gate->held->ref);
     if (call->refused != REASON_UNSET) {
         settle_unjudged(call->refused, &call->verdict);
     } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/ref.h"
 #include "enforce/gate.h"
 
 #include <pthread.h>
@@ -71,7 +72,7 @@ struct record_text {
  * from each other for every call. */
 struct gate_snapshot {
     struct policy *policy;
-    atomic_uint_fast64_t users; /* a call of the judge's gate ends on the worker */
+    struct ref ref; /* its own, and one of each call: a call of the judge's gate ends on the worker */
 };
 
 #define PLANS_SEEN 256

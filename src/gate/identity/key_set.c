@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/key_set.h"
 
+#include "base/ref.h"
 #include "crypto/sign.h"
 #include "identity/jws_priv.h"
 
-#include <stdatomic.h>
 
 /* Bit by bit as in identity_algorithm_names. */
 enum { FITS_RSA = 0x3f, FITS_P256 = 0x40, FITS_P384 = 0x80, FITS_P521 = 0x100, FITS_ED25519 = 0x600 };
@@ -29,7 +29,7 @@ uint32_t identity_algorithm_bit(struct span name)
 }
 
 struct identity_key_set {
-    atomic_uint references;
+    struct ref ref;
     struct arena arena;
     size_t count, passed_over;
     struct identity__key *keys;
@@ -204,7 +204,7 @@ enum code identity_key_set_read(struct span text, struct identity_key_set **set,
     *set = NULL;
     if (made == NULL)
         return CODE_NOMEM;
-    atomic_init(&made->references, 1);
+    ref_init(&made->ref);
     arena_init(&made->arena, IDENTITY_KEY_SET_BYTES_MAX);
     arena_init(&arena, 64 * (size_t)IDENTITY_KEY_SET_BYTES_MAX);
     buf_init(&canonical, IDENTITY_KEY_SET_BYTES_MAX);
@@ -227,7 +227,7 @@ struct identity_key_set *identity_key_set_ref(const struct identity_key_set *set
     struct identity_key_set *shared = (struct identity_key_set *)(uintptr_t)set;
 
     if (shared != NULL)
-        atomic_fetch_add_explicit(&shared->references, 1, memory_order_relaxed);
+        ref_take(&shared->ref);
     return shared;
 }
 
@@ -236,7 +236,7 @@ void identity_key_set_unref(struct identity_key_set **set)
     struct identity_key_set *gone = *set;
 
     *set = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     for (size_t i = 0; i < gone->count; i++)
         identity__key_fini(&gone->keys[i]);

@@ -3,12 +3,12 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/ref.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 struct identity_keys {
-    atomic_uint references;
+    struct ref ref;
     struct arena arena;
     struct identity_key *rows;
     uint32_t *slots; /* place in rows plus one; 0: empty */
@@ -90,7 +90,7 @@ enum code identity_keys_new(const struct identity_key *keys, size_t count, struc
     *out = NULL;
     if (table == NULL)
         return CODE_NOMEM;
-    atomic_init(&table->references, 1);
+    ref_init(&table->ref);
     arena_init(&table->arena, SIZE_MAX);
     code = fill(table, keys, count);
     if (code != CODE_OK)
@@ -102,7 +102,7 @@ enum code identity_keys_new(const struct identity_key *keys, size_t count, struc
 struct identity_keys *identity_keys_ref(struct identity_keys *table)
 {
     if (table != NULL)
-        atomic_fetch_add_explicit(&table->references, 1, memory_order_relaxed);
+        ref_take(&table->ref);
     return table;
 }
 
@@ -111,7 +111,7 @@ void identity_keys_unref(struct identity_keys **table)
     struct identity_keys *gone = *table;
 
     *table = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     arena_fini(&gone->arena);
     mem_free(gone);

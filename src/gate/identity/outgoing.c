@@ -249,7 +249,7 @@ enum code outgoing_write_request(const struct outgoing *outgoing, const struct o
 
 static void *token_ref(void *result)
 {
-    atomic_fetch_add_explicit(&((struct outgoing_token *)result)->references, 1, memory_order_relaxed);
+    ref_take(&((struct outgoing_token *)result)->ref);
     return result;
 }
 
@@ -257,7 +257,7 @@ static void token_unref(void *result)
 {
     struct outgoing_token *gone = result;
 
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     mem_wipe(gone->value, gone->len);
     mem_free(gone);
@@ -324,7 +324,7 @@ static struct outgoing_token *token_new(struct span text, int64_t asked_us, int6
 
     if (token == NULL)
         return NULL;
-    atomic_init(&token->references, 1);
+    ref_init(&token->ref);
     token->got_us = asked_us;
     token->until_us = asked_us + life_us - (life_us / 10 < MARGIN_US ? life_us / 10 : MARGIN_US);
     /* Not all at once: an eighth of its life is left to chance. */

@@ -13,11 +13,11 @@
 #define IDENTITY_OUTGOING_H
 
 #include "base/buf.h"
+#include "base/ref.h"
 #include "base/why.h"
 #include "identity/wanted.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #define OUTGOING_TOKEN_BYTES_MAX 8000 /* a header's line holds it */
 #define OUTGOING_LONGEST_US INT64_C(86400000000)
@@ -104,7 +104,7 @@ bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *repo
 /* ---- what it gives ---- */
 
 struct outgoing_token {
-    atomic_uint references;
+    struct ref ref;
     int64_t got_us, renew_us, until_us;
     size_t len;
     char value[]; /* "Bearer " and the token */

@@ -3,7 +3,6 @@
 
 #include "crypto/secret.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +57,7 @@ struct identity_introspection *identity_introspection_new(struct buf *answer, in
 
     if (made == NULL)
         return NULL;
-    atomic_init(&made->references, 1);
+    ref_init(&made->ref);
     made->asked_us = asked_us;
     buf_init(&made->answer, SIZE_MAX / 2);
     buf_wipes(&made->answer);
@@ -68,7 +67,7 @@ struct identity_introspection *identity_introspection_new(struct buf *answer, in
 
 static void *introspection_ref(void *result)
 {
-    atomic_fetch_add_explicit(&((struct identity_introspection *)result)->references, 1, memory_order_relaxed);
+    ref_take(&((struct identity_introspection *)result)->ref);
     return result;
 }
 
@@ -76,7 +75,7 @@ static void introspection_unref(void *result)
 {
     struct identity_introspection *gone = result;
 
-    if (atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+    if (!ref_drop(&gone->ref))
         return;
     buf_fini(&gone->answer);
     mem_free(gone);

@@ -9,11 +9,10 @@
 #define IDENTITY_PROVIDER_H
 
 #include "base/buf.h"
+#include "base/ref.h"
 #include "identity/token.h"
 #include "identity/wanted.h"
 #include "tls/tls.h"
-
-#include <stdatomic.h>
 
 #define IDENTITY_PROVIDERS_MAX 16
 
@@ -43,7 +42,7 @@ void identity_metadata_url(const struct identity_provider *provider, bool oauth,
 
 /* What a provider said of an opaque token, and when. */
 struct identity_introspection {
-    atomic_uint references;
+    struct ref ref;
     int64_t asked_us;
     struct buf answer; /* JSON */
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/token.h"
 
+#include "base/ref.h"
 #include "identity/claim_priv.h"
 #include "identity/jws_priv.h"
 
-#include <stdatomic.h>
 
 #define TENANT_BYTES_MAX 128
 #define TEXT_BYTES_MAX 256 /* of a group or a scope */
@@ -13,7 +13,7 @@
 
 struct box {
     struct identity_token token; /* first: what is handed out */
-    atomic_uint references;
+    struct ref ref;
     struct arena arena;
     struct buf claims;
 };
@@ -311,7 +311,7 @@ static struct box *box_new(struct reading *r, struct span text)
 
     if (box == NULL)
         return NULL;
-    atomic_init(&box->references, 1);
+    ref_init(&box->ref);
     arena_init(&box->arena, ARENA_BYTES);
     buf_init(&box->claims, IDENTITY_KEY_SET_BYTES_MAX);
     digest_of(text, box->token.sha256);
@@ -401,7 +401,7 @@ struct identity_token *identity_token_ref(const struct identity_token *token)
 
     if (box == NULL)
         return NULL;
-    atomic_fetch_add_explicit(&box->references, 1, memory_order_relaxed);
+    ref_take(&box->ref);
     return &box->token;
 }
 
@@ -410,7 +410,7 @@ void identity_token_unref(struct identity_token **token)
     struct box *gone = (struct box *)(void *)*token;
 
     *token = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     arena_fini(&gone->arena);
     buf_fini(&gone->claims);

@@ -19,13 +19,13 @@ struct proxy_conf *proxy_conf_new(void)
     if (conf == NULL)
         return NULL;
     arena_init(&conf->arena, CONF_ARENA_BYTES);
-    atomic_init(&conf->refs, 1);
+    ref_init(&conf->ref);
     return conf;
 }
 
 struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf)
 {
-    atomic_fetch_add_explicit(&conf->refs, 1, memory_order_relaxed);
+    ref_take(&conf->ref);
     return conf;
 }
 
@@ -43,7 +43,7 @@ void proxy_conf_unref(struct proxy_conf **conf)
     struct proxy_conf *gone = *conf;
 
     *conf = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     for (size_t i = 0; i < gone->listen_count; i++)
         tls_unref(&gone->listens[i].tls);

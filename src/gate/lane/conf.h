@@ -11,6 +11,7 @@
 #define LANE_CONF_H
 
 #include "base/mem.h"
+#include "base/ref.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 #include "state/definitions.h"
@@ -23,8 +24,6 @@
 #include "os/sock.h"
 #include "lane/slug.h"
 #include "tls/tls.h"
-
-#include <stdatomic.h>
 
 struct proxy_listen {
     struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
@@ -151,7 +150,7 @@ struct proxy_conf {
 
     unsigned char digest[DIGEST_BYTES]; /* of the text that it was read from; pipes name it */
 
-    atomic_uint refs;
+    struct ref ref;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
     bool has_hosts;                 /* likewise: some route or `hosts:` names one */
 };

@@ -176,7 +176,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
     member->lot = lot;
     member->is_alone = is_alone;
     member->commands = pool->commands;
-    member->commands->refs++;
+    ref_take(&member->commands->ref);
     list_init(&member->sessions);
     list_append(&lot->members, &member->of_lot);
     if (child__start(&pool->desk, &conf, &member->child, &why) == CODE_OK) {

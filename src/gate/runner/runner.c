@@ -26,7 +26,7 @@ struct runner_commands *runner_commands_new(void)
     if (commands == NULL)
         return NULL;
     arena_init(&commands->arena, ARENA_BYTES);
-    commands->refs = 1;
+    ref_init(&commands->ref);
     return commands;
 }
 
@@ -35,7 +35,7 @@ void runner_commands_unref(struct runner_commands **out)
     struct runner_commands *commands = *out;
 
     *out = NULL;
-    if (commands == NULL || --commands->refs > 0)
+    if (commands == NULL || !ref_drop(&commands->ref))
         return;
     for (size_t i = 0; i < commands->count; i++)
         for (const char *const *one = commands->commands[i].environment; one != NULL && *one != NULL; one++)

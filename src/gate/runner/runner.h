@@ -14,6 +14,7 @@
 #define RUNNER_RUNNER_H
 
 #include "base/mem.h"
+#include "base/ref.h"
 #include "base/span.h"
 #include "base/why.h"
 #include "os/cage.h"
@@ -47,7 +48,7 @@ struct runner_commands {
     struct runner_command *commands;
     size_t count;
     struct cage cage;               /* count == 0: there is none */
-    unsigned refs;
+    struct ref ref;
 };
 
 struct runner_commands *runner_commands_new(void) MUST_USE; /* NULL without memory */

@@ -3,14 +3,14 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/ref.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #define BYTES_MAX ((size_t)64 << 20)
 
 struct definition_set {
-    _Atomic uint32_t refs;
+    struct ref ref;
     struct arena arena;
     const struct definition **buckets;
     size_t bucket_count, count, most;
@@ -23,7 +23,7 @@ enum code definition_set_new(size_t count, struct definition_set **out)
     *out = set;
     if (set == NULL)
         return CODE_NOMEM;
-    atomic_init(&set->refs, 1);
+    ref_init(&set->ref);
     arena_init(&set->arena, BYTES_MAX);
     set->most = count;
     set->bucket_count = count + 1;
@@ -65,7 +65,7 @@ enum code definition_set_add(struct definition_set *set, const struct definition
 struct definition_set *definition_set_ref(struct definition_set *set)
 {
     if (set != NULL)
-        atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+        ref_take(&set->ref);
     return set;
 }
 
@@ -74,7 +74,7 @@ void definition_set_unref(struct definition_set **set)
     struct definition_set *gone = *set;
 
     *set = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) > 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     for (size_t i = 0; gone->buckets != NULL && i < gone->bucket_count; i++)
         for (const struct definition *at = gone->buckets[i]; at != NULL; at = at->next) {

@@ -4,13 +4,13 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/ref.h"
 #include "os/clock.h"
 #include "os/sandbox.h"
 #include "os/thread.h"
 
 #include <errno.h>
 #include <netdb.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #define NAMES_MAX 4096
@@ -27,13 +27,13 @@ struct entry {
 };
 
 struct resolve_table {
-    atomic_uint refs;
+    struct ref ref;
     size_t count;
     struct entry entries[];
 };
 
 struct resolver {
-    atomic_uint refs; /* the caller's and the thread's */
+    struct ref ref; /* the caller's and the thread's */
     struct thread thread;
     struct resolver_conf conf;
     pthread_mutex_t lock; /* over all below */
@@ -48,13 +48,13 @@ struct resolver {
 
 struct resolve_table *resolve_table_ref(struct resolve_table *table)
 {
-    atomic_fetch_add(&table->refs, 1);
+    ref_take(&table->ref);
     return table;
 }
 
 void resolve_table_unref(struct resolve_table **table)
 {
-    if (*table != NULL && atomic_fetch_sub(&(*table)->refs, 1) == 1)
+    if (*table != NULL && ref_drop(&(*table)->ref))
         mem_free(*table);
     *table = NULL;
 }
@@ -65,7 +65,7 @@ static struct resolve_table *table_new(size_t count)
 
     if (table == NULL)
         return NULL;
-    atomic_init(&table->refs, 1);
+    ref_init(&table->ref);
     table->count = count;
     return table;
 }
@@ -213,7 +213,7 @@ static void rest(struct resolver *resolver)
 
 static void resolver_unref(struct resolver *resolver)
 {
-    if (atomic_fetch_sub(&resolver->refs, 1) != 1)
+    if (!ref_drop(&resolver->ref))
         return;
     resolve_table_unref(&resolver->table);
     pthread_cond_destroy(&resolver->turned);
@@ -277,14 +277,14 @@ enum code resolver_new(struct resolver **out, const struct resolver_conf *conf, 
     if (resolver->conf.lookup == NULL)
         resolver->conf.lookup = ask_system;
     resolver->version = 1;
-    atomic_init(&resolver->refs, 1);
+    ref_init(&resolver->ref);
     init_waiting(resolver);
     resolver->table = table_of(names, count, NULL);
     if (resolver->table == NULL) {
         resolver_unref(resolver);
         return why_set(why, CODE_NOMEM, "no memory for resolving names");
     }
-    atomic_fetch_add(&resolver->refs, 1);
+    ref_take(&resolver->ref);
     code = thread_start(&resolver->thread, "resolver", resolver_run, resolver, why);
     if (code != CODE_OK) {
         resolver_unref(resolver);

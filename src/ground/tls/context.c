@@ -186,7 +186,7 @@ static enum code new_context(const SSL_METHOD *method, bool is_server, struct tl
         return why_set(why, CODE_NOMEM, "out of memory for a TLS context");
     context->ctx = SSL_CTX_new(method);
     context->is_server = is_server;
-    atomic_init(&context->refs, 1);
+    ref_init(&context->ref);
     if (context->ctx == NULL || SSL_CTX_set_min_proto_version(context->ctx, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(context->ctx);
         mem_free(context);
@@ -292,7 +292,7 @@ enum code tls_lend(const struct tls_context *context, void *ssl_ctx)
 struct tls_context *tls_ref(struct tls_context *context)
 {
     if (context != NULL)
-        atomic_fetch_add(&context->refs, 1);
+        ref_take(&context->ref);
     return context;
 }
 
@@ -301,7 +301,7 @@ void tls_unref(struct tls_context **context)
     struct tls_context *gone = *context;
 
     *context = NULL;
-    if (gone == NULL || atomic_fetch_sub(&gone->refs, 1) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     for (unsigned i = 0; i < TLS_TICKETS; i++)
         tls__ticket_free(atomic_exchange(&gone->tickets[i], NULL));

@@ -9,6 +9,7 @@
 #define TLS_TLS_PRIV_H
 
 #include "base/buf.h"
+#include "base/ref.h"
 #include "os/file.h"
 #include "tls/tls.h"
 
@@ -37,7 +38,7 @@ struct tls_context {
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
     struct span staple;          /* the OCSP response that is shown; ours; at == NULL: none */
     int64_t staple_until_us;     /* its nextUpdate */
-    atomic_uint refs;
+    struct ref ref;
     atomic_uint kept;            /* tickets, over its life */
     _Atomic int64_t met_until_us; /* of an upstream: 0: not met yet */
     _Atomic(struct tls_ticket *) tickets[TLS_TICKETS];

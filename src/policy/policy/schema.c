@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/schema.h"
 
-#include "base/bug.h"
-
 struct policy_schema *policy_schema_ref(struct policy_schema *schema)
 {
-    BUG_ON(atomic_fetch_add_explicit(&schema->refs, 1, memory_order_relaxed) == 0);
+    ref_take(&schema->ref);
     return schema;
 }
 
@@ -14,7 +12,7 @@ void policy_schema_unref(struct policy_schema **schema)
     struct policy_schema *gone = *schema;
 
     *schema = NULL;
-    if (gone == NULL || atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) != 1)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
     for (struct kept_regex *kept = gone->regexes; kept != NULL; kept = kept->next)
         regex_free(&kept->regex);

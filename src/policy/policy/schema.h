@@ -10,9 +10,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/ref.h"
 #include "policy/condition.h"
-
-#include <stdatomic.h>
 
 struct kept_regex {
     struct kept_regex *next;
@@ -20,7 +19,7 @@ struct kept_regex {
 };
 
 struct policy_schema {
-    _Atomic uint32_t refs;
+    struct ref ref;
     struct arena arena;
     struct buf text; /* canonical; the nodes of operands point into it */
     struct kept_regex *regexes;

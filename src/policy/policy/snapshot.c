@@ -2,8 +2,6 @@
 #include "policy/schema.h"
 #include "policy/snapshot.h"
 
-#include "base/bug.h"
-
 #include <stdlib.h>
 
 #define SNAPSHOT_MAX_BYTES ((size_t)1 << 30)
@@ -16,7 +14,7 @@ struct policy *policy_new(uint64_t version)
 
     if (policy == NULL)
         return NULL;
-    atomic_init(&policy->refs, 1);
+    ref_init(&policy->ref);
     policy->version = version;
     policy->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
     arena_init(&policy->arena, SNAPSHOT_MAX_BYTES);
@@ -128,21 +126,8 @@ struct span policy_approval_hash(const struct policy *policy, struct span rule_i
 
 struct policy *policy_ref(struct policy *policy)
 {
-    BUG_ON(atomic_fetch_add_explicit(&policy->refs, 1, memory_order_relaxed) == 0);
+    ref_take(&policy->ref);
     return policy;
-}
-
-static void free_policy(struct policy *policy)
-{
-    for (size_t i = 0; i < PATTERN_BUCKETS; i++)
-        for (struct pattern *pattern = policy->patterns[i]; pattern != NULL; pattern = pattern->next)
-            regex_free(&pattern->regex);
-    for (struct kept_buf *kept = policy->kept; kept != NULL; kept = kept->next)
-        buf_fini(&kept->buf);
-    for (uint32_t i = 0; i < policy->case_count; i++)
-        policy_schema_unref(&policy->cases[i].schema);
-    arena_fini(&policy->arena);
-    mem_free(policy);
 }
 
 void policy_unref(struct policy **policy)
@@ -150,11 +135,17 @@ void policy_unref(struct policy **policy)
     struct policy *gone = *policy;
 
     *policy = NULL;
-    if (gone == NULL)
+    if (gone == NULL || !ref_drop(&gone->ref))
         return;
-    /* Release, then acquire in the last: what others did with it happens before it is freed. */
-    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1)
-        free_policy(gone);
+    for (size_t i = 0; i < PATTERN_BUCKETS; i++)
+        for (struct pattern *pattern = gone->patterns[i]; pattern != NULL; pattern = pattern->next)
+            regex_free(&pattern->regex);
+    for (struct kept_buf *kept = gone->kept; kept != NULL; kept = kept->next)
+        buf_fini(&kept->buf);
+    for (uint32_t i = 0; i < gone->case_count; i++)
+        policy_schema_unref(&gone->cases[i].schema);
+    arena_fini(&gone->arena);
+    mem_free(gone);
 }
 
 static int id_against(const void *id, const void *rule)

@@ -8,11 +8,10 @@
 #ifndef POLICY_SNAPSHOT_H
 #define POLICY_SNAPSHOT_H
 
+#include "base/ref.h"
 #include "policy/case.h"
 #include "texts/detector.h"
 #include "policy/rule.h"
-
-#include <stdatomic.h>
 
 struct yaml_node;
 
@@ -61,7 +60,7 @@ struct kept_buf { /* a buffer that parsed operands point into */
 struct index; /* index.h: finds rules by one exact name */
 
 struct policy {
-    _Atomic uint32_t refs;
+    struct ref ref;
     uint64_t serial; /* unique in the process, for caches */
     uint64_t version;
     char hash[64];

@@ -526,7 +526,7 @@ enum code policy_schema_compile(struct span json, struct policy_schema **schema,
     made = mem_zalloc(sizeof *made);
     if (made == NULL)
         return why_set(why, CODE_NOMEM, "no memory for this schema");
-    atomic_init(&made->refs, 1);
+    ref_init(&made->ref);
     arena_init(&made->arena, ARENA_MAX_BYTES);
     buf_init(&made->text, POLICY_SCHEMA_MAX_BYTES * 6); /* an escape for each byte */
     code = compile_root(made, json, why);
