@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "crypto/parts.h"
 #include "http/writer.h"
 
 #include <stdio.h>
@@ -364,15 +365,11 @@ static void write_mirrors(const struct pair *pair, struct buf *out)
 /* Whose child it is, where each has their own: nobody can write this header but the gate. */
 static void write_caller(const struct exchange *exchange, struct buf *out)
 {
+    const struct span parts[] = {exchange->identity.tenant, exchange->identity.principal};
     unsigned char digest[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES];
-    struct digest of;
 
-    digest_init(&of);
-    digest_add(&of, exchange->identity.tenant.at, exchange->identity.tenant.len);
-    digest_add(&of, "", 1); /* neither holds one */
-    digest_add(&of, exchange->identity.principal.at, exchange->identity.principal.len);
-    digest_final(&of, digest);
+    parts_digest(parts, sizeof parts / sizeof parts[0], digest);
     num_hex(digest, sizeof digest, text);
     http_write_line(out, SPAN_LIT("X-Callgate-Caller: "), span_of(text, sizeof text));
 }

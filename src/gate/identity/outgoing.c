@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "crypto/parts.h"
 #include "crypto/secret.h"
 #include "http/writer.h"
 #include "json/json.h"
@@ -50,52 +51,33 @@ void outgoing_fini(struct outgoing *outgoing)
     outgoing->count = 0;
 }
 
-static void add_text(struct digest *digest, const char *text)
-{
-    digest_add(digest, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
-    digest_add(digest, text != NULL ? "" : "\1", 1);
-}
-
 void outgoing_seal(struct outgoing *outgoing, const char *issuer)
 {
-    const unsigned char how[] = {(unsigned char)outgoing->kind, outgoing->is_posted, outgoing->takes_opaque};
+    const char how[] = {(char)outgoing->kind, outgoing->is_posted, outgoing->takes_opaque};
+    const struct span parts[] = {
+        span_of(how, sizeof how), span_text(issuer), span_text(outgoing->token_url), span_text(outgoing->client),
+        span_text(outgoing->file), /* two routes may have one client and other tenants' secrets */
+        span_text(outgoing->scopes), span_text(outgoing->audience), span_text(outgoing->resource),
+    };
     struct digest digest;
 
     digest_init(&digest);
-    digest_add(&digest, how, sizeof how);
-    add_text(&digest, issuer);
-    add_text(&digest, outgoing->token_url);
-    add_text(&digest, outgoing->client);
-    add_text(&digest, outgoing->file); /* two routes may have one client and other tenants' secrets */
-    add_text(&digest, outgoing->scopes);
-    add_text(&digest, outgoing->audience);
-    add_text(&digest, outgoing->resource);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        parts_add_maybe(&digest, parts[i]);
     digest_final(&digest, outgoing->digest);
     BUG_ON(outgoing->health != NULL && pthread_mutex_init(&outgoing->health->lock, NULL) != 0);
 }
 
 /* ---- what is wanted ---- */
 
-static void add_part(struct digest *digest, struct span part)
-{
-    unsigned char of[DIGEST_BYTES];
-
-    digest_of(part, of);
-    digest_add(digest, of, sizeof of);
-}
-
 void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
                   struct wanted_key *key)
 {
-    struct digest digest;
+    const struct span parts[] = {span_of(outgoing->digest, DIGEST_BYTES), secret,
+                                 outgoing->per_tenant ? tenant : SPAN_NONE, token};
 
     key->kind = WANTED_OUTGOING;
-    digest_init(&digest);
-    digest_add(&digest, outgoing->digest, sizeof outgoing->digest);
-    add_part(&digest, secret);
-    add_part(&digest, outgoing->per_tenant ? tenant : SPAN_NONE);
-    add_part(&digest, token);
-    digest_final(&digest, key->digest);
+    parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
 }
 
 struct packed {

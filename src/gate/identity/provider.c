@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/provider.h"
 
+#include "crypto/parts.h"
 #include "crypto/secret.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct digest *digest, const char *text)
-{
-    if (text != NULL)
-        digest_add(digest, text, strlen(text));
-    digest_add(digest, "", 1);
-}
-
 void identity_provider_seal(struct identity_provider *provider)
 {
-    struct digest digest;
+    const struct span parts[] = {span_text(provider->rules.name), span_text(provider->rules.issuer),
+                                 span_text(provider->keys_url), span_text(provider->keys_file),
+                                 span_text(provider->introspect_url)};
 
-    digest_init(&digest);
-    add(&digest, provider->rules.name);
-    add(&digest, provider->rules.issuer);
-    add(&digest, provider->keys_url);
-    add(&digest, provider->keys_file);
-    add(&digest, provider->introspect_url);
-    digest_final(&digest, provider->digest);
+    parts_digest(parts, sizeof parts / sizeof parts[0], provider->digest);
 }
 
 void identity_provider_fini(struct identity_provider *provider)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/session.h"
 
-#include "crypto/digest.h"
+#include "crypto/parts.h"
 
 #define UPSTREAM_ID_MAX_BYTES 512
 #define REVISION_MAX_BYTES 32
 #define MAC_BYTES 43 /* 32 bytes as base64url without padding */
-#define TEXT_MAX_BYTES (64 * 1024)
 
 static bool is_visible(struct span text, size_t max_bytes)
 {
@@ -24,33 +23,17 @@ static bool is_well_formed(const struct mcp_session *session)
            span_find(session->revision, '.') == session->revision.len;
 }
 
-/* Lengths before the parts, so that no two scopes give the same bytes. */
-static void add_part(struct buf *text, struct span part)
-{
-    unsigned char len[4] = {(unsigned char)(part.len >> 24), (unsigned char)(part.len >> 16),
-                            (unsigned char)(part.len >> 8), (unsigned char)part.len};
-
-    buf_add(text, len, sizeof len);
-    buf_add_span(text, part);
-}
-
 static void add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
                     struct buf *out)
 {
     const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id,
                                  scope->path};
-    unsigned char mac[DIGEST_BYTES];
-    struct buf text;
+    unsigned char sum[DIGEST_BYTES], mac[DIGEST_BYTES];
 
-    buf_init(&text, TEXT_MAX_BYTES);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] - span_is_empty(scope->path); i++)
-        add_part(&text, parts[i]);
-    buf_fail(out, buf_code(&text));
-    if (buf_code(out) == CODE_OK)
-        buf_fail(out, hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), buf_peek(&text), mac));
+    parts_digest(parts, sizeof parts / sizeof parts[0], sum);
+    buf_fail(out, hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), span_of(sum, sizeof sum), mac));
     if (buf_code(out) == CODE_OK)
         base64url_encode(span_of(mac, sizeof mac), out);
-    buf_fini(&text);
 }
 
 enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,

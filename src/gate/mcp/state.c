@@ -3,21 +3,10 @@
  * the server's, but the client could bring it with another request, or somebody else could. So it goes down as
  * `<MAC>.<the server's>` and is taken apart on its way up. The MAC stands for who asked, where, and for what: the method and
  * all parameters but those that a retry changes. No table remembers anything. */
-#include "crypto/digest.h"
+#include "crypto/parts.h"
 #include "mcp/reply_priv.h"
 
 #define MAC_BYTES 43 /* 32 bytes as base64url without padding */
-
-/* Lengths before the parts, so that no two lists of parts give the same bytes. */
-static void add_part(struct digest *digest, struct span part)
-{
-    unsigned char len[8];
-
-    for (size_t i = 0; i < sizeof len; i++)
-        len[i] = (unsigned char)((uint64_t)part.len >> (8 * i));
-    digest_add(digest, len, sizeof len);
-    digest_add(digest, part.at != NULL ? part.at : "", part.len);
-}
 
 /* _meta belongs to a message, not to what it asks for; the others are what a retry brings. */
 static bool may_change(struct span key)
@@ -44,8 +33,8 @@ static void add_params(struct digest *digest, const struct json_node *params)
                 (next == NULL || compare(node->key, next->key) < 0))
                 next = node;
         if (next != NULL) {
-            add_part(digest, next->key);
-            add_part(digest, next->raw);
+            parts_add(digest, next->key);
+            parts_add(digest, next->raw);
         }
         last = next;
     } while (next != NULL);
@@ -61,12 +50,12 @@ static enum code make_mac(const struct mcp_message *message, const struct mcp_bi
     enum code code = hmac_of(span_of(binding->key, MCP_SESSION_KEY_BYTES), SPAN_LIT("callgate " MCP__STATE), key);
 
     digest_init(&digest);
-    add_part(&digest, scope->route);
-    add_part(&digest, scope->tenant);
-    add_part(&digest, scope->principal);
-    add_part(&digest, scope->path);
-    add_part(&digest, message->method);
-    add_part(&digest, state);
+    parts_add(&digest, scope->route);
+    parts_add(&digest, scope->tenant);
+    parts_add(&digest, scope->principal);
+    parts_add(&digest, scope->path);
+    parts_add(&digest, message->method);
+    parts_add(&digest, state);
     add_params(&digest, message->params);
     digest_final(&digest, sum);
     return code == CODE_OK ? hmac_of(span_of(key, sizeof key), span_of(sum, sizeof sum), mac) : code;

@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "crypto/parts.h"
 #include "crypto/secret.h"
 
 #include <string.h>
@@ -164,15 +165,6 @@ void approvals__unlink(struct approval_shard *shard, struct approval *approval)
 
 /* ---- what a call is recognised by ---- */
 
-static void add_part(struct digest *digest, struct span part)
-{
-    uint64_t len = part.at != NULL ? part.len : UINT64_MAX;
-
-    digest_add(digest, &len, sizeof len);
-    if (part.at != NULL)
-        digest_add(digest, part.at, part.len);
-}
-
 /* Takes: text: JSON. Values that are equal to every operator are one call's: 13 and 13.0. */
 static struct span digest_value(struct span text, unsigned char plain[DIGEST_BYTES])
 {
@@ -212,16 +204,13 @@ static enum code recognise(const struct approvals *approvals, const struct quest
         question->resource, question->prompt, digest_value(root, root_digest), rule, rule_hash,
         question->path, question->query, digest_value(question->bound, bound_digest),
     };
-    size_t count = sizeof parts / sizeof parts[0];
     unsigned char plain[DIGEST_BYTES];
     struct digest digest;
 
     *mark = (struct approval_mark){.scope = approvals__scope(question->tenant, question->principal)};
     digest_init(&digest);
-    while (parts[count - 1].at == NULL) /* what ordinary calls lack changes nothing for them */
-        count--;
-    for (size_t i = 0; i < count; i++)
-        add_part(&digest, parts[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        parts_add_maybe(&digest, parts[i]);
     digest_final(&digest, plain);
     return hmac_of(span_of(approvals->key, DIGEST_BYTES), span_of(plain, sizeof plain), mark->digest);
 }

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "crypto/digest.h"
+#include "crypto/parts.h"
 #include "judgement/judgement.h"
 #include "state/hints.h"
 
@@ -83,20 +83,7 @@ void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
     tally_stats(state->tally, stats);
 }
 
-/* ---- keys: everything that makes two countings the same, each part behind its length ---- */
-
-static void add_part(struct digest *digest, struct span part)
-{
-    uint64_t len = part.len;
-
-    digest_add(digest, &len, sizeof len);
-    digest_add(digest, part.at, part.len);
-}
-
-static void add_number(struct digest *digest, uint64_t number)
-{
-    digest_add(digest, &number, sizeof number);
-}
+/* ---- keys: a digest of everything that makes two countings the same ---- */
 
 /* Whoever's call it is is charged, also for what the calls of all tenants are counted by. */
 static struct tally_key key_of(struct digest *digest, const struct gate_moment *moment, const struct question *question)
@@ -125,7 +112,7 @@ static void add_value(struct digest *digest, const struct gate_moment *moment, c
         num_hex(bytes, sizeof bytes, hex);
         value = span_of(hex, sizeof hex);
     }
-    add_part(digest, value);
+    parts_add(digest, value);
 }
 
 static struct tally_key limit_key(const struct gate_moment *moment, const struct question *question,
@@ -134,14 +121,14 @@ static struct tally_key limit_key(const struct gate_moment *moment, const struct
     struct digest digest;
 
     digest_init(&digest);
-    add_part(&digest, limit->sum != NULL ? SPAN_LIT("sum") : SPAN_LIT("limit"));
-    add_part(&digest, limit->rule);
+    parts_add(&digest, limit->sum != NULL ? SPAN_LIT("sum") : SPAN_LIT("limit"));
+    parts_add(&digest, limit->rule);
     if (limit->sum != NULL)
-        add_part(&digest, limit->sum_text); /* a budget that is raised keeps what was spent of it */
+        parts_add(&digest, limit->sum_text); /* a budget that is raised keeps what was spent of it */
     else
-        add_number(&digest, limit->most);
-    add_number(&digest, (uint64_t)limit->per_us);
-    add_number(&digest, limit->by);
+        parts_add_number(&digest, limit->most);
+    parts_add_number(&digest, (uint64_t)limit->per_us);
+    parts_add_number(&digest, limit->by);
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if (limit->by & UINT32_C(1) << by)
             add_value(&digest, moment, question, by);
@@ -162,13 +149,13 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
     struct digest digest;
 
     digest_init(&digest);
-    add_part(&digest, SPAN_LIT("watch"));
-    add_part(&digest, watch->key);
-    add_number(&digest, by);
-    add_part(&digest, question->tenant);
+    parts_add(&digest, SPAN_LIT("watch"));
+    parts_add(&digest, watch->key);
+    parts_add_number(&digest, by);
+    parts_add(&digest, question->tenant);
     if (by == POLICY_BY_SESSION) {
-        add_part(&digest, question->principal);
-        add_part(&digest, question->upstream);
+        parts_add(&digest, question->principal);
+        parts_add(&digest, question->upstream);
     }
     add_value(&digest, moment, question, by);
     return key_of(&digest, moment, question);

@@ -2,17 +2,7 @@
 /* What an approval is bound to besides the call: the rule as its author wrote it, without what it says to people. */
 #include "language/compile_priv.h"
 
-#include "crypto/digest.h"
-
-void compile__hash_text(struct digest *digest, struct span text)
-{
-    unsigned char len[8];
-
-    for (int byte = 0; byte < 8; byte++)
-        len[byte] = (unsigned char)((uint64_t)text.len >> (56 - 8 * byte));
-    digest_add(digest, len, sizeof len);
-    digest_add(digest, text.at, text.len);
-}
+#include "crypto/parts.h"
 
 /* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text names which stands under this key; NULL for all
  * others. */
@@ -38,16 +28,15 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
                      bool is_named, bool is_rule)
 {
     const struct yaml_node *named = is_named ? NULL : named_by(c, key, node);
-    uint32_t count = (uint32_t)node->count;
-    unsigned char shape[5] = {(unsigned char)(node->type | (node->truth ? 0x80 : 0))};
+    uint64_t count = node->count;
 
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         count -= is_said(member, is_rule);
-    for (int byte = 0; byte < 4; byte++)
-        shape[1 + byte] = (unsigned char)(count >> (24 - 8 * byte));
-    digest_add(digest, shape, sizeof shape);
-    compile__hash_text(digest, node->key);
-    compile__hash_text(digest, node->text);
+    parts_add_number(digest, node->type);
+    parts_add_number(digest, node->truth);
+    parts_add_number(digest, count);
+    parts_add(digest, node->key);
+    parts_add(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         if (!is_said(member, is_rule))
             add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named, false);

@@ -69,11 +69,9 @@ void compile__redaction(struct compiler *c, const struct yaml_node *node, struct
 /* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
 enum code compile__call_text(struct span text, struct buf *out) MUST_USE;
 
-/* compile_hash.c: a text behind its length in eight bytes, big end first. */
-void compile__hash_text(struct digest *digest, struct span text);
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void compile__hash_file(struct digest *digest, struct span name, struct span text);
-/* The rule as it was written, the patterns and lists that it names included. */
+/* compile_hash.c: the rule as it was written, the patterns and lists that it names included. */
 void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
 
 /* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */

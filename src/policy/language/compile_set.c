@@ -4,7 +4,7 @@
 #include "policy/index.h"
 
 #include "base/num.h"
-#include "crypto/digest.h"
+#include "crypto/parts.h"
 
 #include <stdlib.h>
 
@@ -104,8 +104,8 @@ static void sort_rules(struct compiler *c)
 
 void compile__hash_file(struct digest *digest, struct span name, struct span text)
 {
-    compile__hash_text(digest, name);
-    compile__hash_text(digest, text);
+    parts_add(digest, name);
+    parts_add(digest, text);
 }
 
 static void hash_sources(struct policy *policy)

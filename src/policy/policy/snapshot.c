@@ -2,6 +2,8 @@
 #include "policy/schema.h"
 #include "policy/snapshot.h"
 
+#include "crypto/parts.h"
+
 #include <stdlib.h>
 
 #define SNAPSHOT_MAX_BYTES ((size_t)1 << 30)
@@ -55,36 +57,29 @@ int64_t policy_memory_us(const struct policy *policy)
     return longest_us;
 }
 
-static void add_part(struct digest *digest, struct span part)
-{
-    uint64_t len = part.len;
-
-    digest_add(digest, &len, sizeof len);
-    digest_add(digest, part.at, part.len);
-}
-
 static void digest_limit(const struct policy_limit *limit, unsigned char words[DIGEST_BYTES])
 {
-    uint64_t numbers[] = {limit->sum != NULL, limit->sum != NULL ? 0 : limit->most, (uint64_t)limit->per_us, limit->by};
     struct digest digest;
 
     digest_init(&digest);
-    add_part(&digest, SPAN_LIT("limit"));
-    add_part(&digest, limit->rule);
-    add_part(&digest, limit->sum_text);
-    digest_add(&digest, numbers, sizeof numbers);
+    parts_add(&digest, SPAN_LIT("limit"));
+    parts_add(&digest, limit->rule);
+    parts_add(&digest, limit->sum_text);
+    parts_add_number(&digest, limit->sum != NULL);
+    parts_add_number(&digest, limit->sum != NULL ? 0 : limit->most);
+    parts_add_number(&digest, (uint64_t)limit->per_us);
+    parts_add_number(&digest, limit->by);
     digest_final(&digest, words);
 }
 
 static void digest_watch(const struct policy_watch *watch, enum policy_by by, unsigned char words[DIGEST_BYTES])
 {
-    uint64_t number = by;
     struct digest digest;
 
     digest_init(&digest);
-    add_part(&digest, SPAN_LIT("watch"));
-    add_part(&digest, watch->key);
-    digest_add(&digest, &number, sizeof number);
+    parts_add(&digest, SPAN_LIT("watch"));
+    parts_add(&digest, watch->key);
+    parts_add_number(&digest, by);
     digest_final(&digest, words);
 }
 
