@@ -11,7 +11,6 @@ void judge_init(struct judge *judge)
 {
     *judge = (struct judge){.gate = NULL};
     list_init(&judge->waiting);
-    BUG_ON(pthread_mutex_init(&judge->lock, NULL) != 0 || pthread_cond_init(&judge->wake, NULL) != 0);
 }
 
 enum code judge_open(struct judge *judge, const struct gate *gate, struct inbox *inbox)
@@ -24,25 +23,9 @@ void judge_fini(struct judge *judge)
 {
     BUG_ON(judge->thread.started || judge->pair != NULL);
     gate_free(&judge->gate);
-    pthread_mutex_destroy(&judge->lock);
-    pthread_cond_destroy(&judge->wake);
 }
 
 /* ---- the thread ---- */
-
-/* Returns: whether a call is out; false: the end. */
-static bool wait_for_work(struct judge *judge)
-{
-    bool has_work;
-
-    BUG_ON(pthread_mutex_lock(&judge->lock) != 0);
-    while (!judge->has_work && !judge->is_stopping)
-        BUG_ON(pthread_cond_wait(&judge->wake, &judge->lock) != 0);
-    has_work = judge->has_work;
-    judge->has_work = false;
-    BUG_ON(pthread_mutex_unlock(&judge->lock) != 0);
-    return has_work;
-}
 
 void judge_round(struct judge *judge)
 {
@@ -55,10 +38,11 @@ static void run(void *argument)
     struct judge *judge = argument;
 
     sandbox_narrow(SANDBOX_JUDGE);
-    while (wait_for_work(judge)) {
-        judge_round(judge);
-        inbox_poke(judge->inbox);
-    }
+    while (thread_rest(&judge->thread, -1))
+        if (atomic_load_explicit(&judge->is_out, memory_order_acquire)) {
+            judge_round(judge);
+            inbox_poke(judge->inbox);
+        }
 }
 
 enum code judge_start(struct judge *judge, unsigned index, struct why *why)
@@ -69,20 +53,9 @@ enum code judge_start(struct judge *judge, unsigned index, struct why *why)
     return thread_start(&judge->thread, name, run, judge, why);
 }
 
-/* Takes: has_work false: it is to stop. */
-static void tell(struct judge *judge, bool has_work)
-{
-    BUG_ON(pthread_mutex_lock(&judge->lock) != 0);
-    judge->has_work = has_work;
-    judge->is_stopping = !has_work;
-    BUG_ON(pthread_cond_signal(&judge->wake) != 0);
-    BUG_ON(pthread_mutex_unlock(&judge->lock) != 0);
-}
-
 void judge_stop(struct judge *judge)
 {
-    tell(judge, false);
-    thread_join(&judge->thread);
+    thread_stop(&judge->thread);
 }
 
 /* ---- the worker's side ---- */
@@ -111,8 +84,8 @@ bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work)
     pair_stop_waiting(pair);
     judge->pair = pair;
     judge->work = work;
-    atomic_store_explicit(&judge->is_out, true, memory_order_relaxed);
-    tell(judge, true);
+    atomic_store_explicit(&judge->is_out, true, memory_order_release);
+    thread_poke(&judge->thread);
     return false;
 }
 

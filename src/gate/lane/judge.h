@@ -27,10 +27,6 @@ struct judge {
     judge_fn work;       /* what is to be done with it */
     struct list waiting; /* pairs that want it, in the order in which they came */
     struct inbox *inbox; /* the worker's */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool has_work;       /* under the lock, as is_stopping */
-    bool is_stopping;
     atomic_bool is_out;  /* the work of `pair` */
     struct thread thread;
 };

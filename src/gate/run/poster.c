@@ -38,10 +38,8 @@ struct poster {
     struct web_header *headers; /* the configured ones, and room for those of each post */
     struct thread thread;
     pthread_mutex_t lock; /* what follows, up to the empty line */
-    pthread_cond_t changed;
     struct text queue[QUEUE_TEXTS]; /* a ring */
     size_t first, count;
-    bool stopping;
 
     _Atomic uint64_t posted, failed, dropped;
     _Atomic int64_t settled;
@@ -106,7 +104,6 @@ static enum code copy_server(struct poster *poster, const struct proxy_upstream 
 enum code poster_new(const struct poster_conf *conf, struct poster **out, struct why *why)
 {
     struct poster *poster = mem_zalloc(sizeof *poster);
-    pthread_condattr_t attributes;
     enum code code;
 
     *out = poster;
@@ -117,10 +114,6 @@ enum code poster_new(const struct poster_conf *conf, struct poster **out, struct
     poster->conf.server = NULL; /* the copy is used */
     arena_init(&poster->arena, 1 << 20);
     (void)pthread_mutex_init(&poster->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&poster->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
     code = copy_server(poster, conf->server);
     if (code == CODE_OK && conf->key.len > 0)
         code = copy_secret(conf->key, &poster->conf.key);
@@ -156,8 +149,8 @@ static bool add(struct poster *poster, struct span text, int64_t number)
     fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
     if (fits)
         poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
-    (void)pthread_cond_signal(&poster->changed);
     (void)pthread_mutex_unlock(&poster->lock);
+    thread_poke(&poster->thread);
     if (!fits)
         mem_free(bytes);
     return fits;
@@ -181,26 +174,42 @@ int64_t poster_settled(struct poster *poster)
     return atomic_load(&poster->settled);
 }
 
-/* Holding the lock. */
+static bool is_stopping(const struct poster *poster)
+{
+    return atomic_load(&poster->thread.is_stopping);
+}
+
+/* Lets go of the lock meanwhile. Returns: whether the thread is to go on. */
+static bool rest(struct poster *poster, int most_ms)
+{
+    bool goes_on;
+
+    (void)pthread_mutex_unlock(&poster->lock);
+    goes_on = thread_rest(&poster->thread, most_ms);
+    (void)pthread_mutex_lock(&poster->lock);
+    return goes_on;
+}
+
+/* A further text does not make the server any better. */
 static void pause_for(struct poster *poster, unsigned for_ms)
 {
-    const struct timespec until = clock_after_ms((unsigned)pause_ms((int)for_ms));
+    int64_t until_us = clock_monotonic_us() + (int64_t)pause_ms((int)for_ms) * 1000, left_us;
 
-    while (!poster->stopping && pthread_cond_timedwait(&poster->changed, &poster->lock, &until) == 0)
-        continue; /* a further text does not make the server any better */
+    while ((left_us = until_us - clock_monotonic_us()) > 0 && rest(poster, (int)(left_us / 1000) + 1))
+        continue;
 }
 
 /* The oldest, or at the end the newest. Another may be put meanwhile, so it is taken out first. */
 static struct text take(struct poster *poster)
 {
-    while (poster->stopping && poster->count > 1)
+    while (is_stopping(poster) && poster->count > 1)
         mem_free((void *)(uintptr_t)take_first(poster).bytes.at);
     return take_first(poster);
 }
 
 static void put_back(struct poster *poster, struct text text)
 {
-    if (poster->count == QUEUE_TEXTS || poster->stopping) {
+    if (poster->count == QUEUE_TEXTS || is_stopping(poster)) {
         drop(poster, text);
         return;
     }
@@ -368,13 +377,13 @@ static void run(void *argument)
 
     sandbox_narrow(SANDBOX_POSTER);
     (void)pthread_mutex_lock(&poster->lock);
-    while (!poster->stopping || (poster->count > 0 && poster->conf.keeps_newest)) {
+    while (!is_stopping(poster) || (poster->count > 0 && poster->conf.keeps_newest)) {
         struct why why = {""};
         struct text text;
         enum code code;
 
         if (poster->count == 0) {
-            (void)pthread_cond_wait(&poster->changed, &poster->lock);
+            (void)rest(poster, -1);
             continue;
         }
         text = take(poster);
@@ -400,17 +409,12 @@ void poster_free(struct poster **out)
 
     if (poster == NULL)
         return;
-    (void)pthread_mutex_lock(&poster->lock);
-    poster->stopping = true;
-    (void)pthread_cond_broadcast(&poster->changed);
-    (void)pthread_mutex_unlock(&poster->lock);
-    thread_join(&poster->thread);
+    thread_stop(&poster->thread);
     while (poster->count > 0)
         mem_free((void *)(uintptr_t)take_first(poster).bytes.at);
     secret_free((void *)(uintptr_t)poster->conf.key.at, poster->conf.key.len);
     proxy_upstream_fini(&poster->server);
     arena_fini(&poster->arena);
-    (void)pthread_cond_destroy(&poster->changed);
     (void)pthread_mutex_destroy(&poster->lock);
     mem_free(poster);
     *out = NULL;

@@ -108,26 +108,23 @@ static void run(void *context)
     struct serve_past *past = &serve->past;
 
     sandbox_narrow(SANDBOX_MAIN);
-    lock(past);
-    while (!past->ends) {
-        bool is_asked = past->state == PAST_ASKED;
-        struct timespec until = clock_after_ms(LOOK_MS);
+    while (thread_rest(&past->thread, LOOK_MS)) {
+        bool is_asked;
 
-        if (!is_asked && (pthread_cond_timedwait(&past->changed, &past->lock, &until) == 0 || past->state == PAST_ASKED))
-            continue;
-        atomic_store(&past->hurries, past->ends);
-        unlock(past);
-        if (is_asked)
-            read_past(serve);
-        else
-            keep(serve);
         lock(past);
-        if (!is_asked)
+        is_asked = past->state == PAST_ASKED;
+        atomic_store(&past->hurries, atomic_load(&past->stop)); /* who closes asks for it before he stops the thread */
+        unlock(past);
+        if (!is_asked) {
+            keep(serve);
             continue;
+        }
+        read_past(serve);
+        lock(past);
         past->state = PAST_READ;
         pthread_cond_broadcast(&past->changed);
+        unlock(past);
     }
-    unlock(past);
 }
 
 enum code serve__start_past(struct serve *serve, struct why *why)
@@ -199,8 +196,8 @@ static void ask(struct serve *serve, struct policy *coming)
     lock(past);
     atomic_store(&past->hurries, true);
     past->state = PAST_ASKED;
-    pthread_cond_broadcast(&past->changed);
     unlock(past);
+    thread_poke(&past->thread);
 }
 
 void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy)
@@ -347,10 +344,8 @@ void serve__close_past(struct serve *serve)
     atomic_store(&past->stop, true);
     lock(past);
     atomic_store(&past->hurries, true);
-    past->ends = true;
-    pthread_cond_broadcast(&past->changed);
     unlock(past);
-    thread_join(&past->thread);
+    thread_stop(&past->thread);
     policy_unref(&past->coming);
     mem_free(past->path);
     mem_free(past->kept_path);

@@ -64,8 +64,7 @@ struct serve_past {              /* of the calls: what rules ask of it is read b
     struct thread thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum past_state state;       /* under the lock; while it is ASKED the thread has what stands below `ends` */
-    bool ends;                   /* likewise */
+    enum past_state state;       /* under the lock; while it is ASKED the thread has what stands below */
     atomic_bool stop;            /* the reading that is under way */
     atomic_bool hurries;         /* somebody asks: what is counted to be kept waits */
     atomic_bool uses_plans;

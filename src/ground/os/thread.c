@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "os/clock.h"
+#include "os/park.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -65,6 +66,27 @@ void thread_join(struct thread *thread)
         return;
     BUG_ON(pthread_join(thread->id, NULL) != 0);
     thread->started = false;
+}
+
+void thread_poke(struct thread *thread)
+{
+    if (atomic_exchange(&thread->poked, 1) == 0)
+        park_wake(&thread->poked);
+}
+
+bool thread_rest(struct thread *thread, int most_ms)
+{
+    if (!atomic_load(&thread->is_stopping))
+        park_sleep(&thread->poked, 0, most_ms < 0 ? -1 : (int64_t)most_ms * 1000);
+    (void)atomic_exchange(&thread->poked, 0);
+    return !atomic_load(&thread->is_stopping);
+}
+
+void thread_stop(struct thread *thread)
+{
+    atomic_store(&thread->is_stopping, true);
+    thread_poke(thread);
+    thread_join(thread);
 }
 
 bool thread_join_within(struct thread *thread, unsigned wait_ms)

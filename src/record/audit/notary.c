@@ -12,12 +12,8 @@
 #include "os/pause.h"
 #include "os/sandbox.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #define QUEUE_BYTES ((size_t)1 << 20)
 #define QUEUE_ROWS 4096   /* as many wake it early, so that the queue need not be large */
@@ -69,7 +65,7 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
 {
     enum code code;
 
-    *notary = (struct notary){.path = ledger->path, .conf = *conf, .shared = shared, .wake_fd = -1,
+    *notary = (struct notary){.path = ledger->path, .conf = *conf, .shared = shared,
                               .queue_last = ledger->committed.seq, .wake_rows = UINT64_MAX};
     if (conf->key == NULL && conf->signer == NULL)
         return CODE_OK;
@@ -89,9 +85,6 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
         notary->file = mem_dup(conf->file, strlen(conf->file));
     if (conf->file != NULL && notary->file == NULL)
         return CODE_NOMEM;
-    notary->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (notary->wake_fd < 0)
-        return why_set(why, CODE_IO, "the audit's notary has no eventfd: %s", strerror(errno));
     code = find_origin(notary, ledger);
     if (code == CODE_OK && conf->signer != NULL)
         code = begin_signer(notary, ledger->db);
@@ -109,12 +102,10 @@ void notary__fini(struct notary *notary)
     buf_fini(&notary->queue);
     buf_fini(&notary->taken);
     tenants_fini(&notary->tenants);
-    if (notary->wake_fd >= 0)
-        (void)close(notary->wake_fd);
     (void)pthread_mutex_destroy(&notary->lock);
     (void)pthread_mutex_destroy(&notary->work);
     (void)pthread_mutex_destroy(&notary->file_lock);
-    *notary = (struct notary){.wake_fd = -1};
+    *notary = (struct notary){.is_on = false};
 }
 
 enum code notary__public(const struct notary *notary, unsigned char public[SIGN_PUBLIC_BYTES])
@@ -142,14 +133,6 @@ void checkpoint__free(struct checkpoint *checkpoint)
 
 /* ---- from the writer --------------------------------------------------------------------------------------------- */
 
-static void poke(struct notary *notary)
-{
-    uint64_t one = 1;
-
-    while (write(notary->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
-}
-
 void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own)
 {
     bool pokes;
@@ -171,13 +154,13 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
         notary->wake_rows = UINT64_MAX;
     (void)pthread_mutex_unlock(&notary->lock);
     if (pokes)
-        poke(notary);
+        thread_poke(&notary->thread);
 }
 
 void notary__wake(struct notary *notary)
 {
     if (notary->is_on)
-        poke(notary);
+        thread_poke(&notary->thread);
 }
 
 void notary__distrust(struct notary *notary)
@@ -392,7 +375,7 @@ bool notary__seize(struct notary *notary)
     if (is_ready || (!notary->thread.started && drain(notary) == CODE_OK))
         return true;
     (void)pthread_mutex_unlock(&notary->work);
-    poke(notary);
+    thread_poke(&notary->thread);
     return false;
 }
 
@@ -425,7 +408,7 @@ void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
     mem_free(notary->untold);
     notary->untold = checkpoint;
     (void)pthread_mutex_unlock(&notary->lock);
-    poke(notary);
+    thread_poke(&notary->thread);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -500,10 +483,9 @@ static enum code work(struct notary *notary, bool stopping, struct turn *turn)
 
 static void wait_for_work(struct notary *notary, const struct turn *turn, bool failed)
 {
-    struct pollfd watch = {.fd = notary->wake_fd, .events = POLLIN};
     int64_t left_us = turn->due_us - clock_monotonic_us();
     int due_ms = failed ? pause_ms(PAUSE_MS) : turn->fresh == 0 ? INT_MAX : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
-    uint64_t count, enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
+    uint64_t enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
     bool waits;
 
     (void)pthread_mutex_lock(&notary->lock);
@@ -512,13 +494,11 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
     if (waits)
         notary->wake_rows = enough;
     (void)pthread_mutex_unlock(&notary->lock);
-    if (waits && !atomic_load(&notary->stopping))
-        (void)poll(&watch, 1, due_ms < LOOK_MS ? due_ms : LOOK_MS);
+    if (waits)
+        (void)!thread_rest(&notary->thread, due_ms < LOOK_MS ? due_ms : LOOK_MS);
     (void)pthread_mutex_lock(&notary->lock);
     notary->wake_rows = UINT64_MAX;
     (void)pthread_mutex_unlock(&notary->lock);
-    if (read(notary->wake_fd, &count, sizeof count) < 0)
-        return; /* EAGAIN: nobody poked */
 }
 
 static void run(void *argument)
@@ -531,7 +511,7 @@ static void run(void *argument)
         struct turn turn = {.fresh = 0};
         enum code code;
 
-        stopping = atomic_load(&notary->stopping);
+        stopping = atomic_load(&notary->thread.is_stopping);
         (void)pthread_mutex_lock(&notary->work);
         code = work(notary, stopping, &turn);
         (void)pthread_mutex_unlock(&notary->work);
@@ -556,9 +536,6 @@ enum code notary__start(struct notary *notary, struct why *why)
 
 void notary__stop(struct notary *notary)
 {
-    if (!notary->is_on)
-        return;
-    atomic_store(&notary->stopping, true);
-    poke(notary);
-    thread_join(&notary->thread);
+    if (notary->is_on)
+        thread_stop(&notary->thread);
 }

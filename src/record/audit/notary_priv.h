@@ -54,8 +54,6 @@ struct notary {
     char origin[NOTE_ORIGIN_BYTES];
     struct ring_shared *shared;  /* to wake the writer */
     struct thread thread;
-    int wake_fd;
-    atomic_bool stopping;
     _Atomic(struct checkpoint *) ready;
 
     pthread_mutex_t lock;        /* what follows, up to the empty line */

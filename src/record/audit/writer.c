@@ -415,7 +415,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
     if (code == CODE_OK)
-        code = keeper_init(&audit->keeper, audit->ledger.file, &audit->shared, why);
+        keeper_init(&audit->keeper, audit->ledger.file, &audit->shared);
     if (code == CODE_OK)
         code = know_heads(audit, why);
     if (code == CODE_OK)
@@ -430,8 +430,6 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         if (code != CODE_OK && code != CODE_NOMEM && why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
-    if (code == CODE_OK)
-        code = finisher_init(&audit->finisher, audit->ledger.path, audit->ledger.file, why);
     if (code != CODE_OK) {
         if (why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
@@ -440,6 +438,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         give_back(audit);
         return code;
     }
+    finisher_init(&audit->finisher, audit->ledger.path, audit->ledger.file);
     permits_drop_closed(&audit->ledger.permits);
     writer__tell_notary(audit, 0);
     writer__publish(audit);

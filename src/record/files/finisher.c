@@ -7,41 +7,25 @@
 #include "os/clock.h"
 #include "os/sandbox.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define PAUSE_MS 1000
 #define REST_US INT64_C(1000000) /* without a commit of many calls: the processors have time for indices */
 #define NICE 19
 
-enum code finisher_init(struct finisher *finisher, const char *audit, const char *live, struct why *why)
+void finisher_init(struct finisher *finisher, const char *audit, const char *live)
 {
-    *finisher = (struct finisher){.audit = audit, .live = files_first(audit, live),
-                                  .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (finisher->wake_fd < 0)
-        return why_set(why, CODE_IO, "the audit's finisher has no eventfd: %s", strerror(errno));
-    return CODE_OK;
+    *finisher = (struct finisher){.audit = audit, .live = files_first(audit, live)};
 }
 
 void finisher_fini(struct finisher *finisher)
 {
     erase_sealed_fini(&finisher->erase);
-    if (finisher->wake_fd >= 0)
-        (void)close(finisher->wake_fd);
-    finisher->wake_fd = -1;
 }
 
 void finisher_poke(struct finisher *finisher)
 {
-    uint64_t one = 1;
-
-    while (write(finisher->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
+    thread_poke(&finisher->thread);
 }
 
 void finisher_follow(struct finisher *finisher, const char *live)
@@ -66,11 +50,11 @@ static enum code finish(struct finisher *finisher, const char *path, struct why 
 
     if (code == CODE_OK)
         code = files_absorb(path, why);
-    if (code == CODE_OK && is_under_load(finisher) && !atomic_load(&finisher->stopping))
+    if (code == CODE_OK && is_under_load(finisher) && !atomic_load(&finisher->thread.is_stopping))
         return why_set(why, CODE_BUSY, "its indices wait until calls are fewer");
-    if (code == CODE_OK && !atomic_load(&finisher->stopping))
-        code = indices_build(path, &finisher->stopping, why);
-    if (atomic_load(&finisher->stopping)) /* the rest is the next start's */
+    if (code == CODE_OK && !atomic_load(&finisher->thread.is_stopping))
+        code = indices_build(path, &finisher->thread.is_stopping, why);
+    if (atomic_load(&finisher->thread.is_stopping)) /* the rest is the next start's */
         return code;
     return code == CODE_OK ? files_finish(path, why) : code;
 }
@@ -96,7 +80,7 @@ bool finisher_round(struct finisher *finisher)
         }
         code = finish(finisher, files.path, &why);
         again = again || code != CODE_OK;
-        if (atomic_load(&finisher->stopping))
+        if (atomic_load(&finisher->thread.is_stopping))
             continue;
         if (code == CODE_OK) {
             log_info("audit", "%s: is finished: nobody writes it any more", files.path);
@@ -113,21 +97,18 @@ bool finisher_round(struct finisher *finisher)
 static void run(void *argument)
 {
     struct finisher *finisher = argument;
-    struct pollfd watch = {.fd = finisher->wake_fd, .events = POLLIN};
-    uint64_t count;
+    int wait_ms = 0;
 
     sandbox_narrow(SANDBOX_KEEPER);
     (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
-    while (!atomic_load(&finisher->stopping)) {
+    while (thread_rest(&finisher->thread, wait_ms)) {
         bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
 
         if (erases)
             (void)erase_sealed_step(&finisher->erase, &wait);
         else
             wait = finisher_round(finisher);
-        (void)poll(&watch, 1, wait ? PAUSE_MS : erases ? 0 : -1);
-        if (read(finisher->wake_fd, &count, sizeof count) < 0)
-            continue; /* EAGAIN: nobody poked */
+        wait_ms = wait ? PAUSE_MS : erases ? 0 : -1;
     }
     (void)finisher_round(finisher); /* so that no -wal file lies beside them, if it can be */
 }
@@ -139,7 +120,5 @@ enum code finisher_start(struct finisher *finisher, struct why *why)
 
 void finisher_stop(struct finisher *finisher)
 {
-    atomic_store(&finisher->stopping, true);
-    finisher_poke(finisher);
-    thread_join(&finisher->thread);
+    thread_stop(&finisher->thread);
 }

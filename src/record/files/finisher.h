@@ -17,13 +17,11 @@ struct finisher {
     _Atomic uint64_t live;     /* the first row of the file that is written */
     _Atomic int64_t loaded_us; /* when the writer last committed many calls at once, monotonic */
     struct thread thread;
-    int wake_fd;
-    atomic_bool stopping;
     struct erase_sealed erase;
     uint64_t complained_of;    /* the first row of the last file that was said to wait */
 };
 
-enum code finisher_init(struct finisher *finisher, const char *audit, const char *live, struct why *why) MUST_USE;
+void finisher_init(struct finisher *finisher, const char *audit, const char *live);
 enum code finisher_start(struct finisher *finisher, struct why *why) MUST_USE;
 void finisher_stop(struct finisher *finisher); /* blocks until the thread has ended; fine where it was not started */
 void finisher_fini(struct finisher *finisher);

@@ -6,46 +6,27 @@
 #include "os/pause.h"
 #include "os/sandbox.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #define PAUSE_MS 1000 /* after a failure */
 
-enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why)
+void keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared)
 {
-    *keeper = (struct keeper){.shared = shared, .wake_fd = -1};
+    *keeper = (struct keeper){.shared = shared};
     (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
     (void)pthread_mutex_init(&keeper->commit_lock, NULL);
-    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (keeper->wake_fd < 0)
-        return why_set(why, CODE_IO, "the audit's keeper has no eventfd: %s", strerror(errno));
-    return CODE_OK;
 }
 
 void keeper_fini(struct keeper *keeper)
 {
     db_close(&keeper->db);
-    if (keeper->wake_fd >= 0)
-        (void)close(keeper->wake_fd);
-    keeper->wake_fd = -1;
     (void)pthread_mutex_destroy(&keeper->commit_lock);
-}
-
-static void poke(struct keeper *keeper)
-{
-    uint64_t one = 1;
-
-    while (write(keeper->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
 }
 
 void keeper_ask_checkpoint(struct keeper *keeper)
 {
     if (!atomic_exchange(&keeper->checkpoint_wanted, true))
-        poke(keeper);
+        thread_poke(&keeper->thread);
 }
 
 void keeper_follow(struct keeper *keeper, const char *file)
@@ -115,23 +96,14 @@ static enum code run_checkpoint(struct keeper *keeper)
     return code == CODE_DOWN || code == CODE_BUSY ? CODE_OK : code;
 }
 
-static void wait_for_work(struct keeper *keeper, int timeout_ms)
-{
-    struct pollfd watch = {.fd = keeper->wake_fd, .events = POLLIN};
-    uint64_t count;
-
-    (void)poll(&watch, 1, timeout_ms);
-    if (read(keeper->wake_fd, &count, sizeof count) < 0)
-        return; /* EAGAIN: nobody poked */
-}
-
 static void run(void *argument)
 {
     struct keeper *keeper = argument;
     bool complained = false;
+    int wait_ms = 0;
 
     sandbox_narrow(SANDBOX_KEEPER);
-    while (!atomic_load(&keeper->stopping)) {
+    while (thread_rest(&keeper->thread, wait_ms)) {
         enum code code = CODE_OK;
 
         if (atomic_exchange(&keeper->checkpoint_wanted, false)) /* before: what is asked for meanwhile is another one */
@@ -143,7 +115,7 @@ static void run(void *argument)
             atomic_store(&keeper->checkpoint_wanted, true);
         }
         complained = code != CODE_OK;
-        wait_for_work(keeper, code != CODE_OK ? pause_ms(PAUSE_MS) : -1);
+        wait_ms = code != CODE_OK ? pause_ms(PAUSE_MS) : -1;
     }
 }
 
@@ -154,7 +126,5 @@ enum code keeper_start(struct keeper *keeper, struct why *why)
 
 void keeper_stop(struct keeper *keeper)
 {
-    atomic_store(&keeper->stopping, true);
-    poke(keeper);
-    thread_join(&keeper->thread);
+    thread_stop(&keeper->thread);
 }

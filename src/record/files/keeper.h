@@ -19,15 +19,13 @@ struct keeper {
     char file[FILES_PATH_BYTES];  /* the live one. Under commit_lock */
     struct db *db;                /* the keeper's; NULL: to be opened */
     uint64_t generation_seen;
-    int wake_fd;
-    atomic_bool stopping;
     atomic_bool checkpoint_wanted;
     atomic_bool is_in_doubt;      /* a sync failed: the writer takes it as its own */
     atomic_bool keeps_off;        /* the file is in doubt: what its -wal file holds must stay there until it is finished */
     _Atomic uint64_t generation;  /* grows when the writer has opened a database */
 };
 
-enum code keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared, struct why *why) MUST_USE;
+void keeper_init(struct keeper *keeper, const char *file, struct ring_shared *shared);
 enum code keeper_start(struct keeper *keeper, struct why *why) MUST_USE;
 void keeper_stop(struct keeper *keeper); /* blocks until the thread has ended; fine where it was not started */
 void keeper_fini(struct keeper *keeper);
