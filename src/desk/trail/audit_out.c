@@ -130,7 +130,7 @@ static bool is_json_column(struct span name)
 {
 #define NAME(NAME, name) #name,
     static const char *const names[] = {
-        "arguments", "rpc_id", DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME, ROW_SKIP, ROW_SKIP)
+        "arguments", "rpc_id", DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME, ROW_SKIP, ROW_SKIP)
         OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME) EVENT_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME)
     };
 #undef NAME

@@ -109,13 +109,14 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
 #define TEXT(NAME, name) values[D_##NAME] = row_text(texts[TEXT_##NAME]);
 #define SIZE(NAME, name, there) values[D_##NAME] = size_or_null(from->there, from->name);
 #define DIGEST(NAME, name, there) values[D_##NAME] = digest_or_null(from->there, from->name);
-    DECISION_TABLE(ROW_SKIP, NUMBER, TEXT, TEXT, SIZE, DIGEST)
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, NUMBER, TEXT, TEXT, SIZE, DIGEST)
 #undef NUMBER
 #undef TEXT
 #undef SIZE
 #undef DIGEST
     values[D_NODE] = row_text(span_text(ledger->node));
     values[D_ARGUMENTS_DIGEST] = row_blob(from->arguments_digest, DIGEST_BYTES);
+    values[D_ARGUMENTS_CUT] = row_int(from->arguments_cut);
     values[D_VERDICT] = row_text(span_text(audit_verdict_text(from->verdict)));
     values[D_REASON] = row_text(span_text(reason_name(from->reason)));
     values[D_POLICY_VERSION] = from->policy_version != 0 ? row_int((int64_t)from->policy_version) : row_null();

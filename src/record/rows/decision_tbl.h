@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of `decision`, each written once, in the order in which they are hashed; columns of later versions stand at the end. From these
  * lines come the places in a row, the texts in a ring, the statements, and how a record's values get there; tools/check-columns holds
- * schema/audit.sql, schema/audit-format.md and tools/verify-audit to them. The second argument is the column, and but for OWN the member of
- * the record (struct audit_decision for texts, struct ring_decision for the rest):
+ * schema/audit.sql, schema/audit-format.md and tools/verify-audit to them. The second argument is the column, and but for OWN a member: of
+ * struct audit_decision, but for sizes and digests, which the ring makes:
  *
  *   OWN     the ledger's own line in fill_decision
+ *   FACT    a number that is a text, or NULL, in some rows: likewise
  *   NUMBER  a number or a truth value
  *   TEXT    a text, cut to AUDIT_TEXT_BYTES
  *   JSON    a text of JSON, which is not cut but left out where it is longer than AUDIT_JSON_BYTES
@@ -13,7 +14,7 @@
 #ifndef ROWS_DECISION_TBL_H
 #define ROWS_DECISION_TBL_H
 
-#define DECISION_TABLE(OWN, NUMBER, TEXT, JSON, SIZE, DIGEST) \
+#define DECISION_TABLE(OWN, FACT, NUMBER, TEXT, JSON, SIZE, DIGEST) \
     OWN(SEQ, seq) \
     NUMBER(TIME, time_us) \
     OWN(TENANT_PREVIOUS, tenant_previous) \
@@ -35,25 +36,25 @@
     TEXT(RPC_ID, rpc_id) \
     SIZE(ARGUMENTS_BYTES, arguments_bytes, has_arguments) \
     OWN(ARGUMENTS_DIGEST, arguments_digest) \
-    NUMBER(ARGUMENTS_CUT, arguments_cut) \
+    OWN(ARGUMENTS_CUT, arguments_cut) \
     NUMBER(ARGUMENTS_REDACTED, arguments_redacted) \
     DIGEST(BEGIN_DIGEST, begin_digest, arguments_cut) \
     SIZE(BODY_BYTES, body_bytes, has_body) \
     DIGEST(BODY_DIGEST, body_digest, has_body) \
     SIZE(QUERY_BYTES, query_bytes, has_query) \
     DIGEST(QUERY_DIGEST, query_digest, has_query) \
-    OWN(VERDICT, verdict) \
-    OWN(REASON, reason) \
+    FACT(VERDICT, verdict) \
+    FACT(REASON, reason) \
     TEXT(RULE, rule) \
     TEXT(RULE_REASON, rule_reason) \
     JSON(RULES, rules) \
     TEXT(UNDECIDED, undecided) \
     JSON(MONITOR, monitor) \
-    OWN(POLICY_VERSION, policy_version) \
+    FACT(POLICY_VERSION, policy_version) \
     DIGEST(POLICY_HASH, policy_hash, has_policy_hash) \
     NUMBER(JUDGE, judge_us) \
-    OWN(STATUS, status) \
-    OWN(LATENCY, latency_us) \
+    FACT(STATUS, status) \
+    FACT(LATENCY, latency_us) \
     NUMBER(EXPECTS_OUTCOME, expects_outcome) \
     TEXT(TARGET, target) \
     SIZE(PARAMS_BYTES, params_bytes, has_params) \
@@ -67,7 +68,7 @@
     TEXT(PLAN, plan) \
     TEXT(PLAN_STEP, plan_step) \
     TEXT(DEFINITION, definition) \
-    OWN(API_KEY, api_key) \
+    FACT(API_KEY, api_key) \
     TEXT(AGENT, agent) \
     TEXT(AGENT_FROM, agent_from) \
     JSON(ACTORS, actors) \

@@ -259,13 +259,15 @@ static void set_policy_hash(struct audit_ring *ring, struct span hex, struct rin
     memcpy(fixed->policy_hash, ring->policy_hash, DIGEST_BYTES);
 }
 
-static void gather_texts(const struct audit_decision *from, struct texts *texts)
+static void gather_columns(const struct audit_decision *from, struct ring_decision *fixed, struct texts *texts)
 {
     texts->count = TEXT_COUNT;
     texts->bytes = 0;
+#define NUMBER(NAME, name) fixed->name = from->name;
 #define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name, AUDIT_TEXT_BYTES);
 #define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name, AUDIT_JSON_BYTES);
-    DECISION_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, NUMBER, NUMBER, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
+#undef NUMBER
 #undef CUT
 #undef WHOLE
 }
@@ -293,7 +295,6 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     draw_salt(ring, fixed->salt);
     fixed->has_arguments = from->arguments.at != NULL;
     fixed->arguments_bytes = from->arguments.len;
-    fixed->arguments_redacted = from->arguments_redacted;
     salted(fixed->salt, from->arguments, fixed->arguments_digest);
     if (arguments.len > max) {
         begin = arguments.len > BEGIN_BYTES ? utf8_cut(arguments, BEGIN_BYTES - CUT_MARK_BYTES) : arguments;
@@ -324,11 +325,7 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
 
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *from, uint64_t *ticket)
 {
-    struct ring_decision fixed = {
-        .time_us = from->time_us, .judge_us = from->judge_us, .latency_us = from->latency_us,
-        .policy_version = from->policy_version, .status = from->status, .verdict = from->verdict,
-        .reason = from->reason, .expects_outcome = from->expects_outcome, .api_key = from->api_key,
-    };
+    struct ring_decision fixed = {.ticket = 0};
     struct texts texts; /* not cleared: all are set */
     uint64_t bytes;
 
@@ -341,7 +338,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
         atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
         return CODE_DOWN;
     }
-    gather_texts(from, &texts);
+    gather_columns(from, &fixed, &texts);
     gather_values(ring, from, &fixed, &texts);
     bytes = record_bytes(sizeof fixed, &texts);
     if (!has_room_or_waits(ring, bytes + (from->expects_outcome ? RING_RESULT_BYTES : 0), true))

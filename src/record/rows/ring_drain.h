@@ -19,8 +19,8 @@ enum ring_kind { RING_DECISION = 0, RING_RESULT, RING_EVENT };
  * (from TEXT_RULES on), what is outside the chain. */
 #define RING_TEXT(NAME, ...) TEXT_##NAME,
 enum ring_text {
-    DECISION_TABLE(ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP, ROW_SKIP)
-    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_TEXT, ROW_SKIP, ROW_SKIP)
     DECISION_OUTSIDE_TABLE(ROW_SKIP, RING_TEXT) TEXT_COUNT
 };
 
@@ -34,26 +34,17 @@ enum result_text {
     OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT) RESULT_ANSWER, RESULT_TEXTS
 };
 
+/* Of a decision, before its texts: the record's numbers as they are, and what the ring makes of it. */
+#define RING_NUMBER(NAME, name) __typeof__(((struct audit_decision *)NULL)->name) name;
+#define RING_SIZE(NAME, name, there) uint64_t name;
+#define RING_DIGEST(NAME, name, there) unsigned char name[DIGEST_BYTES];
 struct ring_decision {
     uint64_t ticket;
-    int64_t time_us, judge_us, latency_us;
-    uint64_t policy_version;
-    int64_t api_key;
-    uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes, claims_bytes;
-    int32_t status;
-    enum audit_verdict verdict;
-    enum reason reason;
-    bool has_session, has_arguments, arguments_cut, arguments_redacted, has_body, has_query, has_policy_hash;
-    bool has_params, has_claims, expects_outcome;
-    unsigned char salt[ROW_SALT_BYTES];
-    unsigned char session[DIGEST_BYTES];
-    unsigned char arguments_digest[DIGEST_BYTES];
-    unsigned char begin_digest[DIGEST_BYTES];
-    unsigned char body_digest[DIGEST_BYTES];
-    unsigned char query_digest[DIGEST_BYTES];
-    unsigned char params_digest[DIGEST_BYTES];
-    unsigned char claims_digest[DIGEST_BYTES];
-    unsigned char policy_hash[DIGEST_BYTES];
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_SIZE, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, RING_NUMBER, RING_NUMBER, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP)
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_DIGEST)
+    unsigned char salt[ROW_SALT_BYTES], arguments_digest[DIGEST_BYTES];
+    bool has_session, has_arguments, arguments_cut, has_body, has_query, has_policy_hash, has_params, has_claims;
 };
 
 /* What a decision, an outcome (a struct audit_result as it is, with its texts) or an event becomes in the ring:

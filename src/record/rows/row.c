@@ -8,7 +8,8 @@
 
 #define ROW_NAME(NAME, name, ...) #name,
 static const char *const file_columns[] = {ROW_FILE_COLUMNS(ROW_NAME)};
-static const char *const decision_columns[] = {DECISION_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
+static const char *const decision_columns[] = {
+    DECISION_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
 static const char *const outcome_columns[] = {OUTCOME_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
 static const char *const event_columns[] = {EVENT_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
 

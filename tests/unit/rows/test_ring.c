@@ -78,6 +78,30 @@ static void test_records_come_back_as_they_were(void **state)
     assert_false(next(bench, &view));
 }
 
+/* 11.2: by the table, as it got there: a column that is added to it is tested here. */
+static void test_every_number_and_text_comes_back(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = {.verdict = AUDIT_PERMIT};
+    struct ring_view view;
+    uint64_t ticket;
+    int count = 1;
+
+#define NUMBER(NAME, name) decision.name = (__typeof__(decision.name))(sizeof decision.name == 1 ? 1 : ++count);
+#define TEXT(NAME, name) decision.name = span_text(#name);
+    DECISION_TABLE(ROW_SKIP, NUMBER, NUMBER, TEXT, TEXT, ROW_SKIP, ROW_SKIP)
+    decision.verdict = AUDIT_PERMIT; /* of others no outcome is expected */
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_true(next(bench, &view));
+#undef NUMBER
+#undef TEXT
+#define NUMBER(NAME, name) assert_true(decision.name != 0 && view.decision.name == decision.name);
+#define TEXT(NAME, name) assert_true(span_is(view.text[TEXT_##NAME], #name));
+    DECISION_TABLE(ROW_SKIP, NUMBER, NUMBER, TEXT, TEXT, ROW_SKIP, ROW_SKIP)
+#undef NUMBER
+#undef TEXT
+}
+
 static void test_long_texts_are_cut(void **state)
 {
     static char text[200000];
@@ -457,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_come_back_as_they_were, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_number_and_text_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
