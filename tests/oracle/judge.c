@@ -329,7 +329,8 @@ static void hold(const struct judging *judging, const struct policy_case *kase, 
 {
     static _Atomic int64_t numbers;
     const struct question *question = &kase->question;
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     if (approvals_note(judging->approvals, question, question->tenant, verdict, &marks) != REASON_UNSET)
         fail("no room for a held call");
@@ -350,7 +351,8 @@ static void hold(const struct judging *judging, const struct policy_case *kase, 
 /* The call goes on; what it was due to is used up. */
 static void pass(const struct judging *judging, const struct policy_case *kase, const struct verdict *verdict)
 {
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct approval_use use;
 
     if (verdict->approval_count == 0)

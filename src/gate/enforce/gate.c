@@ -471,7 +471,7 @@ bool gate_join(struct call *call, struct call *other, struct gate_token *token)
         *to = *from;
     from->of = NULL;
     *token = other->token;
-    other->token.state = NULL;
+    other->token = (struct gate_token){.state = NULL};
     gate_let_go(other);
     return true;
 }

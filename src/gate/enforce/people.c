@@ -13,9 +13,14 @@ bool gate__mind_approvals(struct gate *gate, struct call *call)
 
     if (verdict->approval_count == 0 || verdict->kind == VERDICT_DENY)
         return true;
-    if (verdict->kind == VERDICT_PERMIT)
+    if (call->approvals.mark == NULL)
+        call->approvals.mark = arena_alloc(call->arena, VERDICT_APPROVALS_MAX * sizeof *call->approvals.mark);
+    if (call->approvals.mark == NULL)
+        reason = REASON_MEMORY;
+    else if (verdict->kind == VERDICT_PERMIT)
         return approvals_take(approvals, &call->asked, verdict, &call->approvals);
-    reason = approvals_note(approvals, &call->asked, call_home(call), verdict, &call->approvals);
+    else
+        reason = approvals_note(approvals, &call->asked, call_home(call), verdict, &call->approvals);
     if (reason != REASON_UNSET) {
         verdict->kind = VERDICT_DENY;
         verdict->reason = reason;

@@ -257,7 +257,8 @@ static bool take(struct approvals *approvals, struct approval_mark *mark, int64_
 bool approvals_take(struct approvals *approvals, const struct question *question, const struct verdict *verdict,
                     struct approval_marks *marks)
 {
-    *marks = (struct approval_marks){.of = approvals};
+    marks->of = approvals;
+    marks->count = 0;
     for (uint32_t i = 0; i < verdict->approval_count; i++) {
         const struct verdict_approval *wanted = &verdict->approvals[i];
         struct approval_mark *mark = &marks->mark[marks->count];
@@ -367,7 +368,7 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
 {
     struct share whose = share_of(home, question->principal);
 
-    *marks = (struct approval_marks){.of = approvals};
+    marks->of = approvals;
     for (uint32_t i = 0; i < verdict->approval_count; i++) {
         const struct verdict_approval *wanted = &verdict->approvals[i];
         struct approval_mark *mark = &marks->mark[i];

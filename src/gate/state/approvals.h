@@ -42,8 +42,8 @@ struct approval_mark {
 
 struct approval_marks {
     struct approvals *of; /* NULL: none */
+    struct approval_mark *mark; /* room for VERDICT_APPROVALS_MAX; of who asks, since few calls need it */
     uint32_t count;
-    struct approval_mark mark[VERDICT_APPROVALS_MAX];
 };
 
 /* For policy_past.is_granted. Judged at question->time_us. */

@@ -232,21 +232,38 @@ struct policy_state gate_moment_view(struct gate_moment *moment)
 
 /* ---- what becomes of a verdict ---- */
 
+static void let_go(struct gate_token *token)
+{
+    mem_free(token->takes);
+    *token = (struct gate_token){.state = NULL};
+}
+
 /* Takes: is_past: it counts, whatever the limits say. */
 static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
-                      bool is_past, struct gate_token *token)
+                      bool is_past, struct tally_take takes[POLICY_LIMITS_MAX], uint32_t *count)
 {
-    enum code code;
-
-    token->count = token->step = 0;
+    *count = 0;
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
-        struct tally_take *one = &token->takes[token->count++];
+        struct tally_take *one = &takes[(*count)++];
 
         *one = take_of(moment, question, limit, spent->amount[limit->at]);
         one->beyond = is_past || (spent->beyond && limit->asks);
     }
-    code = tally_take(moment->state->tally, token->takes, token->count, moment->now_us);
-    token->state = code == CODE_OK ? moment->state : NULL;
+    return tally_take(moment->state->tally, takes, *count, moment->now_us);
+}
+
+static enum code take_limits(const struct gate_moment *moment, const struct question *question,
+                             const struct verdict_spent *spent, struct gate_token *token)
+{
+    enum code code = CODE_NOMEM;
+
+    token->takes = mem_alloc(POLICY_LIMITS_MAX * sizeof *token->takes);
+    if (token->takes != NULL)
+        code = take(moment, question, spent, false, token->takes, &token->count);
+    if (code == CODE_OK)
+        token->state = moment->state;
+    else
+        let_go(token);
     return code;
 }
 
@@ -273,10 +290,10 @@ static enum code take_step(const struct gate_moment *moment, uint32_t found, str
 
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
 {
-    struct gate_token token;
+    struct tally_take takes[POLICY_LIMITS_MAX];
+    uint32_t count;
 
-    if (take(moment, question, spent, true, &token) == CODE_OK)
-        gate_token_spend(&token);
+    (void)take(moment, question, spent, true, takes, &count);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
@@ -291,12 +308,12 @@ static void deny(struct verdict *verdict, enum reason reason)
 void gate_state_judge(struct gate_moment *moment, const struct policy *policy, struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
 {
-    struct gate_token monitored;
+    struct tally_take monitored[POLICY_LIMITS_MAX];
     enum code code = CODE_OK;
+    uint32_t count;
 
     question->state = gate_moment_view(moment);
-    token->state = NULL;
-    token->count = token->step = 0;
+    *token = (struct gate_token){.state = NULL};
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         if (moment->plan != NULL)
             question->plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &question->plan.why);
@@ -308,7 +325,7 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
             verdict->reason = REASON_STATE_SHARE;
         code = CODE_OK;
         if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
-            code = take(moment, question, &verdict->spent, false, token);
+            code = take_limits(moment, question, &verdict->spent, token);
         if (verdict->kind == VERDICT_PERMIT && moment->plan != NULL && code == CODE_OK)
             code = take_step(moment, question->plan.step, token);
         if (code == CODE_OK)
@@ -319,15 +336,15 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);
     /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
-    if (verdict->monitor_spent.limit != NULL && take(moment, question, &verdict->monitor_spent, false, &monitored) == CODE_OK)
-        gate_token_spend(&monitored);
+    if (verdict->monitor_spent.limit != NULL)
+        (void)take(moment, question, &verdict->monitor_spent, false, monitored, &count);
 }
 
 void gate_token_spend(struct gate_token *token)
 {
     if (token->state != NULL && token->step != 0 && token->is_ordered)
         plan_uses_settle(token->state->plans, token->plan);
-    token->state = NULL;
+    let_go(token);
 }
 
 void gate_token_give_back(struct gate_token *token)
@@ -336,7 +353,7 @@ void gate_token_give_back(struct gate_token *token)
         tally_give_back(token->state->tally, &token->takes[i]);
     if (token->state != NULL && token->step != 0)
         plan_uses_give_back(token->state->plans, token->plan, token->step);
-    token->state = NULL;
+    let_go(token);
 }
 
 /* ---- notes ---- */

@@ -55,14 +55,15 @@ struct gate_moment {
 /* For question.state; asks, and changes nothing. Lifetime: the moment's. */
 struct policy_state gate_moment_view(struct gate_moment *moment);
 
-/* What was taken for a call: of all limits of its permit, and a step of its plan. */
+/* What was taken for a call: of all limits of its permit, and a step of its plan. `takes` is its own until it is spent or given
+ * back. */
 struct gate_token {
     struct gate_state *state; /* NULL: nothing */
+    struct tally_take *takes; /* few permits have limits */
     uint32_t count;
     uint32_t step; /* 0: none */
     bool is_ordered; /* the plan's steps have an order */
     unsigned char plan[DIGEST_BYTES];
-    struct tally_take takes[POLICY_LIMITS_MAX];
 };
 
 /* Judges, under what the state says at the moment, and takes what a permit's limits ask for: *token. Where others took the

@@ -144,7 +144,7 @@ struct arena_block {
     _Alignas(16) unsigned char room[];
 };
 
-#define BLOCK_BYTES (MEM_SPARE_BYTES - sizeof(struct arena_block))
+_Static_assert(sizeof(struct arena_block) <= MEM_SPARE_BYTES - ARENA_BLOCK_BYTES, "a spare block is one of an arena");
 
 void arena_init(struct arena *arena, size_t cap_bytes)
 {
@@ -156,14 +156,16 @@ void arena_init(struct arena *arena, size_t cap_bytes)
 static struct arena_block *add_block(struct arena *arena, size_t bytes)
 {
     size_t left = arena->used_bytes < arena->cap_bytes ? arena->cap_bytes - arena->used_bytes : 0;
-    size_t want = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
+    /* However large the first piece is, what follows lies beside it. */
+    size_t small = arena->blocks == NULL ? ARENA_BLOCK_BYTES : ARENA_BLOCK_BYTES / 4;
+    size_t want = bytes > small ? bytes : ARENA_BLOCK_BYTES;
     struct arena_block *block;
 
     if (left < sizeof *block || bytes > left - sizeof *block)
         return NULL;
     if (want > left - sizeof *block)
         want = bytes; /* near the cap only what was asked for */
-    block = want == BLOCK_BYTES ? mem_spare_new() : mem_alloc(sizeof *block + want);
+    block = want == ARENA_BLOCK_BYTES ? mem_spare_new() : mem_alloc(sizeof *block + want);
     if (block == NULL)
         return NULL;
     block->size_bytes = want;
@@ -223,7 +225,7 @@ char *arena_dup(struct arena *arena, const void *from, size_t bytes)
 
 static void give_block(struct arena_block *block)
 {
-    if (block->size_bytes == BLOCK_BYTES)
+    if (block->size_bytes == ARENA_BLOCK_BYTES)
         mem_spare_give(block);
     else
         mem_free(block);
@@ -237,7 +239,7 @@ void arena_reset(struct arena *arena)
         struct arena_block *block = arena->blocks;
 
         arena->blocks = block->next;
-        if (keep == NULL && block->size_bytes <= BLOCK_BYTES)
+        if (keep == NULL && block->size_bytes <= ARENA_BLOCK_BYTES)
             keep = block;
         else
             give_block(block);

@@ -66,6 +66,8 @@ void mem_spare_drop(void);           /* before a thread ends: all that it keeps 
 
 struct arena_block;
 
+#define ARENA_BLOCK_BYTES (MEM_SPARE_BYTES - 32) /* what the first piece of an arena may have, to lie in a spare block */
+
 /* Bump allocation with a cap over all its blocks. */
 struct arena {
     struct arena_block *blocks;

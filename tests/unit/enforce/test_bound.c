@@ -70,7 +70,8 @@ static void recognise(struct bench *bench, const char *method, const char *param
     const struct mcp_read_rules rules = {.params = NULL};
     struct call call = {.asked = {.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop")}};
     struct question *question = &call.asked;
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct json_fault fault;
     char body[512];
 

@@ -112,7 +112,8 @@ static bool takes_of_approvals(const struct caller *caller)
     struct question call = {.tenant = caller->claimed, .principal = caller->is_crowd ? caller->principal : caller->name,
                             .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("tools/call"), .tool = caller->name, .root = &root,
                             .time_us = NOW};
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     return approvals_note(approvals, &call, caller->home, &verdict, &marks) == REASON_UNSET;
 }

@@ -76,7 +76,8 @@ static bool take(const struct question *question, struct approval_marks *marks)
 /* What main does once a person has answered what was asked by `question`. */
 static void answer(const struct question *question, int64_t number, bool is_granted, int64_t until_us, uint64_t round)
 {
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct approval_answer answer = {
         .number = number, .tenant = question->tenant, .principal = question->principal, .is_granted = is_granted,
         .time_us = until_us, .round = round,
@@ -91,7 +92,8 @@ static void answer(const struct question *question, int64_t number, bool is_gran
 static void an_approval_is_used_once(void **state)
 {
     struct question call = call_of("bot", "{\"to\":1}", NOW);
-    struct approval_marks marks, twin;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX], twins[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark}, twin = {.mark = twins};
     struct approval_use use;
 
     (void)state;
@@ -157,7 +159,8 @@ static void another_call_is_another_question(void **state)
 static void answers_end(void **state)
 {
     struct question call = call_of("bot", "{}", NOW), refused = call_of("eve", "{}", NOW);
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
@@ -194,7 +197,8 @@ static void what_waits_follows_the_store(void **state)
     struct question call = call_of("bot", "{}", NOW), fresh = call_of("bot", "{\"n\":1}", NOW);
     struct approval_answer open = {.number = 5, .tenant = call.tenant, .principal = call.principal, .is_open = true,
                                    .time_us = NOW, .decision = 3, .round = 1};
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     (void)state;
     call = call_of("bot", "{}", NOW);
@@ -228,7 +232,8 @@ static void what_waits_follows_the_store(void **state)
 static void what_was_not_recorded_is_given_back(void **state)
 {
     struct question call = call_of("bot", "{}", NOW);
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct approval_use use;
 
     (void)state;
@@ -249,7 +254,8 @@ static void two_are_taken_together(void **state)
 {
     struct question call = call_of("bot", "{}", NOW);
     struct verdict both = verdict_of(true);
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     (void)state;
     both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), SPAN_NONE, HASH, true, 1};
@@ -270,7 +276,8 @@ static void an_ask_is_told_with_its_texts(void **state)
         .tenant = call.tenant, .principal = call.principal, .upstream = call.upstream, .method = call.method,
         .tool = call.tool, .arguments = root.raw, .arguments_bytes = root.raw.len, .decision = 7, .asked_us = NOW,
     };
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct approval_ask *ask_made;
 
     (void)state;
@@ -309,7 +316,8 @@ static void an_ask_is_told_with_its_texts(void **state)
 static void what_waits_is_bounded(void **state)
 {
     struct verdict verdict = verdict_of(false);
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     struct question call;
     unsigned waiting = 0;
     char text[32];
@@ -355,7 +363,8 @@ static void texts_on_their_way_are_bounded(void **state)
     static char large[APPROVAL_ARGUMENTS_BYTES];
     struct verdict verdict = verdict_of(false);
     struct approval_ask from = {.arguments = SPAN_LIT("")}, *made;
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
     size_t bytes = 0;
 
     (void)state;
@@ -383,7 +392,8 @@ static void without_memory_it_closes(void **state)
     struct verdict verdict = verdict_of(false);
     struct approval_ask from = {.tenant = call.tenant};
     struct approval_answer answered = {.number = 1, .tenant = call.tenant, .principal = call.principal, .is_granted = true};
-    struct approval_marks marks;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
 
     (void)state;
     mem_fail_at(1, 1);
@@ -416,7 +426,8 @@ static void *run_race(void *argument)
 
     for (int i = 0; i < RACES; i++) {
         struct question call = call_of("bot", "{}", NOW);
-        struct approval_marks marks;
+        struct approval_mark mark[VERDICT_APPROVALS_MAX];
+        struct approval_marks marks = {.mark = mark};
 
         pthread_barrier_wait(&race.barrier); /* main hands one in */
         pthread_barrier_wait(&race.barrier);

@@ -341,6 +341,7 @@ static void test_with_the_policy(void **state)
     judge(&moment, policy, "rare", scratch, &kept, REASON_PERMITTED);
     judge(&moment, policy, "look", scratch, &token, REASON_PERMITTED); /* without a step: it asks for none */
     assert_int_equal(moment.step, 0);
+    gate_token_spend(&kept);
     moment.fit = only(2);
     judge(&moment, policy, "buy", scratch, &token, REASON_PERMITTED);
     gate_token_spend(&token);
