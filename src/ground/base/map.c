@@ -19,21 +19,21 @@ enum code map_new(const struct map_conf *conf, struct map **out)
         return CODE_NOMEM;
     map->conf = *conf;
     hash_seed();
-    map->shards = mem_array(conf->shards, sizeof *map->shards);
-    for (uint32_t i = 0; map->shards != NULL && i < conf->shards; i++) {
+    map->buckets = mem_array((size_t)conf->shards * conf->buckets, sizeof(struct map_entry *));
+    map->shards = map->buckets != NULL ? mem_array(conf->shards, sizeof *map->shards) : NULL;
+    if (map->shards == NULL) {
+        map_free(out);
+        return CODE_NOMEM;
+    }
+    for (uint32_t i = 0; i < conf->shards; i++) {
         struct map_shard *shard = &map->shards[i];
 
         BUG_ON(pthread_mutex_init(&shard->lock, NULL) != 0);
         shard->conf = &map->conf;
         list_init(&shard->by_turn);
         shares_init(&shard->shares, conf->cap / conf->shards);
-        shard->buckets = mem_array(conf->buckets, sizeof(struct map_entry *));
+        shard->buckets = map->buckets + (size_t)i * conf->buckets;
     }
-    for (uint32_t i = 0; i < conf->shards; i++)
-        if (map->shards == NULL || map->shards[i].buckets == NULL) {
-            map_free(out);
-            return CODE_NOMEM;
-        }
     return CODE_OK;
 }
 
@@ -47,9 +47,9 @@ void map_free(struct map **map)
     for (uint32_t i = 0; gone->shards != NULL && i < gone->conf.shards; i++) {
         map_clear(&gone->shards[i]);
         shares_fini(&gone->shards[i].shares);
-        mem_free((void *)gone->shards[i].buckets);
         pthread_mutex_destroy(&gone->shards[i].lock);
     }
+    mem_free((void *)gone->buckets);
     mem_free(gone->shards);
     mem_free(gone);
 }
@@ -130,7 +130,7 @@ void map_clear(struct map_shard *shard)
 {
     struct map_entry *entry;
 
-    while (shard->buckets != NULL && (entry = map_first(shard)) != NULL)
+    while ((entry = map_first(shard)) != NULL)
         map_drop(shard, entry);
 }
 

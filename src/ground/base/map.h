@@ -44,6 +44,7 @@ struct map_shard {
 struct map {
     struct map_conf conf;
     struct map_shard *shards;
+    struct map_entry **buckets; /* of all shards in one block: so large, it takes no memory before it is filled */
 };
 
 enum code map_new(const struct map_conf *conf, struct map **map) MUST_USE;
