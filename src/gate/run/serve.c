@@ -316,6 +316,7 @@ static enum code start_threads(struct serve *serve, struct why *why)
     take_names(serve);
     outside_look(serve->outside);
     serve__mind_past(serve, PAST_START_WAIT_MS);
+    mem_drop_code();
     code = proxy_run(serve->proxy, why);
     sandbox_narrow(SANDBOX_MAIN);
     return code;

@@ -3,9 +3,12 @@
 
 #include "base/bug.h"
 
+#include <link.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static _Thread_local uint64_t fail_nth;
 static _Thread_local uint64_t fail_seen;
@@ -124,6 +127,31 @@ void mem_trim(void)
 #ifdef __GLIBC__ /* other libraries' allocators give memory back by themselves, or never */
     (void)malloc_trim(0);
 #endif
+}
+
+static int drop_segments(struct dl_phdr_info *object, size_t size, void *page)
+{
+    uintptr_t mask = *(const size_t *)page - 1;
+
+    (void)size;
+    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t begin = object->dlpi_addr + segment->p_vaddr, end = (begin + segment->p_filesz) & ~mask;
+
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0)
+            continue; /* what was written is in no file */
+        begin = (begin + mask) & ~mask;
+        if (begin < end)
+            (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void mem_drop_code(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    (void)dl_iterate_phdr(drop_segments, &page);
 }
 
 #define KEEP_BYTES (4 << 20)

@@ -38,6 +38,10 @@ static inline void mem_fetch_ahead(const void *from, size_t bytes)
  * threads may wait for memory: for after a peak. */
 void mem_trim(void);
 
+/* Gives up what was read of the program and its libraries so far, for behind a start: what is still needed comes back from the
+ * cache of files, and of the rest the system disposes sooner than of what a process holds. */
+void mem_drop_code(void);
+
 /* From now on what one large message needs stays with its thread for the next: given back and taken anew, a page costs as
  * much as reading what is on it. */
 void mem_keep(void);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static void blocks(void **state)
@@ -172,6 +173,32 @@ static void large_pieces_stand_aside(void **state)
     arena_fini(&arena);
 }
 
+static unsigned long pages_of_files(void)
+{
+    unsigned long all = 0, resident = 0, of_files = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu %lu", &all, &resident, &of_files), 3);
+    (void)fclose(file);
+    return of_files;
+}
+
+/* 11.2: what a start has read of libraries is no memory of the gate's for ever; all goes on as before. */
+static void code_comes_back(void **state)
+{
+    static char written[] = "as it was";
+    unsigned long before = pages_of_files();
+
+    (void)state;
+    memcpy(written + 6, "now", 3);
+    mem_drop_code();
+    assert_true(pages_of_files() < before);
+    assert_string_equal(written, "as it now");
+    mem_drop_code();
+    blocks(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,7 +206,7 @@ int main(void)
         cmocka_unit_test(failures_on_demand),
         cmocka_unit_test(arenas),
         cmocka_unit_test(a_spare_block_is_the_last_one_given), cmocka_unit_test(the_cap_of_an_arena_holds),
-        cmocka_unit_test(large_pieces_stand_aside),
+        cmocka_unit_test(large_pieces_stand_aside), cmocka_unit_test(code_comes_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
