@@ -56,12 +56,14 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wsw
 HARDEN_CC := -fstack-protector-strong -fstack-clash-protection -fPIE $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
-FLAGS_release := -O3 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDEN_CC)
+# A call goes through much code, each part once, so that what the processor waits for is code: small code is faster than what -O3 makes of
+# it (a sixth fewer misses of the cache for instructions), and calls into libraries need no stub.
+FLAGS_release := -O2 -fno-plt -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDEN_CC)
 # Release, after the compiler has seen which branches ordinary calls take, and optimised across files: `make pgo` builds it twice,
 # with a training between. For the processor that it is built on; MARCH=, or a name that GCC knows, where it is to run on others too.
 PROFILE       := $(CURDIR)/build/profile
 MARCH         ?= native
-FLAGS_pgo     := $(FLAGS_release) $(MARCH:%=-march=%) -flto=auto $(if $(TRAINS),-fprofile-generate=$(PROFILE) -fprofile-update=prefer-atomic,\
+FLAGS_pgo     := $(FLAGS_release) -O3 $(MARCH:%=-march=%) -flto=auto $(if $(TRAINS),-fprofile-generate=$(PROFILE) -fprofile-update=prefer-atomic,\
                  -fprofile-use=$(PROFILE) -fprofile-partial-training -Wno-missing-profile)
 FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
 # A sanitizer's words need lines and no more of what debuggers know, which takes as long to link as all else.
