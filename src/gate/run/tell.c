@@ -35,12 +35,13 @@
 
 const struct store_source store_sources[STORE_SOURCES] = {
     {"policy_file", "policy_text", NULL,
-     "WITH RECURSIVE piece(row, sha256, text, part) AS (SELECT f.rowid, f.sha256, f.text, 0 FROM policy_file f "
+     /* The text is asked for last, for what is told now: it may be megabytes, and each piece would copy all of it. */
+     "WITH RECURSIVE piece(row, length, part) AS (SELECT f.rowid, length(f.text), 0 FROM policy_file f "
      "WHERE f.rowid >= ?1 >> 20 AND NOT EXISTS (SELECT 1 FROM policy_file o WHERE o.sha256 = f.sha256 AND o.rowid < f.rowid) "
-     "UNION ALL SELECT row, sha256, text, part + 1 FROM piece WHERE (part + 1) * 8000 < length(text)) "
-     "SELECT (row << 20) + part + 1 AS id, NULL, 'gate', json_object('sha256', sha256, 'part', part, 'parts', "
-     "max(1, (length(text) + 7999) / 8000), 'text', substr(text, part * 8000 + 1, 8000)) FROM piece WHERE id > ?1 "
-     "ORDER BY id LIMIT 16"},
+     "UNION ALL SELECT row, length, part + 1 FROM piece WHERE (part + 1) * 8000 < length), "
+     "due AS (SELECT (row << 20) + part + 1 AS id, row, length, part FROM piece WHERE id > ?1 ORDER BY id LIMIT 16) "
+     "SELECT id, NULL, 'gate', json_object('sha256', f.sha256, 'part', part, 'parts', max(1, (length + 7999) / 8000), "
+     "'text', substr(f.text, part * 8000 + 1, 8000)) FROM due JOIN policy_file f ON f.rowid = row ORDER BY id"},
     {"agent_key", "key_made", "made_us",
      "SELECT id, nullif(tenant, ''), made_by, json_object('row', id, 'key', id, 'principal', principal, 'made_us', made_us, "
      "'roles', roles) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
