@@ -6,11 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void buf_init(struct buf *buf, size_t cap_bytes)
-{
-    *buf = (struct buf){.cap_bytes = cap_bytes};
-}
-
 #define SPARE_SIZE (MEM_SPARE_BYTES - 1) /* one byte is the NUL's */
 
 void buf_wipes(struct buf *buf)
@@ -24,17 +19,15 @@ static void wipe(struct buf *buf, size_t from, size_t to)
         mem_wipe(buf->block + from, to - from);
 }
 
-void buf_fini(struct buf *buf)
+void buf__give_back(struct buf *buf)
 {
-    bool wipes = buf->wipes;
-
     wipe(buf, buf->head, buf->tail);
     if (buf->size == SPARE_SIZE)
         mem_spare_give(buf->block);
-    else if (buf->block != NULL)
+    else
         mem_free(buf->block);
-    buf_init(buf, buf->cap_bytes);
-    buf->wipes = wipes;
+    buf->block = NULL;
+    buf->head = buf->tail = buf->size = 0;
 }
 
 void buf_clear(struct buf *buf)

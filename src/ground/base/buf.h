@@ -29,11 +29,24 @@ struct buf {
     bool wipes;
 };
 
-void buf_init(struct buf *buf, size_t cap_bytes);
-void buf_fini(struct buf *buf);   /* gives the block back; the cap stays, so it may be used again */
+static inline void buf_init(struct buf *buf, size_t cap_bytes)
+{
+    *buf = (struct buf){.cap_bytes = cap_bytes};
+}
+
 void buf_wipes(struct buf *buf);  /* from now on what leaves it is overwritten where it stood: for credentials on their way */
 void buf_clear(struct buf *buf);  /* empties, keeps the block, forgets a failure */
 void buf_borrow(struct buf *buf); /* one without a block gets a spare one (base/mem.h), if any: for what ends with the turn */
+
+void buf__give_back(struct buf *buf);
+
+/* Gives the block back; the cap stays, so it may be used again. Most have none. */
+static inline void buf_fini(struct buf *buf)
+{
+    if (buf->block != NULL)
+        buf__give_back(buf);
+    buf->code = CODE_OK;
+}
 
 static inline size_t buf_len(const struct buf *buf)
 {
