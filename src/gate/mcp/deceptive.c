@@ -14,11 +14,9 @@ static bool is_among(struct span text, const char *const *words)
 
 static enum mcp_treatment by_request(const struct mcp_deceptive *deceptive, struct span method)
 {
-    static const char *const lists[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", NULL};
-
-    for (const char *const *list = lists; *list != NULL; list++)
-        if (span_is(method, *list))
-            return deceptive->definitions;
+    if (span_is(method, "tools/list") || span_is(method, "prompts/list") || span_is(method, "resources/list") ||
+        span_is(method, "resources/templates/list"))
+        return deceptive->definitions;
     if (span_is(method, "initialize") || span_is(method, "server/discover"))
         return deceptive->instructions;
     return span_is(method, "prompts/get") ? deceptive->prompts : deceptive->results;
