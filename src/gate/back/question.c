@@ -68,7 +68,8 @@ static void aim(struct pair *pair, const struct incoming *incoming)
     call_begin(call, incoming->within, &pair->exchange.event_arena);
     call->within = incoming->within;
     call->message.id = reply->id;
-    call->began_us = call->read_us = pair_now_us(pair);
+    call->began_us = pair_now_us(pair);
+    call->read_us = clock_monotonic_us();
     asked->time_us = clock_wall_us();
     asked->answers = asked->tool = asked->prompt = asked->resource = asked->shown = asked->query = SPAN_NONE;
     asked->params = NULL;

@@ -52,7 +52,7 @@ struct call {
     struct mcp_message message; /* of a server's message its id alone */
     struct span target;         /* for the audit's column `tool` */
     struct span body;           /* canonical, as it is recorded */
-    int64_t read_us;            /* monotonic, when it had been read and was judged */
+    int64_t read_us;            /* monotonic, when it had been read and its judging began */
     enum reason refused;        /* UNSET: to be judged; PERMITTED: permitted without judging (`pass`, preflight never);
                                  * anything else: refused already, only to be recorded */
     bool expects_outcome;       /* when permitted */

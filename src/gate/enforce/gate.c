@@ -341,8 +341,6 @@ static bool folds(struct gate *gate, const struct call *call)
 
 void gate_judge(struct gate *gate, struct call *call)
 {
-    int64_t began_us = clock_monotonic_us();
-
     gate__follow(gate);
     call->policy = gate->policy;
     call->held = gate->held;
@@ -361,7 +359,7 @@ void gate_judge(struct gate *gate, struct call *call)
         call->verdict.policy_version = policy_version(gate->policy);
         call->verdict.policy_hash = policy_hash(gate->policy);
     }
-    call->judge_us = clock_monotonic_us() - began_us;
+    call->judge_us = clock_monotonic_us() - call->read_us;
 }
 
 static enum audit_verdict recorded_verdict(enum verdict_kind kind)

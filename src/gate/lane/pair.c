@@ -168,8 +168,6 @@ bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t conn
 {
     struct budget_account account;
 
-    if (pair->account_who == who)
-        return true;
     if (!budget_open(pair->lane->worker.budget, who, tenant, connections_max, &account))
         return false;
     leave_account(pair);
@@ -424,6 +422,7 @@ struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_addres
     pair_take_conf(pair);
     pair->listen = listen;
     pair->peer = pair->client_address = *peer;
+    pair->client_who = budget_address(peer);
     sock_ip_text(peer, pair->client);
     leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);

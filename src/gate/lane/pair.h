@@ -76,6 +76,7 @@ struct pair {
     struct sse_parser events;
     struct sock_address peer;
     struct sock_address client_address; /* the peer's, or what a trusted proxy says of it */
+    uint64_t client_who;      /* budget_address of it */
     char client[SOCK_TEXT_BYTES];
 };
 

@@ -26,19 +26,27 @@ struct spare {
      HTTP_EXCEPT(TRACEPARENT) | HTTP_EXCEPT(LAST_EVENT_ID) | HTTP_EXCEPT(MCP_SESSION_ID) |                       \
      HTTP_EXCEPT(MCP_PROTOCOL_VERSION))
 
+/* Most calls lack most of what is asked for. */
+static uint64_t mix(uint64_t hash, struct span text)
+{
+    return hash_mix(hash, text.len > 0 ? hash_span(text) : 0);
+}
+
 /* Nobody knows what a server takes for credentials: any header that goes up, and is not known not to, may hold one, and so
  * may the query, and a path that the agent chose. What a dialect writes into the path it has judged. */
 static uint64_t whose(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
-    uint64_t hash = hash_mix(hash_span(exchange->call->asked.upstream), hash_span(exchange->identity.tenant));
+    const struct identity *identity = &exchange->identity;
+    uint64_t hash = mix(exchange->who, exchange->call->asked.upstream);
 
-    hash = hash_mix(hash, hash_span(exchange->identity.principal));
-    hash = hash_mix(hash, hash_span(exchange->authorization));
-    hash = hash_mix(hash, hash_span(exchange->call->asked.query));
+    if (!span_equals(identity->tenant, identity->home)) /* which is in `who` */
+        hash = mix(hash, identity->tenant);
+    hash = mix(hash, exchange->authorization);
+    hash = mix(hash, exchange->call->asked.query);
     if (exchange->dialect->write_path == NULL)
-        hash = hash_mix(hash, hash_span(exchange->call->asked.path));
+        hash = mix(hash, exchange->call->asked.path);
     for (size_t i = 0; i < head->count; i++) {
         enum http_name known = head->headers[i].known;
         struct span name = http_head_name(head, i);
@@ -46,7 +54,7 @@ static uint64_t whose(const struct pair *pair)
         if (http_head_drops(head, i) || (known != HTTP_NAME_OTHER && (SAYS_NOTHING & (UINT64_C(1) << known)) != 0) ||
             span_equals_nocase(name, exchange->route->correlation_header))
             continue;
-        hash = hash_mix(hash_mix(hash, hash_span(name)), hash_span(http_head_value(head, i)));
+        hash = mix(mix(hash, name), http_head_value(head, i));
     }
     return hash | 1; /* never 0 */
 }
@@ -71,7 +79,7 @@ static uint64_t shown(const struct pair *pair)
 {
     struct span authorization = authorization_of(pair);
 
-    return speaks_for_itself(authorization) ? hash_span(authorization) | 1 : 0;
+    return speaks_for_itself(authorization) ? mix(0, authorization) | 1 : 0;
 }
 
 void spare_begin_call(struct pair *pair)

@@ -220,12 +220,11 @@ static void decide(struct pair *pair, struct gate *gate)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *own = exchange->own;
-    int64_t read_us = clock_monotonic_us();
 
     own->asked.time_us = clock_wall_us();
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
         call->asked.time_us = own->asked.time_us;
-        call->read_us = read_us;
+        call->read_us = clock_monotonic_us();
         call->expects_outcome = true;
         if (own->refused != REASON_UNSET)
             call->refused = own->refused;

@@ -116,11 +116,12 @@ static enum reason belong(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     bool is_shown = exchange->pass == NULL && exchange->identity.kind != IDENTITY_NONE;
-    const struct sock_address *address = &pair->client_address;
 
+    if (pair->account_who == (is_shown ? exchange->who : pair->client_who))
+        return REASON_UNSET;
     if (is_shown ? pair_belong(pair, exchange->who, budget_tenant(exchange->identity.home),
                                budget_connection_share(pair->lane->worker.budget))
-                 : pair_belong(pair, budget_address(address), 0, pair_connections_max(pair, address)))
+                 : pair_belong(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
@@ -150,7 +151,7 @@ static enum reason limit_address(struct pair *pair)
 
     if (rate->interval_ns == 0 && exchange->pass == NULL)
         return REASON_UNSET;
-    return take_token(pair, rate->interval_ns != 0 ? rate : &pass_rate, budget_address(&pair->client_address));
+    return take_token(pair, rate->interval_ns != 0 ? rate : &pass_rate, pair->client_who);
 }
 
 /* The tenant's tokens come last: one principal's flood takes no more of them than its own rate. */

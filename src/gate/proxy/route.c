@@ -280,6 +280,7 @@ void route__client(struct pair *pair, const struct http_head *head)
 
         pair->client_address = pair->peer; /* the call before may have come from somebody else */
         is_known = find_client(pair->conf, head, &pair->client_address);
+        pair->client_who = budget_address(&pair->client_address);
         sock_ip_text(&pair->client_address, address);
         (void)snprintf(pair->client, sizeof pair->client, "%s%.50s", is_known ? "" : "unknown, ", address);
     }

@@ -78,11 +78,12 @@ static struct identity_request request_of(struct pair *pair)
         .context = pair,
         .method = span_text(http_method_text(head->method)),
         .slug = exchange->slug,
-        .from = budget_address(&pair->client_address),
+        .from = pair->client_who,
         .wanted = pair->lane->wanted,
         .proofs = pair->lane->proofs,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : http_head_named(head, tenant),
-        .now_us = clock_wall_us(),
+        /* As the head came, unless somebody was waited for since. */
+        .now_us = exchange->identity.ticket == 0 ? exchange->call->asked.time_us : clock_wall_us(),
     };
 }
 
@@ -163,8 +164,11 @@ enum reason who__identify(struct pair *pair)
 
 enum reason who__prove(struct pair *pair)
 {
-    enum reason reason = identity_use_proof(&pair->exchange.identity, pair->lane->proofs, clock_wall_us());
+    struct identity *identity = &pair->exchange.identity;
+    enum reason reason = REASON_PERMITTED;
 
+    if (identity->proof != 0)
+        reason = identity_use_proof(identity, pair->lane->proofs, clock_wall_us());
     tell_fault(pair);
     return reason == REASON_PERMITTED ? REASON_UNSET : reason;
 }
