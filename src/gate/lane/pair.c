@@ -33,10 +33,13 @@ bool step_may_follow(enum step from, enum step to)
     return (steps[from].moves & (1u << to)) != 0;
 }
 
+_Static_assert(STEP_COUNT <= WORKER_STAGES, "each step is a stage");
+
 void pair_go(struct pair *pair, enum step step)
 {
     BUG_ON(!step_may_follow(pair->step, step));
     pair->step = step;
+    pair->connection.stage = step;
     pair->deadline_us = 0;
     pair->timed_out = false;
 }

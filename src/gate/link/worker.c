@@ -78,27 +78,34 @@ void worker_reap(struct worker *worker)
     close_retired(worker);
 }
 
-void worker_settle(struct worker *worker)
+static void drive_all(struct list *round)
 {
-    struct list round;
-
-    /* One round: what is stirred by what is driven now comes next turn, so that no two connections can keep the loop from
-     * its descriptors by stirring each other. */
-    list_init(&round);
-    while (!list_is_empty(&worker->dirty)) {
-        struct list *link = worker->dirty.next;
-
-        list_remove(link);
-        list_append(&round, link);
-    }
-    while (!list_is_empty(&round)) {
-        struct connection *connection = LIST_ENTRY(round.next, struct connection, dirty);
+    while (!list_is_empty(round)) {
+        struct connection *connection = LIST_ENTRY(round->next, struct connection, dirty);
 
         list_remove(&connection->dirty);
-        if (!list_is_empty(&round))
-            mem_fetch_ahead(LIST_ENTRY(round.next, struct connection, dirty), WORKER_AHEAD_BYTES);
+        if (!list_is_empty(round))
+            mem_fetch_ahead(LIST_ENTRY(round->next, struct connection, dirty), WORKER_AHEAD_BYTES);
         connection->drive(connection);
     }
+}
+
+void worker_settle(struct worker *worker)
+{
+    struct list rounds[WORKER_STAGES];
+
+    /* One round, stage by stage: what is stirred by what is driven now comes next turn, so that no two connections can keep
+     * the loop from its descriptors by stirring each other. */
+    for (size_t i = 0; i < WORKER_STAGES; i++)
+        list_init(&rounds[i]);
+    while (!list_is_empty(&worker->dirty)) {
+        struct connection *connection = LIST_ENTRY(worker->dirty.next, struct connection, dirty);
+
+        list_remove(&connection->dirty);
+        list_append(&rounds[connection->stage], &connection->dirty);
+    }
+    for (size_t i = 0; i < WORKER_STAGES; i++)
+        drive_all(&rounds[i]);
     worker_reap(worker);
     if (!list_is_empty(&worker->dirty))
         loop_again(worker->loop);

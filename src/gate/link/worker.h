@@ -26,7 +26,12 @@ struct connection {
     struct list dead;
     void (*drive)(struct connection *connection); /* something happened: go as far as possible without waiting */
     void (*free)(struct connection *connection);  /* by worker_reap alone: close legs, give memory back */
+    unsigned stage; /* below WORKER_STAGES: what it is driven through next */
 };
+
+/* Those at one stage are driven one after another, since the code of a whole call is larger than the processor's nearest
+ * cache: where each goes through another part of it, each finds its part gone. */
+#define WORKER_STAGES 16
 
 #define WORKER_RETIRED_MAX 64
 

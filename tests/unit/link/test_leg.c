@@ -237,12 +237,49 @@ static void test_fairness(void **state) /* 1.5: one that stirs itself does not k
     thing.stirs_itself = false;
 }
 
+static char order[8];
+
+struct named {
+    struct connection connection;
+    char name;
+};
+
+static void note(struct connection *connection)
+{
+    order[strlen(order)] = ((struct named *)connection)->name;
+}
+
+static void forget(struct connection *connection)
+{
+    (void)connection;
+}
+
+static void test_stages(void **state) /* 11.11: those at one stage are driven one after another, in the order in which they were stirred */
+{
+    static const unsigned stages[] = {5, 0, WORKER_STAGES - 1, 5, 0};
+    struct named named[5];
+
+    (void)state;
+    memset(order, 0, sizeof order);
+    for (unsigned i = 0; i < 5; i++) {
+        named[i] = (struct named){.connection = {.drive = note, .free = forget, .stage = stages[i]}, .name = (char)('a' + i)};
+        worker_add(&worker, &named[i].connection);
+        worker_stir(&worker, &named[i].connection);
+    }
+    worker_settle(&worker);
+    assert_string_equal(order, "beadc");
+    for (unsigned i = 0; i < 5; i++)
+        worker_bury(&worker, &named[i].connection);
+    worker_reap(&worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_interest, begin, end), cmocka_unit_test_setup_teardown(test_pending, begin, end),
         cmocka_unit_test_setup_teardown(test_ends, begin, end),     cmocka_unit_test_setup_teardown(test_fault, begin, end),
         cmocka_unit_test_setup_teardown(test_rest, begin, end),     cmocka_unit_test_setup_teardown(test_reap, begin, end),
+        cmocka_unit_test_setup_teardown(test_stages, begin, end),
         cmocka_unit_test_setup_teardown(test_fairness, begin, end), cmocka_unit_test_setup_teardown(test_borrowed, begin, end),
     };
 
