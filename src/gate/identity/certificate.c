@@ -15,7 +15,7 @@ static bool next_attribute(struct span *subject, struct span *type, struct span 
 
         if (c < ' ' || c > '~' || c == '"' || c == '+')
             return false;
-        end += c == '\\' ? 2 : 1; /* behind a last backslash nothing is taken */
+        end += c == '\\' ? 2 : 1; /* a last backslash has nothing behind it; span_part cuts at the end */
     }
     *type = span_trim(span_cut(span_part(*subject, 0, end), '=', value));
     *subject = span_part(*subject, end + 1, subject->len);
@@ -157,7 +157,8 @@ enum reason identity__certificate(const struct identity_source *source, const st
     if (source->header != NULL) {
         identity->consumed = source->header;
         names = &handed;
-        value.at = arena_dup(request->arena, value.at, value.len); /* what is consumed is wiped; the names are needed still */
+        /* the header is wiped when it is consumed; names point into this copy */
+        value.at = arena_dup(request->arena, value.at, value.len);
         if (value.at == NULL || !request->is_from_proxy || !identity__handed_on(source->header, value, request->arena, &handed))
             return REASON_CREDENTIAL_WRONG;
     }

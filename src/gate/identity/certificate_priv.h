@@ -10,7 +10,7 @@
 
 #include "identity/identity.h"
 
-/* Sets *present: the request shows one; then the principal, and *tenant, the certificate's own. */
+/* Sets *present where the request shows a certificate; then also the principal, and *tenant to the certificate's own. */
 enum reason identity__certificate(const struct identity_source *source, const struct identity_request *request,
                                   struct identity *identity, struct span *tenant, bool *present);
 

@@ -13,7 +13,7 @@
 /* A text in which a person sees all that is there. */
 bool identity__is_readable(struct span text, size_t max);
 
-/* Takes: fault: what it is where the claim is not exactly one good name of at most `max` bytes. */
+/* Takes: fault: what to return where the claim is not exactly one good name of at most `max` bytes. */
 enum identity_fault identity__name(const struct identity_naming *naming, const struct json_node *claims, size_t max,
                                    enum identity_fault fault, struct span *name) MUST_USE;
 

@@ -78,7 +78,7 @@ static enum reason decide_token(struct span value, const struct identity_source 
     return settle_tenant(identity->token->tenant, NULL, request->claimed_tenant, identity);
 }
 
-/* Whether this source is who reads that value of Authorization. One alone reads whatever it says. */
+/* Whether this source reads that value of Authorization. Where it is the only one that reads the header, it reads any value. */
 static bool is_for(const struct identity_source *source, const struct identity_source *sources, size_t count, struct span value)
 {
     struct span token;

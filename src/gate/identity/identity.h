@@ -62,8 +62,8 @@ void identity_keys_unref(struct identity_keys **table);
  * headers up; a span with at == NULL is absent. */
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
-    /* Where the request went: as it came, or as agents know it, who may speak to a proxy before the gate (empty: nobody says).
-     * at == NULL: no memory. */
+    /* The request's URL: as it reached the gate or, is_public, as agents know it, who may speak to a proxy before the gate
+     * (empty: the configuration does not say). at == NULL: no memory. */
     struct span (*url)(const void *context, bool is_public);
     const void *context;
     const struct tls_names *certificate; /* of this connection, verified; NULL: none */
@@ -71,7 +71,7 @@ struct identity_request {
     struct arena *arena;            /* for what is read out of a header; lives as long as the identity is used */
     struct span method;
     struct span slug;                /* of the route; empty: it has none */
-    uint64_t from;                   /* from where: a share of what is asked for is his; 0: nobody's */
+    uint64_t from;                   /* who asks, by whose share what providers are asked for is bounded; 0: by none */
     struct wanted *wanted;           /* what is known of tokens and providers; NULL where no source is a TOKEN */
     struct identity_proofs *proofs;  /* likewise */
     struct span claimed_tenant;      /* of the tenant header, or at == NULL */
@@ -84,37 +84,36 @@ struct identity {
     struct span tenant;         /* judged tenant: the claimed one where it may be claimed, else the key's own */
     struct span home;           /* the credential's own tenant, whatever it claims: who takes room is counted by it */
     struct span authentication; /* "api_key", "bearer", "token", "certificate", "none" */
-    struct identity_token *token; /* that names principal and tenant; NULL: none does. identity_leave */
+    struct identity_token *token; /* that names principal and tenant, until identity_leave; NULL: no token does */
     const struct identity_provider *provider; /* the token's, as the configuration had it */
     const char *fault;          /* of a token, in words, for the log; NULL: none */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
-    uint64_t ticket;            /* not 0: it is not known yet; ask again when `wanted` has settled this */
-    uint64_t proof;             /* of possession, not used up yet: identity_use_proof; 0: none is due */
+    uint64_t ticket;            /* not 0: who asks is not known yet; ask again when `wanted` has settled it */
+    uint64_t proof;             /* of possession, which identity_use_proof has to use up; 0: none is due */
     unsigned char key_digest[DIGEST_BYTES];
 };
 
-/* What decides where several sources read Authorization: what begins with `cg_` is one of the gate's keys, and goes nowhere
- * else. A text of a JSON Web Token's form is for the provider that it names as its issuer. Whatever else is for the provider
- * that is asked about opaque tokens.
+/* Where several sources read Authorization, its value decides which one does. What begins with `cg_` is one of the gate's
+ * keys, and goes nowhere else. A text of a JSON Web Token's form is for the provider that it names as its issuer. All else
+ * is for the provider that is asked about opaque tokens.
  *
  * Returns: REASON_PERMITTED with *identity, or why not; then *identity is for the record only (how it was tried and, with
- * TENANT_NOT_ALLOWED, whose credential it is).
- * Only IDENTITY_NONE standing alone needs no credential. */
+ * TENANT_NOT_ALLOWED, whose credential it is). Only IDENTITY_NONE standing alone needs no credential. */
 enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
                             const struct identity_request *request, struct identity *identity);
 
-/* A token as one TOKEN entry reads it, by keys or by a provider's answer (at == NULL: by keys); with the slug in its audiences
- * each slug is a resource of its own. What it is bound to is not checked. */
+/* Reads a token as one TOKEN entry does: by keys, or by a provider's answer (at == NULL: by keys). Where the entry's audiences
+ * have the slug in them, each slug is a resource of its own. The token's binding is not checked. */
 enum identity_fault identity_source_read(const struct identity_source *source, struct span slug,
                                          const struct identity_key_set *keys, struct span text, struct span answer,
                                          int64_t now_us, struct identity_token **token) MUST_USE;
 
-/* Uses up the proof that was shown, where one is due: behind whatever else bounds who may ask, since a proof counts once.
- * Nothing is permitted before. Returns: PERMITTED, or why not. */
+/* Uses up the proof that was shown, where one is due; until then nothing is permitted. All other bounds on who may ask
+ * come first, since a proof counts once. Returns: PERMITTED, or why not. */
 enum reason identity_use_proof(struct identity *identity, struct identity_proofs *proofs, int64_t now_us) MUST_USE;
 
-void identity_leave(struct identity *identity); /* gives its token back; what it borrowed of it is gone */
+void identity_leave(struct identity *identity); /* gives its token back, into which principal and tenant may point */
 
 /* Whether the token that let somebody in would still do so, but for its binding: it has not ended, and its key is still among
  * its provider's. */

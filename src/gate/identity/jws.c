@@ -3,7 +3,7 @@
 
 #include "crypto/sign.h"
 
-/* What stands in claims of 12 KB as a tree is bounded by its nodes. */
+/* Claims have 12 KB of text at most; max_nodes bounds the memory of their tree. */
 static const struct json_rules header_rules = {.max_depth = 8, .max_nodes = JOSE_HEADER_VALUES_MAX, .max_keys = 64};
 const struct json_rules identity__claims_rules = {.max_depth = 32, .max_nodes = 4096, .max_keys = 512};
 
@@ -12,7 +12,7 @@ static enum identity_fault fault_of(enum code code, enum identity_fault fault)
     return code == CODE_OK ? IDENTITY_FAULT_NONE : code == CODE_NOMEM ? IDENTITY_FAULT_MEMORY : fault;
 }
 
-/* The tree stands over the decoded bytes, made canonical where they are. */
+/* The tree points into `text`: the decoded bytes are made canonical in place. */
 static enum code read_part(struct span part, const struct json_rules *rules, struct buf *text, struct arena *arena,
                            const struct json_node **root)
 {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN_US INT64_C(5000000) /* before its end: what goes up is to be valid when it arrives */
+#define MARGIN_US INT64_C(5000000) /* a token is over that long before its end, since it must be valid when it arrives */
 #define TOLD_US INT64_C(100000)    /* of failures, no more than one in that time is worth a line in the log */
 #define TENANT "{tenant}"
 
@@ -167,7 +167,7 @@ bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *repo
 
 /* ---- the form (RFC 6749, 4.4.2 and 2.3.1; RFC 8693, 2.1; RFC 8707, 2) ---- */
 
-/* The tenant is one of the table. */
+/* The tenant stands in the table of entries, so its text is known to be harmless. */
 static void write_client(const struct outgoing *outgoing, struct span tenant, struct buf *out)
 {
     struct span id = span_text(outgoing->client);
@@ -309,7 +309,7 @@ static struct outgoing_token *token_new(struct span text, int64_t asked_us, int6
     ref_init(&token->ref);
     token->got_us = asked_us;
     token->until_us = asked_us + life_us - (life_us / 10 < MARGIN_US ? life_us / 10 : MARGIN_US);
-    /* Not all at once: an eighth of its life is left to chance. */
+    /* An eighth of the life is left to chance, so that tokens of one moment are not renewed all at once. */
     token->renew_us = asked_us + life_us / 4 * 3 - (int64_t)(hash_span(text) % (uint64_t)(life_us / 8));
     token->len = sizeof scheme - 1 + text.len;
     memcpy(token->value, scheme, sizeof scheme - 1);
@@ -342,7 +342,8 @@ enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body
         int64_t life_us = life_s < (uint64_t)OUTGOING_LONGEST_US / 1000000 ? (int64_t)life_s * 1000000 : OUTGOING_LONGEST_US;
 
         *token = token_new(text, asked_us, life_us);
-        mem_wipe((void *)(uintptr_t)text.at, text.len); /* escapes were read into the arena */
+        mem_wipe((void *)(uintptr_t)text.at, text.len); /* a text with escapes was decoded into the arena, which wipes
+                                                         * nothing */
         code = *token != NULL ? CODE_OK : why_set(why, CODE_NOMEM, "not enough memory");
     }
     if (code == CODE_OK && (*token)->until_us <= now_us) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes up in `Authorization` in place of whatever the agent showed: `upstream: {authorization:}` of a route.
  *
- * Secrets from files stand in a table that was made when the configuration was read: whose one is, is looked up there, and no
- * name of a file is ever made from what an agent is called. Tokens that a provider gives for them (RFC 6749, 4.4), or for the
- * agent's own (RFC 8693), are asked for where calls wait for what comes from outside (identity/wanted.h).
+ * Secrets from files stand in a table that is made when the configuration is read. A caller's secret is looked up there, so
+ * that no name of a file is ever made from an agent's name. Tokens that a provider gives for such a secret (RFC 6749, 4.4),
+ * or for the agent's own token (RFC 8693), are asked for by way of identity/wanted.h.
  *
  * Threads: immutable once the configuration is sealed, but for its health, which has a lock; any may look.
  * Owns: the secrets of its entries (crypto/secret.h); a token its bytes, which are wiped; the rest is the configuration's.
@@ -22,22 +22,22 @@
 #define OUTGOING_TOKEN_BYTES_MAX 8000 /* a header's line holds it */
 #define OUTGOING_LONGEST_US INT64_C(86400000000)
 
-/* NONE: what the agent sent goes up, where nobody consumed it. */
+/* NONE: the agent's own header goes up, unless the credential in it was consumed. */
 enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE };
 
 /* Invariant: the names that outgoing.per_* leaves out are empty. */
 struct outgoing_entry {
     struct span tenant;
     struct span principal;
-    struct span value; /* FILE: of the whole header; otherwise the client's secret */
-    int64_t since_us;  /* its file is that old */
+    struct span value; /* FILE: the whole value of the header; else the client's secret */
+    int64_t since_us;  /* when its file was last changed */
 };
 
 /* How fetching went, for people. */
 struct outgoing_report {
     uint64_t fetched, failed;
     int64_t failed_us; /* the last time; 0: never */
-    bool is_failing;   /* since then none was fetched; where a provider refused a caller's token, that is no failing */
+    bool is_failing;   /* none was fetched since; a caller's token that a provider refuses is no failure */
     char why[192];     /* of the last failure */
 };
 struct outgoing_health {
@@ -75,7 +75,7 @@ void outgoing_fini(struct outgoing *outgoing);
 /* ---- what is wanted of a provider ---- */
 
 struct outgoing_wish {
-    unsigned char outgoing[DIGEST_BYTES]; /* its digest: the configuration may be another by now */
+    unsigned char outgoing[DIGEST_BYTES]; /* digest of its configuration, which a reload may have replaced by now */
     int64_t until_us;    /* EXCHANGE: the agent's token ends then; likewise what follows the tenant */
     struct span tenant;  /* where per_tenant */
     struct span subject; /* whom the answer must be for */
@@ -111,13 +111,13 @@ struct outgoing_token {
 };
 extern const struct wanted_type outgoing_token_type;
 void outgoing_token_unref(struct outgoing_token **token); /* NULL is fine */
-/* It goes up no longer than until then. Before anybody else has it. */
+/* It goes up until then at most. To be called before another thread has the token. */
 void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us);
 
 /* Reads an answer with status 200. Takes: asked_us: when it was asked for: its life counts from then. */
 enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body, int64_t asked_us, int64_t now_us,
                                struct outgoing_token **token, struct why *why) MUST_USE;
-/* Of any other: "invalid_client" and the like, or "". */
+/* Reads an answer with any other status: error is "invalid_client" and the like, or "". */
 void outgoing_read_error(struct span body, char error[64]);
 
 #endif

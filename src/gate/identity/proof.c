@@ -6,7 +6,7 @@
 
 #define ARENA_BYTES ((size_t)1 << 20)
 #define USED_MAX 524288 /* proofs remembered at one time: some 45 MiB */
-#define USED_US (2 * IDENTITY_PROOF_LEEWAY_US) /* so long after it was taken it may come again */
+#define USED_US (2 * IDENTITY_PROOF_LEEWAY_US) /* a used proof is remembered that long, since it may be valid that long */
 
 struct used {
     struct map_entry base;
@@ -136,7 +136,7 @@ static enum identity_fault judge_claims(const struct json_node *claims, const st
         return IDENTITY_FAULT_PROOF_TOKEN;
     if (json_member_text(claims, "jti").len == 0 || json_member_text(claims, "jti").len > 256)
         return IDENTITY_FAULT_PROOF_ID;
-    /* What was used before a start is not remembered. */
+    /* Proofs that were used before the gate started are not remembered, so none of that time is taken. */
     return made_us < proofs->began_us ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
 }
 

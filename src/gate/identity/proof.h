@@ -15,7 +15,7 @@
 
 #define IDENTITY_PROOF_LEEWAY_US (INT64_C(60) * 1000000) /* how old a proof may be, and how far ahead */
 
-struct identity_proofs; /* those that were used, for as long as they could be used again */
+struct identity_proofs; /* remembers used proofs for as long as they could be used again */
 
 enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs) MUST_USE;
 void identity_proofs_free(struct identity_proofs **proofs);
@@ -30,12 +30,12 @@ struct identity_proof_request {
 };
 
 /* Checks what a token's `cnf.jkt` asks; also that the proof was not used. A token that is bound to no key passes where the
- * scheme was Bearer, with a *key of 0. Takes: key: of the proof, to be used up. */
+ * scheme was Bearer, with a *key of 0. Sets *key to the proof's, for identity_proof_use. */
 enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,
                                          struct identity_proofs *proofs, uint64_t *key) MUST_USE;
 
-/* Uses it up; key: not 0. Returns: NONE, once for as long as a proof may come again; PROOF_REPLAYED; PROOF_SHARE: whoever
- * shows it has used as many as is his share (base/shares.h); MEMORY. */
+/* Uses a proof up; its key is not 0. Returns: NONE, for the first use while the proof is valid; PROOF_REPLAYED;
+ * PROOF_SHARE: whoever shows it has used as many as is his share (base/shares.h); MEMORY. */
 enum identity_fault identity_proof_use(struct identity_proofs *proofs, uint64_t key, struct share whose, int64_t now_us)
     MUST_USE;
 

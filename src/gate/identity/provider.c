@@ -31,7 +31,7 @@ void identity_metadata_url(const struct identity_provider *provider, bool oauth,
     path = span_part(issuer, origin, SIZE_MAX);
     if (span_ends_with(path, SPAN_LIT("/")))
         path.len--;
-    if (oauth) /* there the issuer's path stands behind */
+    if (oauth) /* RFC 8414 has the issuer's path behind the well-known part */
         (void)snprintf(out, IDENTITY_URL_BYTES, "%.*s/.well-known/oauth-authorization-server%.*s", (int)origin, issuer.at,
                        SPAN_ARG(path));
     else

@@ -28,7 +28,7 @@ struct identity_provider {
     const char *keys_file;
     int64_t stale_us;           /* how old a set may get */
     struct tls_context *tls;    /* whom to believe; NULL: the system's authorities */
-    const char *introspect_url; /* NULL: opaque tokens are nobody's here */
+    const char *introspect_url; /* NULL: this provider's opaque tokens are not taken */
     struct identity_client introspect;
     unsigned char digest[DIGEST_BYTES]; /* of all that decides which keys are its own */
 };
@@ -47,7 +47,8 @@ struct identity_introspection {
     struct buf answer; /* JSON */
 };
 struct identity_introspection *identity_introspection_new(struct buf *answer_take, int64_t asked_us) MUST_USE; /* or NULL */
-#define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* so long it is not asked again of one that is not active */
+#define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* how long a provider is not asked again about a token that is not
+                                                     * active */
 
 /* How each kind of result is counted, for wanted_new. */
 extern const struct wanted_type identity_keys_type, identity_token_type, identity_introspection_type;

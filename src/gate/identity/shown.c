@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define INTROSPECTED_US INT64_C(60000000) /* so long at most who was asked about a token is believed */
+#define INTROSPECTED_US INT64_C(60000000) /* how long a provider's word on an opaque token is believed at most */
 #define AUDIENCES_MAX 8
 #define AUDIENCE_BYTES 1024
 #define SLUG_MARK SPAN_LIT("{slug}")
@@ -29,7 +29,8 @@ static enum reason refuse(struct identity *identity, enum identity_fault fault)
 
 /* ---- by whom ---- */
 
-/* Other routes, and this one before a reload, may read the same token in another way. */
+/* The source's salt goes into the key, since other routes, and this one before a reload, may read the same
+ * token in another way. */
 static void read_by(struct shown *shown, const struct identity_source *source)
 {
     shown->source = source;
@@ -125,7 +126,7 @@ static void keep(const struct shown *shown, const struct identity_token *token, 
     wanted_keep(shown->request->wanted, &shown->key, identity_token_ref(token), token->held_bytes, until_us, shown->since);
 }
 
-/* By the provider's keys; by newer ones where none of these has its key id. */
+/* Reads the token by the provider's keys. Where none of these has its key id, newer ones are asked for. */
 static enum reason read_signed(const struct shown *shown, struct identity *identity)
 {
     const struct identity_request *request = shown->request;
@@ -150,13 +151,14 @@ static enum reason read_signed(const struct shown *shown, struct identity *ident
         return refuse(identity, fault);
     if (state != WANTED_READY)
         return answer.reason;
-    /* What a set has verified is over with it, too: with a provider that is away no token outlasts `stale`. */
+    /* A token is forgotten with the set of keys that verified it, so that none outlasts `stale` while the provider is away. */
     until_us = identity->token->expires_us + provider->rules.leeway_us;
     keep(shown, identity->token, until_us < answer.until_us ? until_us : answer.until_us);
     return REASON_PERMITTED;
 }
 
-/* By what the provider says of it. The key of that is the token and the provider, for all routes. */
+/* Reads the token by what the provider says of it. All routes share that answer, so its key is the token
+ * and the provider alone. */
 static enum reason read_opaque(const struct shown *shown, struct identity *identity)
 {
     const struct identity_request *request = shown->request;
@@ -196,7 +198,7 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
 
 /* ---- what it is bound to ---- */
 
-/* At every call: a token that is known is not, by that, its shower's. */
+/* Checked at every call, since whoever shows a known token need not be its owner. */
 static enum reason check_binding(const struct shown *shown, struct identity *identity)
 {
     const struct identity_request *request = shown->request;
@@ -228,7 +230,8 @@ static bool is_token_sign(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || memchr("-._~+/", c, 6) != NULL;
 }
 
-/* RFC 6750, 2.1. A key of ours is none, nor is one behind a tab or a quote: a provider would be asked about it. */
+/* RFC 6750, 2.1. One of the gate's keys is refused, also behind a tab or a quote, since it would be sent to a
+ * provider as an opaque token. */
 static bool is_token(struct span text)
 {
     while (span_ends_with(text, SPAN_LIT("=")))
@@ -286,7 +289,8 @@ void identity_leave(struct identity *identity)
     identity_token_unref(&identity->token);
 }
 
-/* What a provider says of an opaque token is believed for a minute; who was let in by it goes on for as long as it is valid. */
+/* expires_us of an opaque token is a minute ahead at most. Whoever was let in by it goes on until the `exp` that its provider
+ * named. */
 static int64_t ends_us(const struct identity_token *token)
 {
     const struct json_node *exp = json_member(token->claims, SPAN_LIT("exp"));

@@ -73,7 +73,7 @@ static bool is_for_us(const struct reading *r)
     return false;
 }
 
-/* Takes: expires_us: 0, or for a token that is asked about again and again: when at the latest. */
+/* Takes: expires_us: 0 for a JWT, which must say when it ends; for an opaque token the end, where its provider names none. */
 static enum identity_fault judge_times(struct reading *r, int64_t expires_us)
 {
     const struct json_node *begins = claim(r, "nbf"), *issued = claim(r, "iat"), *ends = claim(r, "exp");
@@ -108,7 +108,7 @@ static bool claims_else(const struct reading *r, const char *name, const char *v
     return claim(r, name) != NULL && !claims_text(r, name, value);
 }
 
-/* OpenID Connect Core, 2 and 3.1.3.7. What says that it is an access token is none, for whomever it is. */
+/* OpenID Connect Core, 2 and 3.1.3.7. A token that says that it is an access token is no ID token, whomever it is for. */
 static enum identity_fault judge_login(const struct reading *r, struct span type)
 {
     const struct json_node *party = claim(r, "azp");
@@ -213,7 +213,7 @@ static enum identity_fault take_confirmation(struct reading *r)
     return token->bound != 0 ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_CONFIRMATION;
 }
 
-/* All that is behind signature, type and issuer. */
+/* Judges what is looked at when signature, type and issuer are right. */
 static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
 {
     enum identity_fault fault = is_for_us(r) ? judge_times(r, expires_us) : IDENTITY_FAULT_AUDIENCE;
@@ -289,7 +289,7 @@ static enum identity_fault judge_signature(struct reading *r, const struct ident
     return is_signed_by(r, jws, only) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_SIGNATURE;
 }
 
-/* Cheap things first, and nothing of another issuer makes anybody fetch keys. */
+/* Cheap checks come first, and a token of another issuer makes nobody fetch keys. */
 static enum identity_fault judge_jws(struct reading *r, struct identity__jws *jws, const struct identity_key_set *keys)
 {
     enum identity_fault fault;
@@ -423,7 +423,8 @@ static void copy_hint(char *out, size_t size, struct span text)
         memcpy(out, text.at, text.len);
 }
 
-/* A header that begins as one and is none makes a wrong token, not an opaque one: nobody asks a provider about it. */
+/* A header that begins as a JSON object and is none makes a wrong token, not an opaque one, so that no provider is
+ * asked about it. */
 static bool begins_object(struct span text)
 {
     struct buf first;

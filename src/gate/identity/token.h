@@ -46,7 +46,7 @@ struct identity_path {
 enum code identity_path_read(const char *text, struct identity_path *path, struct why *why) MUST_USE;
 const struct json_node *identity_path_find(const struct identity_path *path, const struct json_node *claims); /* or NULL */
 
-/* How a name comes about: constant, or a claim's text, where there is a table by its line. */
+/* How a name is made: a constant, a claim's text or, with a table, the name that the table has for that text. */
 struct identity_naming {
     const char *constant; /* NULL: the claim's */
     struct identity_path claim;
@@ -112,7 +112,8 @@ struct identity_token_hint {
     char key_id[IDENTITY_KEY_ID_BYTES_MAX + 1]; /* "": none */
 };
 
-/* Whether it looks like a JWT: dots, and a header in JSON that has `alg`. What does not is opaque. */
+/* Whether it looks like a JWT: three parts with dots between, and a header that begins as a JSON object.
+ * What does not is opaque. */
 bool identity_token_looks(struct span text, struct identity_token_hint *hint);
 
 /* Verifies all but the binding.

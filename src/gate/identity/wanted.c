@@ -14,7 +14,7 @@
 #define SHARD_ENTRIES 256
 #define SHARD_BYTES ((size_t)1 << 20)
 #define ALWAYS UINT64_MAX /* whatever was forgotten since */
-#define PLACES 8 /* of the shard, in which an entry may stand */
+#define PLACES 8 /* an entry stands in one of so many places behind its hash */
 #define ASKED_BUCKETS 4096 /* so that hardly two share one */
 #define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* that agents cause; the rest is for key sets and the gate's own tokens */
 
@@ -108,7 +108,7 @@ static struct entry *place_of(const struct shard *shard, const struct wanted_key
     return &shard->entries[(key->digest[1] + i) % SHARD_ENTRIES];
 }
 
-static struct entry *find(const struct shard *shard, const struct wanted_key *key)
+static struct entry *find_entry(const struct shard *shard, const struct wanted_key *key)
 {
     for (size_t i = 0; shard->entries != NULL && i < PLACES; i++) {
         struct entry *entry = place_of(shard, key, i);
@@ -158,7 +158,7 @@ static void drop(const struct wanted *wanted, struct shard *shard, struct entry 
 /* An entry for the key, new where there is none. NULL: no room. */
 static struct entry *make(const struct wanted *wanted, struct shard *shard, const struct wanted_key *key)
 {
-    struct entry *entry = find(shard, key), *into = NULL;
+    struct entry *entry = find_entry(shard, key), *into = NULL;
 
     if (entry != NULL)
         return entry;
@@ -226,7 +226,7 @@ static void free_slot(struct wanted *wanted, struct slot *slot)
     wanted->first_free = (uint32_t)(slot - wanted->slots) + 1;
 }
 
-/* Nobody's flood is another's 503. */
+/* By asker, so that nobody's flood is another's 503. */
 static struct share share_for(uint64_t who)
 {
     return (struct share){.tenant = who};
@@ -304,7 +304,7 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
     if (slot->is_taken) {
         count_asked(wanted, &slot->work.key, -1);
         free_slot(wanted, slot);
-    } /* else whoever takes it finds that it is over */
+    } /* else wanted_take frees it, which finds it over */
     unlock(&wanted->lock);
     atomic_fetch_sub(&wanted->pending, 1);
     atomic_fetch_add(&wanted->settled, 1);
@@ -367,14 +367,14 @@ void *wanted_find(struct wanted *wanted, const struct wanted_key *key, int64_t n
     struct entry *entry;
 
     lock(&shard->lock);
-    entry = find(shard, key);
+    entry = find_entry(shard, key);
     if (is_known(entry, now_us))
         result = ref(wanted, entry);
     unlock(&shard->lock);
     return result;
 }
 
-/* Under the shard's lock. Takes: entry: may be NULL. Sets *is_new: the fetching thread has something to do. */
+/* Under the shard's lock. Sets *is_new: the fetching thread has something to do. */
 static enum wanted_state want(struct wanted *wanted, struct shard *shard, const struct wanted_key *key, struct span payload,
                               int64_t now_us, struct wanted_answer *answer, bool *is_new)
 {
@@ -404,7 +404,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
 
     *answer = (struct wanted_answer){.reason = REASON_UNSET};
     lock(&shard->lock);
-    entry = find(shard, key);
+    entry = find_entry(shard, key);
     is_due = entry == NULL || now_us >= entry->failed_until_us;
     if (is_known(entry, now_us)) {
         answer->result = ref(wanted, entry);
@@ -433,7 +433,7 @@ enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_ke
 
     *answer = (struct wanted_answer){.reason = REASON_CREDENTIAL_WRONG};
     lock(&shard->lock);
-    entry = find(shard, key);
+    entry = find_entry(shard, key);
     if (entry != NULL && entry->ticket == 0 && now_us >= entry->asked_us && now_us - entry->asked_us < pause_us(gap_us))
         state = WANTED_FAILED;
     else
@@ -446,7 +446,7 @@ enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_ke
 
 /* ---- answering ---- */
 
-/* Who waited is told only where somebody may. */
+/* Releases the shard's lock. `settled` is called only where somebody may have waited. */
 static void settle(struct wanted *wanted, struct shard *shard, struct entry *entry)
 {
     bool was_awaited = entry->ticket != 0;
@@ -462,7 +462,8 @@ uint64_t wanted_forgotten(const struct wanted *wanted)
     return atomic_load(&wanted->forgotten);
 }
 
-/* Who forgets counts first and goes through the shards then: what is put later sees the count, what was put earlier is met. */
+/* wanted_forget counts first and goes through the shards then. So a result that is put later sees the new count, and one that
+ * was put earlier is found there. */
 static void put(struct wanted *wanted, const struct wanted_key *key, const struct entry *with, uint64_t since)
 {
     struct shard *shard = shard_of(wanted, key);
@@ -530,7 +531,7 @@ void wanted_forget(struct wanted *wanted, enum wanted_kind kind, const struct wa
             if (!entry->is_used || entry->key.kind != kind ||
                 (key != NULL && memcmp(entry->key.digest, key->digest, DIGEST_BYTES) != 0))
                 continue;
-            if (entry->ticket != 0) { /* what is under way is answered still */
+            if (entry->ticket != 0) { /* what is under way will still be answered */
                 drop_result(wanted, shard, entry);
                 entry->failed_until_us = 0;
             } else {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What calls want from outside (a provider's keys, what a provider says of a token, a token for an upstream), and what was
- * learned of it: workers ask here and never wait for a network; one thread of providers/ takes what is wanted, fetches it and
- * answers. So too are verified tokens kept, by what they hash to.
+ * learned of it. Workers ask here and never wait for a network; one thread of providers/ takes what is wanted, fetches it and
+ * answers. Verified tokens are kept here, too, by a digest of them.
  *
  * Threads: any; sharded, one short lock a shard, and one for the queue behind it. No I/O. Both callbacks are called without a
- *   lock held, on whatever thread wants or answers.
+ * lock held, on whatever thread wants or answers.
  * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
  * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
  * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
@@ -41,7 +41,7 @@ struct wanted_key {
     uint64_t of;  /* who is asked: WANTED_AT_ONCE at a time, and the rest when these are answered */
 };
 
-/* What is learned is counted by whoever made it. */
+/* How references to the results of one kind are counted. */
 struct wanted_type {
     void *(*ref)(void *result);
     void (*unref)(void *result);
@@ -87,16 +87,17 @@ struct wanted_work {
     struct wanted_key key;
     struct span payload; /* the taker's: wanted_work_fini */
 };
-/* Returns: false: nothing is wanted that may be asked now; to be asked again behind each answer by one with a key's `of`. */
+/* Returns: false: nothing is wanted that may be asked now; to be called again after each answer to a key with an `of`, which
+ * may let the next one through. */
 bool wanted_take(struct wanted *wanted, struct wanted_work *work);
 void wanted_work_fini(struct wanted_work *work);
 
-/* What is known from now on; asked for again from renew_us on (0: never before it is over). Takes: bytes: that it holds.
- * Without memory it is not kept, and who waits asks again. */
+/* Answers with a result, which is known until until_us. From renew_us on whoever asks also causes a new fetch (0:
+ * never). Takes: bytes: that the result holds. Without memory the result is not kept, and whoever waits asks again. */
 void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result_take, size_t bytes, int64_t renew_us,
                 int64_t until_us);
-/* The same of what was worked out from what was known; not kept where a part of that was forgotten since. Takes: since:
- * wanted_forgotten, from before it was asked. */
+/* Keeps what was worked out from other results, unless one was forgotten since, on which it may rest. Takes: since:
+ * wanted_forgotten, from before the others were asked for. */
 void wanted_keep(struct wanted *wanted, const struct wanted_key *key, void *result_take, size_t bytes, int64_t until_us,
                  uint64_t since);
 uint64_t wanted_forgotten(const struct wanted *wanted);
