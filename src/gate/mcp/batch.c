@@ -15,7 +15,8 @@ struct split {
     bool is_array;
 };
 
-/* Of a message's members only the id and the method are looked at here; whether it is one is found out when it is read. */
+/* Of a message's members only the id and the method are looked at here; whether the whole is a message shows when it is
+ * read. */
 static enum code on_event(void *context, const struct json_event *event)
 {
     struct split *split = context;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says that it can do, without what no rule could permit: a server that is not told does not ask. */
+/* Takes out of a client's capabilities what no rule could permit, since a server that is not told of one does not
+ * ask for it. */
 #include "mcp/reply_priv.h"
 
 /* What a capability lets a server or the client say: it is kept where one of these could be permitted. */
@@ -14,7 +15,7 @@ static const struct {
     {{"io.modelcontextprotocol/tasks", 29}, {"tasks/get", "tasks/update", "tasks/cancel", NULL}}, /* of `extensions` */
 };
 
-/* Whoever ignores case reads it under any spelling. */
+/* Compared without case, since a server that ignores case reads a capability under any spelling. */
 static bool is_kept(const struct mcp_read_rules *rules, struct span key)
 {
     for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++) {
@@ -42,7 +43,7 @@ enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct
 
     if (editing->rules->may_ask == NULL)
         return CODE_OK;
-    /* A server that only looks whether the word is in it finds it there, too. */
+    /* An array or a text is taken out, too: a server that only looks for the word would find it there. */
     if (object->type == JSON_ARRAY || object->type == JSON_STRING)
         return mcp__cut_member(editing, object);
     for (const struct json_node *member = object->child; member != NULL && code == CODE_OK; member = member->next)

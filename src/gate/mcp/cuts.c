@@ -73,7 +73,7 @@ enum code mcp__cuts_put(struct mcp__cuts *cuts, size_t begin, size_t end, struct
     return code == CODE_OK ? add(cuts, &cut) : code;
 }
 
-/* Moves the bytes to the end of the room that what is put in needs, so that what is written never reaches what is read. */
+/* Makes room for what is put in and moves the bytes to its end, so that writing never overtakes reading. */
 static enum code make_room(const struct mcp__cuts *cuts, struct buf *out)
 {
     size_t len = buf_len(out), more = 0;
@@ -108,7 +108,7 @@ enum code mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
         if (cut.text_len > 0)
             memcpy(bytes + to, buf_peek(&cuts->texts).at + cut.text_at, cut.text_len);
         to += cut.text_len;
-        /* The comma behind it goes with it; for the last sibling the one before it, which is what was kept last. */
+        /* A member takes the comma behind it along; the last sibling takes the one before it, which was kept last. */
         if (cut.is_text)
             continue;
         if (source[from] == ',')
@@ -155,7 +155,7 @@ enum reason mcp__reply_fault(const struct json_fault *fault, struct span data)
     case JSON_FAULT_DEPTH:
     case JSON_FAULT_NODES: break;
     }
-    /* The place of a fault is behind a sign. */
+    /* Where the number has a sign, the fault's place is behind it. */
     return is_no_number(span_part(data, at, SIZE_MAX)) || (at > 0 && is_no_number(span_part(data, at - 1, SIZE_MAX)))
                ? REASON_UPSTREAM_NUMBER : REASON_UPSTREAM_JSON;
 }

@@ -22,7 +22,7 @@ static enum mcp_treatment by_request(const struct mcp_deceptive *deceptive, stru
     return span_is(method, "prompts/get") ? deceptive->prompts : deceptive->results;
 }
 
-/* An answer to a request that is not known here is what a client reads in it. */
+/* Where the request is not known here, the names of its members say what a client may take an answer for. */
 static enum mcp_treatment by_member(const struct mcp_deceptive *deceptive, struct span key)
 {
     static const char *const definitions[] = {"tools", "prompts", "resources", "resourceTemplates", NULL};
@@ -52,7 +52,7 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
     case MEMBER_METHOD:
         break;
     }
-    return MCP_PASS; /* names of ours, checked as such */
+    return MCP_PASS; /* members of the envelope, which are checked one by one */
 }
 
 bool mcp__passes_all(const struct mcp_reply_rules *rules)

@@ -18,15 +18,17 @@ enum answer {
     ANSWER_NO_STREAM  /* 405 without a body: the only thing that clients take for benign */
 };
 
-/* SEP-2663: since 2026-07-28 no client asks for a task, and a `task` of before means nothing. */
+/* Whether a tool's result may say no. It may not where a task is asked for; since 2026-07-28 no client asks
+ * for one (SEP-2663), so that `task` means nothing there. */
 static bool is_call(const struct mcp_message *message)
 {
     return message->kind == MCP_REQUEST && span_is(message->method, "tools/call") &&
            (message->is_modern || json_member(message->params, SPAN_LIT("task")) == NULL);
 }
 
-/* What policy says, or the gate cannot do, is told inside the protocol; what is wrong with the message, the credentials or
- * the upstream is told by HTTP too, and so is that a gate starts, since whoever balances over several takes another one. */
+/* What policy says, or what the gate cannot do, is told inside the protocol. What is wrong with the message, the
+ * credentials or the upstream is told by HTTP, too. So is that a gate is starting, since whoever balances over several
+ * gates takes another one then. */
 static bool is_told_inside(enum reason reason)
 {
     switch (reason_blame(reason)) {
@@ -42,13 +44,14 @@ static bool is_told_inside(enum reason reason)
     return false;
 }
 
-/* What the gate does not take of an answer ends the call that it answers: told by HTTP, clients give up the session for it. */
+/* An answer that the gate refuses ends its own call alone. Told by an HTTP error, clients would give up the session. */
 static bool is_answer_refused(enum reason reason)
 {
     return reason >= REASON_UPSTREAM_MALFORMED && reason <= REASON_UPSTREAM_DECEPTIVE;
 }
 
-/* Read only where its route says that an unlisted slug is told inside: clients of OAuth take a bare 404 for its failure. */
+/* A message for an unlisted slug is read only where its route has that told inside, since clients of OAuth take a bare 404
+ * for a failure of OAuth. */
 static bool is_unlisted(const struct mcp_message *message, enum reason reason)
 {
     return message != NULL && message->kind == MCP_REQUEST && reason == REASON_ROUTE_UNKNOWN;
@@ -106,7 +109,7 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
     return 403;
 }
 
-/* Who is to be asked knows the call by its decision number; what is approved is this very call. */
+/* People find the call by the number of its decision, and approve exactly this call. */
 static void put_approval(struct buf *out, uint64_t asked)
 {
     if (asked == 0) {
@@ -129,8 +132,8 @@ static void put_wait(struct buf *out, uint64_t seconds)
         buf_addf(out, "in %llu second%s.", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 }
 
-/* The gate's own want, of memory or of room in the audit, that an answer met: whoever reads that the call was not made makes it
- * twice. */
+/* Whether an answer met the gate without memory, or without room in the audit. An agent that read that its call was not made
+ * would make it twice. */
 static bool loses_answer(const struct mcp_denial *denial)
 {
     enum denial kind = reason_denial(denial->reason);
@@ -147,7 +150,7 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         put_approval(out, denial->asked);
         break;
     case DENIAL_POLICY:
-        /* What it did is done; nobody should do it again to see what it says. */
+        /* The call's effect is done, and nobody should repeat it to see the answer. */
         buf_add_text(out, denial->reason == REASON_ANSWER_WITHHELD
                               ? "This call was made, and what came back is withheld; do not retry it."
                               : "This call was not permitted; do not retry it unchanged.");
@@ -175,7 +178,7 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
     }
     if (denial->say.len > 0)
         buf_addf(out, " %.*s", SPAN_ARG(denial->say));
-    /* A pending call has the number that it is found by. */
+    /* The text of a held call names a number already. */
     if (denial->decision != 0 && (denial->asked == 0 || reason_denial(denial->reason) != DENIAL_APPROVAL))
         buf_addf(out, " (decision %llu)", (unsigned long long)denial->decision);
 }

@@ -22,11 +22,12 @@ struct mcp_denial {
     uint64_t retry_after_s;  /* told to the model; 0: nothing is known, or it does not help */
     bool wants_sse;          /* what Accept and the route's `denials` come to */
     bool was_sent;           /* the call has gone up, so that what it does may be done */
-    bool by_status;          /* an HTTP error, and so a JSON-RPC error in JSON: its header says what helps */
+    bool by_status;          /* told by an HTTP error with JSON, since one of its headers says what helps */
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */
     struct span route;       /* whose `tool_names` TOOL_NAME_INVALID is due to; or empty */
-    const char *detail;      /* static: what is wrong with the request; NULL: not told. mcp takes its message's */
+    const char *detail;      /* static: what is wrong with the request; NULL: not told. Dialect mcp tells its message's
+                              * instead */
     struct span unknown;     /* the member that it is about; or empty */
     struct span pseudo;      /* "stream/open", "session/end" where there is no message; or empty */
 };
@@ -38,7 +39,7 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
 enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                            enum mcp_form *form) MUST_USE;
 
-/* The answer to subscriptions/listen with which a server ends the stream by itself. */
+/* The answer with which a server itself ends the stream of subscriptions/listen. */
 enum code mcp_stream_end(const struct mcp_message *message, struct buf *out) MUST_USE;
 
 /* The JSON-RPC error (for the upstream) to a server's request that no rule permits; `id` is canonical JSON. */

@@ -34,7 +34,7 @@ struct dialect {
     bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty; that of a
                                    * 4xx or 5xx is read, too, and left out where it is no error */
     const char *tenant_header, *correlation_header; /* of a route that names none; NULL: the gate's own defaults */
-    uint32_t reply_ms;            /* until the answer's head, and between its pieces, likewise; 0 */
+    uint32_t reply_ms;            /* likewise: until the answer's head, and between its pieces; 0 */
     uint64_t response_bytes;      /* likewise */
 
     /* HEAD: what verb and path say before a body is read. Takes: path: below the route; at == NULL: the route is exact. A
@@ -56,14 +56,14 @@ struct dialect {
     enum code (*denial_write)(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                               enum mcp_form *form);
 
-    /* Of one that is run once: what the gate has to tell beside a call, for who reads the command's output. */
+    /* Of a dialect that is run once: what the gate has to tell beside a call, for whoever reads the command's output. */
     enum code (*error_write)(const char *text, struct buf *out);
 
     /* REPLY: as mcp_reply_read. */
     enum reason (*reply_read)(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                               struct mcp_reply *reply, struct json_fault *fault);
 
-    /* What follows a plain dialect leaves out. */
+    /* A plain dialect leaves out all that follows. */
     /* Whether the answer names the session and the revision, so that a stream's head waits for it. */
     bool (*begins_session)(const struct mcp_message *message);
     /* Within a stream: as mcp_reply_error, and as mcp_refusal_write. */

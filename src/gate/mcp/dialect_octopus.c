@@ -87,7 +87,7 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
     return mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : REASON_PERMITTED;
 }
 
-/* From what was judged, not from what came. */
+/* Written from what was judged, not copied from what came. */
 static enum code write_path(const struct mcp_message *message, struct buf *out)
 {
     if (span_is(message->method, "tools/list"))
@@ -109,7 +109,7 @@ static int denial_status(const struct mcp_message *message, const struct mcp_den
     return status != 0 ? status : 403;
 }
 
-/* Policy's own words, and for what is wrong with the request the name of the fault. */
+/* A refusal by policy has a word of its own; a fault of the request has the name of its reason. */
 static const char *error_of(enum reason reason)
 {
     switch (reason_denial(reason)) {
@@ -189,7 +189,7 @@ const struct dialect dialect_octopus = {
     .tenant_header = "X-Octopus-Tenant-Id",
     .correlation_header = "X-Octopus-Correlation-Id",
     .reply_ms = 30 * 1000,
-    .response_bytes = 4000000, /* longer ones its clients cut without a word */
+    .response_bytes = 4000000, /* its clients cut longer ones without a word */
     .open = open_message,
     .read = read_message,
     .write_path = write_path,

@@ -146,7 +146,7 @@ static enum code error_write(const char *text, struct buf *out)
 
 /* ---- what comes back ---- */
 
-/* Of an answer, in the order of their bits. */
+/* The members of an answer, in the order of their bits. */
 static const char *const members[] = {"type", "error", "result", "tool", "tools", NULL};
 enum { TYPE = 1, ERROR = 2, RESULT = 4, TOOL = 8, TOOLS = 16 };
 
@@ -156,7 +156,6 @@ struct answer {
     unsigned has;
 };
 
-/* A member of the answer. */
 static const char *look_at_member(struct answer *answer, const struct json_event *event)
 {
     unsigned bit = TYPE;
@@ -200,8 +199,8 @@ static const char *look(void *context, const struct json_event *event)
                ? "an error that bears the gate's name" : NULL;
 }
 
-/* The answer as a whole: one that also holds what another would is read in two ways, and what stands there beside the tools
- * that were asked for is not filtered. Who failed may say which tool did. */
+/* Judges the answer as a whole. One that also holds what another kind of answer would could be read in two ways, and tools
+ * in it would not be filtered. The answer to a call may name its tool. */
 static const char *fault_of(const struct answer *answer)
 {
     unsigned body = answer->is_error         ? ERROR

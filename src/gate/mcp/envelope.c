@@ -159,5 +159,5 @@ bool mcp_hides_message(struct span body)
     buf_init(&out, SIZE_MAX / 2);
     code = json_walk(body, &json_reply_rules, &out, find_message, &depth, &fault);
     buf_fini(&out);
-    return code != CODE_OK; /* of what cannot be read here nobody knows what others read */
+    return code != CODE_OK; /* another reader may find a message in what cannot be read here */
 }

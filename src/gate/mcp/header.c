@@ -24,7 +24,7 @@ static bool unwrap(struct span value, struct buf *decoded, struct span *text)
     return true;
 }
 
-/* What Mcp-Name says again; NULL: nothing of this message. */
+/* The value that Mcp-Name says again; NULL: this message has none. */
 static const struct json_node *named(const struct mcp_message *message)
 {
     const char *mirrored = span_starts_with(message->method, SPAN_LIT("resources/")) ? "uri"
@@ -48,7 +48,7 @@ static bool name_agrees(const struct mcp_message *message, struct span value)
     return agrees;
 }
 
-/* Of modern requests. What is no string is refused as what it is. */
+/* Whether a modern request must have Mcp-Name. A name that is no string is refused elsewhere. */
 static bool needs_name(const struct mcp_message *message)
 {
     static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update",
@@ -109,7 +109,8 @@ static bool node_agrees(const struct json_node *node, struct span text)
     return false;
 }
 
-/* The argument of that name that the header says again. Of two in different case nobody knows whose the header is. */
+/* The argument of that name that the header says again. Where several differ in case alone, each must have the
+ * header's value. */
 static const struct json_node *find_named(const struct mcp_message *message, struct span name, struct span text)
 {
     const struct json_node *found = NULL;
@@ -143,7 +144,8 @@ static void find_annotated(const struct json_node *schema, const struct json_nod
     }
 }
 
-/* Returns: whether the tool's schema says which argument it is: then *node, or NULL where the call has none, or two are. */
+/* Returns: whether the tool's schema says which argument it is: then *node, or NULL where the call has no such argument, or
+ * the schema says two. */
 static bool read_schema(const struct mcp_message *message, struct span schema, struct span name, const struct json_node **node)
 {
     const struct json_node *root = NULL;

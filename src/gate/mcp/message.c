@@ -84,7 +84,8 @@ static enum reason read_envelope(struct mcp_message *message, struct json_fault 
     return REASON_PERMITTED;
 }
 
-/* What the gate decides by, in a spelling that it does not read but an upstream that ignores case may. */
+/* Whether the key is one that the gate decides by, in a spelling that it does not read but an upstream that
+ * ignores case may. */
 static bool is_misspelled(struct span key)
 {
     static const struct span names[] = {{"name", 4}, {"arguments", 9}, {"uri", 3}, {"_meta", 5}, {"task", 4}, {"taskId", 6},
@@ -153,7 +154,7 @@ static enum reason read_params(struct mcp_message *message, const struct mcp_rea
     return has_misspelled_meta(message->meta) ? REASON_PARAMS_INVALID : REASON_PERMITTED;
 }
 
-/* Whether the route has a revision with sessions: a message of those need not say which it speaks. */
+/* Whether the route has a revision with sessions: a message of such a revision need not name it. */
 static bool has_old(const char *const *revisions)
 {
     if (revisions == NULL)
@@ -264,7 +265,8 @@ static bool is_control(uint32_t point)
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029;
 }
 
-/* Of what a text may hold and a name may not. A variation selector shows beside what has two forms, and beside a key's sign. */
+/* Invisible characters that a text may hold and a name may not. A variation selector is seen only beside a character that has
+ * two forms, or before a keycap. */
 static bool is_invisible(uint32_t before, uint32_t point, struct span after)
 {
     uint32_t next = 0;
@@ -373,7 +375,7 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     return REASON_PERMITTED;
 }
 
-/* What a modern client gives back of the server's, and what it answers to it. */
+/* Checks what a modern client brings back: the server's state, and answers to what the server asked. */
 static enum reason read_input(const struct mcp_message *message)
 {
     const struct json_node *responses = json_member(message->params, SPAN_LIT("inputResponses"));
@@ -385,7 +387,7 @@ static enum reason read_input(const struct mcp_message *message)
     return REASON_PARAMS_INVALID;
 }
 
-/* From the tree on. */
+/* Reads the message from its tree. */
 static enum reason understand(struct mcp_message *message, const struct mcp_read_rules *rules, struct arena *arena,
                               struct json_fault *fault)
 {

@@ -2,8 +2,8 @@
 /* What is being asked: one JSON-RPC 2.0 message of an agent, in dialect `mcp`, read from its body.
  *
  * Revisions 2024-11-05 to 2025-11-25, and 2026-07-28, which is without sessions ("modern"). The body says which: a modern
- * request names a protocol version in params._meta, whatever version it names. So is taken, too, what only modern
- * revisions have, and a request whose MCP-Protocol-Version is modern: it is answered with what it lacks.
+ * request names a protocol version in params._meta that is none of the older ones. A method that only modern revisions
+ * have, or a modern MCP-Protocol-Version, makes a request modern, too: it is told what it lacks.
  *
  * Threads: any; a message belongs to one thread.
  * Owns: nothing; nodes live in the arena, spans in the canonical buffer.

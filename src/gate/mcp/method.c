@@ -66,7 +66,7 @@ static const struct method methods[] = {
     ROW("pass", PSEUDO, AGENT, NULL, NULL),
 };
 
-static const struct method *find(struct span name)
+static const struct method *find_method(struct span name)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (span_equals(methods[i].name, name))
@@ -81,14 +81,14 @@ const char *mcp_method_at(size_t at)
 
 bool mcp_method_may_come(struct span name, bool from_server)
 {
-    const struct method *method = find(name);
+    const struct method *method = find_method(name);
 
     return method == NULL || (method->kind != KIND_PSEUDO && (from_server ? method->from_server : method->from_agent));
 }
 
 enum mcp_era mcp_method_era(struct span name)
 {
-    const struct method *method = find(name);
+    const struct method *method = find_method(name);
 
     if (method == NULL || method->kind != KIND_REQUEST || !method->from_agent)
         return MCP_ERA_ANY;
@@ -99,7 +99,7 @@ enum mcp_era mcp_method_era(struct span name)
 
 bool mcp_method_takes(struct span name, struct span member, bool is_modern)
 {
-    const struct method *method = find(name);
+    const struct method *method = find_method(name);
     const char *members = method == NULL ? NULL : is_modern ? method->modern : method->members;
     struct span rest = members != NULL ? span_text(members) : SPAN_NONE;
 
@@ -113,7 +113,7 @@ bool mcp_method_takes(struct span name, struct span member, bool is_modern)
 
 bool mcp_method_needs_id(struct span name)
 {
-    const struct method *method = find(name);
+    const struct method *method = find_method(name);
 
     if (method != NULL)
         return method->kind == KIND_REQUEST;

@@ -46,7 +46,7 @@ enum reason mcp__check_modern(struct mcp_message *message, const struct mcp_read
 
 /* ---- subscriptions/listen ---- */
 
-/* {"uri":"..."}, as who asks for it alone would say it. */
+/* {"uri":"..."}, as a message would have it that asks for this item alone. */
 static enum reason add_item(struct mcp_item *item, struct span method, struct span key, const struct json_node *value,
                             struct arena *arena)
 {
@@ -85,8 +85,8 @@ static enum reason add_list(struct mcp_message *message, struct mcp_item *items,
     return reason;
 }
 
-/* Lists are of names that are judged; what an extension may add says yes or no, since the notifications that come of it are
- * judged too. A list that nobody here knows might name what was never judged. */
+/* Each name in a known list is judged. What an extension adds may only say yes or no, since the notifications that come of
+ * it are judged, too; a list that is not known here might name what was never judged. */
 enum reason mcp__read_listen(struct mcp_message *message, struct arena *arena)
 {
     const struct json_node *filter = json_member(message->params, SPAN_LIT("notifications"));

@@ -92,7 +92,7 @@ static enum code refuse_json(struct walk *walk, const char *detail)
     return refuse(walk, REASON_UPSTREAM_JSON, detail);
 }
 
-/* To be left out once all was seen, as if it were not there. */
+/* Where the route allows it, the member is left out once the whole message was seen. */
 static enum code on_error_null(struct walk *walk, const struct json_event *event)
 {
     walk->member = MEMBER_UNKNOWN;
@@ -305,11 +305,11 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
     if (!names && !deceives)
         return CODE_OK;
     walk->is_deceptive = true;
-    return walk->list != NULL && event->depth > 3 ? CODE_OK /* unless it is kept */
+    return walk->list != NULL && event->depth > 3 ? CODE_OK /* refused only where the element is kept */
                                              : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "invisible or direction characters");
 }
 
-/* An error whose code is told behind its data may be one, too. */
+/* Whether the error may tell versions; its code may come behind its data. */
 static bool tells_versions(const struct walk *walk)
 {
     return walk->member == MEMBER_ERROR &&
@@ -503,7 +503,7 @@ static void begin_walk(struct walk *walk, const struct mcp_reply_rules *rules, s
     mcp__cuts_init(&walk->cuts);
 }
 
-/* Without these faults it is read once more, as strictly as any. */
+/* Mends the faults and reads the message once more, as strictly as any. */
 static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
     const struct walk first = *walk;

@@ -18,7 +18,7 @@ static bool is_private(struct span method)
     return false;
 }
 
-/* Those that may be asked for what a server wants to have back. */
+/* Methods whose results may have a requestState. */
 static bool may_ask(struct span method)
 {
     return span_is(method, "tools/call") || span_is(method, "prompts/get") || span_is(method, "resources/read");

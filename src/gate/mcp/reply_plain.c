@@ -113,7 +113,7 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
         return mcp__strip(event, &walk->cuts, &walk->reply->stripped);
     walk->is_deceptive = true;
     return walk->in_tools && event->depth > walk->plain->depth
-               ? CODE_OK /* unless it is kept */
+               ? CODE_OK /* refused only where the tool is kept */
                : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "invisible or direction characters");
 }
 

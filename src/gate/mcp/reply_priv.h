@@ -4,7 +4,7 @@
  * Threads: belongs to one thread.
  * Owns: the list of cuts.
  * Lifetime: one mcp_read or mcp_reply_read.
- * Errors: enum code; `reason` says which ending. */
+ * Errors: enum code. */
 #ifndef MCP_REPLY_PRIV_H
 #define MCP_REPLY_PRIV_H
 
@@ -40,7 +40,7 @@ enum code mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out) MUST_US
 
 /* ---- reply_modern.c ---- */
 
-/* What a modern result says to clients of all kinds of results, looked at during the walk. */
+/* What any modern result may say, whatever was asked for; looked at during the walk. */
 struct mcp__modern {
     const struct mcp_reply_rules *rules; /* whose request is a modern one */
     struct mcp__cuts *cuts;
@@ -78,13 +78,13 @@ enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json
 
 struct mcp__editing {
     const struct mcp_read_rules *rules;
-    const struct buf *canonical; /* the bytes of the tree that is looked through, in the order of its cuts */
+    const struct buf *canonical; /* into which the tree points; it is looked through in the order of the cuts */
     struct mcp__cuts *cuts;
 };
 
 /* A member with its key, which stands right before the value in canonical bytes. */
 enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_node *member) MUST_USE;
-/* capability.c: of this object what no rule could permit. */
+/* capability.c: cuts what no rule could permit out of this object. */
 enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct json_node *object) MUST_USE;
 
 /* ---- deceptive.c ---- */

@@ -24,7 +24,7 @@ static bool word_is(const struct skim *skim, const char *text)
     return skim->word.len <= SKIM_TEXT_MAX && span_is(span_of(skim->word.at, skim->word.len), text);
 }
 
-/* Nobody has read the line: what is no string and no number is no id. */
+/* No parser has seen the line, so a word is an id only where it is read as a string or a number. */
 static bool is_id(const struct skim_text *word)
 {
     struct json_fault fault;
@@ -39,7 +39,7 @@ static bool is_id(const struct skim_text *word)
     return is_json;
 }
 
-/* Behind a member of a message. */
+/* Called behind each member of a message. */
 static void take_value(struct skim *skim)
 {
     if (skim->is_id && is_id(&skim->word))

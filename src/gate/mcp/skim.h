@@ -20,7 +20,7 @@ enum skim_step { SKIM_MORE = 0, SKIM_MESSAGE, SKIM_END };
 
 struct skim_text {
     char at[SKIM_TEXT_MAX];
-    size_t len; /* more than SKIM_TEXT_MAX: it is none */
+    size_t len; /* more than SKIM_TEXT_MAX: it is too long to be one */
 };
 
 struct skim {
