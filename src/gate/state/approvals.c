@@ -304,7 +304,7 @@ void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time
     marks->of = NULL;
 }
 
-/* Main hands it in again, if it is still in force. */
+/* Main is told (approvals_tick), and hands it in again if it is still in force. */
 void approvals_give_back(struct approval_marks *marks)
 {
     for (uint32_t i = 0; i < marks->count; i++) {
@@ -339,7 +339,7 @@ static enum reason note(struct approvals *approvals, struct approval_shard *shar
     bool is_new = approval == NULL;
 
     if (approval != NULL && approval->state != APPROVAL_ASKED && approval->until_us > now_us)
-        return REASON_UNSET; /* somebody said something just now: the next try will hear it */
+        return REASON_UNSET; /* a person has just answered, which the next try finds */
     if (approval == NULL || approval->state != APPROVAL_ASKED) {
         if (count_asked(shard, mark->scope) >= APPROVAL_PER_PRINCIPAL)
             return REASON_APPROVAL_LIMIT;

@@ -20,7 +20,7 @@
 #include "policy/question.h"
 #include "policy/verdict.h"
 
-#define APPROVAL_FORGET_US (INT64_C(86400) * 1000000) /* so long after it was last asked for, nobody waits any more */
+#define APPROVAL_FORGET_US (INT64_C(86400) * 1000000) /* a held call that nobody makes again for that long is forgotten */
 
 struct approvals;
 
@@ -53,7 +53,7 @@ enum policy_known approvals_known(struct approvals *approvals, const struct ques
 /* Takes all that the permit names, or none (somebody was faster: judge again). */
 bool approvals_take(struct approvals *approvals, const struct question *question, const struct verdict *verdict,
                     struct approval_marks *marks) MUST_USE;
-/* The decision that names them has this number; 0: nobody knows whether it is on disk. Either way they are used up. */
+/* Says that the decision of this number uses them up; so does one of which nobody knows whether it is on disk (0). */
 void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time_us);
 void approvals_give_back(struct approval_marks *marks); /* the decision was never recorded */
 
@@ -95,7 +95,7 @@ void approvals_tell(struct approval_marks *marks, const struct verdict *verdict,
 /* The oldest that is to be stored, or NULL. */
 struct approval_ask *approvals_next_ask(struct approvals *approvals);
 void approval_ask_free(struct approval_ask **ask);
-/* It is in the store. Takes: round: the current one. */
+/* Says that the store has it. Takes: round: the current one. */
 void approvals_ask_stored(struct approvals *approvals, const struct approval_ask *ask, uint64_t round);
 
 struct approval_use {
@@ -103,7 +103,7 @@ struct approval_use {
     uint64_t decision;
     int64_t used_us;
 };
-/* One that the store is to be told of; it is kept until approvals_use_stored. */
+/* Finds a use that the store is to be told of; it is kept until approvals_use_stored. */
 bool approvals_next_use(struct approvals *approvals, struct approval_use *use);
 void approvals_use_stored(struct approvals *approvals, int64_t number);
 

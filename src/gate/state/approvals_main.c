@@ -229,7 +229,7 @@ enum code approvals_answer(struct approvals *approvals, const struct approval_an
     return code;
 }
 
-/* Calls `drops` for each in the buckets and frees those that it names. */
+/* Frees those in the buckets of which `drops` says so. */
 typedef bool (*drop_fn)(const struct approval *approval, const void *context);
 
 static uint32_t drop_each(struct approvals *approvals, drop_fn drops, const void *context)

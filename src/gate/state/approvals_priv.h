@@ -31,7 +31,7 @@ enum approval_state {
     APPROVAL_HANDED  /* main has seen it, and stores it */
 };
 
-/* A principal's share a shard and a bucket, so that counting them is a walk of one short chain. */
+/* Those of a principal stand in one shard and one bucket, so that counting them is a walk of one short chain. */
 struct approval {
     struct approval *next; /* in the bucket: NEW to REFUSED */
     struct list taken;     /* in the shard's list: TAKEN to HANDED */
@@ -39,7 +39,7 @@ struct approval {
     struct share whose;
     unsigned char digest[DIGEST_BYTES];
     enum approval_state state;
-    bool is_charged;       /* ASKED: to its share; not what the store has and others leave no room for */
+    bool is_charged;       /* ASKED: it counts in its share; not where it came from the store and the share was full */
     int64_t number;        /* of the store, once a person has answered */
     int64_t until_us;      /* ASKED: when last; GIVEN, REFUSED: until when it holds; USED: when */
     int64_t told_us;       /* ASKED: when main was told last */
@@ -58,7 +58,7 @@ struct approvals {
     unsigned char *key; /* DIGEST_BYTES, among the secrets */
     struct approval_shard shards[APPROVAL_SHARDS];
     atomic_uint_fast32_t waiting;
-    pthread_mutex_t shares_lock; /* behind a shard's */
+    pthread_mutex_t shares_lock; /* taken while a shard's lock is held */
     struct shares shares;        /* of those that wait */
     atomic_bool was_given_back;
     pthread_mutex_t asks_lock;

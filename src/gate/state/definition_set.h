@@ -37,7 +37,7 @@ void definition_set_unref(struct definition_set **set);
 /* Takes: set NULL: nothing is accepted. digest NULL: the one that was told last. Returns: NULL where there is none. */
 const struct definition *definition_set_find(const struct definition_set *set, struct span upstream, struct span tool,
                                              const unsigned char *digest);
-/* The same of those that are accepted alone. Takes: a digest. */
+/* As definition_set_find, among accepted ones alone. Takes: a digest. */
 const struct definition *definition_set_accepted(const struct definition_set *set, struct span upstream, struct span tool,
                                                  const unsigned char digest[DIGEST_BYTES]);
 /* What binds calls of the tool where nobody knows which definition they meant: the schema of the one that was told last, where

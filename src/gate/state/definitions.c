@@ -14,15 +14,15 @@
 #define WAYS 4
 #define NOTES_BYTES ((size_t)8 << 20)
 #define TREE_BYTES ((size_t)32 << 20)
-#define AGAIN_US (INT64_C(3600) * 1000000) /* the store knows within that when a definition was told last, */
-#define OTHER_US (INT64_C(60) * 1000000)   /* and which of several it was */
+#define AGAIN_US (INT64_C(3600) * 1000000) /* how late the store may hear that a definition was told again, */
+#define OTHER_US (INT64_C(60) * 1000000)   /* or that another one was */
 #define UNHEARD_US (-2 * AGAIN_US)
 
 /* A telling. Keys are made under a seed that no peer knows. */
 struct slot {
     uint64_t key[2];
     unsigned char digest[DIGEST_BYTES];
-    int64_t number; /* the list in which it was told; or when the store heard of it, or of one that is not accepted */
+    int64_t number; /* LIST, ASKER: the list of the telling; TEXT: when the store heard of it; ANYBODY: of one not accepted */
     uint64_t used;
 };
 
@@ -34,7 +34,7 @@ struct shard {
 
 struct definitions {
     struct shard shards[SHARDS];
-    atomic_bool is_any_told; /* before it, nobody looks for what is meant */
+    atomic_bool is_any_told; /* false: nothing was told yet, so that nothing need be looked for */
     pthread_mutex_t lock;
     struct buf notes;
 };
@@ -235,7 +235,7 @@ static bool is_accepted(const struct definition_set *set, const struct definitio
     return definition_set_accepted(set, asker->upstream, tool, digest) != NULL;
 }
 
-/* Finds the digest, mostly by the bytes as they came. Returns: what the store is to keep. */
+/* Makes the canonical form and its digest. Returns: what the store is to keep. */
 static struct span read_text(struct span text, struct buf *canonical, unsigned char digest[DIGEST_BYTES])
 {
     if (definition_canonical(text, canonical, digest) == CODE_OK)
@@ -244,8 +244,9 @@ static struct span read_text(struct span text, struct buf *canonical, unsigned c
     return SPAN_LIT(DEFINITION_UNKEPT);
 }
 
-/* Notes for the store that the upstream told it last. Who starts anew goes by that, so what is accepted waits until a minute
- * after the last note of another: what that other's own minute kept from the store would be forgotten behind it. */
+/* Notes for the store that the upstream told this one last, since a start goes by the store's last one. An accepted one is
+ * noted only when a minute has passed since the note of one that is not: within that minute the other may have been told
+ * again without a note, and the accepted one would wrongly stand last. */
 static void tell_store(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
                        const struct definition_told *told, unsigned char digest[DIGEST_BYTES])
 {
@@ -268,7 +269,7 @@ static void tell_store(struct definitions *definitions, const struct definition_
     is_other = !recall(definitions, last_key, &last) || memcmp(last.digest, digest, DIGEST_BYTES) != 0;
     counts = is_accepted(set, asker, told->tool, digest);
     if (counts && told->now_us - last.number <= OTHER_US) {
-        note(definitions, key, digest, UNHEARD_US); /* with a later list */
+        note(definitions, key, digest, UNHEARD_US); /* noted with a later list */
     } else if (told->now_us - known.number > (is_other ? OTHER_US : AGAIN_US)) {
         is_noted = add_note(definitions, &about);
         if (is_noted)
@@ -280,7 +281,7 @@ static void tell_store(struct definitions *definitions, const struct definition_
     buf_fini(&canonical);
 }
 
-/* A list that says two things of one tool, on one page or two, says what nobody has accepted. */
+/* Where one list says two things of a tool, on one page or two, what nobody has accepted counts. */
 static void note_asker(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
                        const struct definition_told *told, const unsigned char digest[DIGEST_BYTES])
 {

@@ -18,7 +18,7 @@
 #include "json/json.h"
 
 #define DEFINITION_MAX_BYTES ((size_t)256 << 10) /* a larger one is not kept, so that nobody can accept it */
-/* What stands for all of a tool that are not kept; its digest is 0. */
+/* The text that stands for all definitions of a tool that are not kept; its digest is 0. */
 #define DEFINITION_UNKEPT \
     "{\"not kept\":\"a definition over 262144 bytes, or more of them than a route has room for; nobody can accept it\"}"
 
@@ -41,12 +41,12 @@ struct definition_asker {
 struct definition_told {
     struct span share;      /* with which other upstreams it shares the store's room: those of one route */
     struct span tool, text;
-    bool begins;            /* a list, whose later pages and elements say no other thing of a tool; else it is doubtful, and
-                             * what nobody has accepted counts */
+    bool begins;            /* a list. Where later elements or pages of it say another thing of a tool, what nobody has
+                             * accepted counts */
     int64_t now_us;         /* UTC */
 };
 
-/* Notes it. Returns: whether somebody has accepted it. */
+/* Notes what was told. Returns: whether somebody has accepted it. */
 bool definitions_learn(struct definitions *definitions, const struct definition_set *set,
                                            const struct definition_asker *asker, const struct definition_told *told);
 

@@ -99,7 +99,8 @@ static void forget_server(struct shard *shard, struct server **at)
     mem_free(server);
 }
 
-/* Who mints names pushes out minted ones alone, the first that came of the tenant who has most: others keep theirs. */
+/* Whoever makes up names pushes out made-up upstreams alone: the oldest of the tenant who has most, so that others
+ * keep theirs. */
 static void forget_minted(struct shard *shard, const struct server *but)
 {
     for (;;) {

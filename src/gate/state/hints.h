@@ -6,7 +6,7 @@
  * Owns: copies of the names.
  * Lifetime: hints_new to hints_free. Bounded: 8,192 tools an upstream, of which the one that was told first gives way; the
  *   upstreams are those that the configuration names, and 4,096 that a glob for slugs takes with 131,072 tools in all, of
- *   which the first give way of the tenant who has most: of one who asked for lists of more than others did.
+ *   which the oldest of the tenant who has caused most give way.
  * Errors: what there is no memory for is not known. */
 #ifndef STATE_HINTS_H
 #define STATE_HINTS_H

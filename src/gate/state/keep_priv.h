@@ -15,7 +15,7 @@
 
 static inline void keep_number(struct buf *out, uint64_t number)
 {
-    (void)buf_add(out, &number, sizeof number); /* who appends asks once, at the end */
+    (void)buf_add(out, &number, sizeof number); /* whoever appends looks at the buffer's code once, at the end */
 }
 
 struct keep_reader {

@@ -210,7 +210,8 @@ static enum code check_canonical(const struct plan *plan, struct span text, stru
 enum code plan_read_text(struct buf *text, struct arena *arena, struct plan *plan, struct why *why)
 {
     static const struct json_rules rules = {.max_depth = 32, .max_nodes = 8192, .max_keys = 256};
-    char *kept = arena_dup(arena, buf_peek(text).at, buf_len(text)); /* reading makes the text the reader's canonical one */
+    /* json_read writes its own canonical text into the buffer */
+    char *kept = arena_dup(arena, buf_peek(text).at, buf_len(text));
     struct json_fault fault = {0};
     enum code code;
 

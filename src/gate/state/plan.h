@@ -88,7 +88,7 @@ static inline bool plan_fits(const struct plan_fit *fit, uint32_t step) /* from 
 enum code plan_find(const struct plan *plan, struct span upstream, struct span tool, const struct json_node *arguments,
                     struct plan_fit *fit) MUST_USE;
 
-/* Why a call is not the first step that was looked at, for people: NULL: it is. */
+/* Why a call is not this step, for people; NULL: it is. */
 const char *plan_step_differs(const struct plan *plan, const struct plan_step *step, struct span upstream, struct span tool,
                               const struct json_node *arguments);
 

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #define BLOCK_BYTES 16  /* what the heap adds to a block, about */
-#define STEPS_EACH 8    /* that make an entry longer, of what is recorded */
-#define TOLD_US (INT64_C(600) * 1000000) /* a plan that nobody can use is told of again after so long */
+#define STEPS_EACH 8    /* by so many an entry grows, where only records say what was used */
+#define TOLD_US (INT64_C(600) * 1000000) /* so long at least is remembered that a plan's text was recorded, also of one that
+                                          * has ended */
 
 struct entry {
     struct map_entry base;
@@ -101,7 +102,7 @@ static struct entry *add_entry(struct plan_uses *uses, struct map_shard *shard, 
     return NULL;
 }
 
-/* The plan's own, made or made longer where need be. NULL: there is no room. */
+/* The plan's entry, made or made longer where need be. NULL: there is no room. */
 static struct entry *entry_for(struct plan_uses *uses, struct map_shard *shard, const unsigned char digest[DIGEST_BYTES],
                                struct share whose, uint32_t count, int64_t expires_us, int64_t now_us)
 {
@@ -132,7 +133,7 @@ static bool is_in_order(const struct entry *entry, uint32_t step)
     return entry != NULL || step == 0;
 }
 
-static uint32_t find(const struct entry *entry, const struct plan *plan, const struct plan_fit *fit, enum reason *why)
+static uint32_t find_step(const struct entry *entry, const struct plan *plan, const struct plan_fit *fit, enum reason *why)
 {
     *why = REASON_PLAN_STEP;
     for (uint32_t i = 0; i < plan->step_count; i++) {
@@ -151,7 +152,7 @@ static uint32_t find(const struct entry *entry, const struct plan *plan, const s
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why)
 {
     struct map_shard *shard = lock_shard(uses, plan->digest);
-    uint32_t step = find(find_entry(uses, plan->digest), plan, fit, why);
+    uint32_t step = find_step(find_entry(uses, plan->digest), plan, fit, why);
 
     map_unlock(shard);
     return step;
@@ -168,7 +169,7 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
     enum reason why;
 
-    *step = entry != NULL ? find(entry, plan, fit, &why) : 0;
+    *step = entry != NULL ? find_step(entry, plan, fit, &why) : 0;
     if (*step != 0) {
         entry->used[*step - 1]++;
         entry->open = (uint16_t)(entry->open + plan->is_strict);

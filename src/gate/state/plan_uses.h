@@ -18,7 +18,7 @@ struct plan_uses;
 /* Takes: key: of shares. */
 enum code plan_uses_new(size_t cap_bytes, const struct hash_key *key, struct plan_uses **uses) MUST_USE;
 void plan_uses_free(struct plan_uses **uses);
-void plan_uses_clear(struct plan_uses *uses); /* nothing was used yet */
+void plan_uses_clear(struct plan_uses *uses); /* as if nothing was used yet */
 
 /* The first step in the plan's order that fits and may be used now, from 1; 0: none, with the reason why not. */
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why);
@@ -28,10 +28,10 @@ uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const s
 enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct span home, const struct plan_fit *fit,
                          int64_t now_us, uint32_t *step) MUST_USE;
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);
-/* Of a strict plan: the use stays. Until then no later step can be used, since this one may yet be given back. */
+/* Says of a strict plan that a use stays. Until then no later step can be used, since this one may yet be given back. */
 void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 
-/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then.
+/* Counts a use of which a record says when it was, for as long as a plan that was used then can last.
  * CODE_NOMEM: from now on no plan can be used of which this may have been a use. */
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us) MUST_USE;
@@ -39,11 +39,12 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
 /* Nobody knows what was used up to then: no plan can be used that was good by that time. */
 void plan_uses_lose(struct plan_uses *uses, int64_t used_us);
 
-/* Whether the plan's text was recorded; and that it was. Without room to remember that it is recorded again. */
+/* Whether the plan's text was recorded, and that it was. Where there is no room to remember this, the text is
+ * recorded again. */
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span home, int64_t now_us);
 
-/* What was used as bytes, and into an empty one; as tally_keep and tally_read. */
+/* Writes what was used as bytes, and reads them into an empty one, as tally_keep and tally_read do. */
 void plan_uses_keep(struct plan_uses *uses, struct buf *out);
 enum code plan_uses_read(struct plan_uses *uses, struct span *kept, int64_t over_us) MUST_USE;
 

@@ -85,7 +85,7 @@ void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
 
 /* ---- keys: a digest of everything that makes two countings the same ---- */
 
-/* Whoever's call it is is charged, also for what the calls of all tenants are counted by. */
+/* The room of a key is charged to whoever makes the call, also where it counts the calls of all tenants. */
 static struct tally_key key_of(struct digest *digest, const struct gate_moment *moment, const struct question *question)
 {
     unsigned char full[DIGEST_BYTES];
@@ -174,7 +174,7 @@ static enum policy_known ask_room(void *context, const struct question *question
     return known;
 }
 
-/* Who belongs to no session cannot be asked what was called in it. */
+/* For a call without a session nobody knows what was called in it. */
 static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
                                     enum policy_by by, int64_t within_us)
 {
@@ -267,7 +267,7 @@ static enum code take_limits(const struct gate_moment *moment, const struct ques
     return code;
 }
 
-/* Beside the limits, or nothing at all. */
+/* Takes the step of the plan beside what the limits asked for; where there is none, that is given back. */
 static enum code take_step(const struct gate_moment *moment, uint32_t found, struct gate_token *token)
 {
     enum code code = CODE_OK;
@@ -331,7 +331,7 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
         if (code == CODE_OK)
             break;
     }
-    /* Or what another left of it. */
+    /* The step that was taken may be a later one than was found, since another call may have used that. */
     moment->step = token->state != NULL && token->step != 0 ? token->step : question->plan.step;
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_STATE_SHARE);

@@ -42,9 +42,10 @@ struct gate_moment {
     int64_t now_us;
     struct span home; /* the credential's own tenant, who is charged; at == NULL: the question's, which a record has */
     const struct definition *definition; /* of the tool that is called, as it was accepted; NULL: it was not */
-    struct approvals *approvals; /* NULL: nobody can approve anything, unless */
-    const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
-    enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */
+    struct approvals *approvals; /* NULL: nobody can approve anything, unless `granted` says so */
+    const struct recorded *recorded; /* where the question was read from it, for `granted` */
+    /* whether a person's word was recorded there; NULL: approvals are asked */
+    enum policy_known (*granted)(const struct recorded *recorded, struct span rule);
     const struct plan *plan;     /* that the call shows, and that is its principal's and in its time; NULL: none */
     struct plan_fit fit;         /* which of its steps the call is */
     bool is_full;                /* some limit could not be asked for want of room */
@@ -75,13 +76,13 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, s
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
 void gate_token_give_back(struct gate_token *token); /* it does not */
 
-/* A call that was permitted by the limits' rule, and whose token nobody holds any more: it counts, room or not. */
+/* Counts a call that the limits' rule permitted and whose token nobody holds any more, whether or not there is room. */
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);
 
-/* The call was permitted, and goes on: whoever watches its tool, or a rule that it met, will find it. */
+/* Notes a call that was permitted and goes on, for whoever watches its tool, or a rule that it met. */
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
                      const struct policy_met *met);
-/* Something happened of which nobody knows whose it was: for so long, who asks what was before is told that nobody knows. */
+/* Says that something happened of which nobody knows whose it was: for keep_us, what was called before is unknown. */
 void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us);
 struct policy_met gate_met(const struct verdict *verdict);
 

@@ -133,7 +133,8 @@ static bool joins(const struct tally_entry *entry, int64_t per_us, int64_t now_u
     return last_us == now_us || (entry->count >= TALLY_EXACT && is_same_stretch(per_us, last_us, now_us));
 }
 
-/* Given back, an amount leaves an empty mark: without them there are no more marks than amounts, or stretches of the window. */
+/* An amount that was given back may leave an empty mark. Without those there are no more marks than amounts, or stretches of
+ * the window. */
 static void close_gaps(struct tally_entry *entry)
 {
     uint32_t kept = 0;
@@ -171,7 +172,7 @@ static bool fits(uint64_t total, const struct tally_take *take)
     return total <= take->most && take->amount <= take->most - total;
 }
 
-/* Until so much has come back that it fits; what is more than all can never be, and is told the whole window. */
+/* How long until so much has come back that it fits. What is more than `most` never fits, and is told the whole window. */
 static int64_t wait_for(const struct tally_entry *entry, const struct tally_take *take, int64_t now_us)
 {
     uint64_t total = entry->total;

@@ -28,7 +28,7 @@ struct tally;
 struct tally_key {
     unsigned char bytes[TALLY_KEY_BYTES]; /* of a SHA-256: equal only where what was counted is equal */
     struct share share;      /* whose room it takes where there is no entry yet */
-    uint64_t tenant;         /* a hash: of what was lost he knows nothing; a function of what was counted */
+    uint64_t tenant;         /* a hash: questions of his are undecided where a note was lost; follows from what was counted */
 };
 
 enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;
@@ -56,7 +56,7 @@ void tally_give_back(struct tally *tally, const struct tally_take *take);
 /* It happened now, and is remembered for so long at least. */
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
 
-/* It may have happened now: for so long, who asks for the key is told that nobody knows. */
+/* It may have happened now: for so long, whoever asks for the key is told that nobody knows. */
 void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
 
 void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us); /* whatever the key */
@@ -64,7 +64,7 @@ void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us); /* w
 /* Whether it was noted within so long: a note at t counts up to t + within, both included. */
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);
 
-/* All of it as bytes, and into an empty one.
+/* Writes all of it as bytes, and reads them into an empty one.
  * Takes: kept: moved behind it; over_us: what was over by then is left out; now_us: what was later is taken for now.
  * Returns: CODE_INVALID: these are no such bytes; CODE_NOMEM, too where there is less room. Then it holds some of it. */
 void tally_keep(struct tally *tally, struct buf *out);

@@ -57,7 +57,7 @@ static int64_t not_behind(int64_t time_us, int64_t now_us)
     return time_us < now_us ? time_us : now_us;
 }
 
-/* Takes: over_us: nothing that is read gives way to the rest of it. */
+/* Takes: over_us: stands for the time, since nothing that was read may give way to the rest. */
 static enum code add_mark(struct map_shard *shard, struct tally_entry *entry, int64_t time_us, uint64_t amount, int64_t over_us)
 {
     if (amount > UINT64_MAX - entry->total)
@@ -78,7 +78,7 @@ static enum code skip_marks(struct keep_reader *reader, uint64_t count)
     return CODE_OK;
 }
 
-/* A clock that was set back since made no calls of the future. */
+/* Where the clock was set back since, times that lie ahead are taken for now: no call was made in the future. */
 static enum code read_entry(struct tally *tally, struct keep_reader *reader, int64_t over_us, int64_t now_us)
 {
     struct tally_key key;

@@ -17,7 +17,7 @@
 #define TALLY_FIRST_ROOM 4    /* marks */
 #define TALLY_LOSERS 256      /* tenants of a shard whose losses are told apart */
 
-/* What comes back together. */
+/* Amounts under a limit that come back together. */
 struct tally_mark {
     int64_t time_us; /* of the last of it */
     uint64_t amount;
@@ -32,7 +32,7 @@ struct tally_entry {
     uint32_t first, count, room;
 };
 
-/* Until then a note may be missing: of a tenant, or of whoever. Under the shard's lock. */
+/* Until when a note may be missing: one of a tenant, or anybody's. Under the shard's lock. */
 struct tally_losses {
     int64_t all_until_us;
     uint32_t count;
@@ -51,7 +51,7 @@ struct tally_entry *tally__find(struct tally *tally, const struct tally_key *key
 /* NULL: there is no room, or no memory. */
 struct tally_entry *tally__add(struct tally *tally, struct map_shard *shard, const struct tally_key *key, int64_t now_us);
 bool tally__grow(struct map_shard *shard, struct tally_entry *entry, int64_t now_us); /* room for one more mark */
-/* For so long, who asks for whatever of the tenant in this shard is told that nobody knows. */
+/* For so long, all questions of the tenant in this shard are answered with UNKNOWN. */
 void tally__doubt(struct tally_losses *losses, uint64_t tenant, int64_t now_us, int64_t keep_us);
 
 static inline struct tally_mark *tally__mark(const struct tally_entry *entry, uint32_t at)
