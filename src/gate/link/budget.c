@@ -76,7 +76,7 @@ uint32_t budget_connection_share(const struct budget *budget)
     return open < budget->connections_max ? budget->connections_max - open : 1;
 }
 
-/* SIZE_MAX where there is no limit. */
+/* UINT64_MAX where there is no limit. */
 static uint64_t free_bytes(const struct budget *budget)
 {
     uint64_t most = atomic_load_explicit(&budget->memory_max_bytes, memory_order_relaxed);

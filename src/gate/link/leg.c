@@ -37,7 +37,7 @@ void leg_open(struct leg *leg, struct stream *stream)
     loop_watch_init(&leg->watch, stream->fd, watch_ready, leg);
 }
 
-/* The next to read or write on this worker builds on what the caches hold. */
+/* Gives empty blocks back, so that the next leg to read or write on this worker builds on one that the caches still hold. */
 static void give_back(struct leg *leg)
 {
     if (leg->in.size > 0 && buf_is_empty(&leg->in))

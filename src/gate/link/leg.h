@@ -16,8 +16,8 @@
 #include "link/worker.h"
 #include "os/stream.h"
 
-/* Asked of a stream at a time: little at first, since most messages are small and most connections idle; twice as much
- * after each read that brought all it asked for. */
+/* What one read asks of a stream: little at first, since most messages are small and most connections idle; twice as
+ * much after each read that brought all it asked for. */
 #define LEG_READ_MIN_BYTES 4096
 #define LEG_READ_MAX_BYTES 65536
 

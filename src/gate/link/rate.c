@@ -8,7 +8,7 @@
 
 #define SHARDS 64
 #define SHARD_BUCKETS 1024
-#define PLACES 8 /* of the shard, in which a bucket may stand */
+#define PLACES 8 /* a bucket stands in one of so many places behind its hash */
 
 struct bucket {
     uint64_t key;
@@ -44,7 +44,7 @@ void rates_free(struct rates **rates)
 
 /* The bucket of this key, else the place of the one that is full first: where many come, nobody is refused for it, and who
  * has taken most keeps its bucket. One that was never used was full long ago. */
-static struct bucket *find(struct shard *shard, uint64_t key, int64_t now_ns)
+static struct bucket *find_bucket(struct shard *shard, uint64_t key, int64_t now_ns)
 {
     size_t home = (size_t)(key >> 32) % SHARD_BUCKETS;
     struct bucket *first = &shard->buckets[home];
@@ -63,7 +63,7 @@ static struct bucket *find(struct shard *shard, uint64_t key, int64_t now_ns)
 
 static int64_t take(struct shard *shard, uint64_t key, const struct rate *rate, int64_t now_ns)
 {
-    struct bucket *bucket = find(shard, key, now_ns);
+    struct bucket *bucket = find_bucket(shard, key, now_ns);
     int64_t most_ns = rate->interval_ns * rate->burst;
     int64_t early_ns;
 
