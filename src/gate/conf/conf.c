@@ -58,7 +58,7 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *root,
         CONF_FAULT(reader, root, "the path of the audit's database is too long; name a nearer folder");
         return;
     }
-    /* The default is a path already: only a relative one would be seen from the file's folder a second time. */
+    /* The default comes of a path that is seen from the file's folder already; conf__path would do that a second time. */
     if (!conf__checkpoint_server(reader, checkpoints, &audit->checkpoint_server))
         audit->checkpoints = checkpoints != NULL ? conf__path(reader, node, "checkpoints", NULL)
                                                  : conf__copy(reader, span_text(heads)).at;

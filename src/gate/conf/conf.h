@@ -19,7 +19,7 @@
 struct conf_audit {
     const char *database;          /* audit.db */
     const char *checkpoints;       /* audit.db.heads: what signed checkpoints are appended to; NULL: they are posted */
-    struct proxy_upstream checkpoint_server; /* to this one; host == NULL: none */
+    struct proxy_upstream checkpoint_server; /* where they are posted; host == NULL: nowhere */
     const char *checkpoint_key;    /* audit-key.pem; made at first start where it is missing */
     uint32_t checkpoint_interval_ms; /* 1 s */
     uint32_t checkpoint_rows;      /* 16,384 */
@@ -37,7 +37,7 @@ struct conf_admin {
 
 struct conf_notify {
     struct proxy_upstream server;  /* host == NULL: none */
-    struct span secret;            /* signs; among the secrets */
+    struct span secret;            /* signs what is posted; among the secrets */
     struct proxy_upstream program; /* a command of this name is run; host == NULL: none */
 };
 
@@ -122,8 +122,9 @@ enum code conf_digest(const char *path, unsigned char digest[DIGEST_BYTES], stru
  * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
 /* Adds a fault for each certificate of ours, a listener's or one that an upstream is shown, that has ended or has not begun.
- * Takes: old: only where what that one shows in its place is in its time, so that taking the new one would close what is open;
- * NULL: all. Returns: whether there is none. */
+ * Takes: old: tell only of those in whose place the old configuration shows one that is in its time, so that taking the new
+ * one would close what is open; NULL: tell of all.
+ * Returns: whether there is none. */
 bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
 void conf_free(struct conf **conf); /* NULL is fine */
 

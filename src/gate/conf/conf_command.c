@@ -42,7 +42,7 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* As a shell looks for it, at the start: what stands first in PATH later is not what was meant. */
+/* Looks for it as a shell does, but when the configuration is read: what stands first in PATH later is not what was meant. */
 static const char *find_program(struct conf_reader *reader, const char *name)
 {
     struct span rest = span_text(getenv("PATH"));
@@ -177,7 +177,7 @@ static struct runner_command *add_command(struct conf_reader *reader)
     return reader->commands->count < COMMANDS_MOST ? &reader->commands->commands[reader->commands->count] : NULL;
 }
 
-/* What a line of it may hold is what an event of the route may. */
+/* A line of the command may hold as much as an event of the route. */
 static uint64_t line_bytes(struct conf_reader *reader, const struct yaml_node *route)
 {
     const struct yaml_node *limits = yaml_member(route, "limits");

@@ -83,7 +83,8 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Whom a file is for: any other visible character is written %2F, and one that needs no such writing has no second one.
+/* Reads from a file's name whom it is for. Other visible characters are written as %2F; plain ones never are, so that
+ * nobody has two names.
  * Returns: at == NULL: nobody. */
 static struct span name_of(struct conf_reader *reader, struct span written)
 {
@@ -223,7 +224,7 @@ static void read_table(struct conf_reader *reader, const struct yaml_node *node,
                    "'tokens/{tenant}.token' or 'tokens/{tenant}/{principal}.token'");
         return;
     }
-    /* Of what is noted as read by a reload, the folder counts. */
+    /* This also notes the path as one that a reload reads, of which the folder is what counts. */
     beside = span_text(conf__beside(reader, span_of(node->text.at, (size_t)(first.at + first.len - node->text.at))));
     (void)last_part(&beside);
     folder = beside.at == NULL ? NULL : beside.len > 0 ? mem_dup(beside.at, beside.len) : mem_dup(".", 1);

@@ -46,7 +46,8 @@ static struct span read_path(struct conf_reader *reader, const struct yaml_node 
 
 /* ---- logins ---- */
 
-/* A running gate has read the providers; who only takes people's commands reads what they need. */
+/* A running gate has read the providers. Where only people's commands are taken, nobody has, and what
+ * logins need is read here. */
 static void find_provider(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
                           struct conf_login *login)
 {

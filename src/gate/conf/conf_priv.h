@@ -65,7 +65,7 @@ struct conf_key {
     const char *what;  /* it means, for people */
     const char *const *words;
     const struct conf_key *keys; /* of CONF_MAP and CONF_LIST */
-    const char *called;          /* such a map, in a fault */
+    const char *called;          /* what a fault calls such a map */
 };
 #define BY_HAND SIZE_MAX
 
@@ -137,7 +137,7 @@ enum code conf__tree(const char *path, struct yaml_tree **tree, unsigned char *d
 /* Likewise of a file that is read once; the root is the file's. */
 enum code conf__file(struct conf_file *file, const struct yaml_node **root, struct faults *faults) MUST_USE;
 
-bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
+bool conf__path_is_template(struct span path); /* a plain path, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
 void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
@@ -151,7 +151,7 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route);
-/* `upstream: {authorization:}`, after the headers; and whether the identity of the route lets it be. */
+/* Reads `upstream: {authorization:}`, after the headers; then checks whether the identity of the route allows it. */
 void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out);
 void conf__check_authorization(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route);
 /* One line of a file that only its owner may read. Returns: empty, with a fault at `node`. Takes: path NULL: there was a fault;
@@ -167,7 +167,7 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
 void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify);
 /* `notify: {run:}`, whose command no route can be named like. */
 void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, struct proxy_upstream *out);
-/* After path and upstream were read, and after the slugs. */
+/* After path and upstream were read; `pass` after the slugs. */
 void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route); /* the last of it */
@@ -176,7 +176,7 @@ void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, s
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);
-/* One of them, but for its TLS and secrets: enough to check a token by a set that was kept. */
+/* One provider, but for its TLS and secrets: enough to check a token by a set that was kept. */
 void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider);
 /* The provider that `key` names; NULL after a fault. */
 const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);

@@ -70,7 +70,7 @@ uint16_t conf_url_port(const char *url)
 
 /* ---- a provider ---- */
 
-/* It is part of a file's name. */
+/* The name has plain characters alone, since it is part of a file's name. */
 static const char *read_name(struct conf_reader *reader, const struct yaml_node *map)
 {
     const struct yaml_node *node = conf__need(reader, map, "name", "corp");

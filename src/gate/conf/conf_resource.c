@@ -25,7 +25,7 @@ static bool passes_metadata(const struct proxy_route *route)
     return false;
 }
 
-/* Whether it is a URL by which agents can know the route; it is then. */
+/* Takes the URL as the one by which agents know the route, where it can be. Returns: whether it can. */
 static bool take_url(struct proxy_route *route, struct span url)
 {
     size_t scheme = span_starts_with(url, SPAN_LIT("https://")) ? 8 : span_starts_with(url, SPAN_LIT("http://")) ? 7 : 0;
@@ -65,7 +65,7 @@ static struct span well_known(struct conf_reader *reader, struct span path)
     return span_of(text, len);
 }
 
-/* They pass under the gate's name, from where the server has them by the RFC, or `pass` says. */
+/* The server's metadata pass under the gate's name, from where `pass` says, else from where the RFC has them. */
 static void relay(struct conf_reader *reader, const struct yaml_node *node, struct proxy_route *route)
 {
     struct proxy_pass *pass;

@@ -252,7 +252,8 @@ uint32_t conf__number(struct conf_reader *reader, const struct yaml_node *map, c
     return (uint32_t)value;
 }
 
-/* Decided by the protocol, whatever a configuration says; with `_`, too, which many servers read like `-`. */
+/* Whether the protocol decides on the header, whatever a configuration says; with `_`, too, which many
+ * servers read like `-`. */
 static bool is_reserved(struct span written)
 {
     static const char *const reserved[] = {"Accept", "Content-Encoding", "Content-Type", "Last-Event-ID", "Origin",

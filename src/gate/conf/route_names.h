@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What policies may call upstreams: the names of a configuration's routes, of slugs the globs that they are.
+/* What policies may call upstreams: the names of a configuration's routes, with the globs of their slugs in
+ * them.
  *
  * Threads: main.
  * Owns: its texts.
@@ -25,7 +26,7 @@ enum code route_names_add(struct route_names *names, struct span name) MUST_USE;
 /* Takes: name: with the mark of a slug. */
 enum code route_names_add_slug(struct route_names *names, struct span name, struct span glob) MUST_USE;
 enum code route_names_of(const struct proxy_conf *conf, struct route_names *names) MUST_USE;
-/* Reads nothing but the names out of the file, so that whoever may read it alone can. */
+/* Reads nothing but the names out of the file, so that whoever may read the file and nothing else can. */
 struct conf_file;
 enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
 
