@@ -17,8 +17,7 @@
 
 extern const char store_keys_schema[];
 
-/* A restore keeps the store that is to be under the store's name with this behind it, from before it moves anything until it
- * has ended. */
+/* While a restore is under way, the store that is to be stands under the store's name with this behind it. */
 #define STORE_RESTORED ".restored"
 
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.

@@ -12,8 +12,8 @@
     "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
 
 /* approval_held refers to no other table, so that emptying it clears its pages at once; `bytes` stands before what is long, so
- * that adding up reads no more than that. An approval that needs more people decides nothing yet: whoever reads the view finds
- * nobody's answer. */
+ * that adding up reads no more than that. An approval that needs more people decides nothing yet, so that the view shows no
+ * answer. */
 const char store_approvals_schema[] =
     "CREATE TABLE approval_ask("
     "  id              INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -230,8 +230,8 @@ struct found {
     uint64_t kept_bytes, arguments_bytes;
 };
 
-/* Who is not asked to show who he is, is whom the configuration names: then it is the agent's word, unless several have to
- * approve what is asked in that name. */
+/* Whether the person who answers is the one who asks. Under `none` the configuration names everybody, so that the name
+ * alone speaks against nobody, unless several people have to approve. */
 static bool asks_himself(const struct store_approval *approval, const struct store_answer *answer)
 {
     const struct store_person *person = &answer->person;
@@ -257,7 +257,8 @@ static enum code find_state(void *context, const struct store_approval *approval
     return CODE_OK;
 }
 
-/* What nobody can look at is not approved by the way: whoever hides the harm behind the kept beginning would have it. */
+/* What nobody can see whole is approved only by whoever says so, since an agent could hide the harm behind the beginning
+ * that is kept. */
 static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
 {
     long long number = (long long)answer->ask;
@@ -277,7 +278,7 @@ static enum code check_seen(const struct found *found, const struct store_answer
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* Its arguments went when it was refused: what was kept in part then is still not approved by the way. */
+/* The arguments were erased when it was refused. What could not be seen whole then needs --unseen now, too. */
 static enum code check_again(struct db *db, const struct found *found, const struct store_answer *answer, struct why *why)
 {
     int64_t unseen = 0; /* as its first answer says */
@@ -340,7 +341,7 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 #define KNOWN_BYTES ((size_t)1 << 20)
 
 /* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
- * their accounts; an account that a name was shown by, in whatever was said of this call, is no further person. */
+ * their accounts; an account by which somebody has shown a name, in whatever was said of this call, is no further person. */
 #define SELECT_VOICES \
     "WITH said(id, granted, by, login, person, account, given_us, until_us, known, why) AS " \
     "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known, why FROM approval_answer " \
@@ -368,7 +369,7 @@ static bool share_a_name(struct span a, struct span b)
     return false;
 }
 
-/* Whoever has a name of others is they: of one person the newest word counts. Takes: known: of each voice, the names. */
+/* Adds a voice. Voices that share a name are one person, whose newest word counts. Takes: known: the names of each voice. */
 static enum code add_voice(struct store_voices *voices, struct buf *known, struct db_stmt *row)
 {
     struct store_voice *voice;
@@ -459,7 +460,7 @@ static enum code count_people(struct db *db, struct store_answer *answer, struct
         code = read_voices(db, answer, &voices, why);
     if (code != CODE_OK)
         return code;
-    answer->is_repeated = voices.count <= before.count; /* nobody came to them */
+    answer->is_repeated = voices.count <= before.count; /* no further person has come */
     if (answer->needed <= 1)
         return CODE_OK;
     answer->counted = (uint32_t)voices.count;
@@ -467,7 +468,7 @@ static enum code count_people(struct db *db, struct store_answer *answer, struct
     return code;
 }
 
-/* Recorded is whether it could be seen whole now, and not whether somebody said so. */
+/* The row says whether the whole could be seen now, not whether --unseen was given. */
 static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
     return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "

@@ -60,7 +60,7 @@ enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting,
 /* Who gives a command, as far as people are told apart by it. */
 struct store_person {
     struct span name;            /* of `people: {members:}`, or of a login; at == NULL: nobody but an account of the machine */
-    int64_t account;             /* its number: of whoever logged in, whatever account was taken since */
+    int64_t account;             /* the number of the account that logged in, not of one that was taken since */
     const struct span *aliases;  /* all names that are known of this person */
     size_t alias_count;
     struct span known;           /* of these the ones that nobody else has, a line each */
@@ -115,16 +115,16 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
 
 /* ---- of the running gate; `gate` is its mark, `audit_seq` the last durable number of its audit ---- */
 
-/* One that waits or is answered already is seen once more. */
+/* Stores an ask. One that waits or is answered already is only seen once more. */
 enum code store_approval_ask(struct db *db, struct span gate, const struct approval_ask *ask, struct why *why) MUST_USE;
 enum code store_approval_use(struct db *db, struct span gate, const struct approval_use *use, struct why *why) MUST_USE;
 enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
                                struct why *why) MUST_USE;
 enum code store_approval_release(struct db *db, struct span gate, int64_t ask, struct why *why) MUST_USE;
-/* The gate ends, and nothing is taken: other gates may have what it did not use. */
+/* For a gate that ends while no call has taken one: other gates may have what it did not use. */
 enum code store_approvals_release_all(struct db *db, struct span gate, struct why *why) MUST_USE;
-/* None of the gate's claims was used by a decision up to this one, but for those whose use is stored. Claims of what has been
- * over for a day end. */
+/* Says that none of the gate's claims was used by a decision up to this one, but for those whose use is stored. Claims of
+ * what has been over for a day end. */
 enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audit_seq, int64_t now_us,
                                   struct why *why) MUST_USE;
 /* The claims of the gate that the store does not know as used; `audit_seq`: up to where its audit is known to hold no use. */

@@ -74,7 +74,8 @@ void store_audit_place(const char *path, char mark[STORE_MARK_BYTES])
     char folder[PATH_MAX], real[2 * PATH_MAX];
 
     (void)snprintf(real, sizeof real, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
-    if (realpath(real, folder) == NULL) /* of the folder: the audit itself is a link to another file every time */
+    if (realpath(real, folder) == NULL) /* of the folder, since the audit itself is a link that leads to another file every
+                                         * time */
         (void)snprintf(real, sizeof real, "%s", path);
     else
         (void)snprintf(real, sizeof real, "%s/%s", folder, slash != NULL ? slash + 1 : path);

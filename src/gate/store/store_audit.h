@@ -28,7 +28,7 @@ struct store_audit_request {
     int64_t asked_us;
 };
 
-/* Which gate is meant, by the place of its audit: what it has claimed stays its own where that audit is lost. */
+/* Which gate is meant, by the place of its audit, so that what it has claimed stays its own where that audit is lost. */
 void store_audit_place(const char *path, char mark[STORE_MARK_BYTES]);
 
 /* Which audit is meant: by its log's name, which stays when the audit goes on in a new file, and when its folder is moved.

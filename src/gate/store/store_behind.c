@@ -42,7 +42,7 @@ static enum code take_event(struct search *search, size_t source, struct span de
     return read_two(search->store, detail, "$.row", time, &search->places->at[source].row, &search->places->at[source].time_us);
 }
 
-/* What a start repeats; *says: that it does, so that nothing older need be asked. */
+/* Takes what the event `start` repeats; *says: whether it does, so that nothing older need be asked. */
 static enum code take_start(struct search *search, struct span detail, bool *says)
 {
     int64_t has, ignored;
@@ -190,7 +190,7 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
 
 /* ---- going on all the same ---------------------------------------------------------------------------------------- */
 
-/* One that was made before: a key that another store gave the same number to stays. */
+/* Only a key that was made before its revocation: another store may have given the number to a newer one, which stays. */
 #define REVOKE \
     "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) SELECT k.id, json_extract(?1, '$.revoked_us'), ?2 " \
     "FROM agent_key k WHERE k.id = json_extract(?1, '$.key') AND k.principal = json_extract(?1, '$.principal') AND " \
@@ -267,7 +267,8 @@ static enum code raise_number(struct db *store, struct span table, int64_t numbe
     return code;
 }
 
-/* Behind all that the trail knows, and told of from the beginning: which of the rows it knows nobody can say. */
+/* Sets the table's numbers behind all that the trail knows, and has its rows told from the beginning, since
+ * nobody can say which of them the trail knows. */
 static enum code settle_source(struct db *store, size_t source, const char *mark, const struct store_places *places)
 {
     char name[PATH_BYTES];

@@ -15,7 +15,7 @@ void store_approvals_undo(struct db *db)
     db_rollback(db);
 }
 
-/* Returns: the number of the ask that this one is once more, or 0. */
+/* Sets *id to the number of the open ask that this one repeats, or 0. */
 static enum code find_open(struct db *db, const struct approval_ask *ask, int64_t *id)
 {
     struct db_stmt *stmt = NULL;

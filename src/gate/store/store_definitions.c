@@ -79,8 +79,8 @@ static enum code ask_number(struct db *db, const char *sql, const struct db_valu
                " OR NOT " IS_SPOKEN("d.upstream", "d.tool") ")"
 #define GOING "(SELECT * FROM definition d WHERE " MAY_GO " ORDER BY told_us, id LIMIT 64) d "
 
-/* Makes room among those that nobody spoke of. Where people spoke of others of the tool, it stays known when one that is not
- * kept was told. */
+/* Makes room among those that nobody spoke of. Where people spoke of others of the tool, it stays known when one that went
+ * was told. */
 static enum code make_room(struct db *db, struct span share)
 {
     static const char *const steps[] = {
@@ -123,7 +123,7 @@ static enum code insert(struct db *db, const struct definition_note *note, struc
     return code;
 }
 
-/* Of a tool that somebody spoke of it is kept at least that something else was told. */
+/* For a tool that somebody spoke of, the store keeps at least that another definition was told. */
 static enum code put_unkept(struct db *db, const struct definition_note *note, struct store_definitions_put *put, int64_t *id)
 {
     int64_t is_spoken;
@@ -209,7 +209,7 @@ enum code store_definitions_put(struct db *db, struct span *notes, int64_t now_u
 
 enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 {
-    /* Both only grow. */
+    /* Both numbers only grow. */
     enum code code = db_number(db, "SELECT coalesce((SELECT max(id) FROM definition_word), 0) * 4294967296 + "
                                    "coalesce((SELECT max(id) FROM definition), 0)", mark);
 
@@ -229,7 +229,8 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 /* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
 #define WAITING "word IS NULL AND (latest OR seen_us > accepted_us)"
 
-/* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
+/* NULL for a schema that cannot bind: whoever accepts the definition is told so, and a permit that asks for
+ * the schema does not apply. */
 static struct policy_schema *schema_of(struct span body)
 {
     const struct json_node *root = NULL, *schema;
