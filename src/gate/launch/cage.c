@@ -58,7 +58,7 @@ static bool can_be_changed(const char *file, const struct stat *about)
     return can || (realpath(file, real) != NULL && strcmp(real, file) != 0 && can_be_changed(real, about));
 }
 
-/* Credentials of one tenant or principal each stand in folders that nobody has named one by one. */
+/* A name with {tenant} or {principal} in it stands for many files, so that its folder is kept with all that are in it. */
 static enum code keep_named(struct conf *conf, const char *file)
 {
     struct stat about;

@@ -20,7 +20,6 @@
 
 #define BEGIN_MS 30000
 
-/* Its own reading of the file. */
 static struct runner_commands *read_commands(const char *path, struct why *why)
 {
     struct runner_commands *commands = NULL;
@@ -68,7 +67,7 @@ static struct runner_shared *begin(void)
     return shared != MAP_FAILED ? shared : NULL;
 }
 
-static int run(const char *path)
+static int run_commands(const char *path)
 {
     struct runner_serve serve = {.end = RUNNER_FD, .load = load, .context = (void *)(uintptr_t)path};
     struct why why = {""};
@@ -95,5 +94,5 @@ int main(int argc, char **argv)
     if (strcmp(argv[3], "debug") == 0)
         log_init(LOG_DEBUG, LOG_AUTO);
     (void)prctl(PR_SET_NAME, RUNNER_WORD);
-    return run(argv[2]);
+    return run_commands(argv[2]);
 }
