@@ -111,7 +111,7 @@ struct start {
     bool is_verbose;
 };
 
-/* In that process: what the gate is linked without begins as the program that has it. */
+/* Runs in the new process, which becomes callgate-runner, since the gate is linked without what starts commands. */
 static void become_runner(void *context, int end)
 {
     static const char *const places[] = {"callgate-runner", NULL}; /* as built, and as installed */
@@ -128,7 +128,7 @@ static void become_runner(void *context, int end)
     (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
 }
 
-/* Where neither side can make it shorter, which would end the other at its next look. */
+/* Memory that neither side can make shorter, which would end the other at its next look. */
 static enum code share_memory(struct runner *runner, int *memory)
 {
     *memory = memfd_create("callgate-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -139,8 +139,8 @@ static enum code share_memory(struct runner *runner, int *memory)
     return runner->shared == MAP_FAILED ? CODE_IO : CODE_OK;
 }
 
-/* Whoever could not become the runner says why and is gone, maybe before we have spoken. What was said is read all the same:
- * it waits behind the word that nobody heard us. */
+/* A process that could not become the runner says why and ends, maybe before our message has come to it. Then its sentence
+ * waits behind the error that the message was not read, so that recv is called once more. */
 static ssize_t hear(int end, char *word, size_t max)
 {
     struct pollfd answer = {.fd = end, .events = POLLIN};

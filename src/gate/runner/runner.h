@@ -39,7 +39,7 @@ struct runner_command {
     uint32_t most;                  /* children at a time */
     uint64_t memory_bytes, line_bytes;
     bool is_told;                   /* as pipe_child_conf has it */
-    bool is_free;                   /* of the cage of all */
+    bool is_free;                   /* not kept by the cage */
 };
 
 /* Those of a configuration. Counted, since children use their command's words as long as they live. */
