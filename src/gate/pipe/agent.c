@@ -165,7 +165,7 @@ static bool skim_line(struct pipe_agent *agent)
     return true;
 }
 
-/* Of what has no end yet nothing is read twice. */
+/* Of a line that has no end yet no byte is looked at twice (`scanned`). */
 static bool take_one(struct pipe_agent *agent)
 {
     struct buf *in = &agent->in.in;
@@ -192,7 +192,7 @@ static bool take_one(struct pipe_agent *agent)
     return true;
 }
 
-/* What waits for its turn, or for the gate to take it. */
+/* Whether as much as may be waits for its turn, or for the gate to take it. */
 static bool is_full(const struct pipe_agent *agent)
 {
     size_t count = 0, bytes = 0;
@@ -204,7 +204,7 @@ static bool is_full(const struct pipe_agent *agent)
     return count >= QUEUE_MOST || bytes >= WAITING_BYTES;
 }
 
-/* Where nobody can be told when there is more: a file always has it. */
+/* Reads a regular file, of which no loop can say when there is more. */
 static void read_file(struct pipe_agent *agent)
 {
     struct buf *in = &agent->in.in;
@@ -329,7 +329,8 @@ static void send(struct pipe_agent *agent, struct post *post)
         wire__send(wire, post);
 }
 
-/* Where no gate is there lines wait a while; the answers to others do not. Afterwards `send` may start one. */
+/* Whether a line has a way to the gate. Where no gate is there lines wait a while; the answers to others do
+ * not. Afterwards `send` may start one. */
 static bool has_way(struct pipe_agent *agent)
 {
     int64_t now = loop_now_us(agent->conf.loop);
@@ -360,7 +361,7 @@ static void send_all(struct pipe_agent *agent)
     }
 }
 
-/* What the server says by itself. */
+/* Opens the stream of what the server says by itself. */
 static void listen_on(struct pipe_agent *agent)
 {
     struct post *post;
@@ -374,7 +375,7 @@ static void listen_on(struct pipe_agent *agent)
     agent->listens = true;
     send(agent, post);
     if (loop_timer_arm(agent->conf.loop, &agent->again, AGAIN_US) != CODE_OK)
-        agent->listens = true; /* not without end */
+        agent->listens = true; /* without the timer it would be asked for again and again */
 }
 
 /* ---- a turn, and the end ---- */

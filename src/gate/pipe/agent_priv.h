@@ -39,7 +39,7 @@ struct post {
     uint64_t number;          /* by which the child's side tells that it was taken */
     bool is_taken;            /* on its way into the child's stdin */
     bool is_answered;         /* a response went to the agent */
-    bool is_cancelled;        /* and wants none */
+    bool is_cancelled;        /* the agent has cancelled it, and wants none */
 };
 
 /* Invariants: post == NULL: it is idle. */
@@ -73,12 +73,12 @@ struct pipe_agent {
     bool reads_file;
     bool is_begun;            /* `initialize` was answered */
     bool listens;             /* a GET is under way, or refused for good */
-    bool says_end;            /* the session's, by a DELETE */
-    bool is_late;             /* which nobody answers */
+    bool says_end;            /* the session's end was asked for, by a DELETE */
+    bool is_late;             /* nobody has answered that in time */
     bool is_done;             /* conf.done was called */
     bool is_finished;
-    bool dial_failed;         /* and the agent's user knows */
-    bool is_told_why;         /* likewise: why the gate refuses what comes from here */
+    bool dial_failed;         /* the gate could not be reached, which was told */
+    bool is_told_why;         /* why the gate refuses what comes from here was told */
 };
 
 /* ---- agent.c ---- */

@@ -75,8 +75,8 @@ static enum code say_edited(struct pipe_child *child, struct span canonical, str
 
 static void answer(struct pipe_child *child, struct ask *ask, struct span canonical, const struct line *line);
 
-/* One that is shared is asked once; who comes later gets the same answer. Returns: whether it has one, or will have. false:
- * `ask` is who asks. */
+/* A child that is shared is asked to initialize once; whoever comes later gets the same answer. Returns: whether the ask is
+ * answered, or will be; false: this one is to go to the child. */
 static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
 {
     struct line line;
@@ -147,7 +147,7 @@ static void answer_cancelled(struct ask *ask)
     buf_fini(&text);
 }
 
-/* An asker's word on its own request: under our number. What is not open any more needs no word. */
+/* Passes a cancellation on under our number. A request that is not open any more needs none. */
 static bool cancel(struct talk *talk, struct span canonical, const struct line *line)
 {
     struct list *link, *next;
@@ -333,7 +333,7 @@ static void take_answer(struct pipe_child *child, struct span canonical, const s
         answer(child, ask, canonical, line);
 }
 
-/* What names the request that it is of. */
+/* A notification that names the request that it is of. */
 static void take_event(struct pipe_child *child, struct span canonical, struct line_place place)
 {
     struct ask *ask = ask_find(child, line_text(canonical, place));
@@ -425,14 +425,14 @@ static void answer_child(struct pipe_child *child, struct span id, const char *o
     buf_fini(&text);
 }
 
-/* A child of many has no one whom it could ask, and one that several ask at once nobody of whom it is known. */
+/* A child that all share has nobody whom it could ask; where several ask at once, nobody knows whom it means. */
 static void refuse_question(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     answer_child(child, line_text(canonical, line->id), line_method_is(canonical, line, "ping") ? "\"result\":{}" : NOBODY);
 }
 
-/* What names no request: to the one that has waited longest, since it may be about it; else to whom listens; but to nobody
- * where it may be another's, who shares the child. */
+/* What names no request goes to the one that has waited longest, since it may be about it; else to whoever listens; but
+ * to nobody where it may be another's, who shares the child. */
 static void take_message(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct span method = line_text(canonical, line->method);
@@ -531,7 +531,7 @@ void carry__get(struct talk *talk)
         return;
     }
     if (talk->reader.head.method == HTTP_METHOD_DELETE) {
-        talk__accept(talk); /* who chose has done the rest */
+        talk__accept(talk); /* `choose` has done the rest */
         return;
     }
     end_other_listeners(talk);

@@ -188,7 +188,7 @@ static void be_dead(struct pipe_child *child)
 
 /* ---- one process a request ---- */
 
-/* Of a run that has failed its error object is an answer, and nothing else. */
+/* Of a run that has failed nothing but an error object is an answer. */
 static bool is_error_object(struct span canonical)
 {
     const struct json_node *root = NULL, *type;

@@ -127,7 +127,7 @@ bool line_method_is(struct span canonical, const struct line *line, const char *
     return text.len > 2 && span_is(span_part(text, 1, text.len - 2), method);
 }
 
-/* The bytes are canonical: what is not in a string or a bracket is not blank. */
+/* The bytes are canonical, so that no blank stands between tokens. */
 bool line_member(struct span batch, size_t *at, struct span *member)
 {
     size_t begin = *at == 0 ? 1 : *at, end = begin;

@@ -188,7 +188,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
     return NULL;
 }
 
-/* Somebody waits for it. What nobody waits for any more it may answer or not. */
+/* Whether somebody waits for it. What nobody waits for any more it may answer or not. */
 static bool is_busy(const struct member *member)
 {
     struct list *link, *next;

@@ -39,7 +39,7 @@ static enum code write_head(struct talk *talk, int status, const char *media, si
     return http_write_head_end(out);
 }
 
-/* Of a child of all, who does not read what it asked for keeps nobody else waiting. */
+/* A connection that does not read what it asked a shared child for is cut off, so that it keeps nobody else waiting. */
 static bool is_left_behind(const struct talk *talk)
 {
     return talk->child != NULL && talk->child->conf.refuses_questions &&
