@@ -34,9 +34,9 @@ struct fetch {
     const struct proxy_route *route;
     const struct outgoing *outgoing;
     struct outgoing_token *token; /* that is to be verified; NULL: nothing was given yet */
-    int64_t asked_us;             /* of the wall's clock; of the other: */
-    int64_t parked_us;            /* the first time */
-    int64_t looked_us;            /* for what it waits: so long after that */
+    int64_t asked_us;             /* by the wall clock */
+    int64_t parked_us;            /* by the monotonic clock, when it was parked first */
+    int64_t looked_us;            /* how long after that it was looked at last */
     uint64_t ticket; /* of newer keys of the provider; 0: none were asked for */
     bool has_newest; /* keys */
 };
@@ -342,7 +342,7 @@ static void go_on(struct fetch *fetch)
     }
 }
 
-/* The key of what is one for a route. Returns: false: there is none. */
+/* The key of a token that a route has for all. Returns: false: there is none. */
 static bool key_of(const struct outgoing *outgoing, struct wanted_key *key)
 {
     if (outgoing->kind != OUTGOING_CLIENT || outgoing->per_tenant || outgoing->provider == NULL || outgoing->count == 0)
@@ -351,7 +351,7 @@ static bool key_of(const struct outgoing *outgoing, struct wanted_key *key)
     return true;
 }
 
-/* Those that are one for a route are there before anybody calls, and are renewed whether anybody calls or not. */
+/* Tokens that a route has for all are fetched before anybody calls, and renewed whether anybody calls or not. */
 static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *conf)
 {
     for (size_t i = 0; i < conf->route_count; i++) {

@@ -202,7 +202,7 @@ static enum code make_sources(struct outside *outside, struct proxy_conf *proxy,
     return *sources != NULL ? CODE_OK : CODE_NOMEM;
 }
 
-/* A set whose provider is gone is nobody's. */
+/* Drops sources. The set of a provider that is gone is forgotten. */
 static void drop_sources(struct outside *outside, struct outside_source *sources, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -258,7 +258,7 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
     if (outside == NULL)
         return why_set(why, CODE_NOMEM, "not enough memory for providers");
     outside->conf = *conf;
-    outside->store = mem_dup(conf->store, strlen(conf->store)); /* the configuration's goes with it */
+    outside->store = mem_dup(conf->store, strlen(conf->store)); /* a copy, since the configuration's goes with it */
     BUG_ON(pthread_mutex_init(&outside->lock, NULL) != 0);
     code = outside->store != NULL ? wanted_new(&wanted, &outside->wanted) : CODE_NOMEM;
     ways = (struct outgoing_ways){outside->wanted, conf->web, outside, outside_endpoint};

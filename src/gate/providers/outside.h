@@ -44,7 +44,7 @@ void outside_newer_keys(struct outside *outside, const struct identity_provider 
 size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
                         size_t size);
 
-/* How a provider is. */
+/* The state of a provider. */
 struct outside_gauges {
     const char *name;
     size_t keys;           /* 0: none are known */

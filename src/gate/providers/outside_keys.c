@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define REFRESH_US INT64_C(300000000) /* so that a key that a provider takes back is believed no longer */
+#define REFRESH_US INT64_C(300000000) /* a key that a provider takes back is believed for so long at most */
 #define AGAIN_US INT64_C(30000000)    /* after a failure, where a set is known */
 #define AWAY_US INT64_C(3000000)      /* where none is: calls are told so long without asking */
 #define STEP_US INT64_C(4000000)      /* three of them fit into what a call waits */
@@ -73,7 +73,7 @@ static bool put(struct outside *outside, struct outside_source *source, struct s
     if (is_other) {
         buf_clear(&source->set);
         if (buf_add_span(&source->set, text) != CODE_OK)
-            buf_clear(&source->set); /* then the next one is another */
+            buf_clear(&source->set); /* so that the next one counts as another */
     }
     source->keys = identity_key_set_count(set);
     source->fetched_us = fetched_us;
@@ -217,7 +217,7 @@ static bool is_https(struct span url, const struct identity_provider *provider)
             span_starts_with(span_text(provider->rules.issuer), SPAN_LIT("http://")));
 }
 
-/* Whose metadata do not name it exactly is somebody else (RFC 8414, 3.3). */
+/* Metadata that do not name the issuer exactly are somebody else's (RFC 8414, 3.3). */
 static void take_metadata(struct outside *outside, struct outside_source *source, struct outside_came *came)
 {
     const struct json_node *root, *issuer = NULL, *keys = NULL;
