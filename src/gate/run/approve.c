@@ -14,7 +14,7 @@
 #define MOVES_AT_ONCE 64
 #define CONFIRM_US INT64_C(60000000) /* so old at most is what a restart has to look through */
 #define FORGET_LOOK_US INT64_C(60000000) /* how often it is looked what has lapsed */
-#define ORPHAN_US INT64_C(2000000)   /* an approval that the gate which held the call does not come for */
+#define ORPHAN_US INT64_C(2000000)   /* after that any gate comes for an approval, if the one that held the call has not */
 
 static struct span mark_of(const struct serve *serve)
 {
@@ -234,7 +234,7 @@ static enum code move_claims(const struct handing *handing, struct why *why)
     return code;
 }
 
-/* What the store has in force now; what it has no more is taken from the workers. */
+/* Hands in what the store has in force now, and takes from the workers what it has no more. */
 static enum code hand_in_all(struct serve *serve, int64_t now_us, bool *moved, struct why *why)
 {
     struct handing handing = {.serve = serve, .now_us = now_us};

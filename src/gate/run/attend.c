@@ -57,7 +57,8 @@ static void take_up(struct serve *serve)
         mine->store_seen = serve->store_seen;
         return;
     }
-    /* One may be placed since it was asked for; whoever places it behind the beginning is told that it comes too late. */
+    /* A hold may have been placed since the erasure was asked for. Whoever places one after its beginning is told that it
+     * comes too late. */
     if (code == CODE_OK && request.kind == STORE_AUDIT_ERASE && request.id != audit_goes_on_erasing(serve->audit))
         code = store_holds_allow(serve->store, request.tenant, request.before_us, &why);
     if (code == CODE_DENIED) {

@@ -46,7 +46,7 @@ static const struct {
     {"/lib64", RESOLVER},
 };
 
-/* The folder of a file: what is put in its place has its name, not its inode. */
+/* Applies the rule to the file's folder, since what replaces a file has its name and not its inode. */
 static enum code may(enum code (*rule)(const char *path, unsigned parts), const char *file, unsigned parts)
 {
     const char *slash = strrchr(file, '/');
@@ -69,7 +69,7 @@ static enum code read_by_system(void)
     return code;
 }
 
-/* Keys of the gate's own: a reload does not ask for them again. */
+/* Whether the file is a key of the gate's own, which a reload does not ask for again. */
 static bool is_read_once(const struct conf *conf, const char *file)
 {
     return strcmp(file, conf->audit.checkpoint_key) == 0 || strcmp(file, conf->audit.redact_key) == 0;
@@ -92,7 +92,7 @@ static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
     return true;
 }
 
-/* Where a provider's metadata send one is known only when they are there: to the port of one of these, or to that of https. */
+/* Where a provider's metadata lead is known only when they come: it can be no port but one of these, or that of https. */
 static enum code may_ask(const struct proxy_conf *conf)
 {
     enum code code = conf->provider_count > 0 ? sandbox_may_connect(HTTPS_PORT, POSTER) : CODE_OK;
@@ -191,7 +191,7 @@ static void describe(const struct sandbox_proof *proof, struct buf *out)
         buf_clear(out);
 }
 
-static void tell(const struct conf *conf, const struct sandbox_proof *proof)
+static void tell_sandbox(const struct conf *conf, const struct sandbox_proof *proof)
 {
     if (!SANDBOX_IS_BUILT)
         log_warn("app", "this build confines nothing: it is one for tests");
@@ -255,7 +255,7 @@ enum code serve__prepare(struct serve *serve, struct why *why)
     }
     if (code != CODE_OK)
         return code;
-    tell(conf, &proof);
+    tell_sandbox(conf, &proof);
     describe(&proof, &serve->confined);
     tell_program(&serve->confined);
     buf_add_text(&serve->confined, ",\"configuration\":");

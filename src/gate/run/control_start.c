@@ -17,7 +17,7 @@
 
 #define START_MS 30000 /* the system's name service may be slow */
 
-/* In that process: what the gate is linked without, and commands are in there, begins anew as the program that has it. */
+/* Runs in the new process, which becomes `callgate`, since the gate is linked without commands. */
 static void become_control(void *context, int end)
 {
     static const char *const places[] = {"callgate", "../../bin/callgate", NULL}; /* as built; as installed */
@@ -72,7 +72,7 @@ static void fetch_keys(struct serve *serve, size_t number)
         outside_newer_keys(serve->outside, &proxy->providers[number]);
 }
 
-/* Calls go on as they are judged; who may open the store decides meanwhile. */
+/* Where that process has ended calls are judged as before, and whoever may open the store gives commands. */
 void serve__mind_control(struct serve *serve)
 {
     char byte;

@@ -170,7 +170,7 @@ static enum code offer(void *context, const struct store_approval *row)
     return code;
 }
 
-/* A restart begins behind what every one of them was told, or given up. */
+/* Remembers up to where each poster has told, or has given up: a restart begins behind that. */
 static void remember(struct serve *serve)
 {
     char name[TOLD_NAME_BYTES];

@@ -20,8 +20,8 @@ static void tell_low(const struct serve *serve, struct buf *out)
         buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
 }
 
-/* Nothing that calls pass by: a gate that is taken out of service for what may come denies more than one that is nearly
- * full. */
+/* Nothing is a reason that calls pass by: a gate that is taken out of service for what may come denies more than one
+ * that is nearly full. */
 static enum code unready(void *context, struct buf *out)
 {
     const struct serve *serve = context;

@@ -145,7 +145,7 @@ static bool add(struct poster *poster, struct span text, int64_t number)
     (void)pthread_mutex_lock(&poster->lock);
     if (poster->count == QUEUE_TEXTS && poster->conf.keeps_newest && bytes != NULL)
         drop(poster, take_first(poster));
-    /* Of what must not fall out, the one under way has a place to come back to. */
+    /* Where nothing may fall out, a place is left for the text under way to come back to. */
     fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
     if (fits)
         poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
@@ -311,7 +311,7 @@ static int converse(const struct poster *poster, int fd, struct span said)
     return num_u64(span_part(heard, sizeof "HTTP/1.1", SIZE_MAX), &status) == CODE_OK ? (int)status : 0;
 }
 
-/* A process of ours starts it, and answers when it has ended: for whom, it asks; for nobody's call. */
+/* The process that starts commands answers when the program has ended. It asks who the caller is: nobody, in zeros. */
 static enum code run_program(struct poster *poster, struct span text, struct why *why)
 {
     struct buf said;
@@ -370,7 +370,7 @@ static void try_again(struct poster *poster, struct mood *mood, struct text text
     mood->pause_ms = mood->pause_ms * 2 < PAUSE_MAX_MS ? mood->pause_ms * 2 : PAUSE_MAX_MS;
 }
 
-static void run(void *argument)
+static void post_texts(void *argument)
 {
     struct poster *poster = argument;
     struct mood mood = {.pause_ms = PAUSE_MIN_MS};
@@ -400,7 +400,7 @@ static void run(void *argument)
 
 enum code poster_start(struct poster *poster, struct why *why)
 {
-    return thread_start(&poster->thread, "poster", run, poster, why);
+    return thread_start(&poster->thread, "poster", post_texts, poster, why);
 }
 
 void poster_free(struct poster **out)

@@ -175,7 +175,7 @@ static void tell_reload(struct serve *serve, enum code code, const struct why *w
     doc_free(&doc);
 }
 
-/* What is refused now is refused again by nobody but a signal, another text, or a pipe some seconds later. */
+/* What is refused now is read again for nothing but a signal, another text, or a pipe some seconds later. */
 static void note_reload(struct serve *serve, enum code code, const struct why *why)
 {
     struct serve_file *file = &serve->file;

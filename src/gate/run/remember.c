@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define AGAIN_US 5000000 /* behind a failure */
-#define KEEP_ROWS 65536     /* so many more, or some and so long after the last, are worth keeping what was counted */
+#define KEEP_ROWS 65536     /* what was counted is kept when so many more have come, or some and so long after the last time */
 #define KEEP_US INT64_C(60000000)
 #define LOOK_MS 500
 
@@ -76,7 +76,7 @@ static void read_past(struct serve *serve)
         past->kept_seq = past->remembered.from;
 }
 
-/* What is kept is worth the more the longer its last row is behind; where nothing is asked of the past, nothing is kept. */
+/* Keeps what was counted, where enough has come since the last time. Where nothing is asked of the past, nothing is kept. */
 static void keep(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
@@ -102,7 +102,7 @@ static void keep(struct serve *serve)
     past->kept_fault = why;
 }
 
-static void run(void *context)
+static void read_and_keep(void *context)
 {
     struct serve *serve = context;
     struct serve_past *past = &serve->past;
@@ -129,7 +129,7 @@ static void run(void *context)
 
 enum code serve__start_past(struct serve *serve, struct why *why)
 {
-    return thread_start(&serve->past.thread, "past", run, serve, why);
+    return thread_start(&serve->past.thread, "past", read_and_keep, serve, why);
 }
 
 /* Returns: whether it has been read by then. */
@@ -159,7 +159,7 @@ static void forget(struct serve *serve)
     unlock(past);
 }
 
-/* What is under way ends within a row. */
+/* Ends the reading that is under way, within a row. */
 static void halt(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
@@ -253,7 +253,7 @@ static void tell_read(const struct serve_past *past)
                  "without them, sequences are undecided as long as they reach there, plans of then use no more steps", until);
 }
 
-/* What could not be read is not known: as long as it may have been, who asks for it is told that nobody knows. */
+/* Puts the version in force. What could not be read is unknown to whoever asks for it, for as long as rules reach back. */
 static void take_coming(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
