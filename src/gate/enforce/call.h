@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call, from its head to its outcome: what came, what is asked of a policy, what was judged and what became of it. Whoever
- * learns a fact about a call writes it here, once; who needs it reads it here.
+/* One call, from its head to its outcome: what came, what is asked of a policy, what was judged and what became of it. Each
+ * fact about a call is kept here once, by whoever learns it.
  *
- * An agent's call, one of several in a body, and what a server says in the stream of one are each a call. It knows no
- * transport: bytes that move, connections and time limits belong to whoever moves it.
+ * An agent's call, each of several in a body, and each message of a server in the stream of one are calls. A call knows no
+ * transport: moving bytes, connections and time limits belong to the code that moves it.
  *
  * Threads: one at a time.
- * Owns: what gate_judge took for it, until gate_let_go; its two buffers, until call_fini. All else is borrowed from the memory
+ * Owns: what gate_judge took for it, until gate_let_go; its two buffers, until call_fini. All else is borrowed from the arena
  *   in which it lies, from its head, or from the snapshot that it holds.
  * Lifetime: begun with its head, in whose arena it lies; over with its outcome.
  * Errors: none of its own. */
@@ -26,30 +26,30 @@
 struct answered;
 struct gate_snapshot;
 
-/* The plan that a call showed, once it is known whose it is. */
+/* The plan that a call showed, once its signature was verified. */
 struct call_plan {
     bool is_known;
-    uint32_t step; /* as question_plan: used where the call is permitted */
+    uint32_t step; /* as in question_plan: the step that the call uses where it is permitted */
     unsigned char digest[DIGEST_BYTES];
 };
 
 /* Invariants: owes_outcome: a permit that expects an outcome was recorded and has none yet. */
 struct call {
-    /* What its head says, which is the same for all that comes in its body and in its stream: call_begin. */
-    struct question asked;      /* of which call_ask fills in the rest; `state`, `plan` and `bound` are the judgement's */
-    const struct identity *who; /* NULL: nobody has shown it */
+    /* What its head says. call_begin copies it to all that comes in the same body and stream. */
+    struct question asked;      /* call_ask fills in what the message says; the judgement sets `state`, `plan` and `bound` */
+    const struct identity *who; /* NULL: the agent has shown no credential */
     struct span correlation_replaced, trace, dialect, protocol_version;
-    struct span shown_plan;     /* as the header carries it; at == NULL: none was shown, or none is asked for */
-    const struct plan_keys *plan_keys; /* by which it is signed; NULL: no plan is looked at */
-    enum definitions_mode definitions; /* of tools, on this route */
-    struct arena *arena;        /* in which it lies, and what lives as long */
-    bool may_step_up;           /* who asks may come again with more scopes: lists show what these would open */
+    struct span shown_plan;     /* as the header carries it; at == NULL: none was shown, or the route takes none */
+    const struct plan_keys *plan_keys; /* keys that may sign plans; NULL: no plan is looked at */
+    enum definitions_mode definitions; /* what this route does about tools' definitions */
+    struct arena *arena;        /* in which the call lies, and what must live as long */
+    bool may_step_up;           /* the caller may come again with more scopes, so lists also show what these would permit */
     int64_t began_us;           /* monotonic, when its head was complete */
 
     /* What came. */
     struct call *next;          /* that came in the same body */
-    struct call *within;        /* in whose stream a server said it; NULL: an agent did */
-    struct mcp_message message; /* of a server's message its id alone */
+    struct call *within;        /* the call in whose stream a server sent this message; NULL: it is an agent's */
+    struct mcp_message message; /* for a server's message only its id is set */
     struct span target;         /* for the audit's column `tool` */
     struct span body;           /* canonical, as it is recorded */
     int64_t read_us;            /* monotonic, when it had been read and its judging began */
@@ -61,9 +61,9 @@ struct call {
     bool is_permitted;
     bool owes_outcome;
     bool is_answered;           /* the response to the request went down */
-    bool was_mended;            /* some message, as the route's `lenient` allows */
+    bool was_mended;            /* some message was mended, as the route's `lenient` allows */
     bool keeps_answer;          /* the result's beginning is in `answer` */
-    enum reason refusal;        /* why it is answered by us; UNSET: it is not */
+    enum reason refusal;        /* why the gate itself answers; UNSET: it does not */
     uint64_t seq;               /* of its record; 0: there is none yet */
     struct answered *answered;  /* what rules for answers did; NULL: none had an effect */
     struct audit_result outcome; /* its `reason` is UNSET until it has ended */
@@ -72,32 +72,33 @@ struct call {
     struct digest digest;       /* of what was delivered, once something was */
 
     /* What is judged of it: gate_judge, until gate_let_go. */
-    struct policy *policy;      /* that judged; NULL: none */
-    struct gate_snapshot *held; /* which keeps it, and counts for one gate alone */
+    struct policy *policy;      /* the one that judged; NULL: none */
+    struct gate_snapshot *held; /* keeps `policy` alive; one gate's own count of its users */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
-    uint64_t held_as;           /* held and settled: the decision by whose number people find the call */
+    uint64_t held_as;           /* of a held call, once settled: the number of the decision by which people find it */
     bool folded;                /* one of a flood of refusals: counted in an event, no row */
-    struct span arguments, params; /* as they may be recorded; at == NULL: nothing of them is replaced, or all is */
-    struct span redacted;       /* of a held call: what is replaced, for the person who decides; or at == NULL */
+    struct span arguments, params; /* as they may be recorded; at == NULL: nothing is redacted in them, or all is */
+    struct span redacted;       /* of a held call: what is redacted, for the person who decides; or at == NULL */
     struct call_plan plan;
-    bool has_definition;        /* of the tool that is called; its digest: */
+    bool has_definition;        /* of the tool that is called; the next member is its digest */
     unsigned char definition[DIGEST_BYTES];
     struct gate_token token;    /* of the deciding permit's limits and of the plan, until the call goes on */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
-/* Nothing came, nothing is judged. Takes: head: whose head it shares; NULL: it has one of its own, of which nothing is read. */
+/* Makes a call of which nothing came and nothing is judged. Takes: head: a call whose head it shares; NULL: it has a head of
+ * its own, of which nothing is read yet. */
 void call_begin(struct call *call, const struct call *head, struct arena *arena);
-void call_fini(struct call *call); /* its buffers; callable twice */
+void call_fini(struct call *call); /* frees its buffers; may be called twice */
 
-void call_unjudge(struct call *call); /* what was judged was given back */
+void call_unjudge(struct call *call); /* forgets what was judged, which was given back before */
 
-/* The message becomes what is asked. */
+/* Fills in the question from the message. */
 void call_ask(struct call *call);
 
-/* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
+/* Sets the question's tool, prompt or resource, by the method. The audit writes the target into the column `tool`. */
 void call_aim(struct question *question, struct span target);
 
 /* The credential's own tenant, by which floods are told apart and who is charged. */

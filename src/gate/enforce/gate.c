@@ -119,7 +119,8 @@ struct approvals *gate_approvals(struct gate_shared *shared)
     return shared->approvals;
 }
 
-/* Takes: policy_take NULL: none. Returns: NULL where there is no policy or, with the policy given back, no memory. */
+/* Takes: policy: the caller's reference, or NULL. Returns: NULL where there is no policy, or no memory; then the
+ * reference is given back. */
 static struct gate_snapshot *hold(struct policy *policy)
 {
     struct gate_snapshot *held = policy != NULL ? mem_alloc(sizeof *held) : NULL;
@@ -224,7 +225,7 @@ void gate__follow(struct gate *gate)
     definition_set_unref(&accepted);
     held = hold(policy);
     if (held != NULL || policy == NULL)
-        gate->generation = generation; /* else there was no memory: without a policy all is denied, and this is tried again */
+        gate->generation = generation; /* without memory the number stays old: all is denied, and the next call tries again */
     let_go(&gate->held);
     gate->held = held;
     gate->policy = held != NULL ? held->policy : NULL;
@@ -246,7 +247,7 @@ const unsigned char *gate_session_key(const struct gate *gate)
     return gate->shared->session_key;
 }
 
-/* Belt and braces around the evaluation: kind and reason must agree, and where it came to no end nothing is recorded open. */
+/* A second check behind the evaluation: kind and reason must agree, and where it came to no end all values are redacted. */
 static void make_consistent(struct verdict *verdict)
 {
     bool permits = verdict->kind == VERDICT_PERMIT;
@@ -262,13 +263,13 @@ static void make_consistent(struct verdict *verdict)
 struct gate_moment gate__moment_of(const struct gate *gate, const struct call *call)
 {
     return (struct gate_moment){
-        /* Nobody can make a server ask again: its messages are held for good. */
+        /* A server's message is never approved: nobody could make the server send it again. */
         .state = gate->shared->state, .approvals = call->within != NULL ? NULL : gate->shared->approvals,
         .now_us = call->read_us + gate->shared->clock_us, .home = call_home(call),
     };
 }
 
-/* What was never asked of a policy cannot say what its redactions are. */
+/* No policy was asked, so nobody knows what is to be redacted: all is. */
 static void settle_unjudged(enum reason refused, struct verdict *verdict)
 {
     verdict->reason = refused;
@@ -277,8 +278,7 @@ static void settle_unjudged(enum reason refused, struct verdict *verdict)
         verdict->kind = VERDICT_PERMIT;
 }
 
-/* Where another call took the approval between the question and the taking, it is judged again: the one that came too late is
- * held. */
+/* Another call may take the same approval between the evaluation and the taking. Then this call is judged again, and held. */
 static void evaluate(struct gate *gate, struct call *call, struct gate_moment *moment)
 {
     bool settled = false;
@@ -304,7 +304,7 @@ static void evaluate(struct gate *gate, struct call *call, struct gate_moment *m
     call->plan.step = moment->step;
 }
 
-/* What evaluation was told of the past and of the call's own texts is nobody's any more when it is over. */
+/* What the evaluation borrowed (the past, the plan, texts of this gate) is cleared behind it, since it is valid no longer. */
 static void ask_policy(struct gate *gate, struct call *call)
 {
     struct question *asked = &call->asked;
@@ -324,10 +324,11 @@ static void ask_policy(struct gate *gate, struct call *call)
     gate__mind_definition(gate, call);
 }
 
-/* Refusals cost whoever provokes them nothing, so they are counted when there are many. */
+/* Whether the refusal is only counted. A refusal costs nothing to whoever provokes it, so many of them get
+ * no rows of their own. */
 static bool folds(struct gate *gate, const struct call *call)
 {
-    /* By the tenant that a credential is of, since callers choose among those that it may act for. */
+    /* The credential's own tenant counts, since callers choose among those that it may act for. */
     const struct fold_call one = {.reason = call->verdict.reason, .tenant = call_home(call), .rule = call->verdict.rule,
                                   .principal = call->asked.principal, .tool = call->asked.tool};
     struct fold *fold = gate->shared->fold;
@@ -381,7 +382,8 @@ static void fill_record(struct gate *gate, const struct call *call, int status, 
     const unsigned char *key = gate->shared->redact_key;
     bool permits = verdict->kind == VERDICT_PERMIT, redacted = call->arguments.at != NULL || call->params.at != NULL;
     const struct question *asked = &call->asked;
-    const struct identity *who = asked->principal.at != NULL ? call->who : NULL; /* else it was shown in vain */
+    /* without a principal the credential was not accepted */
+    const struct identity *who = asked->principal.at != NULL ? call->who : NULL;
     const struct identity_token *token = who != NULL ? who->token : NULL;
 
     *record = (struct audit_decision){
@@ -434,7 +436,7 @@ void gate_settle(struct gate *gate, struct call *call)
 {
     bool is_durable = call->seq != 0;
 
-    /* Before a byte of the call goes up, so before anybody can know what it says. */
+    /* Noted before a byte of the call goes up, so that no later call can be judged without it. */
     if (is_durable && call_is_permit(call)) {
         struct policy_met met = gate_met(&call->verdict);
 
@@ -502,7 +504,7 @@ void gate_outcome(struct gate *gate, const struct audit_result *result)
 
 void gate_let_go(struct call *call)
 {
-    if (call->ticket != 0) /* recorded, and its fate unknown: it counts, as it would after a restart */
+    if (call->ticket != 0) /* recorded, but its fate is unknown: it counts, as it would after a restart */
         gate_token_spend(&call->token);
     gate_token_give_back(&call->token);
     gate__drop_approvals(call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judgement: identity, policy and audit joined; knows no transport. The one enforcement path.
+/* The judgement: it joins identity, policy and audit, and knows no transport. No call is permitted but here.
  *
  * A transport judges each message (gate_judge), learns the verdict, works out the status of its answer, and records it
  * (gate_record). A permitted message may go on, and a denial may be answered, only after gate_fate says DURABLE.
@@ -9,7 +9,7 @@
  * Owns: gate_shared: the current snapshots, the state (state/state.h), the open questions. A gate: its scratch and snapshot
  *   references.
  * Lifetime: gates are freed before gate_shared.
- * Errors: a verdict that cannot be reached is a denial with its reason; nothing here ever opens. */
+ * Errors: where no verdict can be reached, the call is denied with the reason. */
 #ifndef ENFORCE_GATE_H
 #define ENFORCE_GATE_H
 
@@ -21,20 +21,20 @@ struct gate;
 
 struct gate_shared_conf {
     unsigned char redact_key[DIGEST_BYTES];  /* HMAC key for redacted values; kept outside the database */
-    unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions, of the store */
-    unsigned char approval_key[DIGEST_BYTES]; /* HMAC key by which held calls are recognised, of the store */
-    unsigned char past_key[DIGEST_BYTES];    /* of what is kept of the past, of the store */
+    unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions; kept in the store */
+    unsigned char approval_key[DIGEST_BYTES]; /* HMAC key by which held calls are recognised; kept in the store */
+    unsigned char past_key[DIGEST_BYTES];    /* MAC key of the files that keep the past; kept in the store */
 };
 
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;
 void gate_shared_free(struct gate_shared **shared);
 
-/* What is permitted from now on is noted for this version, too, until one is published: so whoever then reads the record
- * (gate_remember_watches) misses nothing. Takes: coming: stays the caller's; NULL: none. */
+/* From now on permitted calls are noted for this version too, until a version is published, so that who then reads the
+ * record (gate_remember_watches) misses none. Takes: coming: stays the caller's; NULL: none. */
 void gate_announce_policy(struct gate_shared *shared, struct policy *coming);
 
-/* From now on, or no longer, every call that rules would judge is denied `starting`: what they ask of the past is not known
- * yet. */
+/* Whether from now on every call that rules would judge is denied as `starting`, because what rules ask of the past is not
+ * known yet. */
 void gate_hold_back(struct gate_shared *shared, bool is_starting);
 
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
@@ -46,28 +46,29 @@ void gate_publish_definitions(struct gate_shared *shared, struct definition_set 
 struct policy *gate_policy(struct gate_shared *shared);
 
 struct gate_state *gate_state_of(struct gate_shared *shared);
-struct definitions *gate_definitions(struct gate_shared *shared); /* for main to take what is new */
+struct definitions *gate_definitions(struct gate_shared *shared); /* from which main takes definitions that are new */
 
-/* What people are asked and what they said; for main's verbs. */
+/* What people are asked and what they answered; for main's verbs. */
 struct approvals *gate_approvals(struct gate_shared *shared);
 
 enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **gate) MUST_USE;
-/* One more for the same worker: another thread may judge with it while nobody else does. */
+/* Makes one more gate for the same worker, with which another thread may judge. */
 enum code gate_beside(const struct gate *gate, struct gate **beside) MUST_USE;
 void gate_free(struct gate **gate);
 
-/* The current tables, refreshed; valid until the next call on this gate. */
+/* Follows the current snapshot. Returns: its keys, valid until the next call on this gate. */
 struct identity_keys *gate_keys(struct gate *gate);
 const unsigned char *gate_session_key(const struct gate *gate);
 
-/* Events of refusals that were folded and whose second is over (with `all`: every one). From main, about once a second,
- * into main's ring. */
+/* Puts events of folded refusals into main's ring: those whose second is over, or with `all` every one. Main calls it
+ * about once a second. */
 void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_us, int64_t time_us, bool all);
 
 /* Judges a call that was begun (unless it is refused already). Never fails: it denies. */
 void gate_judge(struct gate *gate, struct call *call);
 
-/* Records the decision; `status` is what the agent will get when it is a denial. Whichever gate of these shared has judged.
+/* Records the decision. Takes: status: what the agent will get when it is a denial; gate: any that shares snapshots with
+ * the one that judged.
  * Returns: CODE_OK (wait for gate_fate, or folded: answer at once), CODE_BUSY (ring full: call again after the next wake),
  * CODE_DOWN (deny with AUDIT_DOWN, no row; counted for the `audit_up` event). */
 enum code gate_record(struct gate *gate, struct call *call, int status) MUST_USE;
@@ -75,8 +76,9 @@ enum code gate_record(struct gate *gate, struct call *call, int status) MUST_USE
 /* What a transport asks after gate_record has said CODE_OK. */
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
 
-/* Once its fate is known, which is call->seq, and before anything else is done: the token and the approvals that a permit took
- * are used, or are given back, and later calls find this one; a person is asked about a held call. */
+/* Settles a call once its fate is known, before anything else is done with it. Where it was recorded (call->seq is not 0), the
+ * token and the approvals that a permit took are used, later calls find this one, and a person is asked about a held call;
+ * otherwise they are given back. */
 void gate_settle(struct gate *gate, struct call *call);
 
 /* Appends the beginning of a result as it may be recorded: what the call's policy redacts is replaced. *answer_bytes: of
@@ -87,15 +89,15 @@ enum code gate_answer(struct gate *gate, const struct call *call, struct span re
 /* Whether it needs the tree. */
 bool gate_redacts_answer(struct gate *gate, const struct call *call);
 
-/* Exactly one for each permit that expects one. */
+/* Records an outcome: exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);
 
-/* A permit that was not recorded yet is one no more, since the call may not go on for a `reason` that is not its own: what it
- * took is given back. */
+/* Turns a permit that was not recorded yet into a denial for `reason`, and gives back what it took: the call may not go on
+ * for another cause than its own rules. */
 void gate_revoke(struct call *call, enum reason reason);
 
-/* The approvals that the second permit took belong to the first from now on, which was not recorded yet, and its token to the
- * caller, who spends it or gives it back; the second is over.
+/* Joins two permits of one message into the first, which is not recorded yet: it takes the second's approvals. The caller
+ * takes the second's token, to spend it or give it back. The second is over.
  * Returns: false: there is no room for its approvals, and nothing was done. */
 bool gate_join(struct call *call, struct call *other, struct gate_token *token) MUST_USE;
 
@@ -106,17 +108,17 @@ void gate_stand_for(struct call *call, struct call *item);
 /* A permitted message goes on without a record of its own, as a server's notification does. */
 void gate_pass(struct call *call);
 
-/* What was judged is over, and it may be judged anew. The token of a call that did not go on is given back; an approval where
- * nothing was recorded, and it is used up where the record's fate was not settled. */
+/* Ends what was judged, so that the call may be judged anew. Where nothing was recorded, its token and approvals are given
+ * back. Where a record's fate was not settled, they count as used. */
 void gate_let_go(struct call *call);
 
-/* What an upstream says of a tool in a list that passes. Takes: call: that asks for it. Returns: whether the list may show
- * it: somebody has accepted this definition, or the route holds none. */
+/* Learns what an upstream says of a tool in a list. Takes: call: the one that asks for the list. Returns: whether the list
+ * may show the tool, because somebody has accepted this definition or the route holds none back. */
 struct gate_tool {
     struct span name;
-    const enum policy_known *said; /* as hints_learn */
+    const enum policy_known *said; /* as in hints_learn */
     bool is_minted;
-    struct span share, definition; /* as struct definition_told */
+    struct span share, definition; /* as in struct definition_told */
     bool begins;
 };
 bool gate_learn(struct gate *gate, const struct call *call, const struct gate_tool *tool);
@@ -130,8 +132,8 @@ struct span gate_schema_text(struct gate *gate, const struct call *call, struct 
  * Takes: is_template: the target is a template of URIs, of which some could be permitted. */
 bool gate_may_see(struct gate *gate, const struct call *call, struct span method, struct span target, bool is_template);
 
-/* After a denial with NO_RULE: the scope for want of which the call was denied, as policy_lacking_scope says; at == NULL: it is
- * no scope. It lives as long as the call holds its policy. */
+/* After a denial with NO_RULE: the scope that would have had the call permitted, as policy_lacking_scope says; at == NULL: no
+ * scope would. It lives as long as the call holds its policy. */
 struct span gate_lacking_scope(struct gate *gate, const struct call *call);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of gate/ share: the shared snapshots and questions, a worker's gate, the texts of a record.
+/* What the files of enforce/ share: the shared snapshots and questions, a worker's gate, the texts of a
+ * record.
  *
  * Threads: struct gate_shared any, under its locks; struct gate one at a time.
  * Owns: as gate.h says.
@@ -35,7 +36,7 @@ struct gate_shared {
     atomic_uint_fast64_t generation;
     pthread_mutex_t lock;
     struct policy *policy;
-    struct policy *coming; /* what calls and answers are noted for, too; NULL: none */
+    struct policy *coming; /* calls and answers are noted for it too; NULL: none */
     atomic_bool has_coming;
     struct identity_keys *keys;
     struct definition_set *accepted; /* NULL: nothing is */
@@ -43,9 +44,10 @@ struct gate_shared {
     struct fold *fold;
     struct gate_state *state;
     atomic_bool is_starting; /* `state` does not know yet what was called before */
-    bool knows_plans; /* whoever's who reads the past: what was used of them before the gate began is in `state` */
-    struct hash_key past_key; /* of the shares in what is kept of `state` */
-    int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
+    bool knows_plans; /* `state` has the steps of plans that were used before the gate began; only who reads the past uses
+                       * this */
+    struct hash_key past_key; /* names shares in what is kept of `state` */
+    int64_t clock_us; /* added to the monotonic clock, it is the state's time */
     struct approvals *approvals;
     struct question_shard shards[QUESTION_SHARDS];
 };
@@ -56,8 +58,8 @@ struct gate_shared {
 #define REDACTED_TEXT_BYTES 128
 #define REDACTED_MAX 1000 /* values in one call; with more all arguments are redacted as one */
 
-/* The JSON texts of one record. Whatever memory there is, a record can be written: the fixed ones are made with the gate,
- * and arguments that cannot be copied are replaced as a whole. */
+/* The JSON texts of one record. A record can be written even without memory: buffers of fixed size are made with the
+ * gate, and arguments that cannot be copied are redacted as a whole. */
 struct record_text {
     struct buf rules;
     struct buf monitor;
@@ -68,8 +70,8 @@ struct record_text {
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
-/* A gate's hold on a policy, for itself and for every call that it judged, so that workers do not take a line of the policy
- * from each other for every call. */
+/* A gate's reference to a policy, for itself and for every call that it judged. It is counted here because one count in the
+ * policy would move its cache line between workers with every call. */
 struct gate_snapshot {
     struct policy *policy;
     struct ref ref; /* its own, and one of each call: a call of the judge's gate ends on the worker */
@@ -77,12 +79,12 @@ struct gate_snapshot {
 
 #define PLANS_SEEN 256
 
-/* The plan of the call that is judged, and which plans were verified: by a digest of what was shown and the key. */
+/* The plan that was read last, and which plans were verified: the digest of the key and the shown text. */
 struct plan_reader {
     struct arena arena;
     struct buf text;
     struct plan plan;
-    bool is_read; /* `plan` is what has this digest as it is shown: */
+    bool is_read; /* `plan` is valid, and was read from a text with the digest `shown` */
     unsigned char shown[DIGEST_BYTES];
     unsigned char seen[PLANS_SEEN][DIGEST_BYTES];
 };
@@ -91,7 +93,7 @@ struct gate {
     struct gate_shared *shared;
     struct audit_ring *ring;
     uint64_t generation;
-    struct policy *policy; /* what `held` holds */
+    struct policy *policy; /* the policy of `held` */
     struct gate_snapshot *held;
     struct identity_keys *keys;
     struct definition_set *accepted;
@@ -109,7 +111,7 @@ struct span gate__rules_text(struct record_text *text, const struct verdict *ver
 /* JSON object of what monitored rules would have done; at == NULL where none applied. */
 struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict);
 
-/* JSON array of the names, the last member the number of those that had no room; at == NULL: there are none. */
+/* JSON array of the names; where some had no room, its last member is their number. at == NULL: there are none. */
 struct span gate__held_text(struct buf *out, const struct span *names, uint32_t count);
 
 /* JSON object of the claims that the policy asks for; at == NULL: it asks for none, or the identity has none. */
@@ -119,13 +121,13 @@ struct span gate__claims_text(struct record_text *text, const struct policy *pol
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted);
 
-/* The same of the other members of params, and of the query, which is recorded whole or not at all. */
+/* The same for the other members of params, and for the query, which is redacted whole or not at all. */
 struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                               const struct json_node *params, const struct verdict *verdict, bool *redacted);
 struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
                              const struct verdict *verdict, bool *redacted);
 
-/* JSON array of the paths of what is replaced in all of these, as '$.password', 'query'; at == NULL: nothing is. */
+/* JSON array of the paths of what is redacted in all of these, as '$.password', 'query'; at == NULL: nothing is. */
 struct span gate__redacted_text(struct record_text *text, const struct call *call);
 
 /* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
@@ -134,36 +136,38 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
 
 /* Takes the current snapshots; without a change this is one load. */
 void gate__follow(struct gate *gate);
-bool gate__is_current(const struct gate *gate); /* nothing was published since it followed */
+bool gate__is_current(const struct gate *gate); /* whether nothing was published since the gate followed */
 
 /* The past as it is when the call is judged. */
 struct gate_moment gate__moment_of(const struct gate *gate, const struct call *call);
 
-/* The call goes on, or its answer met rules: for conditions that ask what was before. Takes: judged: the policy that judged. */
+/* Notes that the call goes on, or that its answer met rules, for conditions that ask what was before. Takes: judged: the policy
+ * that judged. */
 void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
                 bool is_answer);
 
-/* What the verdict names lies in the scratch, which is another's with the next evaluation: so what the record says of it is
- * written here, once, into the call's arena. Without memory all is replaced. */
+/* Writes what the record says of redacted values into the call's arena, because the verdict points into the scratch, which
+ * the next evaluation overwrites. Without memory all is redacted. */
 void gate__keep_redacted(struct gate *gate, struct call *call);
 
-/* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
- * the call is to be judged again. */
+/* people.c: takes the approvals that the permit needs, or notes what a held call waits for. Returns: false: another call was
+ * faster, and this one is to be judged again. */
 bool gate__mind_approvals(struct gate *gate, struct call *call);
 void gate__settle_approvals(struct gate *gate, struct call *call);
 void gate__drop_approvals(struct call *call);
 
-/* planned.c: the plan that the call shows, for the moment. Returns: UNSET, or why the call is refused for it. */
+/* planned.c: reads the plan that the call shows into the moment. Returns: UNSET, or why the plan has the call refused. */
 enum reason gate__plan(struct gate *gate, struct call *call, struct gate_moment *moment);
 void gate__plan_texts(struct record_text *text, const struct call_plan *plan, struct audit_decision *record);
-/* The plan's text, with the first record that names it. CODE_BUSY, CODE_DOWN: as the record. */
+/* Records the plan's text before the first record that names it. CODE_BUSY, CODE_DOWN: as gate_record. */
 enum code gate__tell_plan(struct gate *gate, const struct call *call) MUST_USE;
 
 /* pinned.c: which definition of its tool the call means. */
 void gate__find_definition(const struct gate *gate, struct call *call);
-/* What people have accepted of it; NULL: they have not. It lives until the gate follows. */
+/* The definition as people have accepted it; NULL: they have not. It lives until the gate follows. */
 const struct definition *gate__accepted(const struct gate *gate, const struct call *call);
-/* Denies the call where its route holds what nobody accepted. What a policy denies anyway is denied by it. */
+/* Denies the call where nobody accepted the definition and its route holds such calls back. A call that the
+ * policy denies keeps that reason. */
 void gate__mind_definition(const struct gate *gate, struct call *call);
 struct span gate__definition_text(struct record_text *text, const struct call *call);
 

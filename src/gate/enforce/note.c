@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is permitted is noted for those who ask later what was before, by every version that may ask. */
+/* Notes permitted calls for later conditions that ask what was before, for every version of the policy that may ask. */
 #include "enforce/gate_priv.h"
 
 #include "os/clock.h"
@@ -53,14 +53,14 @@ static void note(const struct gate *gate, const struct call *call, const struct 
     gate_state_note(&moment, policy, &question, met);
 }
 
-/* A version that came meanwhile, or is about to, may watch other tools than the one that judged. The one about to come is
- * looked for first, since what is no longer there has come. */
+/* A newer version, published or about to be, may watch other tools than the one that judged. The coming version is read
+ * before the published one: where it is gone by then, it has been published. */
 void gate__note(struct gate *gate, const struct call *call, const struct policy *judged, const struct policy_met *met,
                 bool is_answer)
 {
     struct policy *coming = coming_policy(gate->shared);
     bool is_behind = !gate__is_current(gate);
-    /* Not followed: that takes memory, and may fail. */
+    /* The gate does not follow here, since that takes memory and may fail. */
     struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
     const struct policy *versions[] = {judged, latest != judged ? latest : NULL, coming};
 

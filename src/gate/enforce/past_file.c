@@ -11,7 +11,8 @@
 #define FILE_BYTES ((size_t)1 << 28)
 #define PATH_BYTES 4400
 
-/* Numbers stand as this machine has them in memory: a file from a machine of the other order is of another build. */
+/* Numbers are in this machine's byte order; `order` tells a file of the other order, which is refused like one of
+ * another build. */
 struct head {
     char what[24];
     uint64_t order;
@@ -151,7 +152,7 @@ enum code past_file_memory(const struct policy *policy, struct buf *out)
     return code;
 }
 
-/* Both are sorted. */
+/* Both are sorted, so one walk over both is enough. */
 bool past_file_covers(struct span kept, struct span asked)
 {
     while (asked.len >= sizeof(struct memory)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was counted up to a row of the audit, in two files that are written in turn: which row and its hash, what the rules were
- * that asked for it, and the state. A MAC by a key of the store closes each: whoever can write the folder and lacks the key can
- * take them away, and has then made a start read more.
+/* Keeps what was counted up to a row of the audit, in two files that are written in turn: the row and its hash, what the rules
+ * asked to be counted, and the state. A MAC by a key of the store ends each. Whoever can write the folder but lacks the key can
+ * only remove the files; then a start reads more.
  *
  * Threads: one at a time for a pair of files.
  * Owns: struct past_file its bytes.
@@ -20,21 +20,21 @@
 
 #define PAST_FILES 2
 
-/* Where they are, and what closes them. */
+/* Where the files are, and the key of their MAC. */
 struct past_place {
-    const char *path;         /* "callgate.db.past-7c4a..."; behind it stands which of the two. NULL: none are kept */
+    const char *path;         /* "callgate.db.past-7c4a...", to which the number of the file is added; NULL: none are kept */
     const unsigned char *key; /* DIGEST_BYTES */
 };
 
 struct past_file {
     struct buf bytes;
     uint64_t turn;            /* the later one is larger */
-    uint64_t seq;             /* of the row that it stands at */
+    uint64_t seq;             /* the last row that was counted */
     unsigned char hash[DIGEST_BYTES];
-    int64_t over_us;          /* what was over by then is left out */
+    int64_t over_us;          /* what was over at this time is left out */
     bool has_plans;
     struct span memory;       /* as past_file_memory writes it */
-    struct span state;        /* as gate_state_keep */
+    struct span state;        /* as gate_state_keep writes it */
 };
 
 enum code past_file_read(const struct past_place *place, unsigned which, struct past_file *file, struct why *why) MUST_USE;
@@ -44,7 +44,8 @@ void past_file_fini(struct past_file *file);
 enum code past_file_write(const struct past_place *place, unsigned which, const struct past_file *file, struct why *why)
     MUST_USE;
 
-/* What a policy asks counting to keep (policy_each_memory); whether `kept` has all of it, and for as long. */
+/* past_file_memory: what a policy needs counted (policy_each_memory). past_file_covers: whether `kept` has
+ * all of `asked`, for as long. */
 enum code past_file_memory(const struct policy *policy, struct buf *out) MUST_USE;
 bool past_file_covers(struct span kept, struct span asked);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a verdict has to do with people: the approvals that it takes, what it has them asked. */
+/* What a verdict has to do with people: it takes their approvals, or has them asked. */
 #include "enforce/gate_priv.h"
 
 #include "base/utf8.h"
@@ -29,7 +29,7 @@ bool gate__mind_approvals(struct gate *gate, struct call *call)
     return true;
 }
 
-/* The values themselves: a person decides by them, and is told what of them the audit keeps to itself. */
+/* Hands over the values unredacted, since a person decides by them, and names what the audit redacts. */
 static void take_arguments(struct gate *gate, struct call *call, struct approval_ask *ask)
 {
     struct span whole = call->asked.root != NULL ? call->asked.root->raw : SPAN_NONE;
@@ -41,7 +41,7 @@ static void take_arguments(struct gate *gate, struct call *call, struct approval
     ask->params = call->asked.params != NULL ? utf8_cut(call->asked.params->raw, APPROVAL_ARGUMENTS_BYTES) : SPAN_NONE;
 }
 
-static void tell(struct gate *gate, struct call *call)
+static void ask_people(struct gate *gate, struct call *call)
 {
     const struct question *asked = &call->asked;
     const struct verdict *verdict = &call->verdict;
@@ -76,7 +76,7 @@ void gate__settle_approvals(struct gate *gate, struct call *call)
         approvals_give_back(marks);
     if (call->verdict.kind == VERDICT_HOLD && call->seq != 0) {
         call->held_as = approvals_held(marks, call->seq);
-        tell(gate, call);
+        ask_people(gate, call);
     }
     marks->of = NULL;
 }

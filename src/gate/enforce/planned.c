@@ -6,7 +6,8 @@
 #include "base/num.h"
 #include "judgement/judgement.h"
 
-/* The plan that was read last stays, since an agent's calls mostly come one behind the other: reading costs tens of digests. */
+/* Keeps the plan that was read last, because an agent's calls mostly come one behind the other and reading a plan costs tens of
+ * digests. */
 static enum code read_plan(struct gate *gate, const struct call *call, struct why *why)
 {
     struct plan_reader *plans = &gate->plans;
@@ -24,7 +25,8 @@ static enum code read_plan(struct gate *gate, const struct call *call, struct wh
     return code;
 }
 
-/* A signature costs a hundred times what a digest does, and an agent shows its plan with each call. */
+/* Remembers which plans were verified, because a signature costs a hundred times what a digest does and an
+ * agent shows its plan with each call. */
 static enum code verify(struct plan_reader *plans, const struct call *call, struct why *why)
 {
     const struct plan_key *key = plan_key_of(&plans->plan, call->plan_keys);
@@ -43,8 +45,8 @@ static enum code verify(struct plan_reader *plans, const struct call *call, stru
     return code == CODE_OK ? code : why_set(why, code, "the signature is not that of key `%.*s`", SPAN_ARG(key->id));
 }
 
-/* No clock may be set so that a plan begins too early or lasts too long: neither the machine's nor the one that never jumps,
- * which stands still while the machine sleeps. */
+/* Asks both clocks, so that neither lets a plan begin too early or last too long: the machine's may be set back, and the
+ * monotonic one stands still while the machine sleeps. */
 static bool is_its_time(const struct plan *plan, const struct gate_moment *moment, int64_t time_us)
 {
     int64_t first_us = time_us < moment->now_us ? time_us : moment->now_us;
@@ -94,7 +96,7 @@ void gate__plan_texts(struct record_text *text, const struct call_plan *plan, st
 
 /* ---- the plan's text, as it may be recorded ---- */
 
-/* {"a":V,...}: what the step plans by its value. */
+/* Writes {"a":V,...}: the arguments for which the step plans a value. */
 static enum code write_values(const struct plan_step *step, struct buf *out)
 {
     char before = '{';
@@ -113,8 +115,8 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
     return before == ',' ? buf_add_byte(out, '}') : buf_add_text(out, "{}");
 }
 
-/* Whether the policy would leave out something of such a call, whoever shows the plan now: it is asked of him to whom the plan
- * was given, with whatever groups, scopes and path he may come. Also where nobody can say. Spoils the scratch. */
+/* Whether the policy would redact something of such a call, or nobody can say. The question is asked for the principal to whom
+ * the plan was given, not for who shows it now, with unknown groups, scopes and path. Overwrites the scratch. */
 static bool is_redacted(struct gate *gate, const struct call *call,
                         const struct plan_step *step)
 {
@@ -139,7 +141,7 @@ static bool is_redacted(struct gate *gate, const struct call *call,
     return verdict.redact_all || verdict.redact_count > 0;
 }
 
-/* The step's arguments, each value by its digest. */
+/* Writes the step's arguments with each value replaced by its digest. */
 static enum code write_digests(const struct plan *plan, const struct plan_step *step, struct buf *out)
 {
     char before = '{';
@@ -165,7 +167,8 @@ static enum code write_digests(const struct plan *plan, const struct plan_step *
     return buf_add_byte(out, '}');
 }
 
-/* Steps stand in the text in their order. *is_whole: it is what was signed. */
+/* Writes the plan, redacting steps in place, which stand in the text in their order. *is_whole: the result
+ * is what was signed. */
 static void write_plan(struct gate *gate, const struct call *call,
                        struct buf *out, bool *is_whole)
 {

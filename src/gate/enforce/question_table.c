@@ -10,7 +10,7 @@
 #define CALLS_PER_SESSION 256
 #define PER_SHARD 1024
 #define METHOD_BYTES 128
-#define KEY_PARTS 7 /* the last one is the id; the others are the session */
+#define KEY_PARTS 7 /* the last part is the id; the others together name the session */
 #define FORGET_US (INT64_C(3600) * 1000000)
 
 /* A session's questions share a shard and a bucket, so that counting them is a walk of one short chain. */
@@ -145,8 +145,8 @@ static struct open_question *question_new(const struct span parts[KEY_PARTS], si
     return question;
 }
 
-/* Those of the session are counted into *of_session. Returns: the one with all parts, or NULL. */
-static struct open_question *find(struct question_shard *shard, uint64_t scope_hash, const struct span parts[KEY_PARTS],
+/* Counts the session's open questions into *of_session. Returns: the one with all parts, or NULL. */
+static struct open_question *find_open(struct question_shard *shard, uint64_t scope_hash, const struct span parts[KEY_PARTS],
                                   size_t *of_session)
 {
     struct open_question *found = NULL;
@@ -162,7 +162,7 @@ static struct open_question *find(struct question_shard *shard, uint64_t scope_h
     return found;
 }
 
-/* New ones stand before old ones in their bucket. */
+/* A bucket has new questions first, so the last one that matches is the oldest. */
 static struct open_question *oldest_of(struct question_shard *shard, uint64_t scope_hash, const struct span parts[KEY_PARTS])
 {
     struct open_question *last = NULL;
@@ -173,7 +173,8 @@ static struct open_question *oldest_of(struct question_shard *shard, uint64_t sc
     return last;
 }
 
-/* His own, else his tenant's, else anybody's: who leaves much unanswered pushes out that, and nothing that others wait for. */
+/* The oldest of the same principal, else of the same tenant, else of anybody. So who leaves much unanswered pushes out his own
+ * questions and not those of others. */
 static struct open_question *oldest_like(struct question_shard *shard, struct share whose)
 {
     bool has_own = shares_held(&shard->shares, whose.principal) > 0;
@@ -205,7 +206,7 @@ static enum code open_in(struct question_shard *shard, uint64_t scope_hash, cons
 
     while ((question = oldest(shard)) != NULL && now_us - question->asked_us > FORGET_US)
         forget(shard, question);
-    question = find(shard, scope_hash, parts, &of_session);
+    question = find_open(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
         if (key->is_call || !span_equals(span_of(question->method, question->method_len), method))
             return CODE_EXISTS;
@@ -254,7 +255,7 @@ enum code question_answer(struct gate *gate, const struct question_key *key, cha
     struct open_question *question;
 
     parts_of(key, parts);
-    question = find(shard, scope_hash, parts, &of_session);
+    question = find_open(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
         *len = question->method_len;
         memcpy(method, question->method, question->method_len);

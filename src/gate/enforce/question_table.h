@@ -2,11 +2,11 @@
 /* Open questions of servers: requests that were delivered to an agent and wait for its answer, known to all workers; and, where
  * answers come on another connection than calls (HTTP+SSE), the open calls of agents.
  *
- * Threads: any; sharded, one short lock a shard: the only lock on the data path.
+ * Threads: any; one short lock for each of many shards.
  * Owns: copies of the keys.
- * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 256 calls (the oldest gives way: who cancels a
- *   call is not answered), 65,536 in all by shares (base/shares.h: over his own, somebody's oldest gives way); older than an
- *   hour: forgotten.
+ * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 256 calls (the oldest gives way, since a call
+ *   that was cancelled gets no answer), 65,536 in all by shares (base/shares.h: who is over his own share loses his oldest);
+ *   older than an hour: forgotten.
  * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method, or for a call. */
 #ifndef ENFORCE_QUESTION_TABLE_H
 #define ENFORCE_QUESTION_TABLE_H
@@ -16,12 +16,12 @@
 #include "enforce/gate.h"
 
 struct question_key {
-    struct span route, path, tenant, principal, session; /* path: below it; session: as the agent names it;
-                                                         * either may be empty */
+    /* path: below the route; session: as the agent names it; both may be empty */
+    struct span route, path, tenant, principal, session;
     struct span id;                                /* canonical JSON */
-    struct span home;                              /* no part of it: the credential's own tenant, who is charged; at == NULL:
-                                                    * `tenant` */
-    bool is_call;                                  /* of the agent */
+    struct span home;                              /* no part of the key: the credential's own tenant, which is charged; at
+                                                    * == NULL: `tenant` is */
+    bool is_call;                                  /* the key of an agent's call, not of a server's question */
 };
 
 /* Asking the same again, as a resumed stream does, renews it. Takes: now_us: monotonic. */

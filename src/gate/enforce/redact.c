@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#define NAMED_TEXT_BYTES 4096 /* where more are to be named, all is */
+#define NAMED_TEXT_BYTES 4096 /* where the names do not fit, only "$" is named */
 
 enum code gate__record_text_init(struct record_text *text)
 {
@@ -45,7 +45,8 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->named);
 }
 
-/* What sums count of the call: a start reads it here, since arguments may be cut, redacted or erased. One path once. */
+/* Writes what sums count of the call, each path once. A start reads it from here, since arguments may be cut, redacted
+ * or erased. */
 static void add_spent(struct buf *out, const struct verdict_spent *spent)
 {
     const char *before = ",\"spent\":{";
@@ -67,7 +68,7 @@ static void add_spent(struct buf *out, const struct verdict_spent *spent)
         buf_add_byte(out, '}');
 }
 
-/* Takes: spent: NULL: it takes nothing. */
+/* Takes: spent: what the rule's limits count; NULL: nothing. */
 static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval, const struct verdict_spent *spent)
 {
     buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
@@ -95,7 +96,7 @@ static int64_t approval_of(const struct verdict *verdict, const struct approval_
     return 0;
 }
 
-/* Whether the rule's limits are taken. */
+/* Whether the call takes of the rule's limits. */
 static bool spends(const struct verdict *verdict, struct span rule)
 {
     return verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL && span_equals(verdict->rule, rule);
@@ -114,8 +115,8 @@ static bool write_rule(struct buf *out, const struct verdict_rule *rule, int64_t
     return false;
 }
 
-/* Those that a person approved come first, and whose limits are taken: that an approval is used up, or an amount spent, is
- * known by this text alone, should the gate die. */
+/* Writes the rules first that a person approved or whose limits are taken. Should the gate die, this text alone says that
+ * an approval is used up or an amount spent. */
 static uint32_t write_taken(struct buf *out, const struct verdict *verdict, const struct approval_marks *taken)
 {
     uint32_t written = 0;
@@ -175,7 +176,7 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
     if (!verdict->has_monitor)
         return SPAN_NONE;
     buf_clear(&text->monitor);
-    if (add_monitor(&text->monitor, verdict) != CODE_OK) /* an id beyond all measure */
+    if (add_monitor(&text->monitor, verdict) != CODE_OK) /* the rule's id is too long */
         return SPAN_LIT("{}");
     return buf_peek(&text->monitor);
 }
@@ -211,7 +212,8 @@ struct span gate__claims_text(struct record_text *text, const struct policy *pol
     return policy_claims_write(policy, claims, &text->claims) == CODE_OK ? buf_peek(&text->claims) : SPAN_LIT("{}");
 }
 
-/* What stands for a value: whoever holds the key can ask whether two were equal, nobody else learns anything. */
+/* Writes what stands for a redacted value. Who holds the key can tell whether two values were equal; nobody else
+ * learns anything. */
 static struct span redacted_value(char out[REDACTED_TEXT_BYTES], const unsigned char key[DIGEST_BYTES], struct span value)
 {
     unsigned char mac[DIGEST_BYTES];
@@ -233,8 +235,8 @@ struct stand_ins {
     uint32_t count, done;
 };
 
-/* Copies canonical bytes, each redacted value replaced. The values come in document order, and those before `whole` are done;
- * one inside another that is already replaced is passed over. */
+/* Copies canonical bytes with each redacted value replaced. The values are in document order, those before `whole` are done,
+ * and a value inside one that was replaced is passed over. */
 static enum code replace_values(struct stand_ins *in, struct span whole, struct buf *out)
 {
     const char *cursor = whole.at, *end = whole.at + whole.len;
@@ -270,7 +272,7 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
         return root->raw;
     *redacted = true;
     buf_clear(&text->arguments);
-    /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
+    /* Each stand-in costs a digest and a hundred bytes, so an agent may not choose how many there are. */
     if (!verdict->redact_all && in.count <= REDACTED_MAX && replace_values(&in, root->raw, &text->arguments) == CODE_OK &&
         in.done == in.count)
         return buf_peek(&text->arguments);
@@ -284,7 +286,8 @@ static enum code add_key(struct buf *out, const char *before, const struct json_
     return buf_add_byte(out, ':');
 }
 
-/* A member's bytes are those of the message; the object around them was made for the record. */
+/* Copies member by member: only a member's bytes are those of the message, since the object around them was
+ * made for the record. */
 static enum code replace_members(struct stand_ins *in, const struct json_node *params, struct buf *out)
 {
     enum code code = CODE_OK;
@@ -323,7 +326,7 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
     return redacted_value(text->no_query, key, query);
 }
 
-/* ---- what of it is redacted ---- */
+/* ---- the names of what is redacted ---- */
 
 struct naming {
     const struct json_node *const *left; /* in document order */
@@ -337,7 +340,7 @@ static void add_name(struct buf *out, struct span path)
     json_write_string(out, path);
 }
 
-/* As a path of the policy's: a name that is no word stands in brackets. */
+/* Adds a step as paths of a policy are written: a name that is no word stands in brackets. */
 static void add_step(struct buf *path, struct span key, uint32_t index, bool is_member)
 {
     bool is_word = key.len > 0;
@@ -364,7 +367,7 @@ static void name_values(struct naming *naming, const struct json_node *node)
     if (naming->count > 0 && (*naming->left)->raw.at == node->raw.at && (*naming->left)->raw.len == node->raw.len) {
         add_name(naming->out, buf_peek(&naming->path));
         for (; naming->count > 0 && (*naming->left)->raw.at < end; naming->left++)
-            naming->count--; /* and what lies inside it */
+            naming->count--; /* also skips the values inside it */
         return;
     }
     for (const struct json_node *member = node->child; member != NULL; member = member->next, index++) {
@@ -447,7 +450,7 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     if (params == NULL || params->type != JSON_OBJECT)
         return CODE_OK;
     if (meta != NULL && (meta->type != JSON_OBJECT || policy_asks_all_meta(policy, question)))
-        meta = NULL; /* bound like any other member */
+        meta = NULL; /* then `_meta` is bound as a whole, like any other member */
     buf_clear(out);
     for (const struct json_node *at = params->child; at != NULL; at = at->next)
         if (at != meta)
@@ -464,7 +467,7 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
 
 #define ANSWER_TREE_BYTES ((size_t)1 << 20) /* a larger result is not read into a tree */
 
-/* Returns: the tree that is to be looked through, or NULL. */
+/* Returns: the tree of the result; NULL: it is too large, or no JSON. */
 static const struct json_node *tree_of(struct span result, struct arena *arena, struct buf *canonical)
 {
     const struct json_node *root;

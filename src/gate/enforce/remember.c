@@ -14,8 +14,8 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
 #define CALLS \
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
     "WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
-/* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
- * file before. */
+/* Which rules answers met. Nobody knows it of outcomes that are 'unknown', because a gate was killed before it wrote them.
+ * The decision may be in the file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
     "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq <= ?1 AND o.seq > ?3 " \
@@ -28,9 +28,10 @@ struct counting {
     const struct policy *policy;
     struct remembered *remembered;
     const atomic_bool *stop;
-    int64_t now_us, since_us; /* where the longest window begins */
+    int64_t now_us, since_us; /* `since_us`: where the longest window begins */
     int64_t after;            /* rows up to this one are counted already */
-    int64_t latest_us;        /* what is later was now: a clock that was set back since makes no calls of the future */
+    int64_t latest_us;        /* later times count as this one, since a clock that was set back must not leave calls in the
+                               * future */
     bool only_watches, of_answers;
     bool has_sums;
     struct arena arena; /* one row's rules */
@@ -56,12 +57,12 @@ const struct json_node *gate_recorded_met(struct span text, struct arena *arena,
     arena_reset(arena);
     buf_clear(canonical);
     if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK || root->type != JSON_ARRAY)
-        met->count = VERDICT_RULES_MAX + 1; /* "too long": nobody knows which */
+        met->count = VERDICT_RULES_MAX + 1; /* a count above the bound means that nobody knows which rules */
     for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL; rule = rule->next) {
         const struct json_node *id = json_member(rule, SPAN_LIT("id"));
 
         if (id == NULL || met->count >= VERDICT_RULES_MAX) {
-            met->count = VERDICT_RULES_MAX + 1; /* there are more */
+            met->count = VERDICT_RULES_MAX + 1; /* there are more rules than have room */
             continue;
         }
         named[met->count++] =
@@ -80,7 +81,8 @@ static const struct json_node *read_rules(struct counting *counting, struct span
     return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
 }
 
-/* A sum that the row does not have was not asked for then, and counts from now on. Returns: whether there is any to count. */
+/* Finds what the row's limits counted. A sum that is not in the row was not asked for then, so it counts from now on.
+ * Returns: whether there is any to count. */
 static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, struct verdict_spent *spent,
                      struct policy_limit counted[POLICY_LIMITS_MAX])
 {
@@ -130,7 +132,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     }
     call_aim(&question, db_text(row, C_TOOL));
     counting->moment.now_us = question.time_us < counting->latest_us ? question.time_us : counting->latest_us;
-    if (question.tenant.at == NULL) { /* of an answer whose call nobody knows here */
+    if (question.tenant.at == NULL) { /* an answer whose call is in no file here */
         gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
         return;
     }
@@ -193,8 +195,8 @@ static enum code count_file(struct counting *counting, const char *path, int64_t
     return code;
 }
 
-/* Calls of files that are not here were made before the next one began: nobody knows which, for as long as a window reaches
- * there. */
+/* Files are missing in front of `next`. Their calls were made before it begins, and nobody knows which. So sequences are
+ * undecided as long as a window reaches there. */
 static enum code mind_gap(struct counting *counting, const struct trail_file *next, struct why *why)
 {
     struct db_stmt *row = NULL;
@@ -221,7 +223,8 @@ static enum code mind_gap(struct counting *counting, const struct trail_file *ne
     return CODE_OK;
 }
 
-/* What came of a file's last calls may be later than they are, but not than the calls of the next file. */
+/* Whether a file has rows within the windows. Outcomes may come later than the last call of their file, but
+ * not later than the calls of the next file. */
 static bool reaches(const struct counting *counting, const struct trail *trail, size_t at)
 {
     bool of_answers = counting->policy != NULL && policy_watches_answers(counting->policy);
@@ -255,7 +258,8 @@ static enum code count_trail(struct counting *counting, const char *path, int64_
     return code;
 }
 
-/* Of what is counted already everything behind counts: entries know by themselves when they are over. */
+/* Counts the rows within the windows. Where some are counted already, all rows behind them count, since
+ * each entry of the state knows when it is over. */
 static enum code count_windows(struct counting *counting, const char *path, int64_t before_seq, struct why *why)
 {
     int64_t memory_us = counting->policy != NULL ? policy_memory_us(counting->policy) : 0;
@@ -295,8 +299,8 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
     "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 " \
     "AND verdict = 'permit' AND plan_step IS NOT NULL"
 
-/* A clock that is set back since makes no plan that was used in the future forgotten the sooner. Without room the plans of then
- * cannot be used; a gate that did not start for it would help nobody. */
+/* A use that lies in the future, because the clock was set back, is not forgotten any sooner. Where there is no room, the plans
+ * of that time cannot be used any more, but the gate starts. */
 static void count_step(struct counting *counting, struct db_stmt *row)
 {
     struct plan_uses *uses = gate_state_plans(counting->moment.state);
@@ -330,7 +334,8 @@ static enum code count_plans(struct counting *counting, const char *path, int64_
     return count_trail(counting, path, before_seq, why);
 }
 
-/* Who sets the clock forwards has nothing forgotten. */
+/* The time from which windows reach back: the earlier of both clocks, so that a clock that is set forwards
+ * lets nothing be forgotten. */
 int64_t remember__now(const struct gate_shared *shared, const struct remembering *remembering)
 {
     int64_t steady_us = clock_monotonic_us() + shared->clock_us;

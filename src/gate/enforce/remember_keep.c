@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A start does not count what was counted before. What is kept is made as a start makes it: from what was kept before, and the
- * rows behind it. So it can hold nothing that the trail does not say, and no call that is under way is in it by half. */
+/* Keeps what was counted, so that a start need not count it again. It is made as a start makes it: from what was kept before
+ * and the rows behind that. So it holds nothing that the trail does not say, and no call in part. */
 #include "enforce/remember_priv.h"
 
 #include "base/log.h"
 #include "os/clock.h"
 
-/* A clock that is set back by less is no reason to count anew; so long is kept what is over. */
+/* What is over is kept so much longer, so that a clock that is set back by less is no reason to count anew. */
 #define SLACK_US (INT64_C(600) * 1000000)
-#define WORTH_ROWS 65536 /* that a start has read, and the next one need not */
+#define WORTH_ROWS 65536 /* rows read by a start from which on it keeps its count for the next one */
 #define STATE_BYTES_MAX ((size_t)1 << 28)
 
 enum code remember__find_trail(const char *path, int64_t after, struct trail *trail, struct why *why)
@@ -21,7 +21,7 @@ enum code remember__find_trail(const char *path, int64_t after, struct trail *tr
     return trail_find(path, true, trail, why);
 }
 
-/* The hash of a row, of whichever file. */
+/* Finds the hash of a row, in whichever file it is. */
 static enum code find_hash(const char *path, uint64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
 {
     struct trail trail;
@@ -45,7 +45,7 @@ static bool stands_in_trail(const struct past_file *file, const char *path)
     return find_hash(path, file->seq, hash, &why) == CODE_OK && memcmp(hash, file->hash, DIGEST_BYTES) == 0;
 }
 
-/* Both files, the later one first; turn 0: there is none. */
+/* Reads both files. One that is missing or broken gets turn 0. */
 static void read_files(const struct past_place *place, struct past_file files[PAST_FILES])
 {
     for (unsigned i = 0; i < PAST_FILES; i++) {
@@ -57,14 +57,15 @@ static void read_files(const struct past_place *place, struct past_file files[PA
     }
 }
 
-/* What was left out because it was over must be over still, whatever the clock says by now. */
+/* Whether counting can go on from the file. What was left out of it as over must still be over by the clock
+ * of now, which may have been set back. */
 static bool is_of_use(const struct past_file *file, struct span asked, const struct remembering *remembering, int64_t now_us)
 {
     return file->turn > 0 && file->over_us <= now_us && past_file_covers(file->memory, asked) &&
            stands_in_trail(file, remembering->path);
 }
 
-/* Into an empty state. *range: where counting goes on. Returns: whether there was something to go on from. */
+/* Reads a kept file into an empty state. *range: where counting goes on. Returns: whether there was a file of use. */
 static bool take_kept(struct gate_state *state, struct past_file files[PAST_FILES], struct span asked,
                       const struct remembering *remembering, struct remember_range *range)
 {
@@ -78,7 +79,7 @@ static bool take_kept(struct gate_state *state, struct past_file files[PAST_FILE
         if (gate_state_read(state, file->state, range->now_us - SLACK_US, range->latest_us) == CODE_OK) {
             range->after = (int64_t)file->seq;
             range->after_plans = file->has_plans && remembering->with_plans ? range->after : 0;
-            if (range->after_plans == 0) /* whoever asks for them later counts them all, and counts none of these again */
+            if (range->after_plans == 0) /* who asks for plans later counts them all, so none of these may stay */
                 plan_uses_clear(gate_state_plans(state));
             return true;
         }
@@ -87,7 +88,7 @@ static bool take_kept(struct gate_state *state, struct past_file files[PAST_FILE
     return false;
 }
 
-/* As far as it was kept, and on. */
+/* Goes on from what was kept, and counts the rows behind it. */
 static enum code count(struct gate_state *state, const struct policy *policy, const struct remembering *remembering,
                        struct remember_range *range, struct remembered *remembered, struct past_file files[PAST_FILES],
                        struct buf *asked, struct why *why)
@@ -124,7 +125,7 @@ static enum code keep(struct gate_state *state, const struct remembering *rememb
     return code;
 }
 
-/* A start that had much to read keeps it: nothing was judged yet, so that the state is what the trail says. */
+/* Keeps what a start has counted. Nothing was judged yet, so the state is what the trail says. */
 static void keep_start(struct gate_state *state, const struct remembering *remembering, int64_t now_us,
                        struct past_file files[PAST_FILES], struct span asked)
 {
@@ -164,7 +165,8 @@ enum code gate_remember(struct gate_shared *shared, const struct remembering *re
     return code;
 }
 
-/* The clock that this process has had since its start: one that is set meanwhile changes nothing. */
+/* Takes the time from the clock that this process has had since its start, so that a clock that is set
+ * meanwhile changes nothing. */
 static enum code count_and_keep(struct gate_shared *shared, struct gate_state *state, const struct policy *policy,
                                 const struct remembering *remembering, uint64_t last, struct why *why)
 {
@@ -181,7 +183,8 @@ static enum code count_and_keep(struct gate_shared *shared, struct gate_state *s
     if (code == CODE_OK)
         code = find_hash(remembering->path, last, fresh.hash, why);
     fresh.memory = buf_peek(&asked);
-    if (code == CODE_OK && last > remembered.from && remembered.gap_us == 0) /* a file that is missing may come back */
+    /* with a gap nothing is kept, since a missing file may come back */
+    if (code == CODE_OK && last > remembered.from && remembered.gap_us == 0)
         code = keep(state, remembering, files, &fresh, why);
     for (unsigned i = 0; i < PAST_FILES; i++)
         past_file_fini(&files[i]);

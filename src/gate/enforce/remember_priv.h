@@ -13,19 +13,19 @@
 #include "enforce/remember.h"
 
 struct remember_range {
-    int64_t after, after_plans; /* rows up to these are counted already, of limits and sequences and of plans; 0: none */
+    int64_t after, after_plans; /* rows up to these are counted already, for limits and sequences, and for plans; 0: none */
     int64_t before;             /* only rows with smaller numbers */
     int64_t now_us;             /* from which windows reach back */
-    int64_t latest_us;          /* what is later was now */
+    int64_t latest_us;          /* later times count as this one */
 };
 
-/* Into the state: what the policy asks for, and steps of plans where they are asked for. */
+/* Counts into the state what the policy asks for, and steps of plans where remembering asks for them. */
 enum code remember__count(struct gate_state *state, const struct policy *policy, const struct remembering *remembering,
                           const struct remember_range *range, struct remembered *remembered, struct why *why) MUST_USE;
 
 int64_t remember__now(const struct gate_shared *shared, const struct remembering *remembering);
 
-/* The files that hold rows behind `after`: most often the newest alone. */
+/* Finds the files that hold rows behind `after`, most often only the newest. */
 enum code remember__find_trail(const char *path, int64_t after, struct trail *trail, struct why *why) MUST_USE;
 
 #endif
