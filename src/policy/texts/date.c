@@ -42,7 +42,7 @@ bool date_is(struct span text)
     return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (leap && month == 2);
 }
 
-/* Behind the seconds and their fraction. Takes: *minutes: what local time is ahead of UTC. */
+/* Reads the offset that stands behind the seconds. Sets *minutes to what local time is ahead of UTC. */
 static bool is_offset(struct span text, int *minutes)
 {
     *minutes = 0;

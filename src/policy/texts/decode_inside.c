@@ -61,7 +61,8 @@ static void add_piece(struct runs *runs, struct span piece)
     buf_add_span(&runs->pieces, piece);
 }
 
-/* What stands in runs->bytes: as a whole, or what of it is text in ASCII. Returns: whether it was whole. */
+/* Adds what stands in runs->bytes: all of it where it is text, or the pieces of it that are text in ASCII.
+ * Returns: whether all of it was added. */
 static bool add_pieces(struct runs *runs, size_t min)
 {
     struct span bytes = SPAN_NONE;
@@ -226,7 +227,7 @@ static void add_digits(struct runs *runs, struct span digits)
         buf_add_byte(&runs->bytes, (char)(num_hex_digit(digits.at[i]) << 4 | num_hex_digit(digits.at[i + 1])));
 }
 
-/* Behind one of these, or blanks, or both. */
+/* The place behind one separator, blanks, or both. */
 static size_t behind_separator(struct span text, size_t at)
 {
     at = behind_blanks(text, at);

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* No match is longer, with what stands before its literal. So much is the most that one literal can cost. */
+/* No match is longer, counting what stands before its literal: this bounds what one literal can cost. */
 #define WINDOW_BYTES ((size_t)16 << 10)
 #define PIECE_BYTES ((size_t)16 << 10) /* searched between two looks at the budget */
 #define HIT_WORK 8u                    /* of a literal's comparison */
@@ -157,7 +157,7 @@ struct search {
     struct buf *found; /* NULL: one is enough */
     bool is_checked, is_ascii;
     enum truth best;
-    size_t tried[DETECTORS_MAX]; /* of each detector: where no other match of it begins before */
+    size_t tried[DETECTORS_MAX]; /* of each detector: before this place no further match of it begins */
 };
 
 /* In JSON inside a text a value stands behind the letter of `\n`. */
@@ -178,7 +178,7 @@ static bool stands_at(const struct search *search, const struct detector_literal
     return true;
 }
 
-/* Once a text, before its first match. */
+/* Checks the text once, before its first match. */
 static bool check_text(struct search *search)
 {
     search->is_ascii = true;
@@ -227,7 +227,7 @@ static bool try_match(struct search *search, uint16_t which, size_t at)
     return search->found != NULL;
 }
 
-/* Of one pair of bytes at `at`. Returns: false: the search is over. */
+/* Tries the literals that have this pair of bytes, which stands at `at`. Returns: false: the search is over. */
 static bool try_pair(struct search *search, uint16_t entry, size_t at)
 {
     for (const struct detector_entry *one; entry != 0; entry = one->next) {

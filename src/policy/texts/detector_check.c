@@ -229,7 +229,8 @@ static size_t iban(struct span text, size_t at, size_t len)
 
 /* ---- people ---- */
 
-/* Areas, groups and serials that were given out: none is nothing but zeros, and those of advertisements are nobody's. */
+/* Whether area, group and serial can have been given out: none is all zeros, and numbers printed in advertisements are
+ * nobody's. */
 static size_t us_ssn(struct span text, size_t at, size_t len)
 {
     struct written w = read_symbols(span_part(text, at, len));

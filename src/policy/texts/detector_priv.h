@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "texts/detector.h"
 
-/* Bytes that stand in some pair, so many kinds of them; more share a kind, which costs a comparison. */
+/* The bytes of all pairs are sorted into so many kinds. Where there are more bytes, some share a kind,
+ * which costs a comparison. */
 #define DETECTOR_KINDS 64u
 
 struct detector_entry { /* a pair of bytes of one literal */

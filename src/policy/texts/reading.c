@@ -61,7 +61,7 @@ unsigned reading_of_steps(struct span text)
             doubts |= READING_EMPTY;
         if (ends && only_dots && dots == 1)
             doubts |= READING_DOT;
-        if (ends && only_dots && dots == 2) /* in URLs it takes away an empty step, in files none is there */
+        if (ends && only_dots && dots == 2) /* in a URL `..` takes away the empty step, a file has no such step */
             doubts |= READING_CLIMBS | ((doubts & READING_EMPTY) != 0 ? READING_LOOSE : 0);
         after_separator = separates;
         only_dots = ends || (only_dots && point == '.');
@@ -186,7 +186,8 @@ static void add(struct uri_readings *readings, struct span text)
         readings->usual[readings->len++] = text.at[i];
 }
 
-/* Without the capitals of ASCII, but for those of escapes. Returns: whether there were some. */
+/* Adds the text with small letters for the capitals of ASCII, but for those of escapes. Returns: whether
+ * there were capitals. */
 static bool add_small(struct uri_readings *readings, struct span text)
 {
     bool has_capitals = false;
@@ -245,7 +246,7 @@ enum reading_count reading_of_uri(struct span uri, struct uri_readings *readings
     bool has_scheme = reading_split(uri, &url);
     bool is_file = has_scheme && span_equals_nocase(url.scheme, SPAN_LIT("file"));
     struct span query, whole = span_cut(uri, '?', &query);
-    /* Of a scheme that it has made up a server may take all behind it for a path, host and query among it. */
+    /* A server may take all that stands behind a scheme of its own for a path, the host and the query included. */
     struct span steps = span_part(whole, has_scheme ? url.scheme.len + (url.has_authority ? 3 : 1) : 0, SIZE_MAX);
 
     readings->len = 0;

@@ -52,8 +52,8 @@ uint64_t reading_usual_port(struct span scheme);
 /* Returns: false: it has no scheme. */
 bool reading_split(struct span text, struct url_parts *url);
 
-/* How many readings a URI has (LANGUAGE.md lists what makes them): what `*` holds for besides itself is asked of each. */
-#define READING_URI_MAX 8192 /* bytes: what is longer has many readings, so that it is cheap to ask for each rule */
+/* LANGUAGE.md lists what gives a URI several readings. A rule is asked about each of them. */
+#define READING_URI_MAX 8192 /* bytes: a longer URI counts as one of many readings, since each rule would have to read it */
 
 enum reading_count { READING_ONE = 0, READING_TWO, READING_MANY };
 
@@ -62,7 +62,7 @@ struct uri_readings {
     char usual[READING_URI_MAX]; /* of READING_TWO the second one: in the usual form */
 };
 
-/* How many readings a URI has; LANGUAGE.md lists what makes them. */
+/* How many readings the URI has. */
 enum reading_count reading_of_uri(struct span uri, struct uri_readings *readings);
 
 #endif

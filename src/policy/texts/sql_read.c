@@ -274,7 +274,7 @@ static void look_delete(struct walk *walk, const struct json_node *fields)
         add_statement(walk, "delete_all");
 }
 
-/* PostgreSQL 16 takes one without a name. */
+/* PostgreSQL takes a subquery without a name since version 16; a text that older servers refuse is not read. */
 static void look_subselect(struct walk *walk, const struct json_node *fields)
 {
     if (json_member(fields, SPAN_LIT("alias")) == NULL)
@@ -362,7 +362,7 @@ static const struct shape *shape_of(struct span kind)
 }
 
 /* What stands behind `member` in the shape: empty, or the kind behind its colon. Returns: false: no such member. */
-static bool find(const struct shape *shape, struct span member, struct span *kind)
+static bool find_member(const struct shape *shape, struct span member, struct span *kind)
 {
     for (struct span rest = span_text(shape->members); rest.len > 0;) {
         struct span word = span_cut(rest, ' ', &rest), name = span_cut(word, ':', kind);
@@ -493,7 +493,7 @@ static void walk_fields(struct walk *walk, const struct shape *shape, const stru
 
         if (at == with)
             continue;
-        if (!find(shape, at->key, &kind)) {
+        if (!find_member(shape, at->key, &kind)) {
             refuse(walk, shape->kind, at->key);
         } else if (kind.len == 0 && !span_is(at->key, "location")) {
             walk_node(walk, at);

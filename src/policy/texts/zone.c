@@ -20,7 +20,7 @@ struct zone {
     const int64_t *times; /* ascending: from each on, the offset beside it */
     const int32_t *offsets;
     uint32_t count;
-    int32_t before; /* the first time */
+    int32_t before; /* what holds before the first time */
     bool has_rule;
     struct zone__rule rule; /* from the last time on */
 };
