@@ -7,7 +7,8 @@
 #define BEFORE_MAX 256
 #define NAME_MAX_BYTES 40
 
-/* Which file of policies/detectors has which, for whoever names one and forgot it. A test holds it against the files. */
+/* Which detectors each file of policies/detectors has, for an author who names one but did not load its file. A test
+ * compares this table with the files. */
 static const struct {
     const char *file, *names;
 } shipped[] = {
@@ -129,7 +130,7 @@ static void compile_literals(struct compiler *c, const struct yaml_node *map, st
               BEFORE_MAX);
 }
 
-/* `finds` and `passes`: tests of the detector, held against it as it will be asked. */
+/* `finds` and `passes` are the author's tests of the detector: each example is searched as a text of a call will be. */
 static void try_examples(struct compiler *c, const struct yaml_node *map, const char *key, const struct detector_set *set)
 {
     const struct yaml_node *list = yaml_member(map, key);
@@ -157,7 +158,7 @@ static void try_examples(struct compiler *c, const struct yaml_node *map, const 
     }
 }
 
-/* Returns: NULL: it is not usable, with a fault. */
+/* Returns: NULL: it is not usable; a fault says why. */
 static struct known_detector *compile_detector(struct compiler *c, const struct yaml_node *map)
 {
     static const char *const known[] = {"pattern", "literals", "before", "check", "finds", "passes", NULL};
@@ -179,7 +180,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
         return NULL;
     made->node = map;
     made->detector.name = compiler_copy(c, map->key);
-    c->pumps = false; /* cost is asked where it is used, as of patterns */
+    c->pumps = false; /* what it costs is tried where it is used, as with patterns */
     made->detector.regex = compiler_pattern(c, pattern, pattern->text, false);
     c->pumps = pumps;
     compile_literals(c, map, pattern->text, &made->detector);
@@ -191,7 +192,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     return c->no_memory || c->faults->count > faults ? NULL : made;
 }
 
-/* With the detectors of all files, before any rule. */
+/* Adds the detectors of the file at hand; called for every file before any rule is compiled. */
 void compiler_detectors(struct compiler *c)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), "detectors");
@@ -207,7 +208,7 @@ void compiler_detectors(struct compiler *c)
         c->no_memory |= detector_set_make(&made->list, 1, &c->policy->arena, &made->set) == CODE_NOMEM;
         if (c->no_memory)
             return;
-        if (c->pumps) { /* what is stored was tried before */
+        if (c->pumps) { /* files that are stored were tried before */
             try_examples(c, member, "finds", made->set);
             try_examples(c, member, "passes", made->set);
         }
@@ -228,7 +229,7 @@ static void ask_set(const void *set, struct span subject, struct regex_budget *b
     buf_fini(&all);
 }
 
-/* As the detector is asked: only beside its literals. */
+/* Tries hostile inputs as a call's text is searched: beside the detector's literals only. */
 static void pump(struct compiler *c, const struct yaml_node *name, struct known_detector *known)
 {
     if (!known->is_pumped)
@@ -268,7 +269,7 @@ const struct detector_set *compiler_detect(struct compiler *c, const struct yaml
     list = compiler_texts(c, node, sizeof(struct detector *), take_name, &count);
     for (uint32_t i = 0; i < count; i++)
         if (list[i] == NULL)
-            return NULL; /* told, here or where it is defined */
+            return NULL; /* a fault tells it, here or where the detector is defined */
     if (c->no_memory || count == 0 || c->faults->count > faults)
         return NULL;
     for (known = c->policy->sets; known != NULL; known = known->next)

@@ -141,7 +141,7 @@ struct span compiler_written(struct compiler *c, const struct yaml_node *node)
     return written;
 }
 
-/* The one for this text, made where it is new. Returns: NULL: not enough memory. */
+/* The pattern of this text, which is made when the text is new. Returns: NULL: not enough memory. */
 static struct pattern *pattern_of(struct compiler *c, struct span text)
 {
     struct pattern **bucket = &c->policy->patterns[hash_span(text) % PATTERN_BUCKETS], *pattern;
@@ -302,7 +302,7 @@ void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t by
     return parts;
 }
 
-/* {word}, as long as that is no variable. `${...}` is another doubt (author/warn*.c), `{{...}}` means braces. */
+/* Warns of {word} where it is no variable. `${...}` has a warning of its own (author/warn*.c), `{{...}}` means braces. */
 static void warn_braces(struct compiler *c, const struct yaml_node *node)
 {
     static const char *const names[] = {"principal", "tenant", "upstream", NULL};

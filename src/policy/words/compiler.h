@@ -20,7 +20,7 @@ struct part {
     bool *used;                  /* by their place in the map */
 };
 
-struct named_rule; /* that must exist */
+struct named_rule; /* a rule that some file names, and that must exist */
 
 struct shared_file {
     const struct yaml_node *root;
@@ -31,7 +31,7 @@ struct compiler {
     struct policy *policy;
     struct faults *faults;
     struct faults *warnings; /* NULL: none wanted */
-    bool pumps;              /* hostile inputs for each regex: files that are not stored yet */
+    bool pumps;              /* each regex is tried with hostile inputs, as the files are not stored yet */
     bool no_memory;
     /* the file at hand */
     struct policy_source *source;
@@ -67,12 +67,12 @@ struct span compiler_copy(struct compiler *c, struct span text) MUST_USE;
 bool compiler_is_string(struct compiler *c, const struct yaml_node *node);
 bool compiler_is_list(struct compiler *c, const struct yaml_node *node);
 bool compiler_is_map(struct compiler *c, const struct yaml_node *node);
-/* A map; and a fault for each key that `known` does not hold. Takes: what: for the fault, as in "a rule". */
+/* Whether it is a map; each key that `known` does not hold is a fault. Takes: what: for the fault, as in "a rule". */
 bool compiler_is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what);
-/* One of `words`, by its index; -1 with a fault. */
+/* Reads one of `words`. Returns: its index; -1 with a fault. */
 int compiler_word(struct compiler *c, const struct yaml_node *node, const char *const *words);
 const struct json_node *compiler_value(struct compiler *c, const struct yaml_node *node); /* NULL: with a fault */
-/* As JSON, for words about it; empty where it is none. */
+/* The node as JSON, for texts about it; empty where it cannot be written as JSON. */
 struct span compiler_written(struct compiler *c, const struct yaml_node *node);
 const struct regex *compiler_pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole);
 void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path); /* without text: with a fault */
@@ -88,18 +88,18 @@ const struct yaml_node *compiler_named_text(struct compiler *c, const struct yam
 
 /* A file's `patterns`, `lists`, `labels` or `detectors`, where all files of the set may name them; or NULL. */
 const struct yaml_node *compiler_shared(const struct yaml_node *root, const char *key);
-bool compiler_shares(const struct yaml_node *root); /* any of them */
+bool compiler_shares(const struct yaml_node *root); /* whether the file shares any of them */
 
-/* compile_detector.c: those of the file at hand. */
+/* compile_detector.c: adds the detectors of the file at hand. */
 void compiler_detectors(struct compiler *c);
 /* The set that `detect: NAMES` names; NULL: with a fault. */
 const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node);
-const char *compiler_detector_file(struct span name); /* of policies/detectors, that has the one of this name; NULL: none */
+const char *compiler_detector_file(struct span name); /* the file of policies/detectors that has this detector; NULL: none */
 
 /* Ranges of addresses, one or a list. */
 const struct address_range *compiler_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count);
 
-/* Whether variables stand in it, if it is a string; a doubt about what looks like one. */
+/* Whether the node is a string with variables. Warns about what looks like a variable and is none. */
 bool compiler_varies(struct compiler *c, const struct yaml_node *text);
 
 #endif

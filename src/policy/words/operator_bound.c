@@ -41,7 +41,7 @@ static enum truth max(struct rule_walk *walk, const struct op *op, const struct 
     return is_comparable(value) ? truth_of(json_number_compare(value->raw, op->value->raw) <= 0) : TRUTH_UNDECIDED;
 }
 
-/* The bound, one less and one more. */
+/* Adds the bound, and the numbers one below and one above it. */
 static void sample_number(const struct op *op, struct samples *samples)
 {
     struct span bound = op->value->raw;
@@ -81,7 +81,7 @@ static void compile_multiple(struct compiler *c, const struct yaml_node *node, s
         FAULT(c, node, "`multiple_of` asks for multiples of a number; write one above 0");
 }
 
-/* Both as whole numbers of the same small part; undecided where 64 bits do not hold them. */
+/* Both numbers are scaled by one power of ten that makes them whole; undecided where 64 bits do not hold them. */
 static enum truth multiple_of(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     struct span magnitude = span_part(value->raw, value->raw.len > 0 && value->raw.at[0] == '-', SIZE_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cidr: an address in ranges; and `client`, which asks the same of the client's. */
+/* cidr: whether an address lies in ranges; `client` reads its ranges here, too. */
 #include "words/operator_priv.h"
 
 static void take_range(struct compiler *c, const struct yaml_node *text, void *part)

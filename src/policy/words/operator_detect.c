@@ -14,7 +14,7 @@ static enum truth detect(struct rule_walk *walk, const struct op *op, struct spa
     return detector_find(op->terms, text, walk->budget, NULL);
 }
 
-static enum truth find(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context)
+static enum truth find_all(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context)
 {
     struct finding one;
     struct buf all;
@@ -40,8 +40,8 @@ static void sample(const struct op *op, struct samples *samples)
         samples->text(samples, "", list[i]->example, "");
 }
 
-/* Which are found, and where; not what, since explanations are kept where secrets are not. */
-static void tell(const struct op *op, struct span text, struct buf *out)
+/* Tells which detectors found something and where, but not what: explanations are kept in places that must hold no secrets. */
+static void tell_places(const struct op *op, struct span text, struct buf *out)
 {
     struct regex_budget budget;
     struct finding one;
@@ -62,6 +62,6 @@ static void tell(const struct op *op, struct span text, struct buf *out)
 }
 
 const struct operator operator__detect = {
-    .word = "detect", .types = TYPES_SCALAR, .compile = compile, .of_text = detect, .find = find,
-    .sample = sample, .tell = tell,
+    .word = "detect", .types = TYPES_SCALAR, .compile = compile, .of_text = detect, .find = find_all,
+    .sample = sample, .tell = tell_places,
 };

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define SAMPLES_MAX 12 /* of a list, and its last one */
+#define SAMPLES_MAX 12 /* of a list, besides its last one */
 
 /* ---- equals ---- */
 
@@ -43,7 +43,7 @@ const struct operator operator__equals = {
 
 /* ---- in ---- */
 
-/* Strings, strings with variables, all else. */
+/* Sorts strings before strings with variables, and those before all else. */
 static int sort_of(const struct json_node *value)
 {
     return value->type != JSON_STRING ? 2 : variable_in(value->text) ? 1 : 0;
@@ -83,7 +83,7 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     }
     op->varies = op->varying_count > 0;
     for (const struct yaml_node *one = use->type == YAML_LIST ? use->child : NULL; one != NULL; one = one->next)
-        (void)compiler_varies(c, one); /* for its doubts; those of a list that has a name are told there */
+        (void)compiler_varies(c, one); /* for its warnings; a list that has a name is warned about where it is defined */
     qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 
@@ -193,7 +193,7 @@ static void compile_unique(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "`unique` is true: no two elements are equal; where they may be, leave it out%s", yaml_bool_words(node));
 }
 
-/* What comparing the two may cost: objects find each other's members. */
+/* What comparing the two may cost: each member of one object is looked for in the other. */
 static uint64_t pair_cost(const struct json_node *a, const struct json_node *b)
 {
     if (a->type != b->type || a->count != b->count || a->raw.len < 64)

@@ -7,7 +7,7 @@
 #include "texts/sql_read.h"
 #include "sql/sql.h"
 
-/* `orders`, 'public.*': what stands before a dot is the schema's. */
+/* A pattern as in `orders` or 'public.*': a glob of the schema stands before the dot. */
 struct sql_pattern {
     bool has_schema;
     struct span schema, name;
@@ -19,7 +19,7 @@ struct sql_terms {
     uint32_t table_count, function_count;
 };
 
-#define VISITS_EACH_BYTE 32 /* to read takes 0.1 us a byte, 0.25 at the worst */
+#define VISITS_EACH_BYTE 32 /* reading takes 0.1 us a byte, 0.25 at the worst */
 
 static void take_pattern(struct compiler *c, const struct yaml_node *text, void *part)
 {
@@ -93,10 +93,10 @@ static bool may(const struct sql_terms *terms, const struct sql_name *name)
             if (span_is(name->name, sql_statement_text[i]))
                 return terms->statements[i];
         return false;
-    case SQL_TABLE: /* without a schema these are PostgreSQL's own, wherever a search_path leads */
+    case SQL_TABLE: /* names that begin with pg_ are PostgreSQL's own without a schema, too, wherever a search_path leads */
         is_own |= name->schema.len == 0 && span_starts_with(name->name, SPAN_LIT("pg_"));
         return is_listed(terms->tables, terms->table_count, is_own ? own : name->schema, name->name);
-    case SQL_FUNCTION: /* the parser writes pg_catalog before what has words of its own */
+    case SQL_FUNCTION: /* the parser writes pg_catalog before syntax of its own */
         return is_listed(terms->functions, terms->function_count, name->schema, name->name) ||
                (is_own && is_listed(terms->functions, terms->function_count, SPAN_NONE, name->name));
     }
@@ -122,8 +122,8 @@ static uint64_t cost(const struct op *op, struct span text)
     return VISITS_EACH_BYTE * (uint64_t)(text.len < SQL_MAX_BYTES ? text.len : 0) + terms->table_count + terms->function_count;
 }
 
-/* "select from public.orders; functions count". What is not listed is marked. */
-static void tell(const struct op *op, struct span text, struct buf *out)
+/* Tells "select from public.orders; functions count", and marks what is not listed. */
+static void show(const struct op *op, struct span text, struct buf *out)
 {
     static const char *const before[] = {[SQL_STATEMENT] = "", [SQL_TABLE] = " from ", [SQL_FUNCTION] = "; functions "};
     struct sql_reading reading;
@@ -166,7 +166,7 @@ static void sample(const struct op *op, struct samples *samples)
                           terms->tables[i].schema.len + 1 + terms->tables[i].name.len) : terms->tables[i].name, "");
 }
 
-/* It is never false, so that it holds nobody back from being forbidden. */
+/* `sql` is never false, so that a closing rule with it applies to every text. */
 static const char *closing_doubt(const struct op *op)
 {
     (void)op;
@@ -174,6 +174,6 @@ static const char *closing_doubt(const struct op *op)
 }
 
 const struct operator operator__sql = {
-    .word = "sql", .types = TYPES_SCALAR, .compile = compile, .of_text = sql, .cost = cost, .sample = sample, .tell = tell,
+    .word = "sql", .types = TYPES_SCALAR, .compile = compile, .of_text = sql, .cost = cost, .sample = sample, .tell = show,
     .closing_doubt = closing_doubt,
 };

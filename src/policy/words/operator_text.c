@@ -20,7 +20,7 @@ static void compile_matches(struct compiler *c, const struct yaml_node *node, st
         return;
     if (text == NULL || text->type != YAML_STRING)
         return;
-    if (c->pumps && variable_in(text->text)) /* what was stored before there were variables keeps its meaning */
+    if (c->pumps && variable_in(text->text)) /* files that are stored keep their meaning */
         FAULT(c, node, "a regex has no variables; ask with `glob`, `starts_with` or `under`, or write \\{...\\} for the braces "
               "themselves");
     op->text = compiler_copy(c, text->text);

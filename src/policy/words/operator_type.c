@@ -49,7 +49,7 @@ static void compile_is(struct compiler *c, const struct yaml_node *node, struct 
     }
 }
 
-/* A number may have to be one without fractional value. */
+/* `integer` asks for a number without a fractional part. */
 static enum truth is(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
@@ -71,7 +71,7 @@ static void compile_exists(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "`exists` is true or false%s", yaml_bool_words(node));
 }
 
-/* It is asked of a value, so there is one. */
+/* It is called with a value, so that one exists. */
 static enum truth exists(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;

@@ -12,7 +12,8 @@ struct directory {
     bool varies;
 };
 
-/* Why a directory cannot stand in a policy, or NULL. What a value may have and what it means is for values only. */
+/* Why a directory cannot stand in a policy, or NULL. Spellings that a value may have, and that are resolved there,
+ * are refused here. */
 static const char *wrong_with(struct span directory)
 {
     unsigned doubts = reading_of_steps(directory);
@@ -50,13 +51,13 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         op->varies |= directories[i].varies;
 }
 
-/* Of `//` in front POSIX lets each system say what it means, and URLs name a host by it. */
+/* A path that begins with `//` is not plain: POSIX lets each system say what that means, and URLs name a host by it. */
 static bool is_plain(struct span path, unsigned doubts)
 {
     return span_starts_with(path, SPAN_LIT("/")) && !span_starts_with(path, SPAN_LIT("//")) && (doubts & READING_ODD) == 0;
 }
 
-/* Step by step from the root, above which is the root. Takes: out: room for path.len bytes. */
+/* Resolves the path step by step from the root; above the root is the root. Takes: out: room for path.len bytes. */
 static struct span resolved(struct span path, char *out)
 {
     size_t len = 0;
@@ -81,7 +82,8 @@ static bool is_inside(struct span path, struct span directory)
     return span_starts_with(path, directory) && (path.len == directory.len || path.at[directory.len] == '/');
 }
 
-/* Gives: where it leads as it is written, decoded once, and decoded and cut where a URL's path may end.
+/* Sets: leads: where the path leads as it is written, when it is decoded once, and when it is decoded and
+ * cut where a URL's path may end.
  * Returns: false: there are more readings. */
 static bool read_path(struct rule_walk *walk, struct span text, struct span leads[3])
 {
@@ -91,7 +93,8 @@ static bool read_path(struct rule_walk *walk, struct span text, struct span lead
     size_t cut = 0;
 
     walk->no_memory |= at == NULL;
-    /* Which steps there are depends on who decodes, cuts and resolves in which order; so does what is left where some climb. */
+    /* The steps depend on the order in which a reader decodes, cuts and resolves. Where some steps climb, so does where the
+     * path leads. */
     if (at == NULL || !is_plain(text, doubts) || ((doubts & READING_LOOSE) != 0 && (doubts & READING_CLIMBS) != 0))
         return false;
     doubts = reading_of_steps(decoded);
@@ -119,7 +122,7 @@ static enum truth under(struct rule_walk *walk, const struct op *op, struct span
         if (directories[i].varies && !variable_said(walk, directories[i].text, VARIABLE_STEP, &directory))
             truth = TRUTH_UNDECIDED;
         else if (is_inside(leads[0], directory) && is_inside(leads[1], directory))
-            truth = TRUTH_TRUE; /* cut, too, it does not leave the folder, as nothing climbs */
+            truth = TRUTH_TRUE; /* when it is cut, it stays in the folder, too, as nothing climbs */
         else if (is_inside(leads[0], directory) || is_inside(leads[1], directory) || is_inside(leads[2], directory))
             truth = TRUTH_UNDECIDED;
     }

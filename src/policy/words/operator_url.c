@@ -22,8 +22,8 @@ struct url_terms {
     bool any_port;
 };
 
-/* Takes: a host as it stands in a URL, IPv6 in brackets. Gives what it reaches, so that a forbidden IPv4 address is not to be
- * had in IPv6's clothes. */
+/* Takes: a host as it stands in a URL, IPv6 in brackets. Sets *address to what it reaches, so that a forbidden IPv4 address
+ * cannot be reached as an IPv6 address that maps it. */
 static bool read_address(struct span host, struct address *address)
 {
     bool in_brackets = host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']';
@@ -159,7 +159,7 @@ static enum truth term_truth(struct rule_walk *walk, const struct host_term *ter
     return truth_of(glob_matches(said, host));
 }
 
-/* An address is what is listed as that address. A glob says nothing about addresses: `10.*` matches names too. */
+/* An address holds where it is listed as an address. A glob says nothing about addresses, as `10.*` matches names too. */
 static enum truth address_truth(struct rule_walk *walk, const struct url_terms *terms, const struct address *address,
                                 struct span text)
 {
@@ -229,7 +229,7 @@ static enum truth url(struct rule_walk *walk, const struct op *op, struct span t
                      truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));
 }
 
-/* Globs may try a host at each of its places. */
+/* A glob may be tried at each place of a host. */
 static uint64_t cost(const struct op *op, struct span text)
 {
     const struct url_terms *terms = op->terms;
@@ -244,7 +244,7 @@ static void sample(const struct op *op, struct samples *samples)
     samples->written(samples, op->written, "http://", "/");
 }
 
-/* A closing `url` without ports lets the same host pass on another one. */
+/* A closing `url` without ports lets calls to the same host on another port pass. */
 static const char *closing_doubt(const struct op *op)
 {
     const struct url_terms *terms = op->terms;

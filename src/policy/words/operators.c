@@ -44,7 +44,8 @@ bool policy_leaf_skips(const struct condition *leaf, const struct json_node *val
     return false;
 }
 
-/* Of an array or object that only holds something hidden, its type and size are known. */
+/* Operators that do not look inside can decide about an array or object of which only a part is hidden: its
+ * type and size are known. */
 bool policy_leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value)
 {
     bool itself;

@@ -11,7 +11,7 @@
 #include "policy/operator.h"
 #include "words/operator_tbl.h"
 
-/* By its word; NULL: there is none. */
+/* The operator of this word; NULL: there is none. */
 const struct operator *policy_operator(struct span word);
 
 /* Adds a type to an `is` by its word. Returns: false: it is no type. */
