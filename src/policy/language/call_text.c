@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call may be written as JSON, which takes characters that YAML does not: as they are, or as halves of surrogate pairs. */
+/* A call may be written as JSON. JSON takes characters that YAML does not, and writes some as two surrogates; they are
+ * rewritten as escapes of YAML. */
 #include "language/compile_priv.h"
 
 #include "unicode/unicode.h"
@@ -14,7 +15,7 @@ static bool is_plain(struct span text)
     return true;
 }
 
-/* Takes: canonical JSON, in which such characters stand in strings only. */
+/* Escapes the characters that YAML does not take. Takes: canonical JSON, in which they stand in strings only. */
 static enum code add_escaped(struct buf *out, struct span json)
 {
     enum code code = CODE_OK;
@@ -47,7 +48,7 @@ enum code compile__call_text(struct span text, struct buf *out)
     if (code == CODE_OK)
         code = add_escaped(out, buf_peek(&canonical));
     else if (code != CODE_NOMEM)
-        code = buf_add_span(out, text); /* YAML, perhaps */
+        code = buf_add_span(out, text); /* perhaps it is YAML: its reader decides */
     buf_fini(&canonical);
     arena_fini(&arena);
     return code;

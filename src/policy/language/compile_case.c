@@ -44,7 +44,7 @@ static void compile_time(struct compiler *c, const struct yaml_node *time, struc
         FAULT(c, time, "`time` is a point of time; write one such as 2026-07-06T09:30:00Z");
 }
 
-/* What the message is about: the gate takes it from the same places. */
+/* Reads what the message is about from the places where the gate reads it. */
 static void compile_target(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     const struct json_node *uri = NULL;
@@ -70,7 +70,7 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
     *(struct span *)part = compiler_copy(c, text->text);
 }
 
-/* What an access token says of who asks. */
+/* Reads what an access token says of who asks. */
 static void compile_who(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     const struct yaml_node *groups = yaml_member(call, "groups"), *scopes = yaml_member(call, "scopes");
@@ -82,7 +82,7 @@ static void compile_who(struct compiler *c, const struct yaml_node *call, struct
     question->claims = map_value(c, yaml_member(call, "claims"));
 }
 
-/* The step of a plan that the call is; without the word it shows none. */
+/* Reads which step of a plan the call is. Without `plan` it is no step. */
 static void compile_planned(struct compiler *c, const struct yaml_node *step, struct question *question)
 {
     uint64_t number = 0;
@@ -130,7 +130,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
 
 /* ---- the past: earlier calls, limits that are spent, approvals ---- */
 
-/* The name of a tool, or a map where more of the earlier call is not as in this one, or the rule is named that it met. */
+/* An earlier call is a tool's name, or a map that says what else is not as in this call, or which rule it met. */
 static void compile_earlier(struct compiler *c, const struct yaml_node *node, const struct question *now,
                             struct case_earlier *earlier)
 {
@@ -309,7 +309,7 @@ static void compile_expect_answer(struct compiler *c, const struct yaml_node *ex
     kase->left = left != NULL ? compiler_value(c, left) : NULL;
 }
 
-/* `answer:` is the result or whatever else rules for answers call `$`. */
+/* `answer:` is what rules for answers call `$`: a result, or the params of a message from the server. */
 static void compile_answer(struct compiler *c, const struct yaml_node *node, const struct yaml_node *test,
                            struct policy_case *kase)
 {
@@ -345,7 +345,7 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
         kase->rule = compiler_copy(c, rule->text);
 }
 
-/* What the tool's accepted definition says of its arguments: its inputSchema, or all of it. */
+/* Compiles the schema of the tool's accepted definition: the node's inputSchema, or the node itself. */
 static void compile_schema(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
     const struct yaml_node *input = yaml_member(node, "inputSchema");

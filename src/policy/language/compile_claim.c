@@ -4,7 +4,7 @@
 
 #define KEY_MAX_BYTES (SIZE_MAX / 2)
 
-/* The names that every value which the path selects lies below. */
+/* How many names stand at the path's beginning: all that the path selects lies below them. */
 static uint32_t named_steps(const struct path *path)
 {
     uint32_t steps = 0;
@@ -14,7 +14,8 @@ static uint32_t named_steps(const struct path *path)
     return steps;
 }
 
-/* Controls have escapes of their own there; here they go on as they are: a key is written as JSON when it is recorded. */
+/* Adds a step as a normalised path writes it, but for the escapes of controls: they stay as they are, since a key is
+ * written as JSON when it is recorded. */
 static void add_step(struct buf *out, struct span name)
 {
     buf_add_text(out, "['");
@@ -26,7 +27,8 @@ static void add_step(struct buf *out, struct span name)
     buf_add_text(out, "']");
 }
 
-/* A key ends with its last name's bracket, so that all that begins with it lies below it. */
+/* Takes the claims out that lie below this one. A key ends with the bracket of its last name, so that each
+ * key which begins with it lies below it. */
 static void take_out_below(struct policy *policy, struct span above)
 {
     const struct claim_ask **at = &policy->claims;

@@ -44,7 +44,7 @@ static void set_label(struct compiler *c, const struct yaml_node *node, const st
 
 /* ---- leaves ---- */
 
-/* What the members beside the operators say, for all operators of one condition. */
+/* What a condition says beside its operators, which holds for all of them. */
 struct manner {
     const struct yaml_node *quantify, *anchor, *absent;
     bool every_written, whole_written;
@@ -197,7 +197,7 @@ static void note_meta(struct compiler *c, const struct condition *leaf)
     struct meta_asks *asks = c->policy->meta_asks;
     struct span first = path_name_at(&leaf->path, 0), name = first;
 
-    if (c->of_answers || leaf->from == FROM_VALUE) /* no approval is bound to it */
+    if (c->of_answers || leaf->from == FROM_VALUE) /* no approval is bound to an answer */
         return;
     if (leaf->from != FROM_META) {
         if (first.at != NULL && !span_is(first, "_meta"))
@@ -210,7 +210,7 @@ static void note_meta(struct compiler *c, const struct condition *leaf)
         add_meta(c, &asks[false], name);
 }
 
-/* Takes: leaf: its subject and operators are there. */
+/* Takes: leaf: with its subject and its operators. */
 static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
                         struct condition *leaf)

@@ -19,7 +19,7 @@ static int day_of(struct span text)
     return -1;
 }
 
-/* `mon`, or `fri-mon` for four of them. */
+/* `mon`, or `fri-mon` for the four days from Friday to Monday. */
 static uint32_t read_days(struct compiler *c, const struct yaml_node *node)
 {
     struct span last, first;
@@ -137,7 +137,8 @@ static const struct known_zone *compile_zone(struct compiler *c, const struct ya
 
 #define DAY_S INT64_C(86400)
 
-/* 2026-12-24 or 2026-12-24T18:00. Takes: end: a day is meant to its end. Returns: whether it is one, and *is_day. */
+/* 2026-12-24 or 2026-12-24T18:00. Takes: end: a day alone means the end of it. Sets *is_day: no hour stands there.
+ * Returns: false: it is neither. */
 static bool read_local(struct span text, bool end, int64_t *local_s, bool *is_day)
 {
     int minutes = 0;
@@ -152,7 +153,7 @@ static bool read_local(struct span text, bool end, int64_t *local_s, bool *is_da
     return true;
 }
 
-/* A day, or FROM..TO, of which one may be left out. */
+/* Reads a day, or FROM..TO, where one of the two may be left out. */
 static bool read_dates(struct span text, struct dates *dates)
 {
     const char *dots = text.len > 0 ? memmem(text.at, text.len, "..", 2) : NULL;
@@ -240,6 +241,6 @@ void compile__until(struct compiler *c, const struct yaml_node *node, struct rul
         FAULT(c, node, "`until` is when the rule ends, with its zone; write '2026-12-31T18:00:00+01:00' or "
               "{zone: Europe/Berlin, at: 2026-12-31}, which is that day's end");
     if (rule->until_us <= 0)
-        rule->until_us = 1; /* long ago */
+        rule->until_us = 1; /* any time long ago */
     rule->until_label = compiler_copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }

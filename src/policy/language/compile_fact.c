@@ -64,7 +64,7 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
         fact->asks[hint] = hints[hint] != POLICY_UNKNOWN;
         fact->wants[hint] = hints[hint] == POLICY_YES;
     }
-    fact->opening = negated; /* only closing rules ask this */
+    fact->opening = negated; /* only rules that close ask for annotations */
     fact->absent = (absent != NULL && compile__absent_applies(c, absent)) != negated ? TRUTH_TRUE : TRUTH_FALSE;
     if (absent == NULL && c->warnings != NULL && c->effect != EFFECT_PERMIT)
         faults_add(c->warnings, c->source->path_text, node->key_line, node->key_column,

@@ -65,8 +65,8 @@ bool policy_shares(struct span text)
     return shares;
 }
 
-/* Regexes are compiled where they are defined, so that an unused one is told too. Cost is asked where they are used:
- * `slow_regex` stands at the rule. */
+/* Regexes are compiled where they are defined, so that a fault in an unused one is told, too. What they cost is
+ * tried where they are used, since `slow_regex` stands at the rule. */
 static void compile_patterns(struct compiler *c)
 {
     const struct yaml_node *map = c->patterns.map;
@@ -84,7 +84,7 @@ static void check_lists(struct compiler *c)
     for (const struct yaml_node *member = c->lists.map ? c->lists.map->child : NULL; member != NULL; member = member->next)
         if (compiler_is_list(c, member))
             for (const struct yaml_node *one = member->child; one != NULL; one = one->next)
-                (void)compiler_varies(c, one); /* for its doubts */
+                (void)compiler_varies(c, one); /* for its warnings */
 }
 
 void compile__name(struct compiler *c)
@@ -94,7 +94,7 @@ void compile__name(struct compiler *c)
     c->source->name = compiler_copy(c, name ? name->text : SPAN_NONE);
 }
 
-/* What is shared has one meaning in all files. */
+/* A name that two files share would have two meanings, which is a fault. */
 static void check_clashes(struct compiler *c, const struct part *part)
 {
     const struct yaml_node *root = yaml_root(c->tree);

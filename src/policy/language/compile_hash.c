@@ -4,8 +4,7 @@
 
 #include "crypto/parts.h"
 
-/* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text names which stands under this key; NULL for all
- * others. */
+/* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text under this key names; NULL: it names none. */
 static const struct yaml_node *named_by(const struct compiler *c, struct span key, const struct yaml_node *node)
 {
     const struct part *part = span_is(key, "pattern")                         ? &c->patterns
@@ -17,13 +16,13 @@ static const struct yaml_node *named_by(const struct compiler *c, struct span ke
     return part != NULL && node->type == YAML_STRING ? compiler_definition(c, part, node->text) : NULL;
 }
 
-/* What a rule only says to people decides nothing. */
+/* Whether the member only says something to people, and so decides nothing. */
 static bool is_said(const struct yaml_node *member, bool is_rule)
 {
     return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
 }
 
-/* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */
+/* Hashes types, keys and texts. Blanks, comments and quotes are not part of what a rule says. */
 static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
                      bool is_named, bool is_rule)
 {

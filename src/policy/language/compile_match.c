@@ -78,7 +78,8 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
     return target;
 }
 
-/* What the names say, and what `methods` stands for where it is left out (Meaning 10); a label says it for itself. */
+/* Compiles the names, and the methods that are meant where `methods` is left out (Meaning 10). The entries of a label
+ * say their methods themselves. */
 static void compile_dimensions(struct compiler *c, const struct yaml_node *map, struct match *match)
 {
     enum dimension target;
@@ -111,7 +112,7 @@ void compile__match(struct compiler *c, const struct yaml_node *node, bool openi
 
 /* ---- labels ---- */
 
-/* A tool's name or glob, wherever it is; or a map, where more than that is to be said. */
+/* An entry is a tool's name or glob, at any upstream; or a map that says more. */
 static void compile_labelled(struct compiler *c, const struct yaml_node *node, struct match *match)
 {
     static const char *const known[] = {"upstreams", "tools", "resources", "prompts", NULL};
@@ -183,5 +184,5 @@ const struct label *compile__label(struct compiler *c, const struct yaml_node *t
 
     while (label != NULL && label->node != node)
         label = label->next;
-    return label != NULL ? label : &none; /* with a fault */
+    return label != NULL ? label : &none; /* a fault was told */
 }

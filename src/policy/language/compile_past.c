@@ -94,7 +94,7 @@ static void compile_over(struct compiler *c, const struct yaml_node *over, struc
     limit->asks = over != NULL && compiler_word(c, over, words) == 1;
 }
 
-/* Two that would be counted in one place, of which the larger says nothing. */
+/* Whether both limits count the same: then only the smaller one ever matters. */
 static bool is_same_count(const struct policy_limit *a, const struct policy_limit *b)
 {
     return (a->sum == NULL) == (b->sum == NULL) && span_equals(a->sum_text, b->sum_text) && a->per_us == b->per_us &&
@@ -172,7 +172,7 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
                                          .text = compiler_copy(c, text->text)};
 }
 
-/* Names and globs; in byte order, so that the order in which they are written makes no other watch. */
+/* Compiles names and globs. They are sorted, so that the same names in another order make the same watch. */
 static void compile_names(struct compiler *c, const struct yaml_node *list, compiler_take_fn take, struct names *names)
 {
     struct match_name *name;
@@ -197,7 +197,7 @@ static void add_names(struct buf *key, char kind, const struct names *names)
     }
 }
 
-/* One watch for all conditions that name the same; what they ask of it adds up. */
+/* Conditions that name the same share one watch, which keeps what any of them asks for. */
 static void keep_watch(struct compiler *c, const struct yaml_node *node, struct watch *fresh, struct fact *fact)
 {
     struct watch *watch = c->policy->watches;
@@ -246,8 +246,8 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
     buf_fini(&key);
 }
 
-/* One watch for each label, so that they may be asked for together. A session is one of a principal on a route, and labels are
- * mostly of several. */
+/* Makes one watch for each label, so that `every` can ask for all of them. Without `by` it warns: a session belongs to one
+ * route, and labels mostly name tools of several. */
 static void watch_labels(struct compiler *c, const struct yaml_node *list, const struct yaml_node *by, struct fact *fact)
 {
     bool is_list = list->type == YAML_LIST;

@@ -14,7 +14,7 @@
 #include "words/operators.h"
 #include "policy/walk.h"
 
-struct named_rule { /* by a condition or a test */
+struct named_rule { /* a rule that a condition or a test names */
     struct named_rule *next;
     struct span id;
     const struct policy_source *source;
@@ -28,13 +28,14 @@ void compile__file(struct compiler *c);
 
 /* compile_match.c. Takes: node NULL: no match was written. */
 void compile__match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);
-void compile__labels(struct compiler *c); /* of the file at hand; of all files before any rule */
-const struct label *compile__label(struct compiler *c, const struct yaml_node *text); /* that it names; else with a fault */
+void compile__labels(struct compiler *c); /* those of the file at hand; called for every file before any rule is compiled */
+/* the label that the text names; an empty one with a fault */
+const struct label *compile__label(struct compiler *c, const struct yaml_node *text);
 
 /* compile_condition.c. Returns: NULL: there is no list. */
 const struct condition *compile__when(struct compiler *c, const struct yaml_node *list);
 
-/* compile_claim.c: of a leaf with its path, which stays where it is */
+/* compile_claim.c: notes which claim the leaf asks for. The leaf does not move after this: the note points to its path */
 void compile__claim(struct compiler *c, struct condition *leaf);
 
 /* compile_fact.c: conditions beyond arguments. Returns: the member whose key names one, or NULL. */
@@ -56,7 +57,8 @@ void compile__session(struct compiler *c, const struct yaml_node *node, struct f
 const struct policy_limit *compile__limit(struct compiler *c, const struct yaml_node *node); /* the first, or NULL */
 bool compile__millionths(const struct yaml_node *node, uint64_t *amount); /* false: it is no such number */
 
-/* That there is such a rule, which a passing call may meet, is looked at with all rules there. */
+/* Notes that a rule is named. When all rules are compiled, check_named looks whether it exists and whether
+ * a call that passes may meet it. */
 void compile__name_rule(struct compiler *c, const struct yaml_node *node, struct span id);
 void compile__check_named(struct compiler *c);
 
@@ -77,7 +79,7 @@ void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, 
 /* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */
 void compile__case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase);
 void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase);
-void compile__check_cases(struct compiler *c); /* that the rules exist that they name; with all rules there */
+void compile__check_cases(struct compiler *c); /* whether the rules that tests name exist; called when all rules are compiled */
 
 /* compile_warn.c: what is legal but hardly meant. */
 void compile__warn_file(struct compiler *c);

@@ -88,7 +88,7 @@ static int by_bytes(const void *a, const void *b)
     return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-/* Where a walk stands that is in no condition of `when`. */
+/* Labels a part of the rule that is no condition of `when`, so that explanations can name it. */
 static void set_place(struct compiler *c, const struct yaml_node *node, struct condition *place, const struct rule *rule,
                       const char *what)
 {
@@ -100,7 +100,7 @@ static void set_place(struct compiler *c, const struct yaml_node *node, struct c
     place->label = compiler_copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }
 
-/* The schema is a tool's own: a server says it, and whoever runs the gate has accepted it. */
+/* `arguments: by_schema` asks for the schema of the tool's definition, which a server says and people have accepted. */
 static void compile_arguments(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const words[] = {"by_schema", NULL};
@@ -129,7 +129,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
     if (!compiler_is_list(c, list))
         return;
     rule->restricts_args = true;
-    c->policy->meta_asks[false].all |= !c->needs_arguments; /* it sees whether `$` has a _meta */
+    c->policy->meta_asks[false].all |= !c->needs_arguments; /* `only_args` sees whether `$` has a _meta */
     rule->args = args = compiler_alloc(c, list->count, sizeof *args);
     for (const struct yaml_node *member = list->child; args != NULL && member != NULL; member = member->next)
         if (compiler_is_string(c, member))
@@ -156,7 +156,7 @@ static void compile_approvals(struct compiler *c, const struct yaml_node *node, 
     rule->approvals = (uint32_t)count;
 }
 
-/* Whether it names tools or prompts, of whose calls `$` is params.arguments. */
+/* Whether the match names tools or prompts: in calls of these `$` is params.arguments. */
 static bool has_arguments(const struct match *match)
 {
     bool has = match->by[DIM_TOOL].given || match->by[DIM_PROMPT].given, all = match->by[DIM_LABEL].given;
@@ -213,7 +213,7 @@ static void compile_answer_effect(struct compiler *c, const struct yaml_node *no
 
     if (effect == NULL)
         FAULT(c, node, "a rule for answers has no `effect`; write redact, withhold or flag");
-    rule->effect = EFFECT_FORBID; /* its conditions close */
+    rule->effect = EFFECT_FORBID; /* its conditions close, as those of a forbid */
     rule->answer = word >= 0 ? (enum answer_effect)(ANSWER_FLAG + word) : ANSWER_WITHHOLD;
 }
 

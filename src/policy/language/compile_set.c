@@ -11,7 +11,7 @@
 #define FILES_MAX 4096
 #define CALL_MAX_BYTES ((size_t)1 << 30)
 
-struct parsed { /* a source with its tree, sorted together */
+struct parsed { /* a source with its tree, so that both are sorted together */
     struct policy_source source;
     struct yaml_tree *tree;
 };
@@ -44,7 +44,7 @@ static int by_name(const void *a, const void *b)
     return span_compare(((const struct parsed *)a)->source.name, ((const struct parsed *)b)->source.name);
 }
 
-/* The one that comes later in the files is told; for different files, the second in order of names.
+/* Tells of two rules with one id the later one: in one file by line, in two files by the files' names.
  * Takes: rules: all of them, by id. */
 static void check_ids(struct compiler *c, const struct rule *const *rules, uint32_t count)
 {
@@ -221,7 +221,8 @@ static void compile_files(struct compiler *c, const struct policy_file *files, s
     mem_free(parsed);
 }
 
-/* Without memory for all of it, what was found says nothing: a name that could not be kept is no missing name. */
+/* Hands over the policy or its faults. When memory ran out the faults are dropped: a name that could not be kept
+ * would be told as missing. */
 static enum code hand_over(struct compiler *c, struct policy **policy, struct faults *faults)
 {
     enum code code = c->no_memory ? CODE_NOMEM : c->faults->count > 0 ? CODE_INVALID : CODE_OK;
@@ -265,7 +266,7 @@ static void read_call(struct compiler *c, const struct policy_file *file)
     policy->cases = compiler_alloc(c, 1, sizeof *policy->cases);
     read_source(c, file, &parsed);
     if (!c->no_memory && parsed.tree != NULL) {
-        policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks a call for its place */
+        policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks where a call alone stands */
         policy->case_count = 1;
         c->source = &parsed.source;
         c->tree = parsed.tree;

@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-/* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
+/* Warns of what can be seen at one place while it is read. author/warn.c warns of what takes the whole set to see. */
 
 static void warn_unused(struct compiler *c, const struct part *part)
 {
@@ -18,7 +18,7 @@ static void warn_unused(struct compiler *c, const struct part *part)
                        "the %s `%.*s` is used by no rule; use it or leave it out", part->word, SPAN_ARG(member->key));
 }
 
-/* Where in the text `${name}` stands, which another program would put something in place of; empty: nowhere. */
+/* The first `${name}` of the text, for which other programs put in a value; empty: none. */
 static struct span shell_variable(struct span text)
 {
     for (size_t at = 0; at + 3 < text.len; at++) {
@@ -34,7 +34,7 @@ static struct span shell_variable(struct span text)
     return SPAN_NONE;
 }
 
-/* In a regex braces and `$` mean something. */
+/* Whether the value is a regex, in which braces and `$` have a meaning. */
 static bool is_regex(struct span key)
 {
     return span_is(key, "matches") || span_is(key, "not_matches") || span_is(key, "regex");
@@ -89,7 +89,7 @@ void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
         warn_variables(c, when);
 }
 
-/* `..` looks everywhere; that it finds nothing is no absent argument. */
+/* A path with `..` looks everywhere: where it finds nothing, no single argument is absent. */
 void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
@@ -97,7 +97,7 @@ void compile__warn_absence(struct compiler *c, const struct yaml_node *node, con
              "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
 }
 
-/* Readings are of strings, for operators that look at strings. */
+/* `decode` makes readings of strings, so that only operators that look at strings use it. */
 void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     bool concerns = leaf->decoders == 0;
@@ -108,7 +108,8 @@ void compile__warn_decode(struct compiler *c, const struct yaml_node *node, cons
         WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
 }
 
-/* What no token has: RFC 6749 parts scopes by blanks, and the gate takes no name that nobody could read. */
+/* Whether no token can hold this name: RFC 6749 parts scopes by blanks, and the gate takes no name with
+ * characters that nobody sees. */
 static bool is_never_held(struct span name, enum dimension dimension)
 {
     uint32_t point;
@@ -122,7 +123,7 @@ static bool is_never_held(struct span name, enum dimension dimension)
     return false;
 }
 
-/* Behind `spiffe://` stands a trust domain, and `*` goes on over its end. */
+/* Whether a `*` stands in the trust domain behind `spiffe://`: it would match beyond the domain's end. */
 static bool leaves_trust_domain(struct span name)
 {
     static const struct span scheme = SPAN_LIT("spiffe://");
@@ -146,7 +147,8 @@ void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum d
              "{arg: uri, glob: 'x://{tenant}/*'}");
 }
 
-/* Only tokens have claims: what holds without one holds for everybody who comes with a key or a certificate. */
+/* Only tokens have claims: a condition that holds without the claim holds for everybody who comes with a key or
+ * a certificate. */
 void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)

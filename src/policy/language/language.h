@@ -11,7 +11,7 @@
 #include "policy/policy.h"
 
 struct policy_file {
-    struct span path; /* as given; names the place in messages; stored */
+    struct span path; /* as the author gave it; messages name it, and it is stored */
     struct span text; /* YAML */
 };
 

@@ -71,7 +71,7 @@ static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGE
     if (code == CODE_OK && db_text(stmt, 0).len == 2 * DIGEST_BYTES)
         memcpy(hash, db_text(stmt, 0).at, 2 * DIGEST_BYTES);
     else if (code == CODE_OK)
-        memset(hash, '?', 2 * DIGEST_BYTES); /* the hash of no text */
+        memset(hash, '?', 2 * DIGEST_BYTES); /* no text has this hash */
     db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
         return why_set(why, code, "there is no policy version %" PRIu64 "; `callgate policy list` shows those there are",
@@ -186,7 +186,8 @@ enum code policy_store_compile(struct db *db, uint64_t version, struct policy **
         else
             code = policy_store_why(why, code, db, "compiling a policy version");
     }
-    /* Somebody may have changed the file's name, and the hash so that it fits. */
+    /* The hash above covers the rows' names, this one the names in the texts: somebody may have changed a
+     * row's name and the hash together. */
     if (code == CODE_OK && !span_equals(policy_hash(*policy), span_of(hash, sizeof hash))) {
         code = refuse_text(version, span_of(hash, sizeof hash), policy_hash(*policy), why);
         policy_unref(policy);

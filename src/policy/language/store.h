@@ -5,7 +5,7 @@
  * Owns: nothing; results are copied out or lent during a callback.
  * Lifetime: none.
  * Errors: struct why for the store and the request, struct faults for the policies' own text. One transaction or nothing:
- * what does not compile is not stored, and a version whose text was changed behind our back is refused. */
+ *   what does not compile is not stored, and a version whose text was changed outside of callgate is refused. */
 #ifndef LANGUAGE_STORE_H
 #define LANGUAGE_STORE_H
 
@@ -61,12 +61,12 @@ enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_
 /* Whether the version is there with the text that has this hash (hexadecimal). Errors as of policy_store_files. */
 enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why) MUST_USE;
 
-/* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. Errors: as of
+/* All stored texts are read here, so that nobody sees a text that its version's hash does not cover. Errors: as of
  * policy_store_files. */
 enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
                           struct why *why) MUST_USE;
 
-/* "doing failed: " and the connection's own sentence. Returns: code. */
+/* Writes "DOING failed: " and the connection's own sentence. Returns: code. */
 enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing);
 
 #endif

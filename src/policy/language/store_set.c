@@ -66,7 +66,6 @@ struct policy_member *policy_set_find(struct policy_set *set, struct span name)
     return NULL;
 }
 
-/* All but the removed ones. */
 enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
                                  struct faults *warnings)
 {

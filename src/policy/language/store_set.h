@@ -40,7 +40,7 @@ void policy_set_sort(struct policy_set *set);                             /* by 
 enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
                               struct faults *warnings) MUST_USE;
 
-/* What a version of these files has as its hash. */
+/* The hash that a version of these files has. */
 void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES]);
 
 #endif

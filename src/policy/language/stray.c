@@ -18,9 +18,9 @@ struct straying {
     size_t count;
     policy_stray_fn told;
     void *context;
-    /* where it is looked */
+    /* the part of the policy that is looked at */
     const struct policy_source *source;
-    const struct rule *rule;   /* NULL: a redaction, or */
+    const struct rule *rule;   /* NULL: a label or a redaction */
     const struct label *label;
     int line, column;
 };
@@ -68,7 +68,7 @@ static bool is_monitored(const struct straying *s)
     return s->rule != NULL && s->rule->monitor;
 }
 
-static void tell(const struct straying *s, bool is_lost, const char *text)
+static void tell_stray(const struct straying *s, bool is_lost, const char *text)
 {
     struct policy_stray stray = {.policy = s->source->name, .path = s->source->path, .path_text = s->source->path_text,
                                  .line = s->line, .column = s->column, .is_lost = is_lost && !is_monitored(s)};
@@ -77,7 +77,7 @@ static void tell(const struct straying *s, bool is_lost, const char *text)
     s->told(s->context, &stray);
 }
 
-/* "; did you mean `shop`?", or what there is. */
+/* Writes "; did you mean `shop`?", or the names that there are. */
 static void say_instead(const char *const *known, const char *what, struct span name, char *out, size_t size)
 {
     const char *nearest = why_nearest(name.at, name.len, known);
@@ -116,7 +116,7 @@ static void tell_upstream(const struct straying *s, const struct match_name *nam
     say_instead(known, s->count == 1 ? "there is" : "there are", name->text, instead, sizeof instead);
     (void)snprintf(text, sizeof text, "%s names %s `%.*s`, which no route has, and does nothing there%s", whose,
                    kinds[name->kind], SPAN_ARG(utf8_cut(name->text, NAME_SHOWN)), instead);
-    tell(s, is_lost, text);
+    tell_stray(s, is_lost, text);
 }
 
 static void look_at_upstreams(const struct straying *s, const struct names *names, bool is_lost)
@@ -126,7 +126,7 @@ static void look_at_upstreams(const struct straying *s, const struct names *name
             tell_upstream(s, &names->name[i], is_lost);
 }
 
-/* What a sequence asks for may open a permit, too: under `not`. */
+/* A sequence that names a lost upstream always loses something: under `not` it opens a permit. */
 static void look_at_sequences(const struct straying *s, const struct condition *condition)
 {
     for (uint32_t i = 0; condition->kind == CONDITION_FACT && i < condition->fact->watch_count; i++)
@@ -157,7 +157,8 @@ static bool lists(const struct policy_route *route, const struct match_name *nam
     return false;
 }
 
-/* All tools of the routes that the rule is about. Returns: false where of one of them they are not known. */
+/* Takes all tools of the routes that the rule is about. Returns: false: the tools of one route are not
+ * known, or the rule is about none. */
 static bool take_tools(const struct straying *s, const struct names *upstreams, const char **known)
 {
     size_t count = 0;
@@ -195,7 +196,7 @@ static void look_at_tools(const struct straying *s, const struct match *match)
         say_instead(known, "listed were", tools->name[i].text, instead, sizeof instead);
         (void)snprintf(text, sizeof text, "%s names the tool `%.*s`, which no server of its upstreams has listed lately%s",
                        whose, SPAN_ARG(utf8_cut(tools->name[i].text, NAME_SHOWN)), instead);
-        tell(s, false, text); /* a server may list other tools to somebody else */
+        tell_stray(s, false, text); /* a server may list other tools to somebody else */
     }
 }
 

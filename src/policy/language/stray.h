@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of upstreams and tools that rules write, held against those that there are: a forbid for an upstream that no route has
- * keeps nothing back, and nothing else would say so.
+/* Compares the upstreams and tools that rules name with those that there are: a forbid for an upstream that no route has keeps
+ * nothing back, and nothing else would say so.
  *
  * Threads: any.
  * Owns: nothing.
@@ -14,7 +14,7 @@
 /* A route as policies name it. */
 struct policy_route {
     const char *name;         /* with slugs: a glob */
-    const char *const *tools; /* that its server listed, NULL at the end; NULL: not known */
+    const char *const *tools; /* the tools that its server listed, NULL at the end; NULL: not known */
 };
 
 struct policy_stray {
