@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rule asks of all arguments together: that no others are there (only_args), and that they fit what the tool's accepted
- * definition says of them (arguments: by_schema). */
+/* What a rule asks of all arguments together: that there are none but those listed (only_args), and that they fit the schema
+ * of the tool's accepted definition (arguments: by_schema). */
 #include "judgement/judge_priv.h"
 #include "judgement/judgement.h"
 #include "policy/schema.h"
@@ -54,12 +54,12 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
 
 enum truth policy_schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value)
 {
-    static const struct json_node none = {.type = JSON_OBJECT, .raw = {"{}", 2}}; /* what servers take no arguments for */
+    static const struct json_node none = {.type = JSON_OBJECT, .raw = {"{}", 2}}; /* servers take missing arguments for this */
 
     return eval__truth_here(walk, policy_schema_condition(schema), value != NULL ? value : &none);
 }
 
-/* Of several definitions that may be meant, any may fit; of none, nothing does. */
+/* Several definitions may be meant, and it is enough that one fits. Without a definition nothing fits. */
 static enum truth schema_truth(struct rule_walk *walk, const struct rule *rule)
 {
     const struct policy_state *state = &walk->question->state;

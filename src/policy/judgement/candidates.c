@@ -14,7 +14,7 @@
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
 #define KEY_PARTS 12
 
-/* What one kind of call concerns. The candidates and then the key's bytes follow in the same block. */
+/* The candidates of one kind of call. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {
     uint64_t hash;
     uint64_t serial; /* of the snapshot */
@@ -30,7 +30,7 @@ struct key {
     uint64_t hash;
 };
 
-/* Stands for whatever it may be: no call has this, as it is no UTF-8. */
+/* Stands for any text. No call has this one, as it is no UTF-8. */
 #define ANY SPAN_LIT("\xff")
 
 static struct span kind_of(const struct policy_answer *answer)
@@ -73,7 +73,7 @@ static bool is_entry_of(const struct cache_entry *entry, const struct policy *po
     return true;
 }
 
-/* The upper bits of the hash choose the slot: every byte of the key changes them. */
+/* The upper bits of the hash choose the slot, since every byte of the key changes them. */
 static struct cache_entry **slot_of(struct policy_scratch *scratch, const struct key *key)
 {
     return &scratch->cache[key->hash >> (64 - CACHE_BITS)];
@@ -164,7 +164,7 @@ static int ascending(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* A call that meets many rules mostly meets them in one bucket, which is sorted already. */
+/* A call that many rules concern mostly finds them in one bucket of the index, which is sorted already. */
 static bool is_ascending(const struct candidate_search *finding)
 {
     for (uint32_t i = 1; i < finding->count; i++)
@@ -173,7 +173,7 @@ static bool is_ascending(const struct candidate_search *finding)
     return true;
 }
 
-/* Methods of messages that only servers send: what a client asks has none of them. */
+/* Whether only servers send messages of this method, so that no call has it. */
 static bool is_servers(const struct match_name *name)
 {
     return name->kind == NAME_LITERAL && (span_starts_with(name->text, SPAN_LIT("notifications/")) ||
@@ -181,7 +181,7 @@ static bool is_servers(const struct match_name *name)
                                           span_is(name->text, "elicitation/create") || span_is(name->text, "roots/list"));
 }
 
-/* Of a call that is not known: whether the method may be its own. */
+/* Of an answer whose call is not known: whether the rule's methods may hold for the call or for the answer. */
 static enum truth may_concern(const struct names *methods, const struct policy_answer *answer, struct regex_budget *budget)
 {
     struct question own = {.method = answer->method};
@@ -226,7 +226,7 @@ static void ask(struct candidate_search *finding, const struct match *match, boo
         candidates[(*count)++] = candidate;
 }
 
-/* Like redactions they are few, so that all are looked at once for each kind of answer. */
+/* Rules for answers are few, so that all are looked at, once for each kind of answer. */
 static enum code find_for_answer(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
 {
     const struct policy *policy = finding->policy;
@@ -240,7 +240,7 @@ static enum code find_for_answer(struct candidate_search *finding, struct policy
     return CODE_OK;
 }
 
-static enum code find(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
+static enum code find_for_call(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
 {
     const struct policy *policy = finding->policy;
     struct rule_candidate *rules, *redactions;
@@ -258,7 +258,7 @@ static enum code find(struct candidate_search *finding, struct policy_scratch *s
     for (uint32_t i = 0; i < finding->count; i++) {
         const struct rule *rule = &policy->rules[finding->numbers[i]];
 
-        /* A rule that names `response` and the method that is answered was found twice. */
+        /* A rule that names both `response` and the method that is answered is found twice. */
         if (i > 0 && finding->numbers[i] == finding->numbers[i - 1])
             continue;
         ask(finding, &rule->match, rule->monitor, finding->numbers[i], rules, &found->rule_count);
@@ -279,10 +279,10 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
     struct candidate_search finding = {.policy = policy, .question = question, .answer = answer};
     enum code code;
 
-    /* Work alone bounds these regexes. What is remembered must not depend on how fast the machine was. */
+    /* Work alone bounds these regexes, since what is remembered must not depend on how fast the machine is. */
     regex_budget_init(&finding.budget);
     regex_budget_init(&finding.monitor_budget);
-    code = (answer != NULL ? find_for_answer : find)(&finding, scratch, candidates);
+    code = (answer != NULL ? find_for_answer : find_for_call)(&finding, scratch, candidates);
     mem_free(finding.numbers);
     if (code == CODE_OK)
         remember(scratch, policy, key, candidates);
@@ -291,7 +291,8 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
 
 /* ---- groups and scopes ---- */
 
-/* What the match says of what who asks holds; of what a record has cut off it is guessed, as of other hidden things. */
+/* What the match says of the caller's groups and scopes. Where the record has lost some of them it is guessed, as with
+ * other hidden parts. */
 static enum truth ask_held(const struct match *match, const struct question *question, struct regex_budget *budget,
                            enum dimension *undecided, bool *guessed)
 {
@@ -312,8 +313,8 @@ static enum truth ask_held(const struct match *match, const struct question *que
     return all;
 }
 
-/* Of those that the names leave, those that what is held leaves. It is no part of the key by which candidates are remembered:
- * tokens differ in it from principal to principal, and it may be long. Takes: rules: NULL: of redactions. */
+/* Takes out the candidates that the caller's groups and scopes rule out. These are no part of the key by which candidates are
+ * remembered, since they differ from principal to principal and may be long. Takes: rules: NULL: of redactions. */
 static enum code narrow(const struct policy *policy, const struct rule *rules, const struct question *question,
                         struct policy_scratch *scratch, struct regex_budget budgets[2], struct candidates *candidates)
 {
@@ -346,7 +347,7 @@ static enum code narrow(const struct policy *policy, const struct rule *rules, c
     return CODE_OK;
 }
 
-/* Work alone bounds it, as it does the search: the same question gets the same candidates. */
+/* Work alone bounds this, too, so that the same question always gets the same candidates. */
 static enum code narrow_both(const struct policy *policy, const struct rule *rules, const struct question *question,
                              struct policy_scratch *scratch, struct candidates *candidates)
 {

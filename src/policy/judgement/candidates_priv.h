@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rules and redactions a call concerns: found once for each kind of call, then remembered.
+/* The rules and redactions that concern a call. They are found once for each kind of call, then remembered.
  *
  * Threads: a scratch belongs to one thread; the index is immutable.
  * Owns: a scratch owns what it remembers.
@@ -20,8 +20,8 @@ struct rule_candidate {
 struct candidates {
     const struct rule_candidate *rules, *redactions; /* rules: of policy.rules, or of policy.answers */
     uint32_t rule_count, redaction_count;
-    bool spent, monitor_spent; /* the names of `match` used up their budget: of enforced rules, of monitored ones */
-    bool guessed;              /* what a record has cut of groups or scopes was asked for */
+    bool spent, monitor_spent; /* comparing the names of `match` used up the budget: of enforced rules, of monitored ones */
+    bool guessed;              /* a rule asked for groups or scopes that the record has lost */
 };
 
 struct cache_entry;
@@ -35,11 +35,12 @@ struct policy_scratch {
 
 /* Remembers what it found by names: the result is a function of the snapshot, and of the names, groups and scopes in the
  * question.
- * Takes: answer: NULL, or rules for answers are looked for, and no redactions; of it only whose it is counts. */
+ * Takes: answer: NULL: of a call; else rules for answers are found, and no redactions. Only the answer's method and
+ * of_unknown are read. */
 enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                            struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
 
-/* redact.c: what the verdict says of redactions, of a call that the candidates were found for. */
+/* redact.c: writes the redactions into the verdict. Takes: candidates: of this call. */
 enum code eval__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
                        struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
 

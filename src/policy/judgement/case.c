@@ -29,7 +29,7 @@ static bool is_as_expected(const struct policy_case *kase, const struct verdict 
     return !kase->has_reason || kase->reason == verdict->reason;
 }
 
-/* In a test a person has approved what the test says, for just this call. */
+/* In a test a person has approved the rules that the test lists, for just this call. */
 static enum policy_known is_granted(void *context, const struct question *question, struct span rule, struct span rule_hash)
 {
     const struct policy_case *kase = context;
@@ -136,7 +136,7 @@ void policy_call_accept(struct policy *holder, const struct policy_schema *schem
         kase->schema = policy_schema_ref((struct policy_schema *)(uintptr_t)schema);
 }
 
-/* The gate's own judgement, bounded by work alone, so that a test says the same everywhere. */
+/* Judges as the gate does. Work alone bounds it, so that a test says the same everywhere. */
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict)
 {
@@ -165,7 +165,7 @@ static enum code say_answer(struct buf *out, enum answer_effect effect, bool has
     return buf_code(out);
 }
 
-/* Appends what goes on; whether it is what is expected. */
+/* Appends what is left of the answer. Sets *equal: it is what the test expects. */
 static enum code compare_left(const struct policy_case *kase, const struct answer_verdict *verdict, struct buf *left,
                               bool *equal)
 {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define DEPTH_MAX 512 /* of a schema's conditions, which follow the value: what lies deeper is undecided */
+#define DEPTH_MAX 512 /* of a schema's conditions, which nest as deep as the value; what lies deeper is undecided */
 
 static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided);
 
@@ -132,14 +132,14 @@ static bool visit(struct path_walk *path, const struct json_node *value)
 #define JOINED_MAX 65536
 
 struct joined_part {
-    const char *place, *inside; /* inside: of a text that holds JSON; else NULL */
+    const char *place, *inside; /* inside: the place in the JSON that a string holds, or NULL */
     struct span text;
     bool can_cut;
 };
 
 struct joining {
     struct leaf_walk walk; /* first, so that look() finds it */
-    struct joined_part *parts; /* in the walk's arena, which nobody empties meanwhile */
+    struct joined_part *parts; /* in the walk's arena, which is not emptied while they are joined */
     size_t count, size;
     bool blind, no_memory;
 };
@@ -183,7 +183,8 @@ static int by_place(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* In the order in which they were sent, each once; of a text that holds JSON, what was selected of that. */
+/* Sorts the parts as they were sent and keeps each once. Where parts of the JSON in a string were selected,
+ * they stand for the string. */
 static void put_in_order(struct joining *joining)
 {
     struct joined_part *parts = joining->parts;
@@ -327,7 +328,7 @@ static const struct json_node *root_of(const struct rule_walk *walk, enum condit
     switch (from) {
     case FROM_META:
         return question->meta;
-    case FROM_PARAM: /* of other methods, `$` is all of params */
+    case FROM_PARAM: /* the `$` of other methods is all of params */
         return question_has_arguments(question) ? question->params : question->root;
     case FROM_CLAIM:
         return question->claims;
@@ -340,7 +341,8 @@ static const struct json_node *root_of(const struct rule_walk *walk, enum condit
     return question->root;
 }
 
-/* What the record of a call may have lost whole. Takes: path, root: set anew where a claim was recorded alone. */
+/* Whether the record of the call may have lost all that the leaf asks about. Takes: path, root: changed where a
+ * claim was recorded by itself. */
 static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, struct path *path,
                     const struct json_node **root)
 {
@@ -372,7 +374,7 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
     }
     if (is_lost(walk, condition, &path, &root))
         return walk_guess(walk, condition->opening);
-    if (!walk->budget->spent) { /* else the call is denied, whatever was still to be seen */
+    if (!walk->budget->spent) { /* a spent budget denies the call, whatever this leaf says */
         path_run(&leaf.path, root);
         if (condition->joined && !leaf.path.stop)
             ask_joined(walk, &leaf, root);
@@ -429,7 +431,7 @@ static enum truth group_truth(struct rule_walk *walk, const struct condition *gr
     return truth;
 }
 
-/* Exactly one. Of what is hidden neither guess about the members is one about this. */
+/* Exactly one member holds. A guess about members says nothing about their number, so that the group is guessed as a whole. */
 static enum truth one_truth(struct rule_walk *walk, const struct condition *group)
 {
     uint32_t holding = 0, undecided = 0;

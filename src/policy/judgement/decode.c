@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a string may be taken for behind the gate. Readings are found breadth first, each at its least depth, so that the
- * set does not depend on the order in which an author names the decoders. */
+/* The readings of a string: what a server may take it for. They are found breadth first, each at its least depth, so
+ * that the set does not depend on the order in which an author names the decoders. */
 #include "judgement/decode_priv.h"
 #include "texts/decode_text.h"
 #include "policy/trace.h"
@@ -99,7 +99,7 @@ static uint64_t cost_before(enum decoder decoder, struct span text)
     return 8;
 }
 
-/* What it costs after it ran: what was written is looked over once more. */
+/* What a decoder costs after it ran, since what it wrote is looked over once more. */
 static uint64_t cost_after(enum decoder decoder, struct span text, size_t written)
 {
     uint64_t over = written * 2;
@@ -147,7 +147,7 @@ static enum code keep(struct rule_walk *walk, struct readings *readings, struct 
     return CODE_OK;
 }
 
-/* Each part by itself; one that this decoder makes nothing of stays. */
+/* Decodes each part by itself; a part of which the decoder makes nothing stays as it is. */
 static enum code decode_parts(enum decoder decoder, const struct readings *readings, struct buf *out)
 {
     enum code code = CODE_OK;

@@ -18,7 +18,7 @@ struct applying {
     int64_t wait_us;            /* until they have room */
 };
 
-/* What an applying rule comes to, what beats all others first (Meaning 1, 11 and 12). */
+/* What an applying rule says, in an order in which each beats those that follow (Meaning 1, 11 and 12). */
 enum weight { WEIGHT_FORBIDS = 0, WEIGHT_REFUSED, WEIGHT_HOLDS, WEIGHT_GRANTED, WEIGHT_PERMITS, WEIGHT_OVER, WEIGHT_NONE };
 
 struct judging {
@@ -51,7 +51,7 @@ static enum weight weight_of(const struct applying *applying)
     return WEIGHT_HOLDS;
 }
 
-/* As what it decides: over a limit a person's word counts as under a require_approval. */
+/* The weight with which the rule decides: over a limit a person's word counts as under a require_approval. */
 static enum weight deciding_weight(const struct applying *applying)
 {
     static const enum weight said[] = {
@@ -192,7 +192,7 @@ static bool lacks_plan(struct rule_walk *walk, const struct rule *rule, enum tru
     lacks = truth_and(match, policy_rule_conditions(&again, rule, &undecided)) == TRUTH_TRUE;
     again.question = walk->question;
     again.trace = walk->trace;
-    *walk = again; /* what it cost */
+    *walk = again; /* keeps what it cost */
     return lacks;
 }
 
@@ -373,7 +373,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     judge_rules(judging, question, budget, false);
     monitor_budget.cpu_until_us = budget->cpu_until_us; /* both share the time that is left: the worker waits for both */
     if (budget->cpu_until_us != 0)
-        monitor_budget.look_at = 0; /* looks at the clock before any stretch begins */
+        monitor_budget.look_at = 0; /* so that the clock is looked at before anything else */
     if (has_monitored(judging))
         judge_rules(judging, question, &monitor_budget, true);
     verdict->work = budget->work + monitor_budget.work;
@@ -448,14 +448,14 @@ void policy_eval(const struct policy *policy, const struct question *question, b
     policy_judge(policy, question, &budget, scratch, NULL, verdict);
 }
 
-/* Of a template's URIs, whether the rule could apply to some (a forbid: applies to all). */
+/* Whether the rule could apply to some of a template's URIs; of a forbid, whether it applies to all of them. */
 static bool concerns(const struct rule *rule, const struct rule_candidate *candidate, const struct question *question)
 {
     const struct names *resources = &rule->match.by[DIM_RESOURCE];
     bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource &&
                    (candidate->undecided == DIM_RESOURCE || candidate->undecided == DIM_LABEL);
 
-    if (rule->effect == EFFECT_FORBID) /* of a label's resources nobody says that they are all */
+    if (rule->effect == EFFECT_FORBID) /* a label says nothing of the resources that it does not list */
         return !question->any_resource ||
                (!(is_open && rule->match.by[DIM_LABEL].given) && eval__names_cover(resources, question->resource));
     if (rule->effect == EFFECT_PERMIT && candidate->match != TRUTH_TRUE && !is_open)
@@ -490,7 +490,7 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     return could;
 }
 
-/* Of a permit that would decide, one that some token may have. */
+/* The scope that the deciding permit asks for and the caller lacks; empty: there is none, or only patterns. */
 static struct span lacking_scope(const struct policy *policy, const struct question *question, const struct verdict *verdict)
 {
     const struct rule *rule = verdict->kind == VERDICT_PERMIT ? policy_rule_by_id(policy, verdict->rule) : NULL;
@@ -518,7 +518,7 @@ struct span policy_lacking_scope(const struct policy *policy, const struct quest
     with.more_scope = lacking_scope(policy, question, &verdict);
     if (with.more_scope.at == NULL)
         return SPAN_NONE;
-    policy_eval(policy, &with, true, scratch, &verdict); /* a forbid, or who holds calls, may ask for that very scope */
+    policy_eval(policy, &with, true, scratch, &verdict); /* a forbid or a require_approval may ask for that very scope */
     return verdict.kind == VERDICT_PERMIT ? with.more_scope : SPAN_NONE;
 }
 

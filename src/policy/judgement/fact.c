@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 
-/* Tells who listens to the walk what was seen. */
+/* Tells the trace, if there is one, what was seen. */
 static void PRINTF_LIKE(2, 3) saw(const struct rule_walk *walk, const char *format, ...)
 {
     char text[512];
@@ -211,7 +211,7 @@ static enum truth is_media(struct rule_walk *walk, const struct fact *fact, stru
     return TRUTH_FALSE;
 }
 
-/* What says its type, and what must have one. */
+/* What a block of the answer says of its type. Undecided: it must have a type and says none. */
 static enum truth block_truth(struct rule_walk *walk, const struct fact *fact, const struct json_node *block)
 {
     const struct json_node *type = json_member(block, SPAN_LIT("mimeType"));
@@ -223,8 +223,8 @@ static enum truth block_truth(struct rule_walk *walk, const struct fact *fact, c
                                                                                                             : TRUTH_FALSE;
 }
 
-/* Blocks stand at many places, as in `content`, `contents`, `messages[*].content`, `content[*].resource`; a tool's own data and
- * what is in no block of the protocol stand in two. */
+/* Blocks stand at many places, as in `content`, `contents`, `messages[*].content`, `content[*].resource`, so that all is looked
+ * through but `structuredContent` and `_meta`: these hold no blocks, but data of the tool. */
 static enum truth media_truth(struct rule_walk *walk, const struct fact *fact, const struct json_node *node)
 {
     enum truth truth = node->type == JSON_OBJECT ? block_truth(walk, fact, node) : TRUTH_FALSE;

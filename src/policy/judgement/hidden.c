@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that a recorded call no longer has. Truth only ever climbs from a guess against a permit to one in favour of it: an
- * opening condition lets calls pass by being true, a closing one by being false, whatever rule it belongs to and however
- * deep under `not` it stands. Every real value of what is hidden lies between the two: each forbid and require_approval
- * that really applies does so in the first, each permit in the second. The verdicts themselves have no such order, because a
- * call that nothing permits is denied where a require_approval would hold it. */
+/* What a recorded call may have come to whose values are partly lost. Truth only ever climbs from a guess against a permit
+ * to one in favour of it: an opening condition lets calls pass by being true, a closing one by being false, whatever rule it
+ * belongs to and however deep under `not` it stands. Every real value of what is hidden lies between the two: each forbid
+ * and require_approval that really applies does so in the first, each permit in the second. The verdicts themselves have no
+ * such order, because a call that nothing permits is denied where a require_approval would hold it. */
 #include "judgement/judgement.h"
 #include "policy/walk.h"
 
@@ -51,7 +51,7 @@ static struct applying_kinds kinds_of(const struct verdict *verdict)
 
 unsigned policy_possible(const struct verdict *against, const struct verdict *favouring)
 {
-    struct applying_kinds most = kinds_of(against), least = kinds_of(favouring); /* of permits it is the other way round */
+    struct applying_kinds most = kinds_of(against), least = kinds_of(favouring); /* permits are most in `favouring` */
     bool is_denied = least.forbids || least.refused || least.barred;
     unsigned possible = 0;
 

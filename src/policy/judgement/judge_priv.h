@@ -21,15 +21,16 @@ enum truth eval__arguments(struct rule_walk *walk, const struct rule *rule, stru
 enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
                         uint64_t *amount);
 
-/* What the condition of a schema says of the value, which is its `$`; whether names select a member. */
+/* eval__truth_here: what the condition of a schema says of the value, which is its `$`. eval__takes_name:
+ * whether the names select a member. */
 enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value);
 enum truth eval__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key);
 
-/* fact.c: what is asked beyond arguments. */
+/* fact.c: conditions beyond arguments. */
 enum truth eval__fact(struct rule_walk *walk, const struct fact *fact);
 
-/* uris.c: of a template's URIs, whether some could be among the names, or whether all are. Names that are not given hold for
- * every URI; of a regex anything may be assumed. */
+/* uris.c: whether some of a template's URIs could be among the names (meet), or all are (cover). Names that are not given
+ * hold for every URI. A regex meets every template and covers none. */
 bool eval__names_meet(const struct names *names, struct span uri_template);
 bool eval__names_cover(const struct names *names, struct span uri_template);
 

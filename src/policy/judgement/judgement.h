@@ -40,13 +40,13 @@ void policy_redact_answer(const struct policy *policy, const struct question *qu
 unsigned policy_possible(const struct verdict *against, const struct verdict *favouring);
 
 /* Whether a list may show this tool, prompt or resource, or the server be told that it may ask: false where no rule could
- * permit it for this principal or a forbid without `when` covers it. Of a template (question.any_resource) it is asked
- * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
+ * permit it for this principal or a forbid without `when` covers it. For a template (question.any_resource) the question
+ * is whether a rule could permit some URI that begins and ends like the template, and a forbid must cover all of these. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
 /* Of a call that no rule permits: the scope for want of which it is denied, a name that stands in the permit that would
  * decide had the token such a scope; at == NULL: none is, or the rule names only patterns. It lives as long as the policy.
- * Nothing else about rules is told by it. */
+ * The caller learns nothing else about rules from it. */
 struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
 /* Whether rules permit the message by its names alone: none that could apply to it has a condition, a limit, another effect, or
@@ -92,7 +92,7 @@ enum truth policy_rule_conditions(struct rule_walk *walk, const struct rule *rul
 /* A walk of its own over one value: whether it makes all operators of the leaf true, in a call of these people. */
 bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value);
 
-/* A walk's own: whether the value fits all of the schema; NULL stands for an object without members. */
+/* In a walk that goes on: whether the value fits all of the schema; NULL stands for an object without members. */
 enum truth policy_schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value);
 
 /* Whether the arguments fit, in a judgement of their own that work alone bounds; undecided is no yes.
@@ -109,11 +109,12 @@ struct question case_question(const struct policy_case *kase);
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                        struct trace *trace, struct verdict *verdict);
 
-/* The same of its answer. */
+/* Judges the answer of the test in the same way. */
 void policy_judge_case_answer(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                               struct trace *trace, struct answer_verdict *verdict);
 
-/* Where that call says no schema: what people accepted of its tool. Takes: schema: NULL: nothing; else kept by a reference. */
+/* Gives a call that says no schema the one that people accepted for its tool. Takes: schema: NULL: there is none; else a
+ * reference is kept. */
 void policy_call_accept(struct policy *holder, const struct policy_schema *schema);
 
 /* Runs the `tests:` of all files. `report` is called for each, in order. */

@@ -16,11 +16,11 @@ struct summing {
     bool has_value, is_unclear, is_hidden;
 };
 
-/* The record names the sum, so that a value which must not be recorded cannot be in one. Agents choose how many there are of
- * both: redacted values lie apart and in order, and are not looked at one by one. */
+/* Whether the value is redacted: the record names the sum, so that a redacted value cannot be part of it. Agents choose how
+ * many values there are, so that the redacted ones, which are sorted and apart, are searched by halves. */
 static bool is_redacted(const struct verdict *verdict, struct span value)
 {
-    uint32_t from = 0, to = verdict->redact_count; /* those before `from` begin no later than the value */
+    uint32_t from = 0, to = verdict->redact_count; /* the redacted values before `from` begin no later than this one */
 
     while (from < to) {
         uint32_t middle = from + (to - from) / 2;
@@ -58,7 +58,7 @@ static bool look(struct path_walk *path)
     return walk_look(summing->walk, path);
 }
 
-/* Of a recorded call that has lost the values, the record has the sum. */
+/* The sum of a recorded call that has lost the values: the record has it. */
 static enum truth recorded_sum(struct rule_walk *walk, const struct policy_limit *limit, uint64_t *amount)
 {
     const struct json_node *spent = json_member(walk->question->hidden->spent, limit->sum_text);

@@ -12,7 +12,7 @@ struct redacting {
     bool no_memory, too_many;
 };
 
-#define SELECTED_MAX 65536 /* values, one that is selected twice counts twice; with more, all arguments are redacted */
+#define SELECTED_MAX 65536 /* values, of which one that is selected twice counts twice; with more, everything is redacted */
 
 static bool collect(struct path_walk *walk, const struct json_node *value)
 {
@@ -39,7 +39,7 @@ static bool collect(struct path_walk *walk, const struct json_node *value)
     return true;
 }
 
-/* Document order; of two that begin at one place (there are none but a node twice) the longer first. */
+/* Sorts by place; of two that begin at one place the longer comes first. */
 static int by_place(const void *a, const void *b)
 {
     const struct json_node *left = *(const struct json_node *const *)a, *right = *(const struct json_node *const *)b;
@@ -49,7 +49,7 @@ static int by_place(const void *a, const void *b)
     return left->raw.len > right->raw.len ? -1 : left->raw.len < right->raw.len;
 }
 
-/* Leaves out what lies inside a redacted value: it goes with it. */
+/* Leaves out the values that lie inside another redacted value, since they go with it. */
 static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
 {
     uint32_t kept = 0;
@@ -63,8 +63,8 @@ static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
     return kept;
 }
 
-/* Takes: parts: of which redactions the paths lead into root, as bits 1 << enum redaction_part.
- * Returns: false where all must go. */
+/* Takes: parts: the lists of the redaction whose paths lead into root, as bits 1 << enum redaction_part.
+ * Returns: false: everything must be redacted. */
 static bool collect_all(const struct redaction *redaction, unsigned parts, const struct json_node *root, uint64_t *visits_left,
                         struct redacting *redacting)
 {
@@ -88,7 +88,7 @@ static bool redacts(const struct redaction *redaction, unsigned parts)
     return false;
 }
 
-/* Values below root, or *all. */
+/* Finds the values below root that are redacted, or sets *all. */
 static enum code redact_parts(const struct policy *policy, const struct candidates *candidates, unsigned parts,
                               const struct json_node *root, struct policy_scratch *scratch, bool *all,
                               const struct json_node *const **found, uint32_t *count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates of URIs against names: of a template what stands before its first expression and behind its last counts, and
- * any text may be between. So more URIs are assumed than the template has, which hides nothing that could be permitted. */
+/* Templates of URIs against names: only what stands before a template's first expression and behind its last one counts,
+ * and any text may be between. This assumes more URIs than the template has, so that nothing is hidden that could be
+ * permitted. */
 #include "judgement/judge_priv.h"
 #include "policy/match.h"
 
@@ -12,7 +13,8 @@ struct uri_ends {
     struct span begin, end;
 };
 
-/* An expression's braces, and what a client may write in another way when it fills the template in. */
+/* Whether it is a brace of an expression, or a character that a client may write in another way when it
+ * fills the template in. */
 static bool is_doubtful(char c)
 {
     return c <= 0x20 || c >= 0x7f || strchr("\"'%<>\\^`{|}", c) != NULL;
@@ -30,7 +32,7 @@ static struct uri_ends ends_of(struct span text)
     return (struct uri_ends){span_part(text, 0, begin), span_part(text, begin < text.len ? end : text.len, SIZE_MAX)};
 }
 
-#define PATTERN_MAX 128 /* of longer ones base/glob.h says that they meet */
+#define PATTERN_MAX 128 /* base/glob.h takes longer ones to meet */
 
 static bool glob_meets_uris(struct span glob, const struct uri_ends *ends)
 {
