@@ -59,8 +59,8 @@ struct fact {
     const struct span *globs;      /* MEDIA: in lower case; `count` of them */
 };
 
-/* Whether a name of `called` or its `upstreams` holds, which are names and globs only and need no budget, a rule of `met` is
- * among those that the call met, or the call has the label. */
+/* policy_is_watched: whether a name of `called` or its `upstreams` holds (names and globs only, so that it needs no budget),
+ * a rule of `met` is among those that the call met, or the call has the label. */
 const struct watch *policy_watch_of(const struct policy_watch *view);
 enum policy_known policy_is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met);
 

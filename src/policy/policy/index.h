@@ -10,7 +10,7 @@
 
 #include "policy/snapshot.h"
 
-/* Makes policy->index; with all rules there. */
+/* Makes policy->index, when all rules are in the policy. */
 enum code policy_index_build(struct policy *policy) MUST_USE;
 
 /* Calls `add` with each rule that could concern the question, in no order, some twice. */

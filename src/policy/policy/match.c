@@ -122,7 +122,7 @@ static enum truth held_match(const struct names *names, enum dimension dimension
 {
     const struct question_hidden *hidden = question->hidden;
     struct held held = question_held(question, dimension);
-    uint32_t count = held.count + (dimension == DIM_SCOPE); /* with one more that it had */
+    uint32_t count = held.count + (dimension == DIM_SCOPE); /* with the further scope that it is asked about */
     enum truth truth = TRUTH_FALSE;
 
     if (dimension == DIM_SCOPE && opening && question->any_scope)

@@ -23,7 +23,7 @@ enum dimension {
 
 #define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
 
-#define DIM_TARGET DIM_TOOL /* the first target; */
+#define DIM_TARGET DIM_TOOL /* the first target */
 #define DIM_HELD DIM_GROUP  /* the first that is held, and so the end of those of which a call has one value at most */
 
 extern const char *const policy_dimension_text[DIM_COUNT]; /* "tenants" ... */
@@ -59,7 +59,7 @@ struct label {
     struct span key; /* its name and what it stands for, unambiguously */
     const struct match *any;
     uint32_t count;
-    const void *node; /* whence it comes; of the compiler alone */
+    const void *node; /* where it was written; only the compiler reads it */
     const struct policy_source *source;
     int line, column;
 };
@@ -88,7 +88,7 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
 enum truth policy_match(const struct match *match, enum dimension from, enum dimension to, const struct question *question,
                         struct regex_budget *budget, enum dimension *undecided);
 
-/* Opening, a regex that folds case is undecided on what others may fold otherwise. */
+/* Where the condition opens, a regex that folds case is undecided on letters that other readers may fold otherwise. */
 enum truth policy_regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
 
 #endif

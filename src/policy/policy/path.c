@@ -20,7 +20,7 @@ static bool count_visit(struct path_walk *walk)
     return !walk->stop;
 }
 
-/* What lies below a stand-in is not what was asked. */
+/* A stand-in's own members are not those that the path asks about, so the walk ends there. */
 static bool meets_hidden(struct path_walk *walk, const struct json_node *node)
 {
     if (walk->hidden != NULL && question_is_hidden(walk->hidden, node))
@@ -144,7 +144,7 @@ const struct path_inside *path_inside_of(const struct path_inside *inside, uint3
     return count > 0 ? bsearch(string, inside, count, sizeof *inside, place_against) : NULL;
 }
 
-/* One text in another is only a text. */
+/* JSON is read inside a string of the call only: a string inside such JSON is only a string. */
 static const struct path_inside *inside_of(const struct path_walk *walk, const struct json_node *string)
 {
     return walk->within == NULL ? path_inside_of(walk->inside, walk->inside_count, string) : NULL;

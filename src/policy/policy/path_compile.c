@@ -19,7 +19,7 @@ struct path_reader {
     struct path_selector selectors[SELECTORS_MAX]; /* of the segment being read */
 };
 
-/* Nothing is there any more behind a fault. */
+/* Behind the first fault nothing more is read. */
 static bool is_over(const struct path_reader *r)
 {
     return r->at >= r->text.len || r->code != CODE_OK;
@@ -234,7 +234,7 @@ static uint32_t read_dotted(struct path_reader *r)
     return 1;
 }
 
-/* What is made of the selectors that were read. */
+/* Makes the segment of the selectors that were read. */
 static struct path_segment segment_of(struct path_reader *r, bool descends, uint32_t count)
 {
     char *selectors = r->code == CODE_OK ? arena_dup(r->arena, r->selectors, count * sizeof *r->selectors) : NULL;

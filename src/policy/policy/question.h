@@ -84,8 +84,8 @@ struct policy_state {
     void *context;
 };
 
-/* What is asked again may have lost parts. A condition that asks for one of them is guessed, all in favour of a permit or
- * all against it: policy_possible says what both leave open. verdict.guessed tells that one was made. */
+/* A recorded call that is asked again may have lost parts. A condition about a lost part is guessed, all in favour of a
+ * permit or all against it: policy_possible says what both leave open. verdict.guessed tells that one was made. */
 struct question_hidden {
     const struct json_node *const *nodes; /* values under `root`, or `root` itself, that stand in for others */
     uint32_t count;

@@ -24,8 +24,8 @@ struct rule {
     struct span id;
     enum effect effect;
     enum answer_effect answer; /* what it does to answers; NONE: it is a rule for calls */
-    bool reads_value;          /* of an answer: some condition asks what it holds; */
-    bool finds;                /* and tells where, so that the others only ask */
+    bool reads_value;          /* some condition asks what the answer holds */
+    bool finds;                /* some condition tells where it found something */
     bool monitor;
     bool restricts_args; /* only_args is given */
     struct span reason, say;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "policy/question.h"
 
-/* Where it is to stand. What is empty, `.` or `..`, or holds characters that nobody sees, stands nowhere. */
+/* Where the value is to stand. A value that is empty, `.` or `..`, or holds characters that nobody sees, stands nowhere. */
 enum variable_place {
     VARIABLE_TEXT = 0, /* as it is */
     VARIABLE_GLOB,     /* `*`, `?` and `\` escaped */

@@ -22,7 +22,7 @@ struct trace; /* policy/trace.h: who listens to a walk */
 struct rule_walk {
     const struct question *question;
     struct regex_budget *budget;
-    uint64_t visits_left, visits_told; /* what is between them is not spent from the budget yet */
+    uint64_t visits_left, visits_told; /* the visits between the two are not spent from the budget yet */
     struct arena *arena; /* what one value is turned into; emptied for the next */
     const struct json_node *here; /* `$` of a schema's condition; NULL: of the call */
     uint32_t depth;      /* conditions in each other */
