@@ -51,7 +51,7 @@ static struct span keep_text(struct schemer *s, const char *text)
     return span_of(at, len);
 }
 
-/* Names are a server's: what deceives a reader is not shown. */
+/* Adds a step to the pointer that errors show. Names come from a server, so that one which deceives a reader is not shown. */
 static void step(struct schemer *s, const char *word, struct span name)
 {
     buf_addf(&s->pointer, "/%s", word);
@@ -265,7 +265,8 @@ static const struct json_node *find_referred(struct schemer *s, struct span ref)
 
 static void compile(struct schemer *s, const struct json_node *node, struct condition *out);
 
-/* Compiles it where it is new. A schema that comes back to itself without a step down into the value would never end. */
+/* Compiles the schema when it is referred to for the first time. A schema that comes back to itself without a step down
+ * into the value would never end. */
 static const struct condition *refer(struct schemer *s, const struct json_node *node)
 {
     struct schema_referred *made;
@@ -376,7 +377,7 @@ static void take_family(struct schemer *s, const struct json_node *schema, enum 
     }
 }
 
-/* What is said of values of one type, as one more part: either the value is of another, or this holds. */
+/* Adds what the schema says of values of one type as one more part: the value is of another type, or this holds. */
 static void take_guarded(struct schemer *s, const struct json_node *schema, enum schema_family family,
                          struct schema_body *around)
 {
@@ -434,7 +435,7 @@ static void compile(struct schemer *s, const struct json_node *node, struct cond
     begin(s, out, CONDITION_ALL);
     if (++s->depth > DEPTH_MAX)
         schema__fail(s, CODE_LIMIT, "$ref", "schemas stand over 128 deep in each other");
-    if (node->type == JSON_FALSE) { /* of what is there */
+    if (node->type == JSON_FALSE) { /* no value that is there fits */
         op = schema__leaf(s, out, NULL, "exists");
         if (op != NULL)
             op->text = SPAN_LIT("false");
@@ -446,7 +447,7 @@ static void compile(struct schemer *s, const struct json_node *node, struct cond
     s->depth--;
 }
 
-/* What the schema says of what the path selects: a leaf about `$` becomes one about the path. */
+/* Compiles a schema for the values that the path selects: a leaf about `$` becomes one about the path. */
 static void compile_below(struct schemer *s, const struct json_node *node, const struct path *path, struct condition *out)
 {
     struct condition *inner = schema__alloc(s, 1, sizeof *inner);
@@ -480,7 +481,7 @@ void schema__at(struct schemer *s, const char *word, struct span name, const str
 
 /* ---- the seam ---- */
 
-/* Which dialect it is written in; MCP's own is 2020-12. */
+/* Reads the dialect that the schema is written in; without `$schema` it is 2020-12, as MCP says. */
 static void read_dialect(struct schemer *s)
 {
     static const char *const dialects[] = {

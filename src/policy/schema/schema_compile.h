@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON Schema -> conditions: what a tool's accepted definition says of its arguments, so that a permit may ask for it with
- * `arguments: by_schema`. Of 2020-12 (and what draft-07 writes otherwise) it takes the keywords that policies/LANGUAGE.md
- * lists; any other is an error, since a keyword left out would open what the schema closes.
+ * `arguments: by_schema`. It takes the keywords that policies/LANGUAGE.md lists, in the spelling of 2020-12 or of an older
+ * draft; any other is an error, since a keyword left out would open what the schema closes.
  *
  * Threads: a compiled schema is immutable and shared.
  * Owns: everything that it was compiled from, a copy of the text included.

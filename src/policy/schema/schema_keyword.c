@@ -130,7 +130,7 @@ static void take_number(TAKES)
     schema__op(s, body, keyword->asks)->value = value;
 }
 
-/* More than a number is not at most it; an undecided comparison stays undecided. */
+/* "More than 5" is written as "not at most 5", in which an undecided comparison stays undecided. */
 static void take_exclusive(TAKES)
 {
     struct condition *part, *member;
@@ -162,7 +162,7 @@ static void take_count(TAKES)
         schema__fail(s, CODE_INVALID, keyword->word, "it is no whole number from 0 on");
 }
 
-/* Found anywhere in the text. Takes: word: the keyword. */
+/* Compiles a pattern, which may match anywhere in the text. Takes: word: the keyword, for errors. */
 static void set_pattern(struct schemer *s, const char *word, struct span pattern, struct op *op)
 {
     struct kept_regex *kept = schema__alloc(s, 1, sizeof *kept);
@@ -206,7 +206,8 @@ static void take_unique(TAKES)
         (void)is_type(s, keyword, value, JSON_FALSE, "it is neither true nor false");
 }
 
-/* Elements from that one on: of arrays alone, as a wildcard would not be. */
+/* The path to all elements from one on. It is a slice, which selects in arrays alone; a wildcard would
+ * select members of objects, too. */
 static struct path to_elements(struct schemer *s, uint32_t from)
 {
     char text[32] = "$[*]";
@@ -217,7 +218,7 @@ static struct path to_elements(struct schemer *s, uint32_t from)
         s, (struct path_selector){.kind = SELECTOR_SLICE, .has_begin = true, .index = from, .step = 1}, text);
 }
 
-/* A schema for each member or element that the path selects; what asks nothing is left out. Returns: NULL: it is. */
+/* Adds a schema for each member or element that the path selects. Returns: NULL: it asks nothing and was left out. */
 static struct condition *take_below(struct schemer *s, const char *word, struct span name, const struct json_node *node,
                                     struct path path, struct schema_body *body)
 {
@@ -261,7 +262,7 @@ static void take_items(TAKES)
         (void)take_below(s, keyword->word, SPAN_NONE, value, to_elements(s, prefix != NULL ? prefix->count : 0), body);
 }
 
-/* Says something only beside a list of `items`. */
+/* `additionalItems` says something only beside a list of `items`. */
 static void take_more_items(TAKES)
 {
     const struct json_node *items = json_member(schema, SPAN_LIT("items"));
@@ -427,7 +428,7 @@ static void take_names(TAKES)
         part->asks_keys = true;
 }
 
-/* dependentRequired, dependentSchemas, dependencies: of an object that has one name. */
+/* dependentRequired, dependentSchemas, dependencies: what they ask holds for objects that have a member of the given name. */
 static void take_dependent(TAKES)
 {
     (void)schema;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of schemas are ECMA-262's, ours are PCRE2's: what means something else there is written so that it means the same,
- * and what has no such spelling is refused. Patterns are read as ECMA-262 does without flags or with `u`; where the two
- * differ, only what both take is taken, but for `{`, `}` and `]` as themselves. */
+/* Patterns of schemas are ECMA-262's, the gate's regexes are PCRE2's: what PCRE2 would read otherwise is rewritten so that it
+ * means the same, and what cannot be rewritten is refused. Patterns are read as ECMA-262 does without flags or with `u`;
+ * where the two differ, only what both take is taken, but for `{`, `}` and `]` as themselves. */
 #include "schema/schema_priv.h"
 
 #include "unicode/unicode.h"
@@ -9,12 +9,12 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* What `\s` is in ECMA-262, and all else, as ranges of a class. */
+/* What `\s` matches in ECMA-262, and what `\S` does, as ranges of a class. */
 #define BLANKS "\\t-\\r\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}"
 #define OTHERS "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}" \
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
-#define GROUPS_MAX 200 /* in each other; PCRE2 takes 250 */
+#define GROUPS_MAX 200 /* nested; PCRE2 takes 250 */
 
 struct translating {
     struct span pattern;
@@ -23,11 +23,11 @@ struct translating {
     struct why *why;
     bool in_class;
     bool repeatable; /* an item stands before that a quantifier may follow */
-    bool ranges;     /* in a class: a `-` stands before that begins the end of a range */
+    bool ranges;     /* in a class: the character before was the `-` of a range, whose end comes next */
     bool is_loose;   /* something that ECMA-262 takes without `u` alone */
     bool is_unicode; /* something that means what is written here with `u` alone */
     unsigned depth;
-    bool looks[GROUPS_MAX]; /* the groups around: which look ahead or behind, and are not repeated */
+    bool looks[GROUPS_MAX]; /* of the groups around, which ones look ahead or behind: those are not repeated */
 };
 
 static enum code refuse(const struct translating *t, const char *what)
@@ -56,7 +56,7 @@ static int32_t read_hex(struct translating *t, size_t digits)
     return value;
 }
 
-/* Behind `\u`: four digits, two surrogates of four, or any in braces. */
+/* Reads what stands behind `\u`: four digits, two surrogates of four each, or digits in braces. */
 static int32_t read_unicode(struct translating *t)
 {
     int32_t value, low;
@@ -86,7 +86,7 @@ static enum code add_point(struct translating *t, int32_t value)
     return buf_addf(t->out, "\\x{%x}", (unsigned)value);
 }
 
-/* A set of characters: nothing ranges from or to it. */
+/* Adds a set of characters, which cannot be the beginning or the end of a range. */
 static enum code add_set(struct translating *t, const char *alone, const char *in_class)
 {
     if (t->ranges)
@@ -100,7 +100,8 @@ static enum code add_set(struct translating *t, const char *alone, const char *i
     return CODE_OK;
 }
 
-/* General categories in short; scripts and long names are written in too many ways. PCRE2 takes them in any case. */
+/* Adds a general category by its short name. Scripts and long names are refused, since they are written in too many
+ * ways. PCRE2 would take them in any case of letters. */
 static enum code add_property(struct translating *t, char letter)
 {
     char text[8];
@@ -194,7 +195,7 @@ static enum code begin_class(struct translating *t)
     return buf_add_text(t->out, is_not ? "[^" : "[");
 }
 
-/* Nobody asks what a group took: each becomes one that takes nothing. */
+/* Nobody asks what a group captured, so that each becomes one that captures nothing. */
 static enum code begin_group(struct translating *t)
 {
     static const char *const looks[] = {"(?:", "(?=", "(?!", "(?<=", "(?<!"};

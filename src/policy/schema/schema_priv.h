@@ -38,7 +38,7 @@ struct schemer {
     enum schema_dialect dialect;
 };
 
-/* What a schema comes to: one leaf of operators, and what else must hold. */
+/* What a schema is compiled to: one leaf of operators, and further conditions that must hold. */
 struct schema_body {
     struct condition leaf;
     struct op *ops;
@@ -54,7 +54,8 @@ struct schema_keyword {
                  const struct json_node *value, struct schema_body *body);
     const char *asks;    /* the operator that it becomes */
     const char *refused; /* why it is not taken; NULL: it is */
-    enum schema_dialect first, last; /* that have it: others ignore it, and so it would say under `not` what they do not */
+    enum schema_dialect first, last; /* the dialects that have it: a reader of another ignores it, and so would say something
+                                      * else under `not` */
 };
 
 /* schema_keyword.c. Returns: NULL: no schema has it. */
@@ -64,7 +65,7 @@ const struct schema_keyword *schema__keyword(struct span word);
 void schema__fail(struct schemer *s, enum code code, const char *word, const char *what);
 void *schema__alloc(struct schemer *s, size_t count, size_t bytes) MUST_USE; /* zeroed; NULL: it failed */
 struct condition *schema__part(struct schemer *s, struct schema_body *body) MUST_USE;
-/* Operators by the language's words. */
+/* Operators are named by the language's words. */
 void schema__init_op(const struct schemer *s, struct op *op, const char *word);
 struct op *schema__op(struct schemer *s, struct schema_body *body, const char *word);
 
@@ -73,14 +74,14 @@ struct op *schema__leaf(struct schemer *s, struct condition *leaf, const struct 
 /* Joins `count` conditions. Returns: where they go; NULL: it failed. */
 struct condition *schema__group(struct schemer *s, struct condition *group, enum condition_kind kind, uint32_t count);
 
-/* Compiles the schema that stands below a keyword. Takes: name: of its member there, or at == NULL; path: what of the value it
- * is about; NULL: all of it. */
+/* Compiles the schema that stands below a keyword. Takes: name: the member of the keyword in which it stands, or at == NULL;
+ * path: the part of the value that it is about; NULL: all of it. */
 void schema__at(struct schemer *s, const char *word, struct span name, const struct json_node *node,
                 const struct path *path, struct condition *out);
-void schema__label(struct schemer *s, struct condition *condition); /* anew */
+void schema__label(struct schemer *s, struct condition *condition); /* makes its label again */
 bool schema__asks_nothing(const struct condition *condition);
 
-/* Paths of one step. */
+/* A path of one step. */
 struct path schema__to(struct schemer *s, struct path_selector selector, const char *text);
 
 /* Appends the pattern so that PCRE2 takes it for what ECMA-262 does. Returns: CODE_OK; CODE_INVALID: it cannot be written so;
