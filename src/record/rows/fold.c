@@ -126,7 +126,7 @@ static struct bucket *bucket_for(struct fold *fold, enum reason reason, const st
     return idle;
 }
 
-/* A further one that is another leaves none. */
+/* Keeps the first call's text. A later call with another text leaves no name, since the event counts several. */
 static void keep_name(struct name *name, struct span text, bool is_first)
 {
     uint8_t len = text.at == NULL ? NO_NAME : (uint8_t)(text.len < NAME_MAX_BYTES ? text.len : NAME_MAX_BYTES);
@@ -141,7 +141,8 @@ static void keep_name(struct name *name, struct span text, bool is_first)
         memcpy(name->text, text.at, len);
 }
 
-/* Takes: call: its names are looked at for FAMILY_PRINCIPAL; rows: as many a second are not taken. */
+/* Returns: whether the call is counted and has no row. Takes: call: its names are kept for
+ * FAMILY_PRINCIPAL; rows: so many in a second have rows. */
 static bool takes(struct fold *fold, const struct fold_call *call, const struct source *source, uint32_t rows, int64_t now_us,
                   int64_t wall_us)
 {
@@ -226,8 +227,8 @@ static enum code write_source(const struct bucket *bucket, struct buf *out)
     return buf_code(out);
 }
 
-/* What finds no memory or no room in the ring stays counted until the next time. */
-static enum code tell(const struct bucket *bucket, struct audit_ring *ring, int64_t wall_us)
+/* Puts the event. Where memory or the ring's room is short, the caller keeps the count until the next tick. */
+static enum code put_folded(const struct bucket *bucket, struct audit_ring *ring, int64_t wall_us)
 {
     struct span tenant = bucket->source.family == FAMILY_PRINCIPAL ? text_of(&bucket->tenant) : SPAN_NONE;
     char first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES];
@@ -253,7 +254,7 @@ static enum code tell(const struct bucket *bucket, struct audit_ring *ring, int6
 
 static void tell_if_due(struct bucket *bucket, struct audit_ring *ring, int64_t now_us, int64_t wall_us, bool all)
 {
-    if (bucket->folded > 0 && (all || now_us - bucket->window_us >= SECOND_US) && tell(bucket, ring, wall_us) == CODE_OK)
+    if (bucket->folded > 0 && (all || now_us - bucket->window_us >= SECOND_US) && put_folded(bucket, ring, wall_us) == CODE_OK)
         bucket->folded = 0;
 }
 

@@ -10,8 +10,8 @@
 
 #include "rows/ring.h"
 
-#define FOLD_ROWS_A_SECOND 10     /* of a reason and a network, or of one over its rate */
-#define FOLD_DENIALS_A_SECOND 250 /* of a reason and a principal: what was judged has rows as long as somebody can read them */
+#define FOLD_ROWS_A_SECOND 10     /* for a reason and a network, or a principal over its rate */
+#define FOLD_DENIALS_A_SECOND 250 /* for a reason and a principal: more rows than that nobody can read */
 
 struct fold;
 
@@ -29,7 +29,7 @@ struct fold_call {
     struct span tool, rule; /* the event names them where all calls that it counts had the same */
 };
 
-/* Likewise for calls of one whose identity is known, that were denied. Takes: rows: so many a second have rows. */
+/* Called for each denied call of a principal that is known. Takes: rows: how many of them have rows in a second. */
 bool fold_takes_call(struct fold *fold, const struct fold_call *call, uint32_t rows, int64_t now_us, int64_t wall_us);
 
 /* Puts a `folded` event for every count whose second is over (with `all`, for every count). About once a second, from any

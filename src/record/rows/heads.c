@@ -187,7 +187,7 @@ void permits_remove(struct permits *permits, uint64_t seq)
         permit->head->permits--;
     permits->count--;
     hole = (size_t)(permit - permits->slots);
-    /* Those behind move up, so that no search ends too early. */
+    /* The permits behind the hole move up, so that no search ends at it too early. */
     for (at = (hole + 1) & mask; permits->slots[at].seq != 0; at = (at + 1) & mask) {
         size_t home = (size_t)permits->slots[at].seq & mask;
 
@@ -203,7 +203,7 @@ void permits_drop_closed(struct permits *permits)
 {
     for (size_t i = 0; i < permits->size;)
         if (permits->slots[i].seq != 0 && permits->slots[i].closing)
-            permits_remove(permits, permits->slots[i].seq); /* another one may move here */
+            permits_remove(permits, permits->slots[i].seq); /* another permit may have moved here */
         else
             i++;
 }

@@ -17,13 +17,13 @@ struct head {
     uint32_t permits;  /* open ones that point here */
     bool known;        /* false: seq and hash must be asked of the database */
     unsigned char hash[DIGEST_BYTES];
-    uint64_t sound_seq; /* where the last row is not known to be durable: the last that is */
+    uint64_t sound_seq; /* the last row that is known to be durable, where `seq` is not */
     unsigned char sound_hash[DIGEST_BYTES];
     uint32_t len;
     char tenant[];
 };
 
-#define HEADS_MAX 65536 /* tenants remembered before those are dropped that the database is asked for */
+#define HEADS_MAX 65536 /* with more tenants, those are dropped that the database can be asked for */
 
 struct heads {
     struct head **buckets;
@@ -34,9 +34,9 @@ enum code heads_init(struct heads *heads) MUST_USE;
 void heads_fini(struct heads *heads);
 enum code heads_find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
 void heads_list(const struct heads *heads, struct head **out); /* all of them, in no order */
-/* Its last row. Takes: sound_seq: rows up to this one are durable. */
+/* Sets the tenant's last row. Takes: sound_seq: rows up to this one are durable. */
 void heads_move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq);
-void heads_undo(struct heads *heads, uint64_t sound_seq);  /* the rows behind this one are none */
+void heads_undo(struct heads *heads, uint64_t sound_seq);  /* takes back the rows behind this one */
 void heads_forget(struct heads *heads);                    /* all become unknown */
 void heads_trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Sorting the keys of a large file takes more memory than the gate has otherwise; it may write beside its files and nowhere
- * else. Nothing that can be erased is among the keys. */
+/* Sorting the keys of a large file takes more memory than the gate has otherwise, so that SQLite sorts in a file. It lies
+ * beside the audit's, since the gate may write nowhere else. Nothing that can be erased is among the keys. */
 static enum code sort_beside(struct db *db, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -25,8 +25,8 @@ static enum code sort_beside(struct db *db, const char *path)
     return code;
 }
 
-/* Each statement is a transaction of its own. What SQLite learns of the keys lets it choose the index that leaves fewest rows;
- * it comes last, and so says that all are there. */
+/* Each statement is a transaction of its own. ANALYZE lets SQLite choose the index that leaves fewest rows. It comes last, so
+ * that its table says that all indices are there. */
 static enum code make(struct db *db)
 {
     int64_t known = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The indices of a sealed file: schema/indices.sql. A file that is written has none, so that its rows go to the ends of their
- * tables alone.
+/* The indices of a sealed file: schema/indices.sql. The live file has none, so that each row goes to the end of its table and
+ * nowhere else.
  *
  * Threads: any; one at a time for a file.
  * Owns: nothing.
@@ -13,9 +13,9 @@
 
 #include <stdatomic.h>
 
-/* Makes the indices that a file lacks. Nothing else may write the file;
- * readers are not held up, and the file is in WAL mode afterwards.
- * Takes: stop: NULL, or what ends it early when it is set.
+/* Makes the indices that a file lacks. Nothing else may write the file; readers are not held up, and the
+ * file is in WAL mode afterwards.
+ * Takes: stop: NULL, or a flag that ends it early when it is set.
  * Returns: CODE_OK when all are there; CODE_BUSY where somebody has it open, or it was stopped. */
 enum code indices_build(const char *path, const atomic_bool *stop, struct why *why) MUST_USE;
 

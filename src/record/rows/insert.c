@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-#define KEPT_BYTES 120 /* of a text or blob; a longer one is bound where it is, and bound anew each time */
+#define KEPT_BYTES 120 /* of a text or blob; a longer one is bound where it lies, and bound again for each row */
 
 /* What a parameter holds. Zero: NULL, as a new statement has it. */
 struct kept {
@@ -102,7 +102,7 @@ enum code insert_row(struct insert *insert, const struct row_value *values, cons
     for (int i = 0; i < shape->outside; i++)
         bind(insert, shape->count + 1 + i, &outside[i]);
     code = db_insert_again(insert->stmt);
-    if (code != CODE_OK) { /* perhaps of a parameter that could not be bound */
+    if (code != CODE_OK) { /* perhaps a parameter could not be bound */
         db_reset(insert->stmt);
         memset(insert->kept, 0, sizeof insert->kept);
     }

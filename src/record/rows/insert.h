@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A statement that puts one whole row after another into a table of the chain. Rows resemble the one before them, and binding
- * costs more than comparing: what was bound last is kept here, and only what differs is bound.
+/* A statement that puts one whole row after another into a table of the chain. Rows resemble the row before them, and binding
+ * costs more than comparing. The values bound last are kept here, and only those that differ are bound.
  *
  * Threads: the connection's.
  * Owns: its statement, copies of the values that are bound.
@@ -16,8 +16,8 @@ struct insert;
 enum code insert_new(struct db *db, enum row_table table, struct insert **insert) MUST_USE;
 void insert_free(struct insert **insert);
 
-/* Takes the values in the table's order, the hash, and what is outside the chain, where the table has such columns. Nothing of
- * them need live longer than the call. */
+/* Takes: the values in the table's order, the row's hash, and the values outside the chain, where the table has such columns.
+ * None of them has to live longer than the call. */
 enum code insert_row(struct insert *insert, const struct row_value *values, const unsigned char hash[DIGEST_BYTES],
                      const struct row_value *outside) MUST_USE;
 

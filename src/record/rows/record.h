@@ -21,7 +21,7 @@
 
 #define AUDIT_ANSWER_BYTES 262144 /* more of an answer is not kept */
 #define AUDIT_CLAIMS_BYTES 16384 /* more of claims is not kept */
-/* Of what rules for answers did: a text's end, and a JSON's, which is the string "too long" behind it. */
+/* Of what rules for answers did: texts are cut at this size, and longer JSON is the string "too long". */
 #define AUDIT_SAID_TEXT_BYTES 512
 #define AUDIT_SAID_JSON_BYTES 1024
 #define AUDIT_QUERY_BYTES 16384 /* none is longer than an HTTP head */
@@ -82,7 +82,7 @@ struct audit_decision {
 };
 
 struct audit_result { /* an outcome row */
-    uint64_t decision;          /* seq; or 0 and then */
+    uint64_t decision;          /* seq; or 0 and */
     uint64_t ticket;            /* the decision's ticket in the same ring, not settled yet */
     int64_t time_us;
     enum audit_outcome outcome;

@@ -29,10 +29,10 @@ const struct row_shape *row_shape(enum row_table table)
     return &shapes[table];
 }
 
-/* Canonical bytes are gathered here first: one call of the digest for many small fields costs half. */
+/* Canonical bytes are gathered here first, since one call of the digest for many small fields costs half. */
 struct sink {
     struct digest digest;
-    struct buf *out; /* or NULL; then it is not the digest that is wanted */
+    struct buf *out; /* takes the bytes; NULL: the digest takes them */
     enum code code;
     size_t len;
     unsigned char bytes[1024];

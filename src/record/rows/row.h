@@ -28,7 +28,7 @@ enum row_table { ROW_FILE = 0, ROW_DECISION, ROW_OUTCOME, ROW_EVENT, ROW_TABLES 
 
 #define ROW_FILE_COLUMNS(X) X(SEQ, seq) X(FORMAT, format) X(CREATED, created_us) X(ID, id) X(PREVIOUS, previous)
 
-/* Places in a row: of the chained columns, in the order in which they are hashed, and of what is outside the chain. */
+/* Places in a row: first the chained columns, in the order in which they are hashed, then those outside the chain. */
 #define ROW_F(NAME, name) F_##NAME,
 #define ROW_D(NAME, ...) D_##NAME,
 #define ROW_O(NAME, name) O_##NAME,
@@ -42,7 +42,7 @@ enum { EVENT_TABLE(ROW_E, ROW_E, ROW_E, ROW_E) E_COUNT };
 enum { DECISION_OUTSIDE_TABLE(ROW_OUTSIDE, ROW_OUTSIDE) OUTSIDE_COUNT };
 enum { OUTCOME_OUTSIDE_TABLE(ROW_ANSWER, ROW_ANSWER) ANSWER_COUNT };
 
-#define ROW_SKIP(...) /* for the lines of a table that are not asked */
+#define ROW_SKIP(...) /* drops the lines of a table that are not asked for */
 
 #define ROW_COLUMNS_MAX D_COUNT
 #define ROW_OUTSIDE_MAX OUTSIDE_COUNT
@@ -66,12 +66,12 @@ static inline struct row_value row_int(int64_t number)
     return (struct row_value){.kind = ROW_INT, .number = number};
 }
 
-static inline struct row_value row_text(struct span text) /* NULL where text.at is */
+static inline struct row_value row_text(struct span text) /* NULL where text.at is NULL */
 {
     return (struct row_value){.kind = text.at ? ROW_TEXT : ROW_NULL, .bytes = text};
 }
 
-static inline struct row_value row_blob(const void *at, size_t len) /* NULL where at is */
+static inline struct row_value row_blob(const void *at, size_t len) /* NULL where at is NULL */
 {
     return (struct row_value){.kind = at ? ROW_BLOB : ROW_NULL, .bytes = span_of(at, len)};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The auditor's schema/audit.sql is the one that the gate runs: taken in as it is, so that no second copy can differ. */
+/* The schema/audit.sql that auditors read is taken into the program as it is, so that no second copy can differ. */
 #include "rows/schema.h"
 
 #include "base/take_in.h"
@@ -20,7 +20,7 @@ enum code audit_schema_model(struct db **model)
     return code;
 }
 
-/* All versions have events. */
+/* Names the program that wrote the file, by its last `start` event; all versions of the tables have events. */
 static void say_writer(struct db *db, char *out, size_t size)
 {
     struct db_stmt *stmt = NULL;
@@ -75,7 +75,7 @@ static void compare_object(audit_difference tell, void *context, struct db_stmt 
 
     if (order > 0)
         tell(context, "object", name, "is not of the gate's making");
-    else if (order < 0 && !span_is(db_text(ours, 2), "index")) /* those come once it is sealed */
+    else if (order < 0 && !span_is(db_text(ours, 2), "index")) /* a file gets its indices when it is sealed */
         tell(context, "object", name, "is missing");
     else if (order == 0 && !span_equals(db_text(ours, 1), db_text(theirs, 1)))
         tell(context, "object", name, "is not as the gate made it");
@@ -101,7 +101,7 @@ static enum code compare_objects(audit_difference tell, void *context, struct db
 
 enum code audit_differences(struct db *db, audit_difference tell, void *context)
 {
-    static const char objects[] = /* but for those that SQLite makes by itself */
+    static const char objects[] = /* without those that SQLite makes by itself */
         "SELECT name, sql, type FROM sqlite_schema WHERE NOT (type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*'"
         " OR type = 'table' AND sql IN ('CREATE TABLE sqlite_stat1(tbl,idx,stat)', "
         "'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)')) ORDER BY name";

@@ -26,9 +26,8 @@ enum code audit_refuse_other(struct db *db, const char *path, struct why *why) M
 /* An empty database in memory with the gate's tables, to compare with. */
 enum code audit_schema_model(struct db **model) MUST_USE;
 
-/* What of a file's head and of what stands in its schema is not as the gate made it. Tells of each: "encoding",
- * "application_id", "user_version" or "object", the object's name and what is wrong with it. Indices of a sealed file may be
- * there or not. */
+/* Compares a file's head and schema with what the gate makes. Tells of each difference: "encoding", "application_id",
+ * "user_version" or "object", the object's name and what is wrong with it. Indices of a sealed file may be there or not. */
 typedef void (*audit_difference)(void *context, const char *field, struct span name, const char *fault);
 enum code audit_differences(struct db *db, audit_difference tell, void *context) MUST_USE;
 
