@@ -23,7 +23,7 @@ size_t keyring_find(const struct keyring *ring, const struct note_key *key); /* 
 void keyring_add(struct keyring *ring, const struct note_key *key);        /* fine where it is there already */
 enum code keyring_read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
 
-/* The first key that somebody signed the note with decides. *by: its place, where it is NOTE_SIGNED. */
+/* The first key that signed the note, or seems to, decides. *by: its place, where it is NOTE_SIGNED. */
 enum note_verdict keyring_judge(const struct keyring *ring, const struct note *note, size_t *by);
 
 #endif

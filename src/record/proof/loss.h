@@ -26,11 +26,11 @@ struct losses {
     size_t count;
 };
 
-/* Whoever starts a gate though rows are lost, and why: recorded as the event `loss_accepted` before anything else. */
+/* Who starts a gate though rows are lost, and why: the start records it as the event `loss_accepted` before anything else. */
 struct audit_loss {
     const char *why;   /* NULL: a loss ends the start */
     const char *actor;
-    bool is_elsewhere; /* it is of something beside the trail, so that none of rows is needed */
+    bool is_elsewhere; /* something beside the trail is lost, so that no row has to be */
 };
 
 enum code losses_read(struct losses *losses, struct db *db) MUST_USE; /* adds a file's */

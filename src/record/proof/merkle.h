@@ -37,7 +37,7 @@ struct merkle_range {
 
 /* Which ranges prove that leaf `index` is in the tree of `size`, in the order of the proof (RFC 6962, 2.1.1). */
 size_t merkle_path(uint64_t index, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
-/* Which prove that the tree of `size` goes on from that of `old` (2.1.2); 0 < old <= size. */
+/* Which ranges prove that the tree of `size` goes on from that of `old` (2.1.2); 0 < old <= size. */
 size_t merkle_consistency(uint64_t old, uint64_t size, struct merkle_range ranges[MERKLE_PROOF_MAX]);
 
 /* The other side (RFC 9162, 2.1.3.2 and 2.1.4.2). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a root says of rows and of another root: for who doubts. */
+/* Proofs that a row is in a tree, and that a tree goes on from an older one. */
 #include "proof/merkle.h"
 
 #include "base/bug.h"
@@ -26,7 +26,7 @@ size_t merkle_path(uint64_t index, uint64_t size, struct merkle_range ranges[MER
     size_t count = 0;
 
     BUG_ON(index >= size);
-    while (end - begin > 1) { /* from the root down: the other half each time */
+    while (end - begin > 1) { /* from the root down; the half without the leaf is a range of the proof */
         uint64_t middle = begin + split_of(end - begin);
 
         if (index < middle) {
@@ -58,7 +58,7 @@ size_t merkle_consistency(uint64_t old, uint64_t size, struct merkle_range range
             begin = middle;
         }
     }
-    if (begin > 0) /* else the old root is it, and is known */
+    if (begin > 0) /* else this range is the old tree itself, whose root is known */
         ranges[count++] = (struct merkle_range){begin, end};
     reverse(ranges, count);
     return count;

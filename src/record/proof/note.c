@@ -92,13 +92,13 @@ static enum code read_extension(struct span line, struct note *note)
     if (span_is(word, "time"))
         return num_i64(rest, &note->time_us);
     if (!span_is(word, "tenants"))
-        return line.len > 0 ? CODE_OK : CODE_INVALID; /* somebody else's */
+        return line.len > 0 ? CODE_OK : CODE_INVALID; /* a line of somebody else */
     count = span_cut(rest, ' ', &rest);
     note->has_tenants = true;
     return num_u64(count, &note->tenants) == CODE_OK ? read_bytes(rest, note->tenants_root, DIGEST_BYTES) : CODE_INVALID;
 }
 
-/* Where the last empty line is: behind the newline before it; 0: nowhere. */
+/* The place of the last empty line, which ends the signed text; 0: there is none. */
 static size_t end_of_text(struct span text)
 {
     for (size_t at = text.len; at > 1; at--)
@@ -112,7 +112,7 @@ static bool is_signature(struct span line)
     return span_starts_with(line, SPAN_LIT(DASH));
 }
 
-/* Name and base64 of an id and a signature, whosever they are. */
+/* Whether the line has a name and base64 of an id and a signature, whoever signed. */
 static bool is_whole_signature(struct span line)
 {
     struct span rest, name = span_cut(span_part(line, sizeof DASH - 1, SIZE_MAX), ' ', &rest);
@@ -163,7 +163,7 @@ enum code note_read(struct span text, struct note *note)
 
 /* ---- several in a file ------------------------------------------------------------------------------------------- */
 
-/* Also one whose first bytes alone were written. */
+/* Whether the line is a signature, or only the first bytes of one. */
 static bool begins_signature(struct span line)
 {
     while (span_ends_with(line, span_of("", 1)))
@@ -171,7 +171,7 @@ static bool begins_signature(struct span line)
     return line.len > 0 && (is_signature(line) || span_starts_with(SPAN_LIT(DASH), line));
 }
 
-/* Text, an empty line, signatures; or what there is of it. */
+/* The end of the piece that begins here: text, an empty line, signatures; or the beginning of these. */
 static size_t piece_end(struct span file)
 {
     bool in_signatures = false;
@@ -194,7 +194,7 @@ static size_t piece_end(struct span file)
     return at;
 }
 
-/* What was written of a note, from its first byte on. */
+/* A piece that is compared, from its first byte on, with what note_write and note_sign write. */
 struct torn {
     struct span rest;
     bool differs; /* from what a gate writes */
@@ -208,11 +208,11 @@ static void pass_text(struct torn *torn, struct span text)
     torn->rest = span_part(torn->rest, len, SIZE_MAX);
 }
 
-/* How many of LETTERS they are. */
+/* A kind of letters is the first so many of LETTERS. */
 enum { LETTERS_DIGITS = 10, LETTERS_HEX = 16, LETTERS_BASE64 = 65 };
 #define LETTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/="
 
-/* So many; 0: one or more. */
+/* Passes `len` letters of the kind; 0: one or more. */
 static void pass_letters(struct torn *torn, size_t kinds, size_t len)
 {
     size_t at = 0;
@@ -223,7 +223,7 @@ static void pass_letters(struct torn *torn, size_t kinds, size_t len)
     torn->rest = span_part(torn->rest, at, SIZE_MAX);
 }
 
-/* A torn one is a beginning of what note_write and note_sign make; one that is complete and yet no note was damaged. */
+/* A torn piece is the beginning of what note_write and note_sign make. A piece that is complete and yet no note was damaged. */
 static bool is_torn(struct span piece)
 {
     struct torn torn = {.rest = piece};

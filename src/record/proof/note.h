@@ -13,7 +13,8 @@
 
 #define NOTE_BYTES ((size_t)4096) /* at most */
 #define NOTE_ORIGIN_BYTES 128
-#define NOTE_ORIGIN "callgate/" /* a gate's own, and behind it so many hexadecimal digits, which name the log's first file: */
+#define NOTE_ORIGIN "callgate/" /* a gate's own; behind it stand NOTE_ORIGIN_ID hexadecimal digits, the id of the log's first
+                                 * file */
 #define NOTE_ORIGIN_ID 32
 
 /* What a checkpoint says: the log, how many rows, the root of the Merkle tree over them, and two extension lines. */
@@ -38,8 +39,8 @@ enum code note_seal(struct span text, struct span name, const unsigned char publ
 
 enum code note_read(struct span text, struct note *note) MUST_USE;
 
-/* What stands next in a file of several, which may have empty lines between them. A crash in the middle of writing leaves the
- * beginning of one, with zeros where the power failed: NOTE_TORN. Whatever else is no note: NOTE_DAMAGED. */
+/* What stands next in a file of several notes, which may have empty lines between them. A crash in the middle of writing
+ * leaves the beginning of one, with zeros where the power failed: NOTE_TORN. Whatever else is no note: NOTE_DAMAGED. */
 enum note_piece { NOTE_NONE = 0, NOTE_WHOLE, NOTE_TORN, NOTE_DAMAGED };
 enum note_piece note_scan(struct span *file, struct span *piece);
 
@@ -54,7 +55,7 @@ struct note_key {
     unsigned char public[SIGN_PUBLIC_BYTES];
 };
 
-/* "name+id+key" as C2SP's tools take it (`vkey`), or PEM, or that after the other as the gate writes audit-key.pub.
+/* Reads "name+id+key" as C2SP's tools write it (`vkey`), or PEM, or a file with both such as audit-key.pub.
  * CODE_INVALID, too, for a weak one. */
 enum code note_key_read(struct span text, struct note_key *key) MUST_USE;
 enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out) MUST_USE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends are one program, so that messages are structs. Of what comes from the gate nothing is believed: the worst that it
- * can be is a leaf that was no row, and that is in the tree then. */
+/* Both ends are one program, so that messages are structs. The process believes nothing that the gate says: the worst that
+ * the gate can do is to tell a leaf that is no row, and that leaf is in the tree from then on. */
 #include "proof/signer.h"
 
 #include "proof/merkle.h"
@@ -47,9 +47,10 @@ struct signer {
     int end;
     atomic_bool is_gone;
     unsigned char public[SIGN_PUBLIC_BYTES];
-    uint64_t size, signed_size, before_size; /* leaves that it was told of; up to the last signature; up to the one before */
+    uint64_t size, signed_size, before_size; /* leaves that the process was told; leaves under the last signature; under the
+                                              * one before */
     bool is_tentative;
-    struct request leaves;                   /* which it is told of next */
+    struct request leaves;                   /* the leaves that it is told next */
 };
 
 static bool wait_readable(int end)
@@ -119,8 +120,9 @@ bool signer_is_gone(const struct signer *signer)
     return atomic_load(&signer->is_gone) || (poll(&watch, 1, 0) == 1 && (watch.revents & (POLLHUP | POLLERR)) != 0);
 }
 
-/* One that was asked and did not answer would answer the next question with it. */
-static bool tell(struct signer *signer, const struct request *request, size_t len)
+/* Sends a request. A signer that failed to answer once counts as gone, since its late answer would be taken
+ * for that of the next question. */
+static bool send_request(struct signer *signer, const struct request *request, size_t len)
 {
     if (!atomic_load(&signer->is_gone) && !send_whole(signer->end, request, len))
         atomic_store(&signer->is_gone, true);
@@ -137,13 +139,13 @@ enum code signer_begin(struct signer *signer, const char *origin, uint64_t size,
     if (peaks.len > 0)
         memcpy(request.bytes, peaks.at, peaks.len);
     signer->size = signer->signed_size = signer->before_size = size;
-    return tell(signer, &request, sizeof request) ? CODE_OK : CODE_IO;
+    return send_request(signer, &request, sizeof request) ? CODE_OK : CODE_IO;
 }
 
 static void tell_leaves(struct signer *signer)
 {
     if (signer->leaves.size > 0)
-        (void)tell(signer, &signer->leaves, offsetof(struct request, bytes) + signer->leaves.size * DIGEST_BYTES);
+        (void)send_request(signer, &signer->leaves, offsetof(struct request, bytes) + signer->leaves.size * DIGEST_BYTES);
     signer->leaves.size = 0;
 }
 
@@ -166,7 +168,7 @@ void signer_rewind(struct signer *signer)
     signer->is_tentative = false;
     signer->size = signer->signed_size;
     signer->leaves.size = 0;
-    (void)tell(signer, &request, offsetof(struct request, bytes));
+    (void)send_request(signer, &request, offsetof(struct request, bytes));
 }
 
 void signer_keep(struct signer *signer)
@@ -174,7 +176,7 @@ void signer_keep(struct signer *signer)
     const struct request request = {.kind = KIND_KEEP};
 
     signer->is_tentative = false;
-    (void)tell(signer, &request, offsetof(struct request, bytes));
+    (void)send_request(signer, &request, offsetof(struct request, bytes));
 }
 
 enum code signer_sign(struct signer *signer, const struct note *note, bool is_tentative, unsigned char signature[SIGN_BYTES])
@@ -186,7 +188,7 @@ enum code signer_sign(struct signer *signer, const struct note *note, bool is_te
     memcpy(request.root, note->root, DIGEST_BYTES);
     memcpy(request.tenants_root, note->tenants_root, DIGEST_BYTES);
     tell_leaves(signer);
-    if (!tell(signer, &request, offsetof(struct request, bytes)))
+    if (!send_request(signer, &request, offsetof(struct request, bytes)))
         return CODE_IO;
     if (!wait_readable(signer->end) || !receive(signer->end, &answer, sizeof answer)) {
         atomic_store(&signer->is_gone, true);
@@ -207,7 +209,7 @@ struct desk {
     const struct sign_key *key;
     bool has_begun, is_tentative;
     char origin[NOTE_ORIGIN_BYTES];
-    struct merkle grown, last, before; /* all leaves; those of the last signature; those of the one before it */
+    struct merkle grown, last, before; /* the trees of all leaves; of the last signature; of the one before it */
 };
 
 static bool begin(struct desk *desk, const struct request *request)
@@ -247,7 +249,8 @@ static enum code sign(struct desk *desk, const struct request *request, unsigned
 
     memcpy(note.tenants_root, request->tenants_root, DIGEST_BYTES);
     merkle_root(&desk->grown, note.root);
-    /* As large as the last is the last, at a later time: no other tree of that size is ever here. */
+    /* A tree as large as the last one is the last one, signed again at a later time: the process never has
+     * another of that size. */
     if (note.size == 0 || request->size != note.size ||
         memcmp(request->root, note.root, DIGEST_BYTES) != 0)
         return CODE_DENIED;
@@ -264,7 +267,7 @@ static enum code sign(struct desk *desk, const struct request *request, unsigned
     return CODE_OK;
 }
 
-/* Returns: false where the other side speaks nonsense: there is nothing to be said to it any more. */
+/* Returns: false: the request makes no sense, and the process ends. */
 static bool obey(struct desk *desk, const struct request *request, size_t len, int end)
 {
     struct answer answer = {.code = CODE_DENIED};

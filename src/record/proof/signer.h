@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who signs checkpoints: a process that has the key and nothing else, so that who takes over the gate cannot sign another past.
+/* The signer: a process that has the key of checkpoints and nothing else, so that whoever takes over the gate cannot sign
+ * another past.
  *
- * It is told of each row's leaf, grows the Merkle tree by itself, and signs what it has grown, under the log's name. A tree
- * that does not go on from the last that it signed it cannot sign; only one signed before its rows were durable can be taken
- * back, once, and only until they are.
+ * The gate tells it each row's leaf. It grows the Merkle tree by itself and signs the root under the log's name, so that it
+ * can sign only trees that go on from the last one. One signature may be taken back: the last one, while its rows are not
+ * durable yet.
  *
  * Threads: signer_new and signer_begin on main before others are started, signer_is_gone on main; the others by one at a time
- * (the notary's lock). signer_serve is the other process.
+ *   (the notary's lock). signer_serve is the other process.
  * Owns: its end of the socket.
  * Lifetime: signer_new to signer_free, with which the process ends.
  * Errors: CODE_IO: the process is gone, or stays silent; CODE_DENIED: it does not sign that. */
@@ -25,16 +26,16 @@ void signer_free(struct signer **signer); /* NULL is fine */
 const unsigned char *signer_public(const struct signer *signer);
 bool signer_is_gone(const struct signer *signer);
 
-/* Where the log stands, once: its name, and the peaks of the tree that was signed last (proof/merkle.h). */
+/* Tells once where the log stands: its name, and the peaks of the tree that was signed last (proof/merkle.h). */
 enum code signer_begin(struct signer *signer, const char *origin, uint64_t size, struct span peaks) MUST_USE;
 
-/* A leaf that makes the tree as large as `size`; what it knows already is passed over. */
+/* Tells a leaf with which the tree is as large as `size`; a leaf that the signer knows is passed over. */
 void signer_add(struct signer *signer, uint64_t size, const unsigned char leaf[DIGEST_BYTES]);
 
-/* The leaves since the last signature are others: they come again. So does that signature, where it was tentative. */
+/* Takes back the leaves since the last signature, and that signature where it was tentative: others come in their place. */
 void signer_rewind(struct signer *signer);
 
-/* What was signed tentatively is durable: it can be taken back no more. */
+/* Tells that the rows of a tentative signature are durable, so that it cannot be taken back any more. */
 void signer_keep(struct signer *signer);
 
 /* Takes: note: all of it but its spans; `is_tentative`: its rows are not durable yet. */

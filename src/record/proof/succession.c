@@ -15,7 +15,7 @@ static enum code add_signature(struct span signed_text, struct span name, const 
     if (code == CODE_OK)
         code = sign_text(key, signed_text, signature);
     buf_init(&whole, NOTE_BYTES);
-    if (code == CODE_OK) /* the line comes right behind the one before it */
+    if (code == CODE_OK) /* note_seal adds a newline before the line, so that the last one goes */
         code = note_seal(span_part(first, 0, first.len - 1), name, public, signature, &whole);
     buf_clear(out);
     if (code == CODE_OK)
@@ -99,7 +99,8 @@ enum code successions_read(struct successions *successions, struct db *db)
     return code;
 }
 
-/* Up to `end` (0: without one) a key counts, or further where it does so already. Returns: whether that is news. */
+/* Lets a key count up to `end` (0: without an end), or further where it already does. Returns: whether this changed
+ * anything. */
 static bool trust(struct keyring *ring, const struct note_key *key, uint64_t end)
 {
     size_t at = keyring_find(ring, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of checkpoints that follow each other: an event `checkpoint_key` may hold a checkpoint with a line `keys OLD NEW`,
- * signed with both. Who trusts either trusts the other by it: the new one as far as it signs, the old one up to that
- * checkpoint. Nobody without both can make one, whoever can write the file.
+ * signed with both. Whoever trusts one of them trusts the other by it: the new key without an end, the old one up to that
+ * checkpoint. Nobody without both keys can make such a checkpoint, even if he can write the file.
  *
  * Threads: one.
  * Owns: nothing.
@@ -16,7 +16,7 @@
 
 struct succession {
     struct note_key before, after;
-    uint64_t size; /* of the checkpoint; likewise: */
+    uint64_t size; /* of the checkpoint, as are */
     char origin[NOTE_ORIGIN_BYTES];
     unsigned char root[DIGEST_BYTES];
 };
@@ -26,7 +26,7 @@ struct successions {
     size_t count;
 };
 
-/* The checkpoint `note` over again, with both keys in it and signed with both: for an event's `note`. */
+/* Writes the checkpoint `note` again, with a line that names both keys and signed with both: the `note` of an event. */
 enum code succession_write(const struct note *note, const struct sign_key *before, const struct sign_key *after,
                            struct buf *out) MUST_USE;
 
@@ -35,8 +35,8 @@ enum code succession_read(struct span text, struct succession *out) MUST_USE;
 
 enum code successions_read(struct successions *successions, struct db *db) MUST_USE; /* adds a file's */
 
-/* Adds what follows from the keys that are there. Only a key without an end hands over to others: who got hold of one that was
- * replaced makes himself no successor. */
+/* Adds the keys that follow from those in the ring. Only a key without an end can hand over to a new one, so that whoever got
+ * hold of a replaced key cannot name a successor. */
 void successions_follow(const struct successions *successions, struct keyring *ring);
 
 #endif

@@ -18,13 +18,13 @@ struct tenants {
     struct heads heads;   /* `known`: its leaf is right */
     struct head **sorted; /* by name, in byte order */
     unsigned char (*leaf)[DIGEST_BYTES];
-    size_t listed;        /* of the heads, in `sorted` */
+    size_t listed;        /* how many of the heads are in `sorted` */
 };
 
 enum code tenants_init(struct tenants *tenants) MUST_USE;
 void tenants_fini(struct tenants *tenants);
 
-/* A later row of the tenant; one that is not later changes nothing. */
+/* Sets a later row of the tenant; a row that is not later changes nothing. */
 enum code tenants_set(struct tenants *tenants, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
     MUST_USE;
 
