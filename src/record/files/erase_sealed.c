@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sealed files: nobody else writes them, but somebody may read them. A file is in WAL mode while it is changed, so that no
+/* Nobody else writes a sealed file, but somebody may read it. A file is in WAL mode while it is changed, so that no
  * journal with the old values is left on the disk. */
 #include "files/erase_sealed.h"
 
@@ -10,7 +10,7 @@
 
 #define SLICE_ROWS 4096
 
-/* The UPDATE that empties what rows of a slice have outside the chain, and NUL. */
+/* Appends the UPDATE that empties the columns outside the chain in a slice's rows, and a NUL. */
 static enum code add_update(const struct row_shape *shape, struct buf *sql)
 {
     (void)buf_addf(sql, "UPDATE %s SET ", shape->name);
@@ -98,7 +98,7 @@ static enum code find_files(struct erase_sealed *sealed)
 static enum code open_file(struct erase_sealed *sealed)
 {
     const struct trail_file *file = &sealed->trail.files[sealed->file];
-    enum code code = files_may_write(file->path, true); /* until it is finished once more */
+    enum code code = files_may_write(file->path, true); /* until the finisher has finished it once more */
 
     if (code == CODE_OK)
         code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
@@ -146,7 +146,7 @@ static enum code slice(struct erase_sealed *sealed)
     return code;
 }
 
-/* One that is locked for the moment is tried again from where it is. */
+/* A file that somebody has locked is tried again where it stands. */
 void erase_sealed_step(struct erase_sealed *sealed, bool *wait)
 {
     enum code code = sealed->has_trail ? CODE_OK : find_files(sealed);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Erasure of a tenant's argument values: what is emptied of a file, and in sealed files by the finisher.
+/* Erasure of a tenant's argument values: what is emptied in any file, and the finisher's part, which are
+ * the sealed files.
  *
  * Threads: erase_sealed_step on the finisher's.
  * Owns: struct erase_sealed: its trail and connection.
@@ -19,16 +20,16 @@
 struct erase_what {
     char tenant[ERASE_TENANT_BYTES];
     int64_t before_us;
-    int64_t seq;       /* of the event that records it */
+    int64_t seq;       /* of the event that records the erasure */
 };
 
 enum erase_state { ERASE_NONE = 0, ERASE_ASKED, ERASE_OVER };
 
-/* What the finisher does of it. */
+/* The finisher's part of an erasure. */
 struct erase_sealed {
     _Atomic int state;    /* enum erase_state; the rest is the finisher's while it is ERASE_ASKED */
     struct erase_what what;
-    char live[FILES_PATH_BYTES]; /* the file that the writer has done */
+    char live[FILES_PATH_BYTES]; /* the live file, in which the writer has erased */
     struct trail trail;
     bool has_trail;
     size_t file;
@@ -39,7 +40,7 @@ struct erase_sealed {
     char text[300];       /* why it failed */
 };
 
-/* One slice; again while the state is ERASE_ASKED, with *wait after a while. */
+/* Erases one slice. Call it again while the state is ERASE_ASKED; where *wait is set, after a pause. */
 void erase_sealed_step(struct erase_sealed *sealed, bool *wait);
 void erase_sealed_fini(struct erase_sealed *sealed);
 

@@ -37,7 +37,7 @@ enum code files_beside(const char *path, const char *suffix, char name[FILES_PAT
     return snprintf(name, FILES_PATH_BYTES, "%s%s", path, suffix) < FILES_PATH_BYTES ? CODE_OK : CODE_LIMIT;
 }
 
-/* In the folder of the audit. */
+/* The name of a file in the audit's folder. */
 static enum code in_folder(const char *audit, const char *base, char name[FILES_PATH_BYTES])
 {
     int folder_len = (int)(files_base(audit) - audit);
@@ -144,12 +144,12 @@ enum code files_link(const char *audit, const char *file)
 
 /* ---- a file that is not written any more -------------------------------------------------------------------------- */
 
-/* In the first 100 bytes of an SQLite file, the "Database Header" of its format. */
+/* Places in the first 100 bytes of an SQLite file, which are the "Database Header" of its format. */
 #define HEADER_BYTES 100
 #define HEADER_WRITE_VERSION 18 /* 2: WAL */
 #define HEADER_APPLICATION_ID 68
 
-/* Until the first checkpoint of a file its -wal alone may say whose it is. */
+/* Whether the -wal file says that this is an audit's file: until the first checkpoint the file itself may say nothing. */
 static bool is_ours_by_wal(const char *path)
 {
     char wal[FILES_PATH_BYTES];
@@ -187,7 +187,7 @@ bool files_has_log(const char *path)
     return read_header(path, &there, header) && (header[HEADER_WRITE_VERSION] == 2 || db_stray(path, &there) != NULL);
 }
 
-/* What stands beside a finished one goes when it is finished once more. */
+/* A finished file with something beside it counts as unfinished: finishing it again removes that. */
 bool files_is_unfinished(const char *path)
 {
     unsigned char header[HEADER_BYTES];
@@ -196,7 +196,8 @@ bool files_is_unfinished(const char *path)
     return read_header(path, &there, header) && ((there.st_mode & 0222) != 0 || files_has_log(path));
 }
 
-/* One that its own user may not even read has no descriptor to change it by. */
+/* Opens a file of the gate's own user, who gets the right to read it where that is missing: the mode is
+ * changed by the descriptor. */
 static int open_own(const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
@@ -249,7 +250,7 @@ enum code files_may_write(const char *path, bool may)
         files_disarm(path);
     for (size_t i = 0; may && i < sizeof around / sizeof around[0]; i++)
         if (files_beside(path, around[i], name) == CODE_OK && access(name, F_OK) == 0)
-            (void)may_write(name, true); /* where it stays as it is, SQLite says so */
+            (void)may_write(name, true); /* where this fails, SQLite reports it */
     return may_write(path, may) ? CODE_OK : CODE_IO;
 }
 

@@ -18,11 +18,11 @@
 
 #define FILES_PATH_BYTES 4200
 
-/* The files beside `path` that are named as its own are, in no order. */
+/* Goes through the files beside the audit that have names as its own files have, in no order. */
 struct files {
     DIR *folder;
     const char *audit;
-    char path[FILES_PATH_BYTES]; /* of this one */
+    char path[FILES_PATH_BYTES]; /* of the file at hand */
     uint64_t first;              /* its first row, as its name has it */
 };
 bool files_begin(struct files *files, const char *audit); /* false: the folder cannot be read */
@@ -30,9 +30,10 @@ bool files_next(struct files *files);
 void files_end(struct files *files);
 
 enum code files_name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES]) MUST_USE;
-uint64_t files_first(const char *audit, const char *path); /* by its name; 0: it is none of them */
+/* the file's first row, by its name; 0: it is no file of the audit */
+uint64_t files_first(const char *audit, const char *path);
 
-/* "audit.db-wal" and the like. CODE_LIMIT where that is too long. */
+/* Writes "audit.db-wal" and the like. CODE_LIMIT: the path is too long. */
 enum code files_beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES]) MUST_USE;
 void files_remove(const char *path); /* with its -wal, -shm and -journal */
 
@@ -45,18 +46,19 @@ enum code files_link(const char *audit, const char *file) MUST_USE;
 
 const char *files_base(const char *path); /* its name in the folder */
 
-/* UNBEGUN: a rotation that did not end left it. STRANGER: no file of an audit, whatever its name says. */
+/* UNBEGUN: it has no rows, since its rotation did not end. STRANGER: it is no file of an audit, whatever its name says. */
 enum files_found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_ROWS };
 enum files_found files_look_into(const char *path);
 
 /* The newest of its files that has rows; empty: there is none. */
 void files_newest(const char *audit, char newest[FILES_PATH_BYTES]);
 
-/* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
+/* Whether the file is an audit's and not finished: it is in WAL mode, or writable. */
 bool files_is_unfinished(const char *path);
-bool files_has_log(const char *path); /* in WAL mode, or with something beside it: files_absorb has not been there */
-/* Removes what SQLite would roll into one of the files, or read in its place (db_stray): a kill leaves a -journal that undoes
- * nothing but the mode, and whoever may write in the folder any other. Before each opening to write. */
+bool files_has_log(const char *path); /* it is in WAL mode or something lies beside it, so that files_absorb has work there */
+/* Removes what lies beside a file and is no part of it, since SQLite would roll it into the file or read it in its place
+ * (db_stray). A kill may leave a -journal that undoes nothing but the mode; whoever may write in the folder may leave
+ * anything. Called before each opening to write. */
 void files_disarm(const char *path);
 /* What stands where a file of ours will, before the gate confines itself. A folder goes aside (`.aside`): what is in it is not
  * ours to remove. */
@@ -65,6 +67,6 @@ bool files_take_away(const char *name);
  * open. files_finish: and lets nobody write it. */
 enum code files_absorb(const char *path, struct why *why) MUST_USE;
 enum code files_finish(const char *path, struct why *why) MUST_USE;
-enum code files_may_write(const char *path, bool may) MUST_USE; /* its owner */
+enum code files_may_write(const char *path, bool may) MUST_USE; /* lets its owner write it, or not */
 
 #endif

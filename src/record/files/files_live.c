@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What begins behind the live file was made for a rotation that did not end, and removed; or the link was set back. Another
- * log's file, a copy of one of ours and what is no file keep nobody from starting: `audit verify --all` names them. */
+/* Looks at the files that begin behind the live one. A file without rows is left from a rotation that did not end, and is
+ * removed. A file that goes on from the live one means that the link was set back, which is an error. Files of other logs
+ * and copies do not stop the start: `audit verify --all` names them. */
 static enum code look_behind(const char *audit, const char *live, struct why *why)
 {
     uint64_t first = files_first(audit, live);
@@ -42,7 +43,7 @@ static enum code look_behind(const char *audit, const char *live, struct why *wh
     return code;
 }
 
-/* Where a file that may be one of an audit begins. */
+/* Reads when the file was made and which row stands before its first. Returns: false: it is no file of an audit. */
 static bool read_place(const char *path, int64_t *created_us, int64_t *before)
 {
     struct db *db;
@@ -56,7 +57,8 @@ static bool read_place(const char *path, int64_t *created_us, int64_t *before)
     return code == CODE_OK;
 }
 
-/* A copy of the link that became a file: its name says nothing of where it begins, and it may not be the newest. */
+/* The audit's path is a file and no link, as a copy of the link becomes one. Nothing says that it is the newest
+ * file, so that a person has to settle it; only an empty file is removed. */
 static enum code settle_plain(const char *audit, struct why *why)
 {
     char wal[FILES_PATH_BYTES], named[FILES_PATH_BYTES];
@@ -82,7 +84,8 @@ static enum code settle_plain(const char *audit, struct why *why)
                    "link became one (`cp -a` copies links). Call it %s: the start makes the link", audit, files_base(named));
 }
 
-/* Where the live file is missing and its last rows are there, the opening says so. */
+/* The link names no file. Where a -wal file with the last rows is there, the opening reports that; else the
+ * newest file beside it is taken. */
 static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
 {
     char wal[FILES_PATH_BYTES];

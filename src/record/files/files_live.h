@@ -10,8 +10,8 @@
 
 #include "files/files.h"
 
-/* Before the audit is opened: sets the link anew where it is missing, and removes what was left of a rotation that did not end.
- * live: the file to go on in; empty: there is none yet. */
+/* Called before the audit is opened. Makes the link where it is missing, and removes what a rotation left that did not end.
+ * Sets live: the file to go on in; empty: there is none yet. */
 enum code files_begin_live(const char *audit, char live[FILES_PATH_BYTES], struct why *why) MUST_USE;
 
 #endif

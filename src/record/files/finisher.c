@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #define PAUSE_MS 1000
-#define REST_US INT64_C(1000000) /* without a commit of many calls: the processors have time for indices */
+#define REST_US INT64_C(1000000) /* so long without a commit of many calls: the processors have time for indices */
 #define NICE 19
 
 void finisher_init(struct finisher *finisher, const char *audit, const char *live)
@@ -34,8 +34,8 @@ void finisher_follow(struct finisher *finisher, const char *live)
     finisher_poke(finisher);
 }
 
-/* To sort the keys of a file takes 5 to 12 us for each call in it, a fourth of what the call itself took. A file without
- * indices is looked through in 0.3 s, so that it can wait until calls are fewer. */
+/* Sorting the keys of a file takes 5 to 12 us for each call in it, a fourth of what the call itself took. Without
+ * indices a query reads the file in 0.3 s, so that indices can wait until calls are fewer. */
 static bool is_under_load(const struct finisher *finisher)
 {
     int64_t loaded_us = atomic_load(&finisher->loaded_us);
@@ -43,7 +43,8 @@ static bool is_under_load(const struct finisher *finisher)
     return loaded_us != 0 && loaded_us > clock_monotonic_us() - REST_US;
 }
 
-/* Its -wal file is copied whole before anything else is written: where a sync had failed nobody knows how much of it was. */
+/* The -wal file is copied whole before anything else is written, since after a failed sync nobody knows how much of it was
+ * copied. */
 static enum code finish(struct finisher *finisher, const char *path, struct why *why)
 {
     enum code code = files_may_write(path, true);
@@ -59,7 +60,7 @@ static enum code finish(struct finisher *finisher, const char *path, struct why 
     return code == CODE_OK ? files_finish(path, why) : code;
 }
 
-/* Files behind the live one are being made. */
+/* Files that begin behind the live one are passed over, since the writer may be making one. */
 bool finisher_round(struct finisher *finisher)
 {
     uint64_t live = atomic_load(&finisher->live);
@@ -94,7 +95,7 @@ bool finisher_round(struct finisher *finisher)
     return again;
 }
 
-static void run(void *argument)
+static void run_finisher(void *argument)
 {
     struct finisher *finisher = argument;
     int wait_ms = 0;
@@ -110,12 +111,12 @@ static void run(void *argument)
             wait = finisher_round(finisher);
         wait_ms = wait ? PAUSE_MS : erases ? 0 : -1;
     }
-    (void)finisher_round(finisher); /* so that no -wal file lies beside them, if it can be */
+    (void)finisher_round(finisher); /* so that no -wal file lies beside them, if that is possible */
 }
 
 enum code finisher_start(struct finisher *finisher, struct why *why)
 {
-    return thread_start(&finisher->thread, "audit-finisher", run, finisher, why);
+    return thread_start(&finisher->thread, "audit-finisher", run_finisher, finisher, why);
 }
 
 void finisher_stop(struct finisher *finisher)

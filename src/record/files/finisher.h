@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The finisher: a thread of low priority for files that are not written any more. It gives them indices, takes them out of WAL
- * mode and lets nobody write them, as soon as nobody has them open; and it erases what is asked for in them.
+ * mode and lets nobody write them, as soon as nobody has them open; and it erases in them where that is asked for.
  *
  * Threads: start and stop by main; finisher_poke by any.
  * Owns: its thread; the erasure while it is asked for.
@@ -27,7 +27,7 @@ void finisher_stop(struct finisher *finisher); /* blocks until the thread has en
 void finisher_fini(struct finisher *finisher);
 
 void finisher_follow(struct finisher *finisher, const char *live); /* a file was sealed; live: the one behind it */
-void finisher_poke(struct finisher *finisher);                     /* erase.state was set */
+void finisher_poke(struct finisher *finisher);                     /* call it when erase.state is set */
 
 /* One round. Returns: whether a file is left that somebody has open, that waits until calls are fewer, or that failed. */
 bool finisher_round(struct finisher *finisher);

@@ -73,9 +73,9 @@ static enum code checkpoint(struct keeper *keeper, const char *pragma)
     return code;
 }
 
-/* Two rounds beside the commits copy nearly everything; the last pages and the return to the WAL's beginning need the
- * writer to hold still, and are short by then. What a read keeps back is copied another time: the writer leaves a file whose
- * WAL gets too large. */
+/* Two rounds beside the commits copy nearly everything. For the last pages, and to begin the WAL anew, the writer has to
+ * hold still; this is short by then. Pages that somebody's read keeps back are copied another time; where the WAL gets too
+ * large the writer leaves the file. */
 static enum code run_checkpoint(struct keeper *keeper)
 {
     enum code code = atomic_load(&keeper->keeps_off) ? CODE_DOWN : ready_connection(keeper);
@@ -96,7 +96,7 @@ static enum code run_checkpoint(struct keeper *keeper)
     return code == CODE_DOWN || code == CODE_BUSY ? CODE_OK : code;
 }
 
-static void run(void *argument)
+static void run_keeper(void *argument)
 {
     struct keeper *keeper = argument;
     bool complained = false;
@@ -106,7 +106,8 @@ static void run(void *argument)
     while (thread_rest(&keeper->thread, wait_ms)) {
         enum code code = CODE_OK;
 
-        if (atomic_exchange(&keeper->checkpoint_wanted, false)) /* before: what is asked for meanwhile is another one */
+        /* before the checkpoint, so that a request meanwhile starts another one */
+        if (atomic_exchange(&keeper->checkpoint_wanted, false))
             code = run_checkpoint(keeper);
         if (code != CODE_OK) {
             if (!complained)
@@ -121,7 +122,7 @@ static void run(void *argument)
 
 enum code keeper_start(struct keeper *keeper, struct why *why)
 {
-    return thread_start(&keeper->thread, "audit-keeper", run, keeper, why);
+    return thread_start(&keeper->thread, "audit-keeper", run_keeper, keeper, why);
 }
 
 void keeper_stop(struct keeper *keeper)

@@ -20,7 +20,7 @@ struct keeper {
     struct db *db;                /* the keeper's; NULL: to be opened */
     uint64_t generation_seen;
     atomic_bool checkpoint_wanted;
-    atomic_bool is_in_doubt;      /* a sync failed: the writer takes it as its own */
+    atomic_bool is_in_doubt;      /* a sync failed: the writer acts as if it was its own */
     atomic_bool keeps_off;        /* the file is in doubt: what its -wal file holds must stay there until it is finished */
     _Atomic uint64_t generation;  /* grows when the writer has opened a database */
 };
@@ -31,6 +31,6 @@ void keeper_stop(struct keeper *keeper); /* blocks until the thread has ended; f
 void keeper_fini(struct keeper *keeper);
 
 void keeper_ask_checkpoint(struct keeper *keeper);
-void keeper_follow(struct keeper *keeper, const char *file); /* the writer goes on in this one */
+void keeper_follow(struct keeper *keeper, const char *file); /* tells that the writer goes on in this file */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For commands: the gate reads its files without the views. */
+/* Commands read an audit so; the gate reads its files without the views. */
 #include "files/reader_open.h"
 
 #include "files/reader.h"
@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/bug.h"
 
-/* A temporary view hides the file's own of the same name. Its text is what the schema has between the name and the semicolon:
- * cheaper than asking an empty database for it at every opening. */
+/* Makes a temporary view, which hides the file's own of the same name. Its text is cut out of the schema, between the name
+ * and the semicolon, since asking an empty database for it at each opening costs more. */
 static enum code put_view(struct db *db)
 {
     static const char name[] = "\nCREATE VIEW call ";
@@ -43,10 +43,11 @@ enum code reader_open(const char *path, struct db **db, struct why *why)
     return code;
 }
 
-/* What filters and figures ask of an outcome. */
+/* The columns of an outcome that filters and figures ask for. */
 #define LATER_COLUMNS "decision, outcome, status, latency_us, answer_effect, answer_rule, answer_rules, answer_found"
 
-/* A file lists what was open at its beginning: where no call of ours is among that, none ends behind it. */
+/* Takes the outcomes that one later file holds. A file lists the permits that were open at its beginning:
+ * where none of this file's calls is among them, no later file has an outcome of them. */
 static enum code read_later(struct db *db, const char *path, int64_t last, bool is_next, bool *some)
 {
     struct db_stmt *open = NULL;

@@ -10,12 +10,12 @@
 
 #include "files/trail.h"
 
-/* Opens it, and puts our own view `call` over it, since one that somebody changed would deceive.
+/* Opens it and hides its view `call` behind the program's own, since somebody may have changed the file's.
  * Returns: CODE_INVALID for what is no audit trail. */
 enum code reader_open(const char *path, struct db **db, struct why *why) MUST_USE;
 
-/* Reads out of the files behind it what came of its calls that were under way when it was sealed, into a table `temp.later`.
- * Not inside a transaction. False where that cannot be: then these have no outcome. */
+/* Reads the outcomes that later files hold of this file's calls into a table `temp.later`: those calls were under way when
+ * it was sealed. Not inside a transaction. False: it failed, and these calls have no outcome. */
 bool reader_later(struct db *db, const struct trail *trail, size_t file);
 
 #endif

@@ -20,7 +20,7 @@
 #define FILES_MAX 4096
 #define LINKS_MAX 8
 
-/* As checkpoints name it; a first file without any is what its log is named for. */
+/* Reads the log's name from a checkpoint. The log is named after its first file, so that this one needs no checkpoint. */
 static void read_origin(struct db *db, struct trail_candidate *candidate)
 {
     struct db_stmt *stmt;
@@ -59,7 +59,7 @@ static enum code read_file_row(struct db *db, struct trail_candidate *candidate)
     return code;
 }
 
-/* Of a sealed file. */
+/* The times of a sealed file's calls; another has no index from which they can be read. */
 static enum code read_times(struct db *db, struct trail_file *file)
 {
     int64_t indexed = 0;
@@ -164,7 +164,7 @@ static enum code make_room(struct beside *beside)
     return CODE_OK;
 }
 
-/* One that is linked to by the other, too. */
+/* Whether both are one file, as when one is a link to the other. */
 static bool is_same(const char *one, const char *other)
 {
     struct stat a, b;
@@ -172,7 +172,7 @@ static bool is_same(const char *one, const char *other)
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* By its name: what stands before the first '-' or '.'. */
+/* Whether the names are alike before the first '-' or '.'. */
 static bool is_named_alike(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
@@ -181,8 +181,8 @@ static bool is_named_alike(const char *path, const char *name)
     return strncmp(base, name, len) == 0 && strcspn(name, "-.") == len;
 }
 
-/* A file that somebody has to himself, such as a gate that finishes it, cannot be told from one that is of no trail: of ours we
- * say so, since a trail without it would look as if it had a gap. */
+/* A file that somebody has locked, such as a gate that finishes it, may or may not belong to the trail. Where its name is alike
+ * that is an error, since the trail would seem to have a gap without it. */
 static enum code add_beside(struct beside *beside, const char *path, const char *name, struct why *why)
 {
     struct why passed_over = {""};
@@ -239,7 +239,7 @@ static enum code look_around(const char *path, struct beside *beside, struct why
     if (dir != NULL)
         (void)closedir(dir);
     mem_free(folder);
-    if (code == CODE_OK && beside->count > 1) /* of two copies always the same one is taken */
+    if (code == CODE_OK && beside->count > 1) /* so that of two copies always the same one is taken */
         qsort(beside->list, beside->count, sizeof beside->list[0], by_path);
     return code;
 }
@@ -257,7 +257,7 @@ static struct trail_candidate *find_before(const struct beside *beside, const st
     return NULL;
 }
 
-/* Where that one is not here: the nearest of the same log, of copies the longest. */
+/* Where the file before is not here: the nearest older file of the same log; of copies the longest. */
 static struct trail_candidate *find_island(const struct beside *beside, const struct trail_candidate *after, const char *origin)
 {
     struct trail_candidate *nearest = NULL;
@@ -283,7 +283,7 @@ bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *la
     return !trail->files[at].follows;
 }
 
-/* From the named file back to the first. */
+/* Lists the files from the named one back to the first, then turns the list round. */
 static enum code link_up(struct trail *trail, struct trail_candidate *last, struct beside *beside)
 {
     const struct trail_candidate *at = last;
@@ -320,8 +320,8 @@ static enum code link_up(struct trail *trail, struct trail_candidate *last, stru
     return CODE_OK;
 }
 
-/* A link leads elsewhere after the next rotation, and the file that it led to would be in no trail: what is opened later is
- * what was looked at. */
+/* Follows the link to the file that is looked at now, so that the same one is opened later: after the next rotation the
+ * link leads elsewhere. */
 static char *follow_links(const char *path)
 {
     char *at = mem_dup(path, strlen(path)), *next, target[PATH_MAX];
@@ -385,7 +385,7 @@ bool trail_goes_on(const char *live, const char *other)
     struct why why = {""};
 
     if (trail_look_at(live, &one, &why) != CODE_OK || trail_look_at(other, &two, &why) != CODE_OK)
-        return true; /* what cannot be read is for a person to judge */
+        return true; /* a person has to judge what cannot be read */
     return two.file.before_seq >= one.file.last_seq && (one.origin[0] == '\0' || two.origin[0] == '\0' ||
                                                         strcmp(one.origin, two.origin) == 0);
 }

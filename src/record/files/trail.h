@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of one audit trail: the live audit.db and the sealed ones beside it, in the order in which they were written.
  *
- * A sealed file is told by its content and not by its name: the hash of its last row is what the next file names as
- * `file.previous`. Where that one is not here, the trail goes on with those of the same log that stand before it, and has a
- * gap: who reads a trail says so.
+ * A sealed file is recognised by its content and not by its name: the next file names the hash of its last row as
+ * `file.previous`. Where a file is missing, the trail goes on with older files of the same log and has a gap, which whoever
+ * reads the trail reports.
  *
  * Threads: one.
  * Owns: the paths.
@@ -29,7 +29,7 @@ struct trail_file {
     int64_t before_seq; /* the number before its first row */
     int64_t last_seq;   /* when it was looked at; the last file may be growing */
     int64_t first_us, last_us; /* times of its calls; INT64_MIN and INT64_MAX where it has no index that says so */
-    bool follows;       /* goes on from the file before it in the list, or begins the log */
+    bool follows;       /* it goes on from the file before it in the list, or begins the log */
 };
 
 /* A database that may be one of them. */
@@ -39,7 +39,7 @@ struct trail_candidate {
     char origin[NOTE_ORIGIN_BYTES]; /* of its log; empty: it does not say */
     bool has_place;  /* it says where it stands */
     bool continues;  /* there was a file before it */
-    bool is_damaged; /* what goes on from it cannot be told; what it holds can still be asked for */
+    bool is_damaged; /* nobody can tell what goes on from it, but its rows can still be asked for */
 };
 /* CODE_INVALID for what is no file of an audit; `file.path` is not set. */
 enum code trail_look_at(const char *path, struct trail_candidate *candidate, struct why *why) MUST_USE;
@@ -50,14 +50,14 @@ struct trail {
     int64_t missing_to;       /* the end of the last gap: rows behind this one are all here; 0: none is missing */
 };
 
-/* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
+/* Takes: the path of an audit.db, or of a sealed one; all: also the older files that lead to it. */
 enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why) MUST_USE;
 void trail_fini(struct trail *trail);
 /* Whether one of its files may hold calls of a time; 0: without that bound. */
 bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
 
 /* The file that a start goes on with: `path` itself, or where that leads to no file the newest beside it, whose link somebody
- * has removed. Gives `path` where there is none either. */
+ * has removed. Gives `path` where there is no such file, either. */
 void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
 
 /* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
@@ -70,8 +70,8 @@ enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned ch
 /* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
 enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE; /* DB_PAST or DB_LOOK */
-/* What is missing before file `at`. Returns: false where nothing is. *last < *first: no number, but the two do not belong
- * together. */
+/* Which rows are missing before file `at`. Returns: false: none. *last < *first: no number is missing, but the two files
+ * do not belong together. */
 bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last);
 
 #endif
