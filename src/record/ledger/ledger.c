@@ -40,7 +40,7 @@ static enum code know_head(struct ledger *ledger, struct head *head)
     return head->known ? CODE_OK : code;
 }
 
-/* Where they find no room, whoever wants them reads the file. */
+/* Keeps a leaf for whoever wants them. Where there is no room all are dropped, and he reads the file. */
 static void note_leaf(struct ledger *ledger, const unsigned char hash[DIGEST_BYTES], const struct head *head)
 {
     uint32_t len = head != NULL ? head->len : UINT32_MAX;
@@ -166,7 +166,7 @@ enum code ledger_outcome(struct ledger *ledger, uint64_t decision, const struct 
     unsigned char digest[DIGEST_BYTES], before[DIGEST_BYTES];
     enum code code;
 
-    if (permit == NULL || permit->closing) /* a second outcome, or one for what expects none */
+    if (permit == NULL || permit->closing) /* a second outcome, or a decision that expects none */
         return CODE_INVALID;
     head = permit->head;
 #define NUMBER(NAME, name) values[O_##NAME] = row_int((int64_t)from->name);
@@ -228,8 +228,8 @@ enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome
 enum code ledger_find_open(struct ledger *ledger, uint64_t after)
 {
     struct db_stmt *stmt;
-    /* Each start closes what was open before it, so nothing older than the last one can be. The salt of one from a file before
-     * is not here: nothing that a gate did not see has a response to digest. */
+    /* Each start closes the permits that were open before it, so that no open one is older than the last start. A permit of an
+     * earlier file has no salt here, and needs none: this gate saw no response that would be digested with it. */
     enum code code = db_prepare(ledger->db,
                                 "SELECT p.decision, p.tenant, NULL FROM permit_start AS p WHERE NOT EXISTS (SELECT 1 FROM "
                                 "outcome AS o WHERE o.decision = p.decision) UNION ALL "

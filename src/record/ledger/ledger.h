@@ -28,7 +28,8 @@ struct ledger_tip {
 struct ledger {
     char *path;    /* audit.db: the link */
     char *node;
-    char file[FILES_PATH_BYTES]; /* what it names; empty: there is none yet. From here to `tip` everything is this file's */
+    char file[FILES_PATH_BYTES]; /* the file that the link names; empty: there is none yet. All members from here to `tip`
+                                  * are about this file */
     struct place place;
     struct db *db; /* NULL: closed */
     struct insert *insert[ROW_TABLES];
@@ -40,7 +41,7 @@ struct ledger {
     bool is_open_ended;          /* at opening: the last row was no `stop` event */
     struct heads heads;
     struct permits permits;
-    bool keeps_leaves;           /* somebody wants them: */
+    bool keeps_leaves;           /* somebody wants the leaves: */
     struct buf leaves;           /* of each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
     uint64_t leaf_count;
 };
@@ -55,14 +56,14 @@ void ledger_fini(struct ledger *ledger);
 enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger_close(struct ledger *ledger);
 
-/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. After the first opening; one
- * that opens it anew, while every call is denied, does it by itself.
- * Takes: known: rows up to this one are known from before; marked: up to this one tenant_head is to be believed; 0: none. */
+/* Reads the heads of all tenants that have rows in this file; its table tenant_start has the heads of the others. Called after
+ * the first opening; a later ledger_open, while every call is denied, reads them by itself.
+ * Takes: known: the heads are right up to this row; marked: the table tenant_head is right up to this row; 0: not at all. */
 enum code ledger_read_heads(struct ledger *ledger, uint64_t known, uint64_t marked) MUST_USE;
 
-/* The file that a rotation goes on in behind `tip`, with its tables and its own row, in a transaction that is open for what it
- * begins with. ledger_made ends that: the file is on the disk then, but for its name. ledger_goes_on: it is the ledger's from
- * here on, and the one before is closed. */
+/* ledger_make: makes the file in which a rotation goes on behind `tip`, with its tables and its own row, and leaves a
+ * transaction open for the file's first rows. ledger_made: ends it; then all of the file is on the disk but its name.
+ * ledger_goes_on: the ledger goes on in that file and closes the one before. */
 enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us) MUST_USE;
 enum code ledger_made(struct ledger *next) MUST_USE;
 void ledger_goes_on(struct ledger *ledger, struct ledger *next);
@@ -74,8 +75,8 @@ enum code ledger_put_numbers(struct ledger *ledger) MUST_USE;
 void ledger_doubt(struct ledger *ledger, const char *why);
 
 enum code ledger_begin(struct ledger *ledger) MUST_USE;
-/* What it wrote is durable, and where readers look for it. CODE_NOT_FOUND: the file is not where it was; CODE_BUSY: it must be
- * asked once more, by ledger_check_place. */
+/* Commits. CODE_OK: what was written is durable, and lies where readers look for it. CODE_NOT_FOUND: the file is not where it
+ * was; CODE_BUSY: it must be asked once more, by ledger_check_place. */
 enum code ledger_commit(struct ledger *ledger) MUST_USE;
 
 /* Appends. A decision that expects an outcome becomes an open permit; an outcome's permit is marked `closing`. */
@@ -91,13 +92,14 @@ enum code ledger_close_permits(struct ledger *ledger, enum audit_outcome outcome
 /* Reads the permits without outcome since the last start, and behind the row `after`, into ledger->permits. */
 enum code ledger_find_open(struct ledger *ledger, uint64_t after) MUST_USE;
 
-/* Behind a commit. CODE_NOT_FOUND: the file is not in its place, CODE_IO: it was cut or overwritten; what was committed counts
- * for nothing then. CODE_BUSY: its -wal file is gone, and somebody's read keeps it from being copied: ask again, on this
- * connection. */
+/* Called behind a commit. CODE_NOT_FOUND: the file is not in its place, CODE_IO: it was cut or overwritten; what was committed
+ * counts for nothing then. CODE_BUSY: its -wal file is gone, and somebody's read keeps it from being copied: ask again, on
+ * this connection. */
 enum code ledger_check_place(struct ledger *ledger) MUST_USE;
 
-/* Whether another connection has written the file since the last transaction; what it wrote, inside one. CODE_INVALID: rows
- * behind the last one, whose numbers are not used twice, or other tables. */
+/* ledger_is_written_by_others: whether another connection has written the file since the last transaction.
+ * ledger_check_others looks, inside a transaction, at what it wrote. CODE_INVALID: it wrote rows behind the last one, whose
+ * numbers cannot be used twice, or changed a table. */
 bool ledger_is_written_by_others(const struct ledger *ledger);
 enum code ledger_check_others(struct ledger *ledger) MUST_USE;
 

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US INT64_C(500000) /* at the latest: of a mount over the folder, or another host, the kernel tells nobody */
+#define LOOK_US INT64_C(500000) /* looks at the latest after this time: the kernel tells nobody of a mount over the folder,
+                                 * or of another host */
 
 static const char *const suffix[PLACE_PARTS] = {"", "-wal", "-shm"};
 
@@ -27,8 +28,8 @@ static bool is_there(const struct place *place, enum place_part part, const stru
 
 /* ---- what the kernel tells --------------------------------------------------------------------------------------- */
 
-/* The folder's names, the file's mode and size, and whether a folder above it moves. What is written into the -wal file at
- * every commit is not asked for. */
+/* Watches the folder's names, the file's mode and size, and whether a folder above it moves. The -wal file is not watched,
+ * since every commit writes into it. */
 static bool watch_all(int fd, const char *file)
 {
     enum { NAMES = IN_CREATE | IN_DELETE | IN_MOVE, SELF = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR };
@@ -53,7 +54,7 @@ void place__forget(struct place *place)
     place->is_watched = false;
 }
 
-/* Where it cannot be watched, it is looked at behind each commit: a folder above may be not ours to read. */
+/* Where watching fails, as where a folder above may not be read, all is looked at behind each commit. */
 static void watch(struct place *place, const char *file)
 {
     place__forget(place);
@@ -64,10 +65,11 @@ static void watch(struct place *place, const char *file)
         place__forget(place);
 }
 
-/* Nobody did anything since all was found as it should be. */
+/* Whether nobody did anything since all was found to be as it should. */
 static bool is_quiet(const struct place *place)
 {
-    _Alignas(struct inotify_event) char told[1024]; /* what finds no room makes us look another time */
+    _Alignas(struct inotify_event) char told[1024]; /* what finds no room here is told the next time, and makes the gate look
+                                                     * again */
 
     return place->is_watched && read(place->watch_fd, told, sizeof told) < 0 && errno == EAGAIN && place->is_sound &&
            clock_monotonic_us() - place->looked_us < LOOK_US;
@@ -75,7 +77,7 @@ static bool is_quiet(const struct place *place)
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
-/* Of the file, or of what lies beside it. */
+/* Looks at the file, or at what lies beside it. */
 static bool look(const struct ledger *ledger, enum place_part part, struct stat *there)
 {
     char name[FILES_PATH_BYTES];
@@ -108,7 +110,8 @@ void place__remember(struct ledger *ledger)
     place->fault.text[0] = '\0';
 }
 
-/* Tables that rows go into: nothing is written into one that somebody else has made. */
+/* Takes a difference. In a table that rows go into it is a fault, since nothing is written into a table
+ * that somebody else made. */
 static void judge_object(void *context, const char *field, struct span name, const char *fault)
 {
     static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint"};
@@ -136,7 +139,7 @@ enum code place__check_schema(struct ledger *ledger)
     return audit_differences(ledger->db, judge_object, ledger);
 }
 
-/* What SQLite counts up where another connection has written. */
+/* Asks for the number that SQLite changes where another connection has written. */
 static enum code ask_version(const struct ledger *ledger, int64_t *version)
 {
     enum code code = db_step(ledger->ask_version);
@@ -153,7 +156,7 @@ bool ledger_is_written_by_others(const struct ledger *ledger)
     return ask_version(ledger, &version) == CODE_OK && version != ledger->place.version;
 }
 
-/* Inside a transaction, so that nobody writes behind our look. */
+/* Called inside a transaction, so that nobody writes after the look. */
 enum code ledger_check_others(struct ledger *ledger)
 {
     struct place *place = &ledger->place;
@@ -213,7 +216,8 @@ enum code place__expect(const struct ledger *ledger, struct why *why)
     return CODE_OK;
 }
 
-/* The link was taken away or set to something else. What is no link is somebody's own. */
+/* Makes the link again, which somebody took away or set to something else. Where a file stands in its
+ * place, it stays: it is somebody's own. */
 static enum code link_again(struct ledger *ledger)
 {
     struct stat there;
@@ -257,8 +261,9 @@ static enum code copy_once(struct ledger *ledger)
     return code;
 }
 
-/* The connection still has the -wal file that nobody finds any more: what it holds is copied into the file, and is durable
- * there. SQLite waits for reads, but not for a checkpoint of another connection, such as one that the keeper began before. */
+/* The connection still has open the -wal file that nobody else can find any more: what it holds is copied into the file, and
+ * is durable there. SQLite waits for reads by itself. For a checkpoint of another connection, as the keeper may have begun
+ * one, it does not, so that copying is tried again. */
 static enum code copy_lost_log(struct ledger *ledger)
 {
     int64_t until_us = clock_monotonic_us() + LEDGER_BUSY_WAIT_MS * INT64_C(1000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others do to the live file, its -wal and -shm files and the link: seen behind every commit, before anybody is told of
- * it. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked at.
+/* Notices what others do to the live file, its -wal and -shm files and the link: behind every commit, before anybody is told
+ * of the commit. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked
+ * at.
  *
  * Threads: where the ledger is used.
  * Owns: the descriptor by which the kernel tells.
@@ -12,12 +13,14 @@
 #include "ledger/ledger.h"
 
 bool place__is_known(const struct ledger *ledger);
-void place__remember(struct ledger *ledger); /* of the connection that was just opened */
-void place__forget(struct place *place);     /* once it is closed; the rest is known of the next one */
-void place__clear(struct ledger *ledger);    /* once the file was left: what lies where its lost -wal file was is not its own */
+void place__remember(struct ledger *ledger); /* remembers where the file of the newly opened connection lies */
+void place__forget(struct place *place);     /* call it once the connection is closed; what else is known stays for the next
+                                              * one */
+void place__clear(struct ledger *ledger);    /* call it once the file was left: what lies in the place of its lost -wal file
+                                              * is not its own */
 
-/* Before it is opened: whether the file is the one that was written until now. SQLite would take a -wal file for that of any
- * database of its name, and spoil both. */
+/* Called before the file is opened: whether it is the one that was written until now. SQLite would take a -wal file for that
+ * of any database of its name, and spoil both. */
 enum code place__expect(const struct ledger *ledger, struct why *why) MUST_USE;
 
 /* What the file says of itself, its tables and what else stands in its schema, against the gate's: place.is_changed and

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TAIL_ROWS 64 /* whose hashes are checked at every opening */
+#define TAIL_ROWS 64 /* the last rows, whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
 #define VIEWS_MS 60000 /* what somebody else's view says is read for so long */
 #define SETTINGS "PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
@@ -95,7 +95,7 @@ static enum code make_tables(struct ledger *ledger, const struct ledger_tip *bef
     return code == CODE_OK ? put_file_row(ledger, before, time_us) : code;
 }
 
-/* All or nothing, in one transaction; whoever comes second finds it done. */
+/* Makes the schema in one transaction: all or nothing. A second gate that opens the file finds it made. */
 static enum code make_schema(struct ledger *ledger, int64_t time_us)
 {
     enum code code = db_begin(ledger->db);
@@ -153,12 +153,12 @@ static enum code prepare_all(struct ledger *ledger)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "PRAGMA data_version", &ledger->ask_version);
-    if (code == CODE_OK) /* one that a commit in doubt wrote already comes a second time */
+    if (code == CODE_OK) /* IGNORE: a checkpoint that a commit in doubt already wrote comes a second time */
         code = db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
     return code;
 }
 
-/* Where the file system cannot share memory, SQLite stays in another mode without a word. */
+/* Checks that WAL mode is on: where the file system cannot share memory, SQLite stays in another mode and says nothing. */
 static enum code check_wal(struct ledger *ledger)
 {
     struct db_stmt *stmt;
@@ -199,7 +199,7 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     return CODE_OK;
 }
 
-/* Takes the row that the chain stood at: seq and hash. *continues: there was a file before. */
+/* Sets the tip to where the chain stood when the file began. Sets *continues: there was a file before it. */
 static enum code start_of_chain(struct ledger *ledger, int64_t *first, bool *continues)
 {
     struct db_stmt *stmt;
@@ -218,10 +218,10 @@ static enum code start_of_chain(struct ledger *ledger, int64_t *first, bool *con
     return CODE_OK;
 }
 
-/* The last rows' numbers and hashes. What lies before them is `audit verify`'s to check. */
+/* Checks the numbers and hashes of the last rows. `audit verify` checks what lies before them. */
 static enum code check_rows(struct ledger *ledger, struct walk *walk, int64_t before, struct why *why)
 {
-    bool is_first = before < 0; /* nothing known of the row before: its hash is taken as given */
+    bool is_first = before < 0; /* the row before is not known, so that the first row's hash is taken as it is */
     struct walk_row row;
     unsigned char hash[DIGEST_BYTES];
     enum code code;
@@ -262,7 +262,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     code = walk_init(&walk, ledger->db, from, INT64_MAX);
     if (code == CODE_OK) {
         code = check_rows(ledger, &walk, from == first + 1 ? first : -1, why);
-        if (code != CODE_OK && why != NULL && why->text[0] == '\0') /* before other statements end well */
+        if (code != CODE_OK && why != NULL && why->text[0] == '\0') /* before another statement clears the error */
             (void)why_set(why, code, "%s: its last rows cannot be read: %s; keep the file as evidence and name another",
                           ledger->file, db_error(ledger->db));
         walk_fini(&walk);
@@ -318,7 +318,7 @@ enum code ledger_read_heads(struct ledger *ledger, uint64_t known, uint64_t mark
                       known > 0 ? known : marked, known);
 }
 
-/* The first one is empty until now. */
+/* Names the audit's first file. */
 static enum code name_first(struct ledger *ledger, int64_t time_us, struct why *why)
 {
     enum code code = files_name(ledger->path, time_us, 1, ledger->file);
@@ -334,7 +334,7 @@ static enum code link_first(struct ledger *ledger, struct why *why)
                    strerror(errno));
 }
 
-/* What the last gate copied of the -wal file may have met with a sync that failed: all of it is copied once more. */
+/* Copies all of the -wal file into the file once more, since a sync may have failed when the last gate copied it. */
 static void copy_anew(struct ledger *ledger)
 {
     struct why why = {""};
@@ -352,7 +352,7 @@ enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us,
 
     if (code == CODE_OK && !is_first)
         files_disarm(ledger->file);
-    if (code == CODE_OK) /* before anybody trusts what it says */
+    if (code == CODE_OK) /* before anybody trusts what the -wal file says */
         code = db_rewrite_wal(ledger->file, why);
     if (code == CODE_OK && opens_first && !is_first)
         copy_anew(ledger);
@@ -381,7 +381,8 @@ enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us,
     return code;
 }
 
-/* Whoever could read the audit can go on reading it; where that is not ours to give, the gate's own user and group stay. */
+/* Gives the next file the owner, group and mode of the one before, so that whoever could read the audit still can. Where
+ * the gate may not do that, its own user and group stay. */
 static void take_after(const char *before, const char *next)
 {
     struct stat there;
@@ -393,7 +394,7 @@ static void take_after(const char *before, const char *next)
     (void)chmod(next, (there.st_mode & 0777) | 0600);
 }
 
-/* Nothing of it counts before the link names it: it is synced once, when it is filled. */
+/* The new file counts only when the link names it, so that it is synced once, when it is filled. */
 enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
 {
     struct stat there;

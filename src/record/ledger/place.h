@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others do to the live file, its -wal and -shm files and the link: seen behind every commit, before anybody is told of
- * it. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked at.
+/* Notices what others do to the live file, its -wal and -shm files and the link: behind every commit, before anybody is told
+ * of the commit. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked
+ * at.
  *
  * Threads: where the ledger is used.
  * Owns: the descriptor by which the kernel tells.
@@ -15,15 +16,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PLACE_LOG_BYTES ((uint64_t)64 << 20) /* of a -wal file that a read keeps from shrinking: the file is left */
+#define PLACE_LOG_BYTES ((uint64_t)64 << 20) /* of a -wal file that somebody's read keeps from shrinking; when it gets
+                                              * larger, the file is left */
 
 enum place_part { PLACE_FILE = 0, PLACE_WAL, PLACE_SHM, PLACE_PARTS };
 
 struct place {
     struct { dev_t device; ino_t inode; } at[PLACE_PARTS]; /* inode 0: not known yet */
     int64_t schema;     /* SQLite's count of changes of the file's schema */
-    int64_t version;    /* and what it changes for this connection where another one has written */
-    off_t bytes;        /* of the file; it never gets smaller by us */
+    int64_t version;    /* a number that SQLite changes where another connection has written */
+    off_t bytes;        /* of the file, which the gate never makes smaller */
     bool is_watched;    /* by watch_fd; else all is looked at behind each commit */
     bool is_sound;      /* all was as it should be at looked_us, and nothing was told since */
     int watch_fd;
