@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Group commit. Records stay in their rings until their transaction is durable, so that a failed one has lost nothing:
- * outcomes and events are simply taken again. */
+ * its outcomes and events are taken again. */
 #include "audit/writer_priv.h"
 
 #include "base/bug.h"
@@ -33,12 +33,14 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
     const struct permit *permit;
     enum code code;
 
-    if (decision == 0) { /* of a decision that failed: its room was given back already, so it is not lost after all */
+    if (decision == 0) { /* its decision failed, and the room was counted as lost then: the outcome took it, so that it is
+                          * not */
         lane->rooms_back++;
         return CODE_OK;
     }
     permit = permits_find(&audit->ledger.permits, decision);
-    if (permit == NULL || permit->closing) { /* it would fail every batch: all other rows are written */
+    if (permit == NULL || permit->closing) { /* it would fail every batch, so that it is passed over and all other rows are
+                                              * written */
         ring_break(&audit->shared, "an outcome is of no open permit");
         return CODE_OK;
     }
@@ -104,7 +106,7 @@ static enum code write_batch(struct audit *audit)
     return code;
 }
 
-/* Tells the producers, each once. */
+/* Tells each producer once what became of its records. */
 static void settle(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->closing_count; i++)

@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SLICE_ROWS 256   /* about a millisecond: what a commit may be late by */
+#define SLICE_ROWS 256   /* takes about a millisecond, by which a commit may be late */
 #define RETRY_US 1000000
-#define LOOK_US 20000    /* for the finisher's end */
-#define DETAIL_BYTES ((size_t)6 * ERASE_WHY_BYTES + 160) /* JSON may write a byte in six */
+#define LOOK_US 20000    /* how often it is looked whether the finisher has ended */
+#define DETAIL_BYTES ((size_t)6 * ERASE_WHY_BYTES + 160) /* JSON may need six bytes for one */
 
 /* ---- recorded ---------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ static void ask_finisher(struct audit *audit)
 {
     struct erase_sealed *sealed = &audit->finisher.erase;
 
-    if (atomic_load(&sealed->state) != ERASE_NONE) /* it has not ended what was asked before a rotation */
+    if (atomic_load(&sealed->state) != ERASE_NONE) /* it is still at what was asked before a rotation */
         return;
     sealed->what = audit->erasing.what;
     (void)snprintf(sealed->live, sizeof sealed->live, "%s", audit->ledger.file);
@@ -165,7 +165,7 @@ static enum code live_slice(struct audit *audit)
     if (code != CODE_OK)
         return code;
     erasing->at += SLICE_ROWS;
-    erasing->due_us = 2 * clock_monotonic_us() - began_us; /* as long again for the calls alone */
+    erasing->due_us = 2 * clock_monotonic_us() - began_us; /* then the calls have the writer alone for as long again */
     if (erasing->at >= erasing->what.seq) {
         erasing->phase = ERASE_SEALED;
         ask_finisher(audit);
@@ -189,21 +189,21 @@ static void await_finisher(struct audit *audit)
         return;
     log_error("audit", "%s: erasing values of tenant %s in sealed files: %s; it is tried again", audit->ledger.path,
               erasing->what.tenant, sealed->text);
-    erasing->phase = ERASE_LIVE; /* whatever is done already is passed over */
+    erasing->phase = ERASE_LIVE; /* what is erased already is passed over */
     erasing->due_us = clock_monotonic_us() + pause_us(60 * RETRY_US);
 }
 
-/* What was written before may still stand in the WAL. */
+/* The values may still stand in the WAL, from when they were written. */
 static enum code empty_wal(struct audit *audit)
 {
     struct erasing *erasing = &audit->erasing;
     enum code code;
 
-    if (audit->ledger.place.doubt[0] != '\0') { /* it is left at once, and its -wal file goes when it is finished */
+    if (audit->ledger.place.doubt[0] != '\0') { /* the file is left at once, and its -wal file goes when it is finished */
         erasing->phase = ERASE_END;
         return CODE_OK;
     }
-    db_busy_wait(audit->ledger.db, 0); /* the keeper may copy it, and somebody read it */
+    db_busy_wait(audit->ledger.db, 0); /* the keeper may copy the WAL now, and somebody may read it */
     code = writer__empty_wal(audit);
     db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
     if (code == CODE_BUSY) {

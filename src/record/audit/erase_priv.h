@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Erasure of a tenant's argument values: recorded first, then done in slices, in the live file by the writer between its
- * batches and in sealed ones by the finisher; then the WAL is emptied, which held them too. One that a crash ended goes on at
- * the next start, since the event that ends it is missing.
+/* Erasure of a tenant's argument values. It is recorded first, then done in slices: in the live file by the writer between
+ * its batches, in sealed files by the finisher. Then the WAL is emptied, which held the values, too. An erasure that a crash
+ * ended goes on at the next start, since the event that ends it is missing.
  *
  * Threads: where the ledger is used.
  * Owns: nothing.
@@ -21,7 +21,7 @@ enum erase_phase { ERASE_IDLE = 0, ERASE_RECORD, ERASE_LIVE, ERASE_SEALED, ERASE
 struct erasing {
     enum erase_phase phase;
     struct erase_what what;
-    int64_t request;      /* the store's; 0: none */
+    int64_t request;      /* number of the request in the store; 0: none */
     char actor[256], why[ERASE_WHY_BYTES];
     bool is_resumed;      /* nobody waits for it */
     int64_t at, rows, due_us;

@@ -96,8 +96,9 @@ static int64_t until(int64_t due_us)
     return left_us > 0 ? left_us : 0;
 }
 
-/* One after the other: an erasure ends in the file that it was recorded in. One that may wait for long, for whoever reads a
- * sealed file or to be tried again, is recorded once more in the next file. */
+/* An erasure and a rotation do not overlap: an erasure ends in the file in which it was recorded. In two phases it may wait
+ * long, for somebody's read or another try; then the rotation comes first, and the erasure is recorded again in the next
+ * file. */
 static bool erases_first(const struct audit *audit)
 {
     enum erase_phase phase = audit->erasing.phase;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints are written after the rows that they cover are durable, so the file of them is never ahead of a database that
- * only a crash or a power cut has met. */
+/* A checkpoint is written after the rows that it covers are durable, so that a crash or a power cut never leaves the file
+ * of checkpoints ahead of the database. */
 #include "audit/kept_priv.h"
 
 #include "proof/keyring.h"
@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #define TAIL_BYTES ((size_t)1 << 20)
-#define UNTOLD 2         /* checkpoints may be in a database whose gate was killed before the file had them */
-#define TREE_ROWS 65536 /* that are read again, where the file holds a checkpoint that covers the others */
+#define UNTOLD 2         /* a gate that is killed may leave so many checkpoints in the database that the file does not have */
+#define TREE_ROWS 65536 /* rows that are read again, where a checkpoint in the database covers the others */
 
 struct survey {
     const struct notary *notary;
-    struct keyring keys;     /* our own is the first */
+    struct keyring keys;     /* the gate's own key is the first */
     struct losses losses;
     struct span text;
     size_t begins;           /* where the text begins in its file */
@@ -32,10 +32,11 @@ struct survey {
     int error;               /* errno of the reading that failed */
     uint64_t damaged;
     size_t damaged_at;
-    /* The largest that no loss explains: of this log, under whatever key its events name; of these the one under the gate's own
-     * key, since who can write the database can name another in it; and of other logs that the gate's own key signs for. */
+    /* The largest notes that no loss explains. own: of this log, under any key that its events name. mine: of these, under the
+     * gate's own key, since whoever can write the database can name another key in it. other: of other logs, under the gate's
+     * own key. */
     struct note own, mine, other;
-    struct note lost;        /* which of them says that something is */
+    struct note lost;        /* the one that says that something is lost */
     bool has_own, has_mine;
 };
 
@@ -61,8 +62,8 @@ static enum code read_at(int fd, off_t from, size_t len, struct buf *text)
     return code;
 }
 
-/* Its end; from the first whole note on, where there is more of it. What is no ordinary file cannot be asked, nor what a link
- * leads to: nothing is appended there. */
+/* Reads the file's end; where the file is larger, from the first whole note on. A link or what is no ordinary file is not
+ * read, since nothing is appended there. */
 static enum code read_end(const char *path, struct buf *text, struct survey *survey)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
@@ -101,7 +102,7 @@ static void take_larger(struct note *kept, const struct note *note)
         *kept = *note;
 }
 
-/* False: nobody signed it who signs here, or not this text. */
+/* Returns: false: none of the log's keys signed it, or not this text. */
 static bool take_note(struct survey *survey, const struct note *note)
 {
     bool is_own = span_is(note->origin, survey->notary->origin);
@@ -140,7 +141,8 @@ static void look(struct survey *survey)
 
 /* ---- against the rows -------------------------------------------------------------------------------------------- */
 
-/* The tree at a checkpoint of the database that one of our keys signed; the empty one where there is none in reach. */
+/* Loads the tree at a checkpoint of the database that one of the log's keys signed; the empty tree where no such
+ * checkpoint is in reach. */
 static enum code load_base(const struct survey *survey, struct db *db, uint64_t begin, uint64_t size, struct merkle *tree)
 {
     int64_t reach = size > begin + TREE_ROWS ? (int64_t)(size - TREE_ROWS) : (int64_t)begin;
@@ -198,7 +200,7 @@ static enum code root_of(const struct survey *survey, struct db *db, uint64_t be
     return code == CODE_NOT_FOUND && tree.size == size ? CODE_OK : CODE_INVALID;
 }
 
-/* The first or the last checkpoint of the database that one of ours signed; any of our keys, or the gate's own alone. */
+/* Finds the first checkpoint of the statement that the gate's own key signed, or with by_any any key of the log. */
 static enum code find_mark(const struct survey *survey, struct db *db, const char *sql, bool by_any, struct note *note,
                            unsigned char root[DIGEST_BYTES])
 {
@@ -211,12 +213,12 @@ static enum code find_mark(const struct survey *survey, struct db *db, const cha
         found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring_judge(&survey->keys, note, &by) == NOTE_SIGNED &&
                 (by_any || by == 0) && span_is(note->origin, survey->notary->origin);
     if (found)
-        memcpy(root, note->root, DIGEST_BYTES); /* the other texts go with the statement */
+        memcpy(root, note->root, DIGEST_BYTES); /* its texts are gone with the statement */
     db_finalize(&stmt);
     return code;
 }
 
-/* Whether the gate's own key signed what a checkpoint of the database says: CODE_NOT_FOUND where it did not. */
+/* Whether the gate's own key signed a checkpoint of the statement. CODE_NOT_FOUND: it did not. */
 static enum code is_ours(const struct survey *survey, struct db *db, const char *sql)
 {
     unsigned char root[DIGEST_BYTES];
@@ -243,7 +245,7 @@ static enum code hold_against(const struct survey *survey, const struct note *no
         code = root_of(survey, ledger->db, ledger->begin_seq, note->size, root);
         if (code == CODE_OK && memcmp(root, note->root, DIGEST_BYTES) != 0)
             code = CODE_INVALID;
-    } else { /* of files before this one, which must begin with what was signed, too */
+    } else { /* the note is of files before this one, whose first checkpoint must be signed, too */
         code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1");
         code = code == CODE_NOT_FOUND && note == &survey->mine ? CODE_INVALID : code == CODE_NOT_FOUND ? CODE_OK : code;
     }
@@ -279,7 +281,7 @@ static enum code judge(struct survey *survey, const struct ledger *ledger, struc
     return CODE_OK;
 }
 
-/* Sizes and times of all that is explained by a loss once it is accepted. */
+/* Measures up to which size and time checkpoints are explained by this loss once it is accepted. */
 static void measure(const struct survey *survey, struct kept *kept)
 {
     const struct note *lost = &survey->lost;
@@ -298,7 +300,7 @@ static void measure(const struct survey *survey, struct kept *kept)
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-/* The row, as it was chained. */
+/* Sets *holds: the row is as it was chained. */
 static enum code is_row(struct db *db, int64_t seq, bool *holds)
 {
     unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
@@ -320,8 +322,8 @@ static enum code is_row(struct db *db, int64_t seq, bool *holds)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* A file's, as far as they are signed: anybody can write such an event behind what he cut off, and nobody else sign it. A gate
- * that goes on after a loss signs that at once. */
+/* Adds a file's accepted losses, as far as they are signed. Whoever cuts rows off can write such an event behind them, but
+ * cannot sign it; a gate that goes on after a loss signs it at once. */
 static enum code take_losses(struct survey *survey, struct db *db, uint64_t begin)
 {
     struct losses *losses = &survey->losses;
@@ -350,7 +352,7 @@ static enum code take_losses(struct survey *survey, struct db *db, uint64_t begi
     return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
 }
 
-/* Losses and keys of all files of the trail: notes outlive the file that tells of them. */
+/* Losses and keys of all files of the trail: a note may outlive the file whose events explain it. */
 static enum code read_trail(const char *path, struct survey *survey, struct why *why)
 {
     struct trail trail = {0};
@@ -371,7 +373,7 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
     return code;
 }
 
-/* Of those behind the last checkpoint that one of ours signed. */
+/* Judges the rows behind the last checkpoint that a key of the log signed. */
 static enum code judge_unsigned(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     static const char *const sql = "SELECT note FROM checkpoint ORDER BY size DESC";
@@ -379,7 +381,7 @@ static enum code judge_unsigned(const struct survey *survey, const struct ledger
     struct note mark;
     enum code code = find_mark(survey, ledger->db, sql, false, &mark, root);
 
-    if (code == CODE_NOT_FOUND) /* the key is a new one */
+    if (code == CODE_NOT_FOUND) /* the gate's key is a new one */
         code = find_mark(survey, ledger->db, sql, true, &mark, root);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
         code = kept__judge_unsigned(survey->notary, ledger, code == CODE_OK ? &mark : NULL, kept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the file of checkpoints says of a database that is being opened: an older copy, a lost -wal file, an end that was cut
- * off and another history are known by a checkpoint that is signed and that the rows do not give. And what the last checkpoint
- * of the database says of the rows behind it: which are there, and whether a gate that died may have left them.
+/* Compares a database that is being opened with the file of checkpoints. An older copy, a lost -wal file, an end that was cut
+ * off or another history shows in a signed checkpoint that the rows do not give. It also looks at the rows behind the
+ * database's last checkpoint: which are there, and whether a gate that died may have left them.
  *
  * Threads: main, before the writer is started.
  * Owns: nothing.
@@ -39,11 +39,11 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
 enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
                                struct kept *kept) MUST_USE;
 
-/* Inside the first transaction: that somebody went on after a loss, rows that nobody signed, and damage. */
+/* Records, inside the first transaction, that somebody went on after a loss, rows that nobody signed, and damage. */
 enum code kept__record(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us)
     MUST_USE;
 
-/* Inside any transaction: an event `heads_damaged`. */
+/* Records an event `heads_damaged`, inside any transaction. */
 enum code kept__put_damage(struct ledger *ledger, const struct why *damage, int64_t time_us) MUST_USE;
 
 #endif

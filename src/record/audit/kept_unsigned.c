@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows behind the last checkpoint: a gate that died leaves some, and whoever can write the file can write some. All that are
- * there are told; what no gate leaves there is not signed without a word. */
+/* Rows behind the last checkpoint: a gate that died leaves some, and whoever can write the file can add some. The start
+ * records all of them; where there are some that no gate leaves, it does not sign them without a person's word. */
 #include "audit/kept_priv.h"
 
 #include <stdio.h>
 
-/* Until the `start`, a gate writes nothing else behind a `stop`; `audit_down` and `audit_up` where that had to be written
- * twice. */
+/* Whether a gate writes such an event between a `stop` and the next `start`. `audit_down` and `audit_up` come there when
+ * the `stop` had to be written twice. */
 static bool may_follow_stop(struct span kind)
 {
     static const char *const kinds[] = {"start", "crash", "loss_accepted", "heads_damaged", "unsigned_rows", "audit_down",
@@ -28,7 +28,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* *stranger: the first row that stands behind a `stop` and is no start's; 0: none. */
+/* *stranger: the first row between a `stop` and a `start` that no gate writes there; 0: none. */
 static enum code read_unsigned(struct db *db, int64_t size, struct kept_unsigned *rows, int64_t *stranger)
 {
     struct db_stmt *stmt;
@@ -57,8 +57,8 @@ static enum code read_unsigned(struct db *db, int64_t size, struct kept_unsigned
     return code;
 }
 
-/* No mark: the gate was killed before its first one, or checkpoints are new here. What rows are dated is told and not judged,
- * since a clock may be set back between two of them. */
+/* Without a mark the gate was killed before its first checkpoint, or checkpoints are new here. The rows' times are recorded
+ * and not judged, since a clock may be set back between two rows. */
 enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
                                struct kept *kept)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PATH.lock: one gate holds it. What it says while it is held is why no row can be written; the audit itself cannot say so
- * then. */
+/* One gate holds PATH.lock. While no row can be written the file says why, since the audit itself cannot. */
 #include "audit/writer_priv.h"
 
 #include "base/mem.h"
@@ -22,7 +21,7 @@ void writer__say(const struct audit *audit, const char *text)
     memcpy(said, text, strnlen(text, sizeof said - 1));
     said[sizeof said - 1] = '\n';
     if (pwrite(audit->lock_fd, said, sizeof said, 0) < 0)
-        return; /* the log has it, too */
+        return; /* the log says it, too */
 }
 
 enum code audit_hold(const char *audit, int *fd, struct why *why)
@@ -54,7 +53,7 @@ enum code writer__take_lock(struct audit *audit, struct why *why)
     enum code code = audit_hold(audit->ledger.path, &audit->lock_fd, why);
 
     if (code == CODE_OK)
-        writer__say(audit, ""); /* and takes the room that a full disk would not give */
+        writer__say(audit, ""); /* this takes the file's room now, which a full disk would not give later */
     return code;
 }
 

@@ -8,7 +8,7 @@
 
 struct mark {
     bool is_all;
-    struct buf heads; /* one behind the other: struct head_kept, and the tenant's name */
+    struct buf heads; /* for each tenant a struct head_kept and its name */
 };
 
 struct head_kept {
@@ -79,7 +79,7 @@ static enum code put_heads(struct db *db, const struct mark *mark)
     return code;
 }
 
-/* As text, for whoever looks: numbers, each with a blank before it. A list of none is a text, too. */
+/* Lists the open permits as text, so that people can read it: "open", then each number with a blank before it. */
 static enum code list_open(const struct permits *permits, struct buf *out)
 {
     buf_add_text(out, "open");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the writer and the notary. A checkpoint is a row of its own table and not of the chain, so that the last one may
- * cover every row; an event that names it makes it missed if it is taken out, and comes once in so many rows or in a minute
- * only: one a second would be half of a quiet log, and each would make the next one due. */
+/* Between the writer and the notary. A checkpoint is a row of a table of its own and not of the chain, so that the last one
+ * can cover every row. An event names it, so that it is missed if somebody takes it out. The event comes once in so many
+ * rows or once a minute: one a second would be half of a quiet log, and each would make the next checkpoint due. */
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
@@ -119,7 +119,7 @@ void writer__committed(struct audit *audit)
     writer__tell_notary(audit, own);
 }
 
-/* What a person has to say of the key, once. */
+/* Records, once, what a person said of a change of the key. */
 static enum code put_key_change(struct audit *audit, int64_t time_us)
 {
     struct audit_key_change *change = &audit->notary.conf.key_change;
@@ -130,7 +130,8 @@ static enum code put_key_change(struct audit *audit, int64_t time_us)
     return ledger_event(&audit->ledger, &event);
 }
 
-/* Only where it differs from the one before. That another one signs all at once nobody vouches for; it is no reason not to. */
+/* Records the key where it differs from the last one. Nobody vouches for a key that changed so, but that is no reason to sign
+ * nothing. */
 static enum code put_key(struct audit *audit, int64_t time_us)
 {
     struct db_stmt *stmt;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a thread of its own: three blocks of SHA-256 a row and a signature must not stand between a call and its commit, and a
- * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
+/* The notary is a thread of its own, since three blocks of SHA-256 a row and a signature must not stand between a call and
+ * its commit, and a slow disk under the file of checkpoints must not hold up the keeper. Rows for which the queue had no
+ * room are read from the file. */
 #include "audit/mark_priv.h"
 
 #include "rows/walk.h"
@@ -16,18 +17,19 @@
 #include <stdio.h>
 
 #define QUEUE_BYTES ((size_t)1 << 20)
-#define QUEUE_ROWS 4096   /* as many wake it early, so that the queue need not be large */
+#define QUEUE_ROWS 4096   /* so many rows wake it early, so that the queue need not be large */
 #define INTERVAL_MS 1000
 #define ROWS ((uint64_t)16384)
-#define NAME_MS 60000     /* checkpoints that somebody takes out are missed, but for those of the last minute */
+#define NAME_MS 60000     /* so that checkpoints which somebody takes out are missed, but for those of the last minute */
 #define PAUSE_MS 1000     /* after a failure */
-#define LOOK_MS 1000      /* at the file of checkpoints */
-#define MARK_ROWS 65536   /* behind so many, or so long after the last, a start is told where tenants stand */
+#define LOOK_MS 1000      /* how often it looks at the file of checkpoints */
+#define MARK_ROWS 65536   /* after so many rows, or so long, a checkpoint gets a mark */
 #define MARK_US INT64_C(60000000)
 
 /* ---- the origin -------------------------------------------------------------------------------------------------- */
 
-/* The log is named for its first file; a file that continues another begins with the last checkpoint of that one. */
+/* The log is named after its first file. A file that continues another begins with that one's last checkpoint, which
+ * has the name. */
 static enum code find_origin(struct notary *notary, struct ledger *ledger)
 {
     struct db_stmt *stmt;
@@ -49,7 +51,7 @@ static enum code find_origin(struct notary *notary, struct ledger *ledger)
     return code;
 }
 
-/* The only word it takes on where the log stands. */
+/* Tells the signer where the log stands. It takes the gate's word for this once. */
 static enum code begin_signer(struct notary *notary, struct db *db)
 {
     unsigned char peaks[MERKLE_PEAKS * DIGEST_BYTES];
@@ -141,7 +143,7 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
         return;
     (void)pthread_mutex_lock(&notary->lock);
     if (notary->queue_last + count != last || buf_put(&notary->queue, leaves) != CODE_OK) {
-        buf_clear(&notary->queue); /* what it held is read back from the file */
+        buf_clear(&notary->queue); /* what the queue held is read from the file */
         notary->queue_count = 0;
         if (buf_put(&notary->queue, leaves) != CODE_OK)
             count = 0;
@@ -263,7 +265,7 @@ static void read_queue(struct notary *notary, uint64_t seq)
         memcpy(&len, rest.at, sizeof len);
         if (len != UINT32_MAX)
             tenant = span_part(rest, sizeof len + DIGEST_BYTES, len);
-        if (seq == notary->tree.size + 1) { /* what was read back may be in the queue, too */
+        if (seq == notary->tree.size + 1) { /* rows that were read from the file may be in the queue, too */
             add_row(notary, seq, span_part(rest, sizeof len, DIGEST_BYTES), tenant);
             notary->fresh++;
         }
@@ -271,7 +273,7 @@ static void read_queue(struct notary *notary, uint64_t seq)
     }
 }
 
-/* Takes what waits. */
+/* Takes the rows that wait in the queue into the tree. */
 static enum code drain(struct notary *notary)
 {
     struct buf empty = notary->taken;
@@ -335,7 +337,7 @@ static enum code write_note(struct notary *notary, bool is_tentative, struct che
     return code;
 }
 
-/* Of the tree as it stands. Takes: is_tentative: its last rows are not durable yet. */
+/* Makes a checkpoint of the tree as it stands. Takes: is_tentative: its last rows are not durable yet. */
 static enum code make_checkpoint(struct notary *notary, bool is_tentative, struct checkpoint **made)
 {
     struct checkpoint *checkpoint = mem_zalloc(sizeof *checkpoint);
@@ -415,13 +417,13 @@ void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
 
 static bool is_due(const struct notary *notary, bool stopping, int64_t due_us)
 {
-    /* Nothing is signed that the writer did not call durable. */
+    /* Rows that the writer did not call durable are not signed. */
     if (notary->fresh == 0 || notary->tree.size > notary->wanted)
         return false;
     return stopping || notary->fresh >= notary->conf.rows || clock_monotonic_us() >= due_us;
 }
 
-/* What the writer has made. It says less than any that is made after a drain before this. */
+/* Takes the checkpoint that the writer has made. It is told before the notary's own, which covers more rows. */
 static void take_untold(struct notary *notary, struct checkpoint *told)
 {
     struct checkpoint *untold;
@@ -442,7 +444,7 @@ struct turn {
     int64_t due_us;
 };
 
-/* Of a checkpoint of the tenants as they stand. One that is lost on its way is made again with the next one. */
+/* Adds a mark of the tenants as they stand, where one is due. Where it is lost on its way, the next checkpoint gets one. */
 static void add_mark(struct notary *notary, struct checkpoint *made)
 {
     int64_t now_us = clock_monotonic_us();
@@ -473,7 +475,7 @@ static enum code work(struct notary *notary, bool stopping, struct turn *turn)
     turn->told[1] = *made;
     turn->told[1].mark = NULL;
     add_mark(notary, made);
-    passed_over = atomic_exchange(&notary->ready, made); /* one that the writer could not take yet says less */
+    passed_over = atomic_exchange(&notary->ready, made); /* a checkpoint that the writer has not taken yet covers fewer rows */
     if (passed_over != NULL && passed_over->mark != NULL)
         notary->mark_us = 0;
     checkpoint__free(passed_over);
@@ -501,7 +503,7 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
     (void)pthread_mutex_unlock(&notary->lock);
 }
 
-static void run(void *argument)
+static void run_notary(void *argument)
 {
     struct notary *notary = argument;
     bool complained = false, stopping;
@@ -531,7 +533,7 @@ enum code notary__start(struct notary *notary, struct why *why)
 {
     if (!notary->is_on)
         return CODE_OK;
-    return thread_start(&notary->thread, "audit-notary", run, notary, why);
+    return thread_start(&notary->thread, "audit-notary", run_notary, notary, why);
 }
 
 void notary__stop(struct notary *notary)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the notary knows from the file: where its tree stood, and the last row of each tenant. */
+/* What the notary reads from the file: where its tree stood, and the last row of each tenant. */
 #include "audit/mark_priv.h"
 
 #include "base/log.h"
@@ -57,7 +57,7 @@ static enum code read_tenants(struct notary *notary, struct db *db, const char *
     return code;
 }
 
-/* The mark is judged each time: the writer may have put a later one than is seen here, or somebody changed it. */
+/* The mark is checked each time: the file may hold another one than the writer knows, or somebody may have changed it. */
 enum code notary__load_tenants(struct notary *notary, struct db *db)
 {
     uint64_t marked;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The notary: a thread beside the writer that grows the Merkle tree over committed rows and signs checkpoints of it. In a
- * rotation the writer does it itself: it would wait for that thread longer than for a sync.
+ * rotation the writer signs by itself, since it would wait longer for the thread than for a sync.
  *
  * Threads: notary__push, _take, _seize, _sign, _release and _tell by the writer (main before its start and after its end);
- * start and stop by main.
+ *   start and stop by main.
  * Owns: its thread, the queue of rows, the tree, the tenants' last rows, the checkpoint that is ready.
  * Lifetime: notary__init to notary__fini.
  * Errors: logged and tried again; calls never wait for a checkpoint. */
@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* A row of table `checkpoint`, and what a start is to know of that place; checkpoint__free. */
+/* A row of table `checkpoint`, and the mark that belongs to it. Freed with checkpoint__free. */
 struct mark;
 struct checkpoint {
     struct mark *mark; /* or NULL */
@@ -37,11 +37,11 @@ void mark__free(struct mark **mark);
 
 /* The file of checkpoints as the last append left it, or as the start found it. */
 struct notary_file {
-    bool is_known, is_told; /* told: of damage, and nothing was appended since */
+    bool is_known, is_told; /* told: damage was told, and nothing was appended since */
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec changed; /* its content; who makes a file anew often gets the inode of the one before */
+    struct timespec changed; /* when its content changed: a file that is made anew often gets the inode of the one before */
 };
 
 #define NOTARY_NO_FILE "is no ordinary file"
@@ -59,8 +59,8 @@ struct notary {
     pthread_mutex_t lock;        /* what follows, up to the empty line */
     struct buf queue;            /* rows as ledger_note_leaf writes them */
     uint64_t queue_last, queue_count; /* number of the last; how many */
-    uint64_t queue_own;          /* events of our own among them: they make no checkpoint due */
-    bool is_distrusted;          /* what was read of the file before does not count */
+    uint64_t queue_own;          /* the notary's own events among them, which make no checkpoint due */
+    bool is_distrusted;          /* what was read of the file before does not count any more */
     uint64_t wake_rows;          /* poke the thread when so many wait */
     struct checkpoint *untold;   /* made by the writer, or NULL */
 
@@ -69,7 +69,7 @@ struct notary {
     struct tenants tenants;
     struct buf taken;            /* the queue that is being read */
     bool is_loaded, has_tenants;
-    uint64_t wanted;             /* number of the last row that was told of */
+    uint64_t wanted;             /* number of the last row that the writer told */
     uint64_t fresh;              /* rows since the last checkpoint */
     int64_t fresh_us;            /* monotonic: when the first of them was seen */
     int64_t mark_us;             /* monotonic: when the last mark was made */
@@ -79,8 +79,9 @@ struct notary {
     struct notary_file left;
     bool complained;
 
-    _Atomic(struct why *) damage; /* of the file, not recorded yet, or NULL */
-    _Atomic uint64_t marked;      /* size of the mark that is in the file and durable; 0: none that is to be believed */
+    _Atomic(struct why *) damage; /* of the file of checkpoints, not recorded yet; or NULL */
+    _Atomic uint64_t marked;      /* size of the mark that is durable in the file; 0: there is none, or it is not to be
+                                   * believed */
     _Atomic uint64_t signed_size, failures;
 };
 
@@ -91,37 +92,40 @@ enum code notary__start(struct notary *notary, struct why *why) MUST_USE;
 void notary__stop(struct notary *notary); /* blocks until the last checkpoint is made; fine where it was not started */
 void notary__fini(struct notary *notary);
 
-/* What was committed: rows up to `last`, of which `leaves` describes the last `count`. */
+/* Tells what was committed: rows up to `last`, of which `leaves` has the last `count`. */
 void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own);
 
-void notary__wake(struct notary *notary); /* takes what waits, so that a checkpoint wanted soon has few rows before it */
+void notary__wake(struct notary *notary); /* lets the thread take what waits, so that few rows are left when the writer wants
+                                           * a checkpoint */
 
 /* From here to notary__release the tree is the writer's. Returns: false, without blocking, where the thread is at work, or
  * would have to read rows from the file first; it does that then. Where it was never started, they are read here. */
 bool notary__seize(struct notary *notary) MUST_USE;
 void notary__release(struct notary *notary);
 
-/* Once, while it is seized: a checkpoint over what was committed and `count` rows behind it, up to `last`, which are not
- * durable yet: nobody may hear of it before they are. Where they never are, notary__distrust. *made: the caller's. */
+/* Makes a checkpoint, once while the tree is seized. It covers what was committed and `count` rows behind it, up to
+ * `last`. These are not durable yet, so that nobody may hear of it before they are; where they never become durable,
+ * call notary__distrust. *made is the caller's. */
 enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
     MUST_USE;
-/* Of one that is durable, before notary__release. Takes: checkpoint. */
+/* Tells that such a checkpoint is durable, before notary__release. Takes the checkpoint over. */
 void notary__tell(struct notary *notary, struct checkpoint *checkpoint);
 
-/* Makes it read the tree anew from the last checkpoint in the file, before anything else is signed. */
+/* Makes the notary read the tree again from the last checkpoint in the file, before it signs anything else. */
 void notary__distrust(struct notary *notary);
 
 struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
 
-/* notary_load.c: the tree as it stood at the last checkpoint in the file; a first file begins with none. The tenants as the
- * mark has them, and the rows behind it; those that the tree does not hold yet are read later. */
+/* notary_load.c: loads the tree as it stood at the last checkpoint in the file, and the tenants from the mark and the rows
+ * behind it. Rows that the tree does not hold yet are read later. */
 enum code notary__load_tree(struct notary *notary, struct db *db) MUST_USE;
 enum code notary__load_tenants(struct notary *notary, struct db *db) MUST_USE;
 void notary__set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash);
 
-/* notary_tell.c: while neither lock is held. The file and who else is told have syncs and a network of their own. */
+/* notary_tell.c: called while neither lock is held, since the file needs a sync and publishing may need a network. */
 void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);
-void notary__look(struct notary *notary); /* what was done to the file goes to `damage`; waits for an append. Any thread */
+void notary__look(struct notary *notary); /* looks at the file of checkpoints; damage goes to `damage`. Waits for an append.
+                                           * Any thread */
 
 enum code notary__public(const struct notary *notary, unsigned char public[SIGN_PUBLIC_BYTES]) MUST_USE;
 /* "checkpoint_key" in an event: name+id+key. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom the notary tells of a checkpoint: a file, and who publishes it. What becomes of the file between two appends is seen by
- * what the last one left: nobody else writes it. */
+/* The notary appends a checkpoint to a file, and hands it to whoever publishes it. Nobody else writes the file, so that
+ * anything done to it between two appends shows against what the last append left. */
 #include "audit/notary_priv.h"
 
 #include "base/log.h"
@@ -26,7 +26,7 @@ static enum code write_all(int fd, struct span text)
     return CODE_OK;
 }
 
-/* NULL: as it was left. Takes: there: NULL where nothing is. */
+/* Returns: what was done to the file; NULL: it is as it was left. Takes: there: NULL where there is no file. */
 static const char *find_fault(const struct notary_file *left, const struct stat *there)
 {
     if (there == NULL)
@@ -54,7 +54,7 @@ static void remember(struct notary_file *left, const struct stat *there)
     left->changed = there->st_mtim;
 }
 
-/* Once, until a checkpoint is appended again. */
+/* Tells a fault once, until a checkpoint is appended again. */
 static void tell_fault(struct notary *notary, const char *fault)
 {
     struct why *damage = fault == NULL || notary->left.is_told ? NULL : mem_zalloc(sizeof *damage);
@@ -64,7 +64,7 @@ static void tell_fault(struct notary *notary, const char *fault)
     (void)why_set(damage, CODE_INVALID, "%s: %s while the gate ran", notary->file, fault);
     log_warn("audit", "%s", damage->text);
     notary->left.is_told = true;
-    mem_free(atomic_exchange(&notary->damage, damage)); /* one that the writer has not taken yet is older */
+    mem_free(atomic_exchange(&notary->damage, damage)); /* an earlier one that the writer has not taken is replaced */
     ring_wake_writer(notary->shared, RING_DOZES);
 }
 
@@ -74,7 +74,7 @@ static void look(struct notary *notary)
     bool is_there = lstat(notary->file, &there) == 0;
 
     if (!is_there && errno != ENOENT)
-        return; /* the append says why */
+        return; /* the append reports why */
     tell_fault(notary, find_fault(&notary->left, is_there ? &there : NULL));
     if (is_there && !notary->left.is_known && S_ISREG(there.st_mode))
         remember(&notary->left, &there);
@@ -89,7 +89,8 @@ void notary__look(struct notary *notary)
     (void)pthread_mutex_unlock(&notary->file_lock);
 }
 
-/* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
+/* Writes empty lines before each note, so that a note torn by a crash spoils none behind it. A note that a full disk tore
+ * is cut off again. */
 static enum code append(struct notary *notary, int fd, struct span note)
 {
     off_t end = lseek(fd, 0, SEEK_END);
@@ -113,7 +114,7 @@ static enum code append(struct notary *notary, int fd, struct span note)
     return code;
 }
 
-/* Never waits for somebody to read: a FIFO in its place would hold up every checkpoint. */
+/* O_NONBLOCK: a FIFO in the file's place would hold up every checkpoint until somebody reads it. */
 static void append_to_file(struct notary *notary, struct span note)
 {
     struct stat there;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Down: a transaction failed. Nobody knows then whether its bytes are on the disk, so nothing of it counts: its decisions
- * are denied at once, its outcomes and events stay in the rings. The way up is to open the file anew and to look. */
+ * are denied at once, its outcomes and events stay in the rings. The way up is to open the file again and to look at its
+ * end. */
 #include "audit/writer_priv.h"
 
 #include "base/buf.h"
@@ -14,7 +15,7 @@
 #define BACKOFF_MIN_US 100000
 #define BACKOFF_MAX_US 1000000
 
-/* What the failed batch changed in memory. */
+/* Undoes what the failed batch changed in memory. */
 static void undo_permits(struct audit *audit)
 {
     struct permits *permits = &audit->ledger.permits;
@@ -24,7 +25,7 @@ static void undo_permits(struct audit *audit)
 
         permit->closing = false;
         if (permit->seq > audit->sound.seq)
-            permits_remove(permits, permit->seq); /* another one may move here */
+            permits_remove(permits, permit->seq); /* another permit may have moved here */
         else
             i++;
     }
@@ -73,7 +74,7 @@ static void wait_longer(struct audit *audit)
     audit->backoff_us = audit->backoff_us * 2 < BACKOFF_MAX_US ? audit->backoff_us * 2 : BACKOFF_MAX_US;
 }
 
-/* One line an outage, whatever its faults are called: `status` and the event say the last of them. */
+/* Logs one line for an outage, however many faults it has; `status` and the event say the last fault. */
 static void complain(struct audit *audit, const char *text)
 {
     if (strncmp(audit->down_text, text, sizeof audit->down_text - 1) == 0)
@@ -105,11 +106,12 @@ void writer__go_down(struct audit *audit, enum code code)
         atomic_store(&audit->shared.down, true);
         complain(audit, why.text);
     }
-    if (code == CODE_IO) { /* what is on the disk nobody knows; what is read of it is written once more, and then it is left */
+    if (code == CODE_IO) { /* nobody knows what is on the disk: the -wal file is written once more when the file is opened,
+                            * and then the file is left */
         atomic_store(&audit->keeper.keeps_off, true);
         ledger_doubt(&audit->ledger, "writing it failed");
     }
-    if (code == CODE_BUSY) { /* nothing was written, or all of it: the connection is as good as before */
+    if (code == CODE_BUSY) { /* nothing was written, or all of it, so that the connection can go on */
         db_rollback(audit->ledger.db);
     } else {
         ledger_close(&audit->ledger);
@@ -121,8 +123,8 @@ void writer__go_down(struct audit *audit, enum code code)
     writer__publish(audit);
 }
 
-/* The batch that was given up is in the file after all, and since it was opened anew also on the disk. Its outcomes and events
- * must not be written twice. */
+/* The batch that was given up is in the file after all, and on the disk since the file was opened again. Its outcomes and
+ * events are passed over, so that they are not written twice. */
 static void pass_over_batch(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->lane_count; i++) {
@@ -197,7 +199,7 @@ enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REA
     return code == CODE_OK ? buf_add_byte(out, '}') : code;
 }
 
-/* What was told does not count again: the rest came while the event was being written. */
+/* Takes off what the event told; what was refused while it was being written stays for the next one. */
 static void take_counts(struct audit *audit, uint64_t counts[REASON_COUNT])
 {
     for (unsigned i = 0; i < audit->lane_count; i++)
@@ -210,7 +212,7 @@ static void take_counts(struct audit *audit, uint64_t counts[REASON_COUNT])
         }
 }
 
-/* Permits that turned up with a batch that was given up: their calls were denied. */
+/* Ends the permits that turned up with a batch that was given up, since their calls were denied. */
 static enum code close_denied(struct audit *audit)
 {
     struct audit_result result = {.time_us = clock_wall_us(), .outcome = OUTCOME_NOT_SENT, .reason = REASON_AUDIT_DOWN,
@@ -281,7 +283,7 @@ bool writer__recover(struct audit *audit)
         code = ledger_check_place(&audit->ledger);
         why = audit->ledger.place.fault;
         audit->ledger.committed = audit->ledger.tip;
-    } else { /* never makes a file anew: one that is missing may have been moved, and its -wal file with it or not */
+    } else { /* never makes a file: a missing one may have been moved, with its -wal file or without */
         code = ledger_open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
     }
     if (code == CODE_OK)
@@ -308,7 +310,7 @@ bool writer__recover(struct audit *audit)
     }
     audit->rotation.begins = false;
     permits_drop_closed(&audit->ledger.permits);
-    notary__distrust(&audit->notary); /* it may have read rows that were in doubt and are gone */
+    notary__distrust(&audit->notary); /* the notary may have read rows that were in doubt and are gone */
     writer__tell_notary(audit, 0);
     take_counts(audit, counts);
     writer__sweep(audit);

@@ -7,8 +7,7 @@
  *   3. the link set to it                      killed from here on: the next start goes on in the new file
  *   4. the folder synced, before a row is committed there
  *
- * The file that was left is the finisher's.
- */
+ * The finisher takes care of the file that was left. */
 #include "audit/writer_priv.h"
 
 #include "audit/rotate_priv.h"
@@ -23,8 +22,8 @@
 #include <string.h>
 
 #define RETRY_US 1000000
-#define LOOK_US 1000          /* what the notary has hashed until then is not done in the pause */
-#define WAIT_US 2000000       /* for the notary, before it is told that it is waited for */
+#define LOOK_US 1000          /* until the next try; what the notary hashes meanwhile need not be hashed in the pause */
+#define WAIT_US 2000000       /* so long it waits for the notary before the log says so */
 
 /* ---- the new file ------------------------------------------------------------------------------------------------ */
 
@@ -36,7 +35,7 @@ static enum code put_head(struct db_stmt *put, struct span tenant, int64_t seq, 
     return db_run(put);
 }
 
-/* What this file began with first, then what its rows made of it. */
+/* Puts the heads that this file began with, then replaces those that its rows have moved. */
 static enum code put_heads(struct ledger *ledger, struct db *db)
 {
     struct head **list = mem_array(ledger->heads.count + 1, sizeof *list);
@@ -150,7 +149,7 @@ static void put_off(struct audit *audit, const char *what, enum code code)
     rotation->due_us = clock_monotonic_us() + pause_us(RETRY_US);
 }
 
-/* What fails before the link is set has changed nothing. */
+/* Makes the next file and goes on in it. A failure before the link is set changes nothing. */
 static enum code go_on(struct audit *audit)
 {
     struct ledger next = {.path = NULL, .is_open_ended = audit->ledger.is_open_ended};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rotation: the writer ends its file with an event `sealed` and goes on in a new one, between two commits. Killed at any step,
- * a gate starts with either: the new file counts from the moment on in which the link names it.
+ * a gate starts with either: the new file counts from the moment at which the link names it.
  *
  * Threads: where the ledger is used.
  * Owns: nothing.

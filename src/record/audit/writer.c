@@ -21,8 +21,8 @@
 #define RING_BYTES ((uint64_t)2 << 20)
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 #define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
-#define LOOK_US 1000000         /* at the files, while nobody calls */
-#define HEALED_US INT64_C(10000000) /* rows were written for so long: the outage is over */
+#define LOOK_US 1000000         /* how often it looks at the files while nobody calls */
+#define HEALED_US INT64_C(10000000) /* when rows were written for so long, the outage is over */
 #define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static void down_turn(struct audit *audit)
         return;
     }
     atomic_store(&audit->shared.sleeps, RING_DOZES);
-    writer__sweep(audit); /* after saying so: what slips in later wakes us */
+    writer__sweep(audit); /* after `sleeps` says it: a record that comes later wakes this thread */
     park_sleep(&audit->shared.sleeps, RING_DOZES, wait_us);
     atomic_store(&audit->shared.sleeps, RING_AWAKE);
 }
@@ -98,7 +98,7 @@ static bool has_idle_work(const struct audit *audit)
            atomic_load(&audit->keeper.is_in_doubt);
 }
 
-/* Somebody did something to the files while nobody called. */
+/* Whether somebody did something to the files while nobody called. */
 static bool is_disturbed(struct audit *audit)
 {
     return ledger_check_place(&audit->ledger) != CODE_OK || ledger_is_written_by_others(&audit->ledger) ||
@@ -136,7 +136,7 @@ static void up_turn(struct audit *audit)
     else if (work == WORK_RESULTS)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->empty_us));
     else if (has_idle_work(audit))
-        (void)writer__batch(audit); /* nothing else to do: a checkpoint is kept */
+        (void)writer__batch(audit); /* nothing else is to be done, so that the checkpoint is written */
     else if (now - audit->committed_us < RESULTS_WAIT_US)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->committed_us));
     else if (is_disturbed(audit))
@@ -172,8 +172,8 @@ static enum code write_stop(struct audit *audit, bool is_signed)
     return code;
 }
 
-/* `stop` and the checkpoint over it are one commit, so that no kill comes between: a `stop` that none covers is a forger's. A
- * notary that is not ready in time signs it by itself. */
+/* `stop` and the checkpoint over it are one commit, so that a kill cannot come between them: a `stop` that no checkpoint
+ * covers looks forged. A notary that cannot be seized in time signs the `stop` later, by itself. */
 static enum code write_signed_stop(struct audit *audit, int64_t until_us)
 {
     bool seized = notary__seize(&audit->notary);
@@ -190,7 +190,7 @@ static enum code write_signed_stop(struct audit *audit, int64_t until_us)
     return code;
 }
 
-/* Whatever is in the rings, then the last row. */
+/* Writes what is left in the rings, then the `stop`. */
 static void finish(struct audit *audit)
 {
     int64_t until_us = clock_monotonic_us() + LAST_TRIES_US;
@@ -205,7 +205,7 @@ static void finish(struct audit *audit)
             continue;
         if (atomic_load(&audit->shared.down))
             continue;
-        notary__look(&audit->notary); /* what is done to the file behind this, the log alone says */
+        notary__look(&audit->notary); /* damage done to its file after this is only logged */
         code = write_signed_stop(audit, until_us);
         if (code != CODE_OK)
             writer__go_down(audit, code);
@@ -217,12 +217,13 @@ static void finish(struct audit *audit)
                   audit->ledger.path);
 }
 
-static void run(void *argument)
+static void run_writer(void *argument)
 {
     struct audit *audit = argument;
 
     sandbox_narrow(SANDBOX_WRITER);
-    thread_ask_short_slices(); /* every call in flight waits for this thread: on a busy machine a third of the throughput */
+    thread_ask_short_slices(); /* every call in flight waits for this thread: on a busy machine this is worth a third of the
+                                * throughput */
     (void)prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds; the default of 50 microseconds would blur the pacing */
     while (!atomic_load(&audit->stopping)) {
         if (atomic_load(&audit->shared.down))
@@ -258,7 +259,7 @@ static enum code describe_start(const struct audit *audit, struct buf *out)
     return code == CODE_OK ? buf_addf(out, ",\"pid\":%d}", (int)getpid()) : code;
 }
 
-/* What the last run left open, then that this one begins. */
+/* Records what the last run left open, then that this one begins. */
 static enum code write_start(struct audit *audit, const struct kept *kept, const struct audit_loss *accepted)
 {
     struct ledger *ledger = &audit->ledger;
@@ -287,7 +288,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = writer__event(audit, "start", now, buf_peek(&text));
     if (code == CODE_OK && !audit->rotation.begins)
         code = writer__checkpoint_start(audit, now);
-    if (code == CODE_OK && kept->loss != NULL) /* the next start takes only a signed word for it */
+    if (code == CODE_OK && kept->loss != NULL) /* the next start believes the event only where it is signed */
         code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
         code = ledger_commit(ledger);
@@ -360,7 +361,7 @@ static void give_back(struct audit *audit)
     mem_free(audit);
 }
 
-/* Nobody goes on without knowing after a loss, nor says beforehand that any will do. */
+/* A loss ends the start unless a person accepts it. A person cannot accept a loss beforehand, either. */
 static enum code look_for_loss(const struct audit *audit, const struct audit_loss *accepted, struct kept *kept, struct why *why)
 {
     enum code code = kept__compare(&audit->notary, &audit->ledger, kept, why);
@@ -374,7 +375,7 @@ static enum code look_for_loss(const struct audit *audit, const struct audit_los
                    "--continue-after-loss --why TEXT` records the loss and goes on", kept->found.text);
 }
 
-/* From where the file says that its tenants stood, where that is what our key signed; else from its beginning. */
+/* Reads the tenants' heads, from the mark on where the gate's key signed what the mark says; else from the file's beginning. */
 static enum code know_heads(struct audit *audit, struct why *why)
 {
     struct ledger *ledger = &audit->ledger;
@@ -454,7 +455,7 @@ enum code audit_start(struct audit *audit, struct why *why)
         code = finisher_start(&audit->finisher, why);
     if (code == CODE_OK)
         code = notary__start(&audit->notary, why);
-    return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run, audit, why) : code;
+    return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run_writer, audit, why) : code;
 }
 
 struct audit_ring *audit_ring(struct audit *audit, unsigned index)

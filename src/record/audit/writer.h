@@ -17,7 +17,7 @@ struct audit;
 
 struct audit_conf {
     const char *path;             /* audit.db */
-    unsigned rings;               /* one a worker, and one for main (the last) */
+    unsigned rings;               /* one for each worker, and one for main (the last) */
     uint64_t ring_bytes;          /* of each; 2 MiB at least */
     uint64_t arguments_max_bytes; /* 64 KiB by default */
     const char *node;             /* host name, recorded */
@@ -25,7 +25,7 @@ struct audit_conf {
     struct audit_checkpoints checkpoints;
     struct span confined;         /* for the start event: a JSON list, and further members; empty: not said */
     uint64_t rotate_bytes;        /* a file of this size is sealed, and the audit goes on in another; 0: never */
-    struct audit_loss loss;       /* accepted; where nothing is lost that is refused, too */
+    struct audit_loss loss;       /* a loss that a person accepted; where nothing is lost, that is an error, too */
 };
 
 /* Opens or makes the database (0640), takes the lock that one gate holds, compares it with its own file of checkpoints, writes
@@ -44,16 +44,16 @@ void audit_on_settled(struct audit *audit, unsigned index, void (*wake)(void *co
  * where there are no checkpoints. */
 enum code audit_checkpoint_key(const struct audit *audit, struct buf *out) MUST_USE;
 
-/* Asks the writer to seal the file and to go on in another one. Calls go on meanwhile, but for a few syncs; it waits as long as
- * somebody's read of the file keeps the WAL from being copied. On main, after audit_start.
- * Returns: CODE_BUSY where what was asked before is not over, or its end was not asked for. */
+/* Asks the writer to seal the file and to go on in another one. Calls go on meanwhile, but for a few syncs. On main, after
+ * audit_start.
+ * Returns: CODE_BUSY what was asked before is not over, or audit_job_over was not called since. */
 enum code audit_archive(struct audit *audit, struct span actor) MUST_USE;
 
-/* Likewise, to erase the argument values of a tenant's decisions that were made before a time, in this file and in the sealed
- * ones beside it. An event `erased` of the tenant, with why, is on disk first. One that was begun goes on at the next start by
- * itself.
- * Takes: request: one that the file knows already is not recorded twice; 0: none. CODE_LIMIT: a tenant's name or a reason is
- * too long. */
+/* Asks the writer to erase the argument values of a tenant's decisions before a time, in this file and in the sealed ones
+ * beside it. An event `erased` of the tenant, with why, is on disk first. An erasure that was begun goes on by itself at the
+ * next start.
+ * Takes: request: a request that the file knows already is not recorded twice; 0: none. CODE_LIMIT: a tenant's name or a
+ * reason is too long. */
 struct audit_erasure {
     struct span tenant, actor, why;
     int64_t before_us;
@@ -62,7 +62,7 @@ struct audit_erasure {
 enum code audit_erase(struct audit *audit, const struct audit_erasure *erasure) MUST_USE;
 int64_t audit_goes_on_erasing(const struct audit *audit); /* the request that the last run had begun; 0: none. Any thread */
 
-/* Whether what was asked is over; true once. */
+/* Whether what was asked is over. Returns true once. */
 struct audit_done {
     enum code code;
     char text[4200]; /* archive: the sealed file's path; erase: what was done */
@@ -72,7 +72,8 @@ bool audit_job_over(struct audit *audit, struct audit_done *done);
 /* Settles everything that is in the rings, writes the `stop` event, checkpoints, ends the thread, releases the lock. */
 void audit_close(struct audit **audit);
 
-/* Holds the audit at a path as a gate does, until *fd is closed: nobody writes it meanwhile. CODE_BUSY where one does. */
+/* Holds the audit's lock as a gate does, until *fd is closed, so that no gate writes it meanwhile. CODE_BUSY: a gate
+ * holds it. */
 enum code audit_hold(const char *path, int *fd, struct why *why) MUST_USE;
 
 /* For another process: whether a gate that writes this audit says that it cannot, and why. Any thread. */
@@ -82,7 +83,7 @@ bool audit_is_said_down(const char *path, char *text, size_t size);
 struct audit_gauges {
     uint64_t last_seq, commits, rows, ring_bytes_used, wal_bytes, open_permits;
     uint64_t signed_seq;          /* rows that the last checkpoint covers */
-    uint64_t checkpoint_failures; /* that could not be appended to their file */
+    uint64_t checkpoint_failures; /* checkpoints that could not be appended to their file */
     uint64_t rotations;           /* since the start */
     uint64_t answers_lost;        /* kept empty for want of room in a ring */
     bool down;

@@ -24,7 +24,7 @@ struct lane {
     struct audit_ring *ring;
     void (*wake)(void *context);
     void *context;
-    uint64_t end;      /* behind the last record of the batch, or of what was swept while down */
+    uint64_t end;      /* behind the last record of the batch */
     uint64_t ticket;   /* last one in the batch */
     uint64_t pressing; /* decisions and events taken so far */
     uint64_t taken;    /* of these, in the batch */
@@ -58,7 +58,7 @@ struct rotation {
 struct audit {
     struct ring_shared shared;
     struct lane *lanes;
-    unsigned lane_count, lane_first; /* first: takes turns */
+    unsigned lane_count, lane_first; /* lane_first: the lane that a batch begins with, each in turn */
     struct ring_scratch scratch;
     struct ledger ledger;
     struct keeper keeper;
@@ -91,11 +91,12 @@ struct audit {
     /* down */
     struct ledger_tip sound;   /* the last tip that is known to be durable */
     struct ledger_tip in_doubt; /* what the failed batch would have made it */
-    uint64_t doubt_seq;        /* permits above it were denied, should they turn up */
+    uint64_t doubt_seq;        /* permits above it were denied, so that they are ended if they turn up */
     int64_t down_wall_us, down_us, retry_us, backoff_us;
     char down_text[300];
-    bool outage_is_told;  /* in the log; until rows were written for ten seconds, so that a disk at its edge is one outage */
-    int64_t healed_us;    /* since when rows are written again, and nobody was told; 0: somebody was */
+    bool outage_is_told;  /* told in the log. It ends when rows were written for ten seconds, so that a disk that fails now
+                           * and then is one outage */
+    int64_t healed_us;    /* since when rows are written again and the log does not say so yet; 0: it does */
 
     _Atomic uint64_t rotations, last_seq, commits, rows_total, wal_bytes, open_permits;
 };
@@ -114,7 +115,7 @@ static inline uint64_t writer__decision_of(const struct lane *lane, const struct
 int64_t writer__job_wait_us(const struct audit *audit);
 void writer__job_turn(struct audit *audit);
 void writer__job_over(struct audit *audit, enum code code);
-void writer__watch_file(struct audit *audit); /* behind a commit: whether it is to be left for a new one */
+void writer__watch_file(struct audit *audit); /* behind a commit: wants a rotation where the file is full or in doubt */
 
 /* lock.c */
 enum code writer__take_lock(struct audit *audit, struct why *why) MUST_USE;
@@ -134,17 +135,20 @@ enum code writer__event(struct audit *audit, const char *kind, int64_t time_us, 
 
 void writer__publish(struct audit *audit); /* the gauges */
 
-/* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
+/* notarize.c. Inside a transaction: puts the checkpoint that the notary has ready. writer__committed: tells the
+ * notary what the commit holds. */
 enum code writer__checkpoint(struct audit *audit) MUST_USE;
-enum code writer__put_damage(struct audit *audit) MUST_USE; /* part of the first: what it found done to its file */
-enum code writer__checkpoint_last(struct audit *audit) MUST_USE; /* over all rows of the transaction; the notary is seized */
+/* part of the first: records damage that the notary found in its file */
+enum code writer__put_damage(struct audit *audit) MUST_USE;
+/* a checkpoint over all rows of the transaction; the notary is seized */
+enum code writer__checkpoint_last(struct audit *audit) MUST_USE;
 void writer__checkpoint_told(struct audit *audit, bool is_durable); /* ends what checkpoint_last began, after the commit */
 enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
 void writer__committed(struct audit *audit);
 void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
 
-/* At the start, inside the transaction: with which key checkpoints are signed from here on, and where the last one stands. */
+/* At the start, inside the transaction: records the key that signs from now on, and the last checkpoint. */
 enum code writer__checkpoint_start(struct audit *audit, int64_t time_us) MUST_USE;
-enum code writer__checkpoint_end(struct audit *audit) MUST_USE; /* after the notary has ended: its last one */
+enum code writer__checkpoint_end(struct audit *audit) MUST_USE; /* after the notary has ended: puts its last checkpoint */
 
 #endif
