@@ -51,7 +51,8 @@ static bool leads_to_kept(const struct cage *cage, const char *path)
     return false;
 }
 
-/* All entries of a folder that is kept, or leads to one. A link counts by what it names, which has an entry of its own. */
+/* Permits the entries of a folder that is kept or leads to a kept one. A link is passed over, since what it names has an
+ * entry of its own. */
 static bool allow_entries(const struct walk *walk, const char *folder)
 {
     const struct cage_folder *kept = kept_at(walk->cage, folder);
@@ -59,7 +60,7 @@ static bool allow_entries(const struct walk *walk, const char *folder)
     const struct dirent *entry;
     bool done = true;
 
-    if (dir == NULL) /* one that our user cannot list: of what is in it only the program's words and its folder are known */
+    if (dir == NULL) /* the gate's user cannot list it, so that only what the program's arguments name in it is permitted */
         return errno == EACCES || errno == ENOENT || errno == ENOTDIR;
     while (done && (entry = readdir(dir)) != NULL) {
         char path[PATH_MAX];
@@ -82,8 +83,9 @@ static bool allow_entries(const struct walk *walk, const char *folder)
     return done;
 }
 
-/* The way to what a word names, link by link, as long as it stays where no program in a cage can lay another. *end: where it
- * ends. Returns: false where it leaves that, and so needs no permission, or names nothing. */
+/* Follows a word of the command to the file that it names, link by link, as long as the way stays in folders where no
+ * program in a cage can put another link. Sets *end: the file. Returns: false: the way leaves these folders, and so needs no
+ * permission, or the word names nothing. */
 static bool follow_word(const struct cage *cage, const char *folder, const char *word, char end[PATH_MAX])
 {
     char rest[PATH_MAX], next[2 * PATH_MAX];
@@ -108,7 +110,7 @@ static bool allow_own(const struct walk *walk, const char *const *argv, const ch
     struct stat about;
 
     if (realpath(folder != NULL ? folder : ".", here) == NULL)
-        return true; /* the start says so */
+        return true; /* the start fails for it */
     for (size_t i = 0; argv[i] != NULL; i++)
         if ((i > 0 || strchr(argv[i], '/') != NULL) && follow_word(walk->cage, here, argv[i], end) && stat(end, &about) == 0 &&
             S_ISREG(about.st_mode) &&

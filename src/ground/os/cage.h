@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps programs of others from the folders in which our own files stand (Landlock), though they run as our user.
+/* Keeps programs of others away from the folders with the gate's own files (Landlock), though these programs run as the gate's
+ * user.
  *
- * Of such a folder a program reads the files that its own words name, and no other: modes do not tell whose a file is, since
- * Landlock lets whoever owns it change them. Nothing is made or removed there, nor in the folders above, since Landlock permits
- * whole trees. What was in those above when the program began, and everywhere else, is as free as ever. Nor does the program
- * debug or, where the kernel knows that, signal processes that it has not started.
+ * In such a folder a program can read the files that its own arguments name, and no others; modes are no help, since the
+ * program runs as the files' owner and could change them. It can make or remove nothing there, nor in the folders above, since
+ * Landlock permits whole trees or nothing. What was in the folders above when the program began, and all other places, stay
+ * free. The program can also not debug, or signal where the kernel can forbid that, any process that it has not started.
  *
  * Threads: any.
  * Owns: nothing.
@@ -31,11 +32,12 @@ struct cage {
 
 bool cage_can(void); /* whether this kernel has Landlock */
 
-/* Takes: argv: NULL-terminated; folder: in which the program begins, and which is its own where it is not kept; NULL: ours.
+/* Takes: argv: NULL-terminated; folder: in which the program begins, and in which it may do anything unless it is a kept
+ * one; NULL: the gate's.
  * Returns: *fd for cage_enter; -1 where the kernel has no Landlock. */
 enum code cage_open(const struct cage *cage, const char *const *argv, const char *folder, int *fd, struct why *why) MUST_USE;
 
-/* The calling process, and all that it starts, for good. Returns: false, with errno. */
+/* Puts the calling process, and all that it starts, into the cage for good. Returns: false, with errno. */
 bool cage_enter(int fd) MUST_USE;
 
 #endif

@@ -36,7 +36,7 @@ static enum code too_large(struct why *why, const char *path, size_t max_bytes)
     return why_set(why, CODE_LIMIT, "%s is larger than %zu bytes; make it smaller", path, max_bytes);
 }
 
-/* Room for the whole file at once, so that no copy of a secret stays behind in blocks that the buffer outgrew. */
+/* Makes room for the whole file at once, so that no copy of a secret stays behind in blocks that the buffer outgrew. */
 static enum code make_room(const struct stat *stat, const char *path, size_t max_bytes, struct buf *out,
                            struct why *why)
 {
@@ -169,7 +169,7 @@ enum code file_replace(const char *path, unsigned mode, struct span content, str
         return why_set(why, CODE_NOMEM, "%s: %s", path, code_text(CODE_NOMEM));
     memcpy(fresh, path, len);
     memcpy(fresh + len, ".new", sizeof ".new");
-    (void)unlink(fresh); /* what one that was killed left */
+    (void)unlink(fresh); /* a process that was killed may have left it */
     code = file_create(fresh, mode, content, why);
     if (code == CODE_OK && (rename(fresh, path) != 0 || !file_sync_folder(path)))
         code = cannot(why, path, "replaced", errno);

@@ -10,7 +10,7 @@ static void inbox_ready(void *context, unsigned ready)
     struct inbox *inbox = context;
 
     (void)ready;
-    /* Before the call, so that what is published after it began brings a poke of its own. */
+    /* Cleared before the call, so that whatever is published after the call began brings a poke of its own. */
     atomic_store(&inbox->poked, false);
     inbox->arrived(inbox->context);
 }
@@ -25,7 +25,7 @@ enum code inbox_init(struct inbox *inbox, struct loop *loop, void (*arrived)(voi
     inbox->context = context;
     atomic_init(&inbox->poked, false);
     loop_watch_init(&inbox->watch, inbox->fd, inbox_ready, inbox);
-    inbox->watch.is_edge = true; /* what it counts is never read: it would take 2^64 pokes to be full */
+    inbox->watch.is_edge = true; /* its counter is never read: it takes 2^64 pokes to be full */
     if (loop_watch_begin(loop, &inbox->watch, LOOP_READ) != CODE_OK) {
         close(inbox->fd);
         inbox->fd = -1;

@@ -18,7 +18,7 @@ struct inbox {
     void (*arrived)(void *context);
     void *context;
     int fd;
-    atomic_bool poked; /* a poke is on its way: further ones need no system call */
+    atomic_bool poked; /* a poke is on its way, so that further ones need no system call */
 };
 
 /* `arrived` is called once a turn in which at least one poke came; what arrived is in the caller's own atomics. */

@@ -14,7 +14,8 @@
 
 #define BACKLOG 4096
 #define MAGIC "callgate-pipe-2" /* with its NUL 16 bytes */
-#define HANDED_MAX 253          /* that the kernel takes with one message; it would close itself what has no room */
+#define HANDED_MAX 253          /* the most that the kernel takes with one message; where there is less room it closes the
+                                 * rest */
 
 static bool set_path(struct sockaddr_un *address, const char *path)
 {
@@ -65,7 +66,7 @@ static enum code clear_place(const char *path, const char *key, struct why *why)
     int fd;
 
     if (lstat(path, &found) != 0)
-        return CODE_OK; /* where it is not for want of rights, bind says so */
+        return CODE_OK; /* where rights are missing, bind reports it */
     if (!S_ISSOCK(found.st_mode))
         return why_set(why, CODE_EXISTS, "%s is there and is no socket; name another place with `%s: {socket: FILE}`", path,
                        key);
@@ -91,7 +92,7 @@ enum code local_listen(const char *path, const char *key, mode_t mode, int *out,
         return why_set(why, CODE_INVALID, "%s is longer than a socket's path may be (%zu bytes); name another place with "
                        "`%s: {socket: FILE}`", path, sizeof address.sun_path - 1, key);
     fd = local_socket();
-    /* The mode of the descriptor becomes that of the name: at no time may others connect. */
+    /* bind gives the name the descriptor's mode, so that others can connect at no time. */
     if (fd == -1 || fchmod(fd, mode) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(fd, BACKLOG) != 0) {
         code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerror(errno));
@@ -133,7 +134,7 @@ enum code local_introduce(int fd, struct span name, const unsigned char digest[L
 struct local_stream {
     struct stream stream;
     struct stream *plain; /* over the same descriptor */
-    const char *fault;    /* NULL: the plain stream's */
+    const char *fault;    /* NULL: the fault is the plain stream's */
     char bytes[LOCAL_INTRODUCTION_BYTES];
     size_t filled;
     int handed;           /* -1: none, or taken */
@@ -147,7 +148,7 @@ static enum io fail(struct local_stream *local, const char *fault)
     return IO_FAIL;
 }
 
-/* Of a connection that lingers the last one to close it would wait until its other side has taken everything. */
+/* Closes without lingering: whoever closes a lingering connection last would wait until the other side has taken everything. */
 static void drop(int *fd)
 {
     const struct linger none = {0};
@@ -157,7 +158,8 @@ static void drop(int *fd)
     sock_close(fd);
 }
 
-/* Every descriptor that comes is ours from then on; the first is kept where none was. Returns: whether it was the only one. */
+/* Takes the descriptors that came with a message, which this process has to close. The first one is kept. Returns: false:
+ * there were more. */
 static bool keep_handed(struct local_stream *local, struct msghdr *message)
 {
     bool is_fine = (message->msg_flags & MSG_CTRUNC) == 0;
@@ -180,8 +182,9 @@ static bool keep_handed(struct local_stream *local, struct msghdr *message)
     return is_fine;
 }
 
-/* A file, a terminal, an epoll or a listening socket would be read and written in its own way, or never. An end whose other one
- * is this process's own would close a circle: who holds what it waits for waits for ever. */
+/* Whether the descriptor is an end of a Unix stream socket. A file, a terminal, an epoll or a listening socket is read and
+ * written in another way, or not at all. This process must not hold the other end, too, since it would wait for itself for
+ * ever. */
 static bool is_stream_end(int fd)
 {
     int domain = 0, type = 0, listens = 1;
@@ -278,7 +281,7 @@ static void local_close(struct stream *stream)
     char rest[4096];
     size_t done;
 
-    /* What nobody has read may bring descriptors, too. */
+    /* Bytes that nobody has read may bring descriptors, too, which have to be closed. */
     (void)shutdown(stream->fd, SHUT_RDWR);
     local->is_introduced = true;
     do

@@ -23,32 +23,33 @@
 #define LOCAL_DIGEST_BYTES 32
 #define LOCAL_INTRODUCTION_BYTES (16 + LOCAL_NAME_BYTES + LOCAL_DIGEST_BYTES)
 
-/* Replaces what a gate that has ended left behind, never a socket where somebody listens, nor a file of another kind.
- * Takes: key: of the configuration that names the place, for who reads the error; mode: 0600: only its own user may connect.
+/* Listens at `path`. It replaces a socket that an ended gate left behind, but never one where somebody listens, nor a file
+ * of another kind.
+ * Takes: key: the key of the configuration that names the place, for the error; mode: 0600: only its own user may connect.
  * Errors: CODE_BUSY where somebody listens. */
 enum code local_listen(const char *path, const char *key, mode_t mode, int *fd, struct why *why) MUST_USE;
 
 /* Returns: CODE_OK; CODE_NOT_FOUND where nobody listens; CODE_BUSY where too many wait; CODE_DENIED; CODE_IO (errno). */
 enum code local_connect(const char *path, int *fd) MUST_USE;
 
-/* Who listens where `fd` is connected to. */
+/* The user who listens where `fd` is connected to. */
 enum code local_listener(int fd, uid_t *uid) MUST_USE;
 
-/* Two ends, non-blocking, closed in other programs. */
+/* Makes two connected ends, non-blocking, which close when another program is executed. */
 enum code local_pair(int ends[2]) MUST_USE;
 
 /* Takes: name of at most LOCAL_NAME_BYTES; handed: stays the caller's, who closes it. */
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed) MUST_USE;
 
-/* The other side: a stream over an accepted socket, whose handshake is the introduction. It fails for another user than this
- * process's and root. On failure here the descriptor is still the caller's. */
+/* The other side: makes a stream over an accepted socket, whose handshake reads the introduction. The handshake fails where
+ * the socket belongs to neither this process's user nor root. On failure here the descriptor is still the caller's. */
 enum code local_stream_new(int fd, struct stream **stream) MUST_USE;
 
-/* Of a stream whose handshake is done. */
+/* These take a stream whose handshake is done. */
 struct span local_name(const struct stream *stream);
 struct span local_digest(const struct stream *stream); /* LOCAL_DIGEST_BYTES */
 void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid);
-/* What was handed over, as a stream; once. */
+/* Gives the descriptor that was handed over as a stream, once. */
 enum code local_take(struct stream *stream, struct stream **handed) MUST_USE;
 
 #endif

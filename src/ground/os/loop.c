@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define EVENTS_A_TURN 256
-#define AHEAD_BYTES 192 /* a watch and what follows it, mostly the rest of its owner */
+#define AHEAD_BYTES 192 /* a watch and what lies behind it, which is mostly the rest of its owner */
 
 struct loop {
     int epoll_fd;
@@ -111,7 +111,7 @@ void loop_watch_want(struct loop *loop, struct loop_watch *watch, unsigned wante
 static void forget(struct loop *loop, struct loop_watch *watch)
 {
     if (watch->added && epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL) == -1)
-        BUG_ON(errno == EBADF); /* closed before it was removed: its number may be another's by now */
+        BUG_ON(errno == EBADF); /* it was closed before it was removed, and its number may be another's by now */
     watch->added = false;
     watch->polled = 0;
 }
@@ -189,7 +189,7 @@ static void hand_out(struct loop *loop, int index)
         ready |= LOOP_WRITE;
     if (bits & (EPOLLERR | EPOLLHUP))
         ready |= LOOP_HANGUP | watch->wanted;
-    ready &= watch->wanted | LOOP_HANGUP; /* it may have changed its mind earlier in this turn */
+    ready &= watch->wanted | LOOP_HANGUP; /* the watch may have changed what it wants earlier in this turn */
     if (ready == 0)
         return;
     watch->ready(watch->context, ready);
@@ -262,8 +262,8 @@ static enum code grow_heap(struct loop *loop)
 
 enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t after_us)
 {
-    /* With no delay: this turn's, where events are being handed out. While timers fire at least one microsecond on, so that one
-     * that arms itself does not keep its turn from ending. */
+    /* With no delay a timer fires in this turn, where it is armed while events are handed out. While timers fire it is armed at
+     * least a microsecond ahead, so that one that arms itself cannot keep the turn from ending. */
     int64_t due_us, least_us = loop->event_count > 0 ? 0 : 1;
 
     if (__builtin_add_overflow(loop->now_us, after_us > least_us ? after_us : least_us, &due_us))
@@ -321,7 +321,7 @@ static int wait_ms(const struct loop *loop, int64_t max_wait_us)
     if (loop->heap_count > 0) {
         int64_t until_us = loop->heap[0]->due_us - loop->now_us;
 
-        /* One microsecond: armed in this turn with no delay, for the next one, which is not to wait a millisecond. */
+        /* One microsecond means that it was armed without delay for the next turn, which must not wait a millisecond for it. */
         if (until_us < us)
             us = until_us > 1 ? until_us : 0;
     }

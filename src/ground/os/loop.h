@@ -31,7 +31,7 @@ struct loop_watch {
     unsigned wanted; /* what the user wants */
     unsigned polled; /* what epoll knows */
     bool added;
-    bool is_edge;    /* set behind loop_watch_init: reported once for each write, not until all was read */
+    bool is_edge;    /* set after loop_watch_init: each write is reported once, not until all was read */
     struct list changed;
 };
 
@@ -53,14 +53,14 @@ int64_t loop_now_us(const struct loop *loop);
 void loop_watch_init(struct loop_watch *watch, int fd, loop_ready_fn ready, void *context);
 void loop_watch_want(struct loop *loop, struct loop_watch *watch, unsigned wanted); /* takes effect before the next wait */
 
-/* As want, but told at once: for what the whole program hangs on, and not one connection alone. On failure nothing is
- * watched. */
+/* As loop_watch_want, but epoll is told at once, so that a failure shows: for watches on which the whole program
+ * depends. On failure nothing is watched. */
 enum code loop_watch_begin(struct loop *loop, struct loop_watch *watch, unsigned wanted) MUST_USE;
 
 void loop_watch_remove(struct loop *loop, struct loop_watch *watch);                /* at once; callable twice */
 
 void loop_timer_init(struct loop_timer *timer, loop_timer_fn fire, void *context);
-/* Also arms anew, which cannot fail. */
+/* Arms a timer. Arming an armed one again cannot fail. */
 enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t after_us) MUST_USE;
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses: how long something is left alone before it is tried, asked or looked at again, where nobody configures it.
  *
- * One that a test would wait for goes through here, because tests link these programs with another pause.c (tests/hasty). What
- * a policy, a limit or a token says of time is no pause: it means the same in each program.
+ * A pause for which a test would have to wait goes through here, because tests link these programs with another pause.c
+ * (tests/hasty). A time in a policy, a limit or a token is no pause: it means the same in each program.
  *
  * Threads: any.
  * Owns: nothing.

@@ -32,7 +32,7 @@ uid_t person_login(void)
     return read_login("/proc/self/loginuid");
 }
 
-/* Of a process its parent, and whether it has given up for good what programs may gain by exec, as who is in a cage has. */
+/* Reads a process's parent, and whether it has given up for good what programs may gain by exec, as a program in a cage has. */
 static bool read_status(pid_t pid, int *parent, int *is_bound)
 {
     char path[64], line[128];
@@ -48,14 +48,15 @@ static bool read_status(pid_t pid, int *parent, int *is_bound)
     return found == 2;
 }
 
-/* Landlock keeps no program from a socket that has a name, and a program in a cage runs as the very user who may do all. What
- * it starts stays below it, since the process above it adopts what is left behind. What cannot be looked at is kept where it
- * could be one. */
+/* Whether the process is a program in a cage. Landlock keeps no program from a socket with a name, and a caged program runs
+ * as the user who may do everything, so that it has to be recognised here: it is bound, and stands below the process that
+ * started this one, which also adopts what a program leaves behind. A process that cannot be looked at counts as caged where
+ * it has the gate's user. */
 static bool is_kept(pid_t pid, uid_t uid)
 {
     int at = pid, is_bound = 0, ignored;
 
-    if (pid == 0) /* of a namespace that is not below ours */
+    if (pid == 0) /* it is in a namespace that is not below this one */
         return false;
     if (!read_status(pid, &at, &is_bound))
         return uid == geteuid();
@@ -65,8 +66,9 @@ static bool is_kept(pid_t pid, uid_t uid)
     return is_bound && at == getppid();
 }
 
-/* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. One that
- * connects and ends, and leaves its end to others, would hide who logged in. Kernels before 6.5 do not say: then nobody is. */
+/* Reads who logged in. The number of a process that has ended may be another's by now, so that the process must still live:
+ * one that connected, ended and left its end to others would hide who logged in. Kernels before 6.5 cannot tell, and then the
+ * login stays unknown. */
 static enum code look_at_peer(int fd, pid_t pid, struct person *person)
 {
     char path[64];

@@ -16,31 +16,31 @@
 #include <sys/types.h>
 
 #define PERSON_UNKNOWN ((uid_t)-1)
-#define PERSON_NOBODY 65534 /* of users and groups: who, or what, has no number here; so it is never one's own */
+#define PERSON_NOBODY 65534 /* of users and groups: the number of whoever has none here, so that it is nobody's own */
 #define PERSON_BYTES 64
 
 struct person {
     uid_t uid;
-    uid_t login;         /* who logged in, whatever account was taken since (the kernel's loginuid) */
-    gid_t *groups;       /* the process's, its own one among them */
+    uid_t login;         /* who logged in, whichever account he has taken since (the kernel's loginuid) */
+    gid_t *groups;       /* the process's groups, its primary one among them */
     size_t group_count;
-    bool is_kept;        /* nobody: a program in a cage (os/cage.h), below the process that has started ours */
+    bool is_kept;        /* it is no person, but a program in a cage (os/cage.h) below the process that started this one */
 };
 
-/* Who is at the other end of a connected Unix socket: as it was when it connected, and by the kernel's word alone. */
+/* Says who is at the other end of a connected Unix socket, as the kernel has it from when the socket was connected. */
 enum code person_of_peer(int fd, struct person *person) MUST_USE;
 void person_fini(struct person *person);
 
 bool person_is_in(const struct person *person, gid_t group);
 
-/* Who logged in to get where this process is. */
+/* The login behind this process. */
 uid_t person_login(void);
 
 /* The account's name, or "uid:1234". */
 void person_account(uid_t uid, char out[PERSON_BYTES]);
 
-/* "alice", or "alice (as root)" where the login is another account's; "uid:1234" without a name. The account that stands for
- * all who have none is nobody's name, so that it is told by its number, too. */
+/* "alice", or "alice (as root)" where the login is another account's; "uid:1234" without a name. PERSON_NOBODY is told by
+ * its number, too, since its account is no person's. */
 void person_name(uid_t uid, uid_t login, char out[PERSON_BYTES]);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define END 3 /* the first descriptor that is no standard one */
 
-/* From `first` on. Returns: false where the system does not say what is open. */
+/* Closes the descriptors from `first` on. Returns: false where the system does not say what is open. */
 static bool close_from(int first)
 {
     struct rlimit limit;
@@ -31,7 +31,7 @@ static bool close_from(int first)
     return true;
 }
 
-/* Without what the other process has open: its sockets would not close with it. */
+/* Closes what the other process has open, since its sockets would not close when it closes them. */
 static bool keep_only(int end)
 {
     int nothing = open("/dev/null", O_RDWR);
@@ -55,7 +55,7 @@ static bool is_among(const pid_t *known, size_t count, pid_t pid)
     return false;
 }
 
-/* A kernel that does not tell them leaves those that took leave of their group. */
+/* Where the kernel does not list children, those that have left their group stay. */
 void process_kill_strays(const pid_t *known, size_t count)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -68,7 +68,7 @@ void process_kill_strays(const pid_t *known, size_t count)
         (void)fclose(file);
 }
 
-/* One that is known and has ended hides the others until it was waited for: they are seen at the next look. */
+/* A known process that has ended hides the others until somebody has waited for it; they are seen at the next look. */
 void process_reap_strays(const pid_t *known, size_t count)
 {
     siginfo_t ended = {.si_pid = 0};
@@ -80,7 +80,7 @@ void process_reap_strays(const pid_t *known, size_t count)
     }
 }
 
-/* Each that dies leaves its own children to this process. */
+/* Kills in rounds: each process that dies leaves its own children to this one. */
 void process_kill_all(void)
 {
     pid_t pid;
@@ -90,7 +90,7 @@ void process_kill_all(void)
     } while (wait_for_any(&pid));
 }
 
-/* The parent of a family: lives until the one whom it began with has ended, then ends what is left. */
+/* The parent of a family lives until its first child has ended, then kills what is left. */
 static _Noreturn void guard(pid_t first)
 {
     pid_t pid;
@@ -102,7 +102,8 @@ static _Noreturn void guard(pid_t first)
     _exit(0);
 }
 
-/* Its death reaches its child as SIGTERM, which that reads; the death of whoever started both, as the end of the socket. */
+/* Makes the family's parent. The child learns of the parent's death by SIGTERM, and of the death of the process that
+ * started both by the end of the socket. */
 static void split_family(void)
 {
     const struct sigaction waited = {.sa_handler = SIG_DFL};
@@ -166,7 +167,7 @@ static bool limit_memory(uint64_t bytes)
     return setrlimit(RLIMIT_DATA, &limit) == 0;
 }
 
-/* A descriptor that is to become a lower one must not stand in another's place. */
+/* Copies the descriptors above the standard ones first, so that none of them stands in another's place. */
 static bool place_descriptors(const struct process_program *program)
 {
     int in = fcntl(program->in, F_DUPFD, END + 1), out = fcntl(program->out, F_DUPFD, END + 1);
@@ -176,7 +177,7 @@ static bool place_descriptors(const struct process_program *program)
            dup2(err, STDERR_FILENO) >= 0;
 }
 
-/* What is inherited over exec, as a shell would have it. */
+/* Sets what is inherited over exec to what a shell would leave. */
 static bool forget_signals(void)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -184,13 +185,14 @@ static bool forget_signals(void)
 
     sigemptyset(&none);
     for (int signo = 1; signo < NSIG; signo++)
-        (void)sigaction(signo, &usual, NULL); /* those that cannot be changed are as they should be */
+        (void)sigaction(signo, &usual, NULL); /* those that cannot be changed are right already */
     return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
 extern char **environ;
 
-/* Returns: only with errno, which *told carries to the parent; it closes by itself when the program begins. */
+/* Returns: only where it failed, with errno; the caller writes that to *told, which closes by itself when the
+ * program begins. */
 static void become(const struct process_program *program, int cage, int *told, pid_t parent)
 {
     char **environment = program->environment != NULL ? (char **)(uintptr_t)program->environment : environ;
@@ -250,13 +252,13 @@ enum code process_start(const struct process_program *program, pid_t *pid, int *
     return why_set(why, CODE_IO, "%s cannot be started: %s", program->argv[0], strerror(error));
 }
 
-/* The leader's number is nobody else's before it is waited for. */
+/* The leader's number stays its own until it is waited for. */
 int process_finish(pid_t pid)
 {
     int status = 0;
 
     (void)kill(-pid, SIGKILL);
-    (void)kill(pid, SIGKILL); /* one that has made another group its own */
+    (void)kill(pid, SIGKILL); /* in case the leader is in another group */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: one of our own beside this one, without a program of its own; programs of others, each with a group of its own.
+/* Processes: a process of the gate's beside this one, without a program of its own; and programs of others, each in a group
+ * of its own.
  *
  * Threads: process_beside from main, before others are started; the rest from one thread, for its own.
  * Owns: nothing; the descriptors are the caller's.
@@ -15,27 +16,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process of ours beside the one that starts it. Calls run(context, its end) with no descriptor but that and the log's, and
+/* A process beside the one that starts it. It calls run(context, its end) with no descriptor but that and the log's, and
  * takes no signal. */
 struct process_beside {
     const char *name;
     void (*run)(void *context, int end);
     void *context;
-    /* It starts programs: whatever ends it, or this process, nothing that it started is left, not even what took leave of its
-     * group. For that there is one more process, its parent, which does nothing else. */
+    /* It starts programs. Whatever ends it, or this process, nothing that it started is left, not even what has left its
+     * group. One more process, its parent, does nothing but see to that. */
     bool is_family;
 };
 
-/* Returns: *end: ours; each write is one read of the other side, and an end is seen as the end of the stream. */
+/* Returns: *end: this process's end; each write is one read of the other side, and the end of a process is seen
+ * as the end of the stream. */
 enum code process_beside(const struct process_beside *beside, int *end, struct why *why) MUST_USE;
 
-/* Kills all that this process has started, and what that has left behind, and returns when there is none of it. */
+/* Kills all that this process has started and what that has left behind, and returns when nothing of it is left. */
 void process_kill_all(void);
 
-/* What the ended have left: kills each child of this thread that is not among `known`. */
+/* Kills each child of this thread that is not among `known`: ended programs have left it. */
 void process_kill_strays(const pid_t *known, size_t count);
 
-/* Waits for those of them that have ended, and for no other: each would keep its number, and these come to an end. */
+/* Waits for those strays that have ended, and for no others: each would keep its process number, of which there are
+ * only so many. */
 void process_reap_strays(const pid_t *known, size_t count);
 
 struct process_program {
@@ -43,7 +46,8 @@ struct process_program {
     const char *const *environment; /* NULL: ours */
     const char *folder;             /* NULL: ours */
     int in, out, err;               /* its standard descriptors, and all that it gets; err -1: ours */
-    uint64_t memory_bytes;          /* that it, and each process that it starts, may write to (RLIMIT_DATA); 0: any */
+    uint64_t memory_bytes;          /* how much memory it, and each process that it starts, may write to (RLIMIT_DATA); 0:
+                                     * any */
     const struct cage *cage;        /* NULL: none */
 };
 
@@ -51,10 +55,12 @@ struct process_program {
  * that started it ends. *ended becomes readable when it has ended; it has then to be waited for. */
 enum code process_start(const struct process_program *program, pid_t *pid, int *ended, struct why *why) MUST_USE;
 
-/* What is left of a group, and its leader, which has ended or does now. Blocks: until it has. Returns: its wait(2) status. */
+/* Kills what is left of a group, its leader included, and waits for the leader. Blocks: until that has ended. Returns: its
+ * wait(2) status. */
 int process_finish(pid_t pid);
 
-/* Takes this process's place: a program of ours, which stands at one of `places` as seen from the folder of the one that runs.
+/* Replaces this process by a program of the gate's, which stands at one of `places`, as seen from the folder of the running
+ * program.
  * Returns: where none could be started, with errno and the place that was tried last. */
 #define PROCESS_PATH_BYTES 8192
 void process_become(const char *const *places, char *const *argv, char path[PROCESS_PATH_BYTES]);

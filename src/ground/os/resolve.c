@@ -21,7 +21,7 @@
 struct entry {
     struct resolve_name name;
     bool is_literal;
-    bool failed; /* the last time it was asked for; its addresses are older then */
+    bool failed; /* the last lookup failed, so that its addresses are older */
     size_t count;
     struct sock_address addresses[RESOLVE_ADDRESSES_MAX];
 };
@@ -70,7 +70,7 @@ static struct resolve_table *table_new(size_t count)
     return table;
 }
 
-static const struct entry *find(const struct resolve_table *table, struct span host, uint16_t port)
+static const struct entry *find_entry(const struct resolve_table *table, struct span host, uint16_t port)
 {
     for (size_t i = 0; table != NULL && i < table->count; i++)
         if (table->entries[i].name.port == port && span_is(host, table->entries[i].name.host))
@@ -81,13 +81,13 @@ static const struct entry *find(const struct resolve_table *table, struct span h
 const struct sock_address *resolve_find(const struct resolve_table *table, struct span host, uint16_t port,
                                         size_t *count)
 {
-    const struct entry *entry = find(table, host, port);
+    const struct entry *entry = find_entry(table, host, port);
 
     *count = entry ? entry->count : 0;
     return entry ? entry->addresses : NULL;
 }
 
-/* The names without answers yet, but for literals and what `before` knew. */
+/* A table of the names, with the addresses of literals and of the names that `before` knew; the others have none yet. */
 static struct resolve_table *table_of(const struct resolve_name *names, size_t count,
                                       const struct resolve_table *before)
 {
@@ -96,7 +96,7 @@ static struct resolve_table *table_of(const struct resolve_name *names, size_t c
     for (size_t i = 0; table != NULL && i < count; i++) {
         struct entry *entry = &table->entries[i];
         struct span host = span_text(names[i].host);
-        const struct entry *known = find(before, host, names[i].port);
+        const struct entry *known = find_entry(before, host, names[i].port);
 
         if (known != NULL) {
             *entry = *known;
@@ -196,7 +196,7 @@ static bool lacks_any(const struct resolve_table *table)
     return false;
 }
 
-/* Until the interval is over, the names are others, or the end has come. Called with the lock. */
+/* Waits until the interval is over, the names change, or the resolver ends. Called with the lock. */
 static void rest(struct resolver *resolver)
 {
     unsigned ms = resolver->conf.every_ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to addresses on a thread of its own: an immutable counted table, made anew at an interval.
+/* Resolves names to addresses on a thread of its own, into an immutable counted table that is made anew at an interval.
  *
  * Threads: one thread asks the system; resolver_table and table reads from any; the rest from the main thread.
  * Owns: the thread, the names, the current table.
@@ -40,7 +40,7 @@ struct resolver_conf {
 enum code resolver_new(struct resolver **resolver, const struct resolver_conf *conf, const struct resolve_name *names,
                        size_t count, struct why *why) MUST_USE;
 
-/* Other names from now on; what stays keeps its addresses. */
+/* Sets other names from now on; names that stay keep their addresses. */
 enum code resolver_set(struct resolver *resolver, const struct resolve_name *names, size_t count) MUST_USE;
 
 /* Blocks: until every name was asked once, at most wait_ms. Returns: whether that is so. */

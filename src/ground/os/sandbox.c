@@ -21,7 +21,7 @@
 #define ALL_PARTS (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define TRY_PORTS 64
 
-/* The process has one sandbox, as it has one kernel to ask for it. Written on main before there are others. */
+/* The process has one sandbox. Written on main before other threads are started. */
 static struct {
     struct sandbox_rule rules[RULES_MAX];
     size_t count;
@@ -98,7 +98,7 @@ bool sandbox_knows_port(uint16_t port)
 
 const char *sandbox_hint(const char *path, int error)
 {
-    /* Landlock hides nothing from access(2), which sees owners and modes alone. */
+    /* access(2) sees owners and modes alone, and nothing of Landlock. */
     return sandbox.has_entered && sandbox.has_files && error == EACCES && (access(path, R_OK) == 0 || errno == ENOENT)
                ? "; since its start the gate sees only the folders that its configuration named then, so restart it"
                : "";
@@ -111,7 +111,7 @@ static enum code refused(struct why *why, const char *what)
     return why_set(why, CODE_IO, "the process cannot confine itself (%s): %s", what, strerror(errno));
 }
 
-/* Each part's own rules are opened now: no thread could open them later. */
+/* The rules of each part are opened now, since no thread could open them later. */
 static enum code open_rulesets(struct why *why)
 {
     for (unsigned part = 0; part < SANDBOX_PARTS; part++) {
@@ -160,7 +160,7 @@ void sandbox_narrow(enum sandbox_part part)
 
 /* ---- proving ---- */
 
-/* What one part could still do that it may not. */
+/* What a part could still do although it may not. */
 struct trial {
     bool opened, connected, made_code;
 };
@@ -190,7 +190,7 @@ static void try_all(struct trial *trial)
     trial->made_code = code != MAP_FAILED;
 }
 
-/* In a child: what of it held, then, as that part, a call that no part may make. */
+/* Runs in a child. Tells what could still be done, then makes, as that part, a call that no part may make. */
 static _Noreturn void run_trial(int out, enum sandbox_part part)
 {
     struct trial trial = {true, true, true};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls by kind of thread, as seccomp's filters. The lists hold what threads were seen to make over all scenarios, and
- * what the C library may take in its place on other versions and architectures. Why no library: the lists are the work, and
- * what is left of it is a screen of BPF, which one more package would not make shorter. */
+/* System calls by kind of thread, as seccomp's filters. The lists hold the calls that threads were seen to make over all
+ * scenarios, and those that the C library may make instead on other versions and architectures. No library is used, since the
+ * lists are the work: what is left is a screen of BPF, which another package would not make shorter. */
 #include "os/sandbox_priv.h"
 
 #include "base/bug.h"
@@ -36,10 +36,10 @@
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define SIGNER SANDBOX_BIT(SANDBOX_SIGNER)
 #define ALL (SANDBOX_BIT(SANDBOX_PARTS) - 1)
-#define THREADS (ALL & ~(SIGNER | JUDGE)) /* but for those that see nothing of the system */
+#define THREADS (ALL & ~(SIGNER | JUDGE)) /* all but those that see nothing of the system */
 #define FILES (MAIN | WRITER | KEEPER | NOTARY) /* who has databases */
 #define NETS (WORKER | RESOLVER | POSTER)        /* who reads some files of the system */
-#define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* the way in: before a thread is narrowed */
+#define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* before a thread is narrowed */
 
 #define SET_VMA 0x53564d41 /* PR_SET_VMA, by which newer C libraries name their mappings */
 #ifndef SYS_landlock_restrict_self
@@ -51,13 +51,13 @@ enum check {
     FREE = 0,
     A_THREAD,  /* clone: no process */
     NO_CODE,   /* mmap, mprotect: nothing becomes executable */
-    LIBRARY,   /* mmap: that, or a library's code, which nobody may write */
+    LIBRARY,   /* mmap: as NO_CODE, or a library's code, which nobody may write */
     TO_READ,   /* openat */
     TCP,       /* socket: over IP */
     NAMES,     /* socket: TCP and UDP, local ones, and the kernel's for its own addresses */
     LOCAL,     /* socket: of this machine */
     CONNECTED, /* sendto: without an address */
-    SENT,      /* sendmsg: nothing that begins a TCP connection, of whose port Landlock asks connect alone */
+    SENT,      /* sendmsg: without MSG_FASTOPEN, which begins a TCP connection to a port that Landlock does not see */
     SENT_TO,   /* sendto, sendmmsg: the same */
     SMALL,     /* prctl: a thread's name and slack, a mapping's name; which rights there are, as libcap asks */
     QUESTION,  /* ioctl: whether it is a terminal and how wide, how much can be read */
@@ -70,8 +70,8 @@ struct call {
     enum check check;
 };
 
-/* A filter is gone through from its beginning for each call whose arguments are looked at; what is FREE the kernel remembers.
- * So that which a worker makes twice a call stands first. */
+/* The kernel goes through a filter from its beginning for each call whose arguments are looked at, and remembers the answer
+ * for FREE ones. So the call that a worker makes twice for each request stands first. */
 static const struct call calls[] = {
     {SYS_sendto, WORKER | POSTER, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
     /* memory, time, threads, ends */
@@ -114,7 +114,8 @@ static const struct call calls[] = {
 #endif
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},
-    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to the children of a command: who starts them gets the other end */
+    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to the children of a command: the process that starts them gets the other
+                                               * end */
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT},
@@ -133,7 +134,7 @@ static const struct call calls[] = {
     {SYS_seccomp, ENTRY, FREE}, {SYS_landlock_restrict_self, ENTRY, FREE},
 };
 
-/* What is refused with an error that its caller knows, in place of the end of everything. */
+/* Calls that are refused with an error that their callers handle, instead of ending the process. */
 static const struct {
     int number, error;
     unsigned parts;
@@ -166,7 +167,7 @@ static void add(struct program *program, uint16_t code, uint32_t value, uint8_t 
 #define ARGUMENT(n) (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (n))
 #define ALLOW add(program, RETURN, SECCOMP_RET_ALLOW, 0, 0)
 
-/* What allows, or goes on behind itself. */
+/* Adds a check that allows, or goes on with what stands behind it. */
 static void add_equal(struct program *program, unsigned argument, uint32_t value)
 {
     add(program, LOAD, ARGUMENT(argument), 0, 0);
@@ -254,7 +255,7 @@ static void add_check(struct program *program, enum check check)
     }
 }
 
-/* One call: what its check adds, passed over where the number is another. */
+/* Adds one call with its check, which is jumped over where the number is another. */
 static void add_call(struct program *program, const struct call *call)
 {
     unsigned short from;

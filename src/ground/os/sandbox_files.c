@@ -49,7 +49,7 @@ int sandbox__landlock_version(void)
     return version > 0 ? (int)version : 0;
 }
 
-/* All that this version can refuse is refused where no rule permits it. */
+/* All that this version can refuse; it is refused where no rule permits it. */
 static struct ruleset_attr handled(int version)
 {
     static const unsigned rights[] = {0, 13, 14, 15, 15, 16}; /* how many bits each version knows */

@@ -32,13 +32,13 @@ bool sandbox__restrict_files(int ruleset) MUST_USE;
 #define LANDLOCK_READ_DIR (UINT64_C(1) << 3)
 #define LANDLOCK_TRUNCATE (UINT64_C(1) << 14)
 #define LANDLOCK_IOCTL (UINT64_C(1) << 15)
-/* what can be said of a file that is no folder */
+/* the rights that apply to a file that is no folder */
 #define LANDLOCK_FILE (LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL)
 
-/* One that permits no file, and no signal to others, where the kernel knows that; ports are free. *rights: all that it can
- * refuse. Returns: -1 with errno. */
+/* A ruleset that permits no file, and no signal to other processes where the kernel can forbid that; ports are free. Sets
+ * *rights: all that it can refuse. Returns: -1 with errno. */
 int sandbox__ruleset_of_files(uint64_t *rights);
-/* What is not there, or cannot be entered, is no fault. */
+/* Permits the rights on a path. One that is not there, or cannot be entered, is no fault. */
 bool sandbox__allow(int ruleset, int at, const char *path, uint64_t rights) MUST_USE;
 
 /* From now on the calling thread, and those that it starts, make only the calls of these parts. */

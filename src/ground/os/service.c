@@ -37,7 +37,7 @@ enum code service_listeners(int *fds, size_t max, size_t *count, struct why *why
     enum code code = CODE_OK;
 
     *count = 0;
-    /* Variables meant for another process are inherited by accident, which is no fault. */
+    /* Variables that are meant for another process may be inherited by accident, which is no fault. */
     if (pid_text == NULL || fds_text == NULL || num_u64(span_text(pid_text), &pid) != CODE_OK ||
         pid != (uint64_t)getpid())
         return CODE_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service manager hands over and wants to hear: listening sockets (LISTEN_FDS) and sd_notify(3) lines.
+/* What a service manager hands over, which are listening sockets (LISTEN_FDS), and what it wants to hear,
+ * which are sd_notify(3) lines.
  *
  * Threads: the main thread, before others are started; service_notify from any later on.
  * Owns: nothing; inherited descriptors are the caller's.

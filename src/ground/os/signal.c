@@ -28,7 +28,7 @@ void signals_block(void)
     sigset_t set = set_of(blocked);
 
     BUG_ON(pthread_sigmask(SIG_BLOCK, &set, NULL) != 0);
-    /* A write to a closed pipe says EPIPE, which is answered where it happens. */
+    /* A write to a closed pipe then fails with EPIPE, which is handled where it happens. */
     BUG_ON(sigaction(SIGPIPE, &ignored, NULL) != 0);
 }
 

@@ -23,7 +23,7 @@ struct signals {
 
 /* Blocks SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1 and SIGUSR2 in this thread and those it will start; ignores SIGPIPE. */
 void signals_block(void);
-/* Whether one that is blocked has come and waits to be received. */
+/* Whether a blocked signal has come and waits to be received. */
 bool signal_is_waiting(int signo);
 
 /* Takes: signos ends with 0; each must be one that signals_block blocks. */

@@ -281,9 +281,9 @@ enum code sock_accept(int listener, int *out, struct sock_address *peer)
         peer->len = sizeof peer->v6;
         fd = accept4(listener, &peer->any, &peer->len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd != -1) {
-            /* Whole answers are written at once; waiting for more of them only delays. It may fail on a dead one. */
+            /* Whole answers are written at once; waiting for more of them only delays. It may fail on a dead connection. */
             (void)set_option(fd, IPPROTO_TCP, TCP_NODELAY);
-            /* Else the kernel takes megabytes for who reads slowly: nobody counts them, and the reader looks quick. */
+            /* Else the kernel takes megabytes for a slow reader: nobody counts them, and the reader looks quick. */
             (void)set_number(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES);
             *out = fd;
             return CODE_OK;
@@ -352,7 +352,7 @@ void sock_descriptor_limit_restore(void)
     if (first_limit == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     limit.rlim_cur = first_limit;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* a lower one is nobody's to refuse */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* nothing refuses a lower limit */
 }
 
 size_t sock_descriptor_limit(void)
@@ -393,7 +393,8 @@ static enum io plain_read(struct stream *stream, void *into, size_t len, size_t 
 
     *done = 0;
     do {
-        n = recv(stream->fd, into, len, MSG_DONTWAIT); /* whoever handed the descriptor over may change its mode */
+        n = recv(stream->fd, into, len, MSG_DONTWAIT); /* MSG_DONTWAIT: whoever handed the descriptor over may have made it
+                                                        * blocking */
     } while (n == -1 && errno == EINTR);
     if (n == 0)
         return IO_EOF;
@@ -436,7 +437,7 @@ static enum io plain_handshake(struct stream *stream)
 
 static enum io plain_end(struct stream *stream)
 {
-    /* One that is gone already has no more writes either. */
+    /* A connection that is gone takes no more writes, either. */
     if (shutdown(stream->fd, SHUT_WR) == -1 && errno != ENOTCONN)
         return fail((struct sock_stream *)stream, errno);
     return IO_OK;

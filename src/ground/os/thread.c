@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define SHORT_SLICE_NS 100000 /* the least that the scheduler grants */
-#define STACK_BYTES ((size_t)8 << 20) /* what nests may need 2 MiB of it (sql/sql.h); musl's own choice would be 128 KiB */
+#define STACK_BYTES ((size_t)8 << 20) /* nested SQL may need 2 MiB of it (sql/sql.h); musl's own choice would be 128 KiB */
 
 /* What the kernel calls struct sched_attr, in its first form; the C library has no name for it yet. */
 struct slice_request {
@@ -27,11 +27,11 @@ struct slice_request {
     uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-static void *run(void *argument)
+static void *run_thread(void *argument)
 {
     struct thread *thread = argument;
 
-    (void)pthread_setname_np(pthread_self(), thread->name); /* a name is a convenience only */
+    (void)pthread_setname_np(pthread_self(), thread->name); /* a missing name harms nothing */
     thread->run(thread->argument);
     mem_spare_drop();
     return NULL;
@@ -50,7 +50,7 @@ enum code thread_start(struct thread *thread, const char *name, thread_fn fn, vo
     sigfillset(&all);
     BUG_ON(pthread_sigmask(SIG_SETMASK, &all, &before) != 0);
     BUG_ON(pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, STACK_BYTES) != 0);
-    error = pthread_create(&thread->id, &attributes, run, thread);
+    error = pthread_create(&thread->id, &attributes, run_thread, thread);
     BUG_ON(pthread_attr_destroy(&attributes) != 0);
     BUG_ON(pthread_sigmask(SIG_SETMASK, &before, NULL) != 0);
     if (error != 0)
@@ -120,7 +120,7 @@ void thread_ask_short_slices(void)
     if (syscall(SYS_sched_getattr, 0, &request, sizeof request, 0) != 0 || request.policy != SCHED_OTHER)
         return;
     request.runtime_ns = SHORT_SLICE_NS;
-    (void)syscall(SYS_sched_setattr, 0, &request, 0); /* a kernel that knows no such wish leaves all as it was */
+    (void)syscall(SYS_sched_setattr, 0, &request, 0); /* an older kernel refuses, and all stays as it was */
 }
 
 unsigned thread_cores(void)

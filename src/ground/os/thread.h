@@ -35,7 +35,7 @@ struct thread {
 enum code thread_start(struct thread *thread, const char *name, thread_fn run, void *argument,
                        struct why *why) MUST_USE;
 
-/* Blocks: until the thread has returned. One that was not started, or was joined, is fine. */
+/* Blocks: until the thread has returned. A thread that was not started, or was joined, is fine. */
 void thread_join(struct thread *thread);
 
 /* Lets it end its rest, or its next one at once. What the caller wrote before is seen behind that rest. */
@@ -51,7 +51,7 @@ void thread_stop(struct thread *thread);
 /* Waits at most wait_ms. Returns: whether it has ended (and is joined then). */
 bool thread_join_within(struct thread *thread, unsigned wait_ms) MUST_USE;
 
-/* Lets it end by itself, whenever that is; what it uses must then be its own. */
+/* Lets the thread end by itself, whenever that is; it must own what it uses. */
 void thread_detach(struct thread *thread);
 
 /* For a thread that works in short bursts which others wait for: asks the scheduler for short slices, so that the calling

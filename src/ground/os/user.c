@@ -62,7 +62,7 @@ enum code user_become(const char *name, struct why *why)
     return CODE_OK;
 }
 
-/* A service manager's filter may forbid to give up what nobody has. */
+/* Asked first, since a service manager's filter may forbid the call that gives rights up. */
 static bool has_rights(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

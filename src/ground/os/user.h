@@ -14,13 +14,13 @@
 #include <sys/types.h>
 
 bool user_is_root(void);
-bool user_is(const char *name, uid_t uid); /* false: there is no such user, too */
+bool user_is(const char *name, uid_t uid); /* also false where there is no such user */
 
-/* Takes over the user's ids and groups; of root's rights only that to open ports below 1024 is left. Nothing changes where the
+/* Takes over the user's ids and groups, and keeps only root's right to open ports below 1024. Nothing changes where the
  * process is that user already. */
 enum code user_become(const char *name, struct why *why) MUST_USE;
 
-/* Gives up what is left, once the ports are open. Root itself keeps what it has. */
+/* Gives up that right, too, once the ports are open. A process that stays root keeps what it has. */
 enum code user_drop_rights(struct why *why) MUST_USE;
 
 #endif
