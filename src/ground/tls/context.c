@@ -43,7 +43,7 @@ struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *hos
             ticket = atomic_exchange(&context->tickets[i], NULL);
         if (ticket != NULL && ticket->until_us > now_us && strcmp(ticket->host, host) == 0)
             return ticket;
-        tls__ticket_free(ticket); /* too old; or another host's: what is resumed is not verified again */
+        tls__ticket_free(ticket); /* it is too old, or another host's: a resumed session is not verified again */
     }
     return NULL;
 }
@@ -156,7 +156,7 @@ static enum code load_chain(SSL_CTX *ctx, const char *path, struct why *why)
     }
     if (code == CODE_OK && count == 0)
         code = why_set(why, CODE_INVALID, "%s: holds no PEM certificate", path);
-    ERR_clear_error(); /* reading past the last one left its mark */
+    ERR_clear_error(); /* reading past the last certificate left an error */
     tls__close_pem(&text, &bio);
     return code;
 }
@@ -214,7 +214,7 @@ enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context 
     if (code != CODE_OK)
         return code;
     SSL_CTX_set_alpn_select_cb(context->ctx, choose_protocol, NULL);
-    /* Tickets carry the session; the server keeps none. */
+    /* Tickets carry the session, so that the server keeps none. */
     SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_OFF);
     (void)SSL_CTX_set_num_tickets(context->ctx, 1);
     if (SSL_CTX_set_session_id_context(context->ctx, sessions_of, sizeof sessions_of - 1) != 1)
@@ -227,7 +227,7 @@ enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context 
         code = tls__staple(context, conf->ocsp, why);
     if (code == CODE_OK && conf->client_ca != NULL) {
         code = tls__trust(context, conf->client_ca, conf->client_crls, conf->client_required, why);
-        /* A resumed session would bring its certificate along unasked: here each connection shows it anew. */
+        /* A resumed session would bring its certificate along without showing it again; here each connection has to show it. */
         SSL_CTX_set_options(context->ctx, SSL_OP_NO_TICKET);
         (void)SSL_CTX_set_num_tickets(context->ctx, 0);
         SSL_CTX_set_verify(context->ctx,
@@ -278,7 +278,7 @@ enum code tls_lend(const struct tls_context *context, void *ssl_ctx)
 
     SSL_CTX_set1_cert_store(to, SSL_CTX_get_cert_store(context->ctx));
     SSL_CTX_set_verify(to, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_keylog_callback(to, NULL); /* SSLKEYLOGFILE would have credentials read on the way */
+    SSL_CTX_set_keylog_callback(to, NULL); /* else SSLKEYLOGFILE would let credentials be read on the way */
     SSL_CTX_set_options(to, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
     if (SSL_CTX_get_tlsext_status_type(context->ctx) == TLSEXT_STATUSTYPE_ocsp)
         done = done && tls__ask_staple(to);

@@ -10,7 +10,7 @@
 #define SUBJECT_MAX_BYTES 1024
 #define CERTIFICATE_MAX_BYTES 16384
 
-/* A subject that cannot be written whole is none: half a name could be another's. */
+/* A subject that cannot be written whole counts as none, since half a name could be another's. */
 static struct span subject_text(const X509 *certificate, struct arena *arena)
 {
     BIO *bio = BIO_new(BIO_s_mem());
@@ -53,7 +53,7 @@ static bool read_alternatives(const X509 *certificate, struct arena *arena, stru
             note(&names->email, name->d.rfc822Name, arena);
     }
     GENERAL_NAMES_free(list);
-    return list != NULL || problem == -1; /* -1: there are none; anything else: there are, and they cannot be read */
+    return list != NULL || problem == -1; /* -1: there are none; else there are some that cannot be read */
 }
 
 bool tls__names(const X509 *certificate, struct arena *arena, struct tls_names *names)

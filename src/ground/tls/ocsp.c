@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OCSP responses in the handshake (RFC 6066, 8; RFC 6960): the gate's own, which it was given as a file, and an upstream's. */
+/* OCSP responses in the handshake (RFC 6066, 8; RFC 6960): the gate's own, which it has as a file, and those of upstreams. */
 #include "tls/tls_priv.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ struct word {
     const ASN1_GENERALIZEDTIME *from, *until;
 };
 
-/* Takes: issuer: NULL: whoever has the serial number. */
+/* Takes: issuer: NULL: the serial number alone counts. */
 static bool find_word(OCSP_BASICRESP *basic, const X509 *certificate, const X509 *issuer, struct word *word)
 {
     for (int i = 0; i < OCSP_resp_count(basic); i++) {
@@ -47,7 +47,7 @@ static bool find_word(OCSP_BASICRESP *basic, const X509 *certificate, const X509
 
 /* ---- the gate's own ---- */
 
-/* One that has run out is not shown: some agents take none, and no agent takes an old one. */
+/* A response that has run out is not shown: some agents do without one, and no agent takes an old one. */
 static int show(SSL *ssl, void *at)
 {
     const struct tls_context *context = at;
@@ -140,10 +140,10 @@ static int look(SSL *ssl, void *unused)
     long len = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
     OCSP_RESPONSE *response = NULL;
     OCSP_BASICRESP *basic = NULL;
-    int verified = X509_V_ERR_OCSP_VERIFY_NEEDED; /* it sent none */
+    int verified = X509_V_ERR_OCSP_VERIFY_NEEDED; /* the upstream sent none */
 
     (void)unused;
-    if (SSL_session_reused(ssl)) /* its session is as old as what was looked at; none is kept (tls_client_new) */
+    if (SSL_session_reused(ssl)) /* no session is kept where a response is needed (tls_client_new), so that this cannot be */
         return 0;
     if (bytes != NULL && len > 0)
         response = d2i_OCSP_RESPONSE(NULL, &bytes, len);

@@ -21,11 +21,11 @@ struct tls_stream {
     struct tls_context *context;
     SSL *ssl;
     char *host;           /* of a client: what the certificate must carry */
-    size_t blocked_len;   /* of a write that must be tried again with the same length; 0: none */
+    size_t blocked_len;   /* of a write that must be repeated with the same length; 0: there is none */
     bool is_connecting;
     bool is_shaken;
     bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
-    struct tls_names *names; /* of its certificate, once somebody has asked */
+    struct tls_names *names; /* of the peer's certificate, once somebody has asked for them */
     struct tls_accepted accepted; /* the peer's certificate, where it showed one */
     char fault[200];
 };
@@ -35,7 +35,7 @@ static struct tls_stream *tls_of(struct stream *stream)
     return (struct tls_stream *)stream;
 }
 
-/* What was verified in a full handshake holds for the sessions that come of it, and for theirs. */
+/* What a full handshake has verified holds for the sessions that come of it, and for those that come of these. */
 static void note_verified(struct tls_stream *tls)
 {
     int64_t latest_us = clock_wall_us() + TLS_SESSION_US;
@@ -49,7 +49,7 @@ static void note_verified(struct tls_stream *tls)
         tls->accepted.until_us = latest_us;
 }
 
-/* TLS 1.2 brings a session within the handshake, 1.3 whenever the server likes, hours later too. */
+/* TLS 1.2 brings a session within the handshake; 1.3 brings it when the server likes, even hours later. */
 int tls__new_session(SSL *ssl, SSL_SESSION *session)
 {
     struct tls_stream *tls = SSL_get_app_data(ssl);
@@ -60,7 +60,7 @@ int tls__new_session(SSL *ssl, SSL_SESSION *session)
     return 1;
 }
 
-/* A ticket of TLS 1.3 is used once (RFC 8446, C.4), and its server sends another; a session of 1.2 goes on being good. */
+/* A ticket of TLS 1.3 is used once (RFC 8446, C.4), and its server sends another; a session of 1.2 can be used again. */
 static void keep_session(struct tls_stream *tls)
 {
     if (tls->host != NULL && SSL_session_reused(tls->ssl) && SSL_version(tls->ssl) < TLS1_3_VERSION)
@@ -82,7 +82,7 @@ static enum io fail(struct tls_stream *tls, const char *what)
     return IO_FAIL;
 }
 
-/* What an SSL_* call that did not succeed means. The error queue was empty before it. */
+/* What the result of an SSL_* call means that did not succeed. The error queue was empty before the call. */
 static enum io meaning(struct tls_stream *tls, int result, const char *what)
 {
     int error = errno;
@@ -104,7 +104,7 @@ static enum io meaning(struct tls_stream *tls, int result, const char *what)
     }
 }
 
-/* An agent may leave without ALPN, but not with another protocol: nothing but HTTP/1.1 is spoken here. */
+/* A peer may do without ALPN, but not choose another protocol, since only HTTP/1.1 is spoken here. */
 static bool protocol_is_ours(const struct tls_stream *tls)
 {
     const unsigned char *name;
@@ -157,7 +157,7 @@ static enum io tls_handshake(struct stream *stream)
 }
 
 /* Records that hold no data (tickets, new keys) come without end where a peer wants it: OpenSSL returns after each
- * (SSL_MODE_AUTO_RETRY is off), and what is behind a few of them waits for the next turn. */
+ * (SSL_MODE_AUTO_RETRY is off), and after a few of them the rest waits for the next turn. */
 static enum io tls_read(struct stream *stream, void *into, size_t len, size_t *done)
 {
     struct tls_stream *tls = tls_of(stream);
@@ -192,7 +192,7 @@ static enum io tls_write(struct stream *stream, const void *from, size_t len, si
 
     *done = 0;
     if (tls->blocked_len != 0) {
-        BUG_ON(len < tls->blocked_len); /* what was offered once is taken back by nobody */
+        BUG_ON(len < tls->blocked_len); /* nobody may offer less after a write that has to be repeated */
         now = tls->blocked_len;
     }
     ERR_clear_error();
@@ -208,14 +208,14 @@ static enum io tls_write(struct stream *stream, const void *from, size_t len, si
     return io == IO_EOF ? IO_FAIL : io;
 }
 
-/* Our close_notify; the peer's is not waited for. Without it OpenSSL would also forget the session. */
+/* Sends close_notify and does not wait for the peer's. Without it OpenSSL would also forget the session. */
 static void say_goodbye(struct tls_stream *tls)
 {
     if (!tls->is_shaken || tls->has_failed)
         return;
     ERR_clear_error();
     if (SSL_shutdown(tls->ssl) < 0)
-        SSL_set_shutdown(tls->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* the socket is full: nobody waits */
+        SSL_set_shutdown(tls->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* the socket is full, and nobody waits for it */
     ERR_clear_error();
 }
 
@@ -348,7 +348,7 @@ static char *move_text(struct span *text, char *at)
     return at + text->len;
 }
 
-/* In one block of just their size: a connection keeps them as long as it lasts. */
+/* Copies the names into one block of just their size, since a connection keeps them as long as it lasts. */
 static struct tls_names *keep_names(const struct tls_names *names)
 {
     struct tls_names *kept =

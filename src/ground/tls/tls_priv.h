@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 
 #define TLS_TICKETS 32
-#define TLS_SESSION_US INT64_C(3600000000) /* so long after its certificate was verified a session may be resumed */
+#define TLS_SESSION_US INT64_C(3600000000) /* how long after its certificate was verified a session may be resumed */
 #define TLS_TRUST_BYTES 32
-#define TLS_FILE_MAX_BYTES (16u << 20) /* lists of what was revoked grow large */
+#define TLS_FILE_MAX_BYTES (16u << 20) /* revocation lists grow large */
 
 /* A session of an upstream, to be resumed once. */
 struct tls_ticket {
@@ -36,7 +36,7 @@ struct tls_context {
     bool needs_certificate;      /* a peer that shows none is not accepted */
     STACK_OF(X509_CRL) *lists;   /* of revoked certificates; NULL: there are none */
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
-    struct span staple;          /* the OCSP response that is shown; ours; at == NULL: none */
+    struct span staple;          /* the OCSP response that is shown, a copy; at == NULL: there is none */
     int64_t staple_until_us;     /* its nextUpdate */
     struct ref ref;
     atomic_uint kept;            /* tickets, over its life */
@@ -44,12 +44,12 @@ struct tls_context {
     _Atomic(struct tls_ticket *) tickets[TLS_TICKETS];
 };
 
-/* A ticket of this host that may still be used, taken out; or NULL. */
+/* Takes out a ticket of this host that may still be used; NULL: there is none. */
 struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *host);
 void tls__ticket_put(struct tls_context *context, const char *host, int64_t until_us, SSL_SESSION *session_take);
 void tls__ticket_free(struct tls_ticket *ticket);
 
-/* What a stream knows of a certificate that was accepted: by which trust, and when it must be asked for anew. */
+/* What a stream knows of a certificate that was accepted: under which trust, and until when it need not be verified again. */
 struct tls_accepted {
     unsigned char trust[TLS_TRUST_BYTES];
     int64_t until_us; /* the first end of a certificate in its chain, or of a list */
@@ -68,7 +68,8 @@ int64_t tls__time_us(const ASN1_TIME *time); /* 0: it is none */
 
 /* ---- ocsp.c ---- */
 enum code tls__staple(struct tls_context *context, const char *path, struct why *why) MUST_USE;
-bool tls__ask_staple(SSL_CTX *ctx) MUST_USE; /* and accept no server without one that says it is good */
+bool tls__ask_staple(SSL_CTX *ctx) MUST_USE; /* asks servers for a response, and accepts none without one that says it is
+                                              * good */
 
 /* ---- names.c ---- */
 bool tls__names(const X509 *certificate, struct arena *arena, struct tls_names *names) MUST_USE;
@@ -76,9 +77,9 @@ bool tls__names(const X509 *certificate, struct arena *arena, struct tls_names *
 /* ---- files: on failure text and bio are still to be closed ---- */
 enum code tls__open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why) MUST_USE;
 void tls__close_pem(struct buf *text, BIO **bio);
-int tls__no_passphrase(char *into, int size, int writing, void *context); /* it would be asked for, and nobody is there */
+int tls__no_passphrase(char *into, int size, int writing, void *context); /* OpenSSL would ask for it, and nobody is there */
 
-/* The oldest error of OpenSSL's queue as text, and an empty queue. */
+/* Writes the oldest error of OpenSSL's queue as text, and empties the queue. */
 void tls__error_text(char *out, size_t len);
 
 /* OpenSSL's callback: a session of the upstream that `ssl` goes to. Returns: 1: it was taken. */

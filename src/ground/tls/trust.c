@@ -19,7 +19,7 @@ int64_t tls__time_us(const ASN1_TIME *time)
 
 /* ---- files ---- */
 
-/* The context's trust is a hash over all that was read, in its order. */
+/* Adds a file to the context's trust, which is a hash over all files in the order in which they were read. */
 static enum code note_trust(struct tls_context *context, const struct buf *text, const char *path, struct why *why)
 {
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
@@ -99,7 +99,7 @@ static enum code load_crl(struct tls_context *context, const char *path, struct 
     return code;
 }
 
-/* An authority of ours without a list would accept nobody, which is better said now. */
+/* An authority without a list would accept nobody, which the start had better say. */
 static enum code check_authorities(const struct tls_context *context, struct why *why)
 {
     const STACK_OF(X509_NAME) *names = SSL_CTX_get_client_CA_list(context->ctx);
@@ -207,12 +207,12 @@ void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, str
     for (int i = 0; i < sk_X509_CRL_num(context->lists); i++) {
         int64_t until = tls__time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
 
-        if (until > now && until < accepted->until_us) /* one that has run out already was not needed */
+        if (until > now && until < accepted->until_us) /* a list that has run out already was not needed */
             accepted->until_us = until;
     }
 }
 
-/* What OpenSSL does with a certificate in a handshake, with what the peer sent in its own. */
+/* Verifies as OpenSSL does in a handshake, with the chain that the peer sent in its own. */
 int tls__verify_again(const struct tls_context *context, SSL *ssl, struct tls_accepted *accepted)
 {
     X509_STORE_CTX *question = X509_STORE_CTX_new();
