@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own, because OpenSSL's decoder skips blanks and takes several spellings of one value. */
+/* Base64 is written here, because OpenSSL's decoder skips blanks and takes several spellings of one value. */
 #include "crypto/digest.h"
 
 static enum code encode(struct span bytes, const char alphabet[65], bool pads, struct buf *out)
@@ -84,7 +84,7 @@ static enum code decode(struct span text, int (*value_in)(char c), struct buf *o
         int value = value_in(text.at[i]);
 
         if (value < 0)
-            return CODE_INVALID; /* what was reserved is not committed */
+            return CODE_INVALID; /* the reserved bytes are not committed */
         held = held << 6 | (unsigned)value;
         bits += 6;
         if (bits >= 8) {

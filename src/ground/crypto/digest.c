@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenSSL 3.0 deprecates the low-level calls, but its EVP layer fetches the algorithm anew for every digest: over 100
- * bytes 0.30 microseconds against 0.08, for an HMAC 0.98 against 0.18. The calls are part of the stable ABI. */
+/* OpenSSL 3.0 deprecates the low-level calls, but its EVP layer looks the algorithm up for every digest: 0.30
+ * microseconds against 0.08 over 100 bytes, 0.98 against 0.18 for an HMAC. The low-level calls are part of the stable
+ * ABI. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "crypto/digest.h"
@@ -49,8 +50,8 @@ static void copy_to(unsigned char *to, struct span bytes)
         memcpy(to, bytes.at, bytes.len);
 }
 
-/* The padding of FIPS 180-4 put behind the bytes by us: then OpenSSL hashes all blocks in one call and copies nothing, which
- * saves a tenth of a short digest. */
+/* The padding of FIPS 180-4 is put behind the bytes here, so that OpenSSL hashes all blocks in one call and copies nothing.
+ * This saves a tenth of a short digest. */
 static void digest_short(struct span first, struct span second, unsigned char out[DIGEST_BYTES])
 {
     unsigned char blocks[SHORT_BYTES];

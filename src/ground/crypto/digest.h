@@ -25,7 +25,7 @@ void digest_init(struct digest *digest);
 void digest_add(struct digest *digest, const void *bytes, size_t len);
 void digest_final(struct digest *digest, unsigned char out[DIGEST_BYTES]);
 void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES]);
-void digest_of_two(struct span first, struct span second, unsigned char out[DIGEST_BYTES]); /* of one behind the other */
+void digest_of_two(struct span first, struct span second, unsigned char out[DIGEST_BYTES]); /* of the second behind the first */
 
 enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES]) MUST_USE;
 
@@ -35,10 +35,10 @@ void random_bytes(void *out, size_t len);
 /* Compares in time that depends on the lengths only. */
 bool secret_equals(struct span a, struct span b);
 
-/* Reads and writes the standard alphabet with padding, or the URL-safe one without: exactly one spelling a value. */
+/* Reads and writes the standard alphabet with padding, or the URL-safe one without: exactly one spelling for each value. */
 enum code base64_decode(struct span text, struct buf *out) MUST_USE;
 enum code base64_encode(struct span bytes, struct buf *out); /* a failure of a writer sticks in the buffer */
-/* Reads either alphabet or both mixed, with whole padding or none, blanks and line ends between: what some decoder reads. */
+/* Reads whatever some decoder reads: either alphabet or both mixed, with whole padding or none, with blanks and line ends. */
 enum code base64_decode_loose(struct span text, struct buf *out) MUST_USE;
 enum code base64url_encode(struct span bytes, struct buf *out);
 /* What a letter of either alphabet stands for, 0 to 63; -1: it is none. */

@@ -9,7 +9,7 @@
 
 enum code secret_heap_open(struct why *why)
 {
-    /* 2: it could not be kept from being swapped out; RLIMIT_MEMLOCK says how much can. */
+    /* A result of 2 is taken, too: the heap may be swapped out, as RLIMIT_MEMLOCK limits what cannot. */
     if (CRYPTO_secure_malloc_initialized() == 1 || CRYPTO_secure_malloc_init(HEAP_BYTES, LEAST_BYTES) != 0)
         return CODE_OK;
     return why_set(why, CODE_NOMEM, "there is no memory for %zu KiB of secrets", HEAP_BYTES >> 10);

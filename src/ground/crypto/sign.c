@@ -13,7 +13,7 @@ struct sign_key {
     EVP_PKEY *pkey;
 };
 
-/* Failures leave entries in the thread's queue, which TLS would take for its own. */
+/* Empties OpenSSL's error queue of the thread: TLS would take what a failure left there for its own. */
 static enum code clean(enum code code)
 {
     ERR_clear_error();
@@ -138,7 +138,8 @@ bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES])
             return true;
     while (high < sizeof y - 1 && y[high] == 0xff)
         high++;
-    return high == sizeof y - 1 && y[high] == 0x7f && y[0] >= 0xed; /* from the field's order on: read modulo it */
+    /* a number from the field's order on is a second spelling, since it is read modulo that */
+    return high == sizeof y - 1 && y[high] == 0x7f && y[0] >= 0xed;
 }
 
 bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES])

@@ -18,14 +18,14 @@ struct sign_key;
 /* A new key; its private half is appended to `pem`, which the caller wipes. */
 enum code sign_key_make(struct buf *pem) MUST_USE;
 
-/* From a PEM text with a private key. */
+/* Reads a PEM text with a private key. */
 enum code sign_key_read(struct span pem, struct sign_key **key) MUST_USE;
 void sign_key_free(struct sign_key **key); /* NULL is fine */
 enum code sign_key_public(const struct sign_key *key, unsigned char out[SIGN_PUBLIC_BYTES]) MUST_USE;
 enum code sign_text(const struct sign_key *key, struct span text, unsigned char out[SIGN_BYTES]) MUST_USE;
 
-/* Public halves as PEM, for `openssl pkeyutl`. Text before the first line of the PEM is passed over, and a weak key is read:
- * who takes a key for later asks sign_public_is_weak, so that its owner hears of it before anything was signed. */
+/* Public halves as PEM, for `openssl pkeyutl`. Text before the PEM is passed over. A weak key is read, too: whoever keeps a
+ * key asks sign_public_is_weak, so that its owner hears of it before anything was signed. */
 enum code sign_public_write(const unsigned char key[SIGN_PUBLIC_BYTES], struct buf *pem) MUST_USE;
 enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]) MUST_USE;
 
@@ -33,7 +33,7 @@ enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]
  * spelling of a point. */
 bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES]);
 
-/* Whether it is the key's signature of the text; never under a weak key; also false without memory. */
+/* Whether it is the key's signature of the text. False under a weak key, and without memory. */
 bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES]);
 
 #endif
