@@ -16,8 +16,8 @@ struct jose_key {
     size_t signature_bytes;
 };
 
-/* Memory of cjose's while it checks one signature. It goes on with NULL where there is none, and would crash; so it has
- * enough before it begins, and all that it took is overwritten at the end, the copies of the token too. */
+/* cjose's memory while it checks one signature. Without memory cjose goes on with NULL and crashes, so that it gets
+ * enough before it begins. All of it is overwritten at the end, since it holds copies of the token. */
 #define DESK_BYTES ((size_t)128 * 1024)
 
 static _Thread_local struct {
@@ -65,8 +65,8 @@ static void desk_clear(void)
     desk.used = desk.size = 0;
 }
 
-/* cjose hands the functions to OpenSSL too, which refuses them once it has allocated anything. Jansson draws its seed from
- * /dev/urandom, with the first object. */
+/* cjose also hands the functions to OpenSSL, which must refuse them, and does so once it has allocated anything. The first
+ * object makes jansson read its seed from /dev/urandom, which a sandboxed thread could not. */
 static void hook_cjose(void)
 {
     void *taken = OPENSSL_malloc(1);

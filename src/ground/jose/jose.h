@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures of JOSE (RFC 7515, 7518): RSA and elliptic curves. cjose lives here, over OpenSSL; it brings jansson along, which
- * it reads with.
+/* Signatures of JOSE (RFC 7515, 7518): RSA and elliptic curves. This room uses cjose over OpenSSL, which brings jansson along
+ * as its reader of JSON.
  *
- * What cjose takes and this room does not: any algorithm that a header names (the caller says which), ES256 with the curve of
- * another one, signatures shorter or longer than their key's, RSA of any size. Where memory is short it would crash.
+ * cjose takes more than this room does: any algorithm that a header names (here the caller says which), ES256 with another
+ * curve, signatures shorter or longer than the key's, RSA of any size. It would also crash where memory is short.
  *
  * Threads: any; a key is immutable and shared.
- * Owns: a key cjose's.
+ * Owns: a key owns cjose's key.
  * Lifetime: jose_key_* to jose_key_free.
  * Errors: CODE_INVALID: no such key; CODE_NOMEM. */
 #ifndef JOSE_JOSE_H
