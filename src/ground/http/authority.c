@@ -11,7 +11,7 @@ static bool port_is_good(struct span port)
     return num_u64(port, &number) == CODE_OK && number >= 1 && number <= 65535;
 }
 
-/* Only the characters: nothing is ever connected to from here, it is compared with what is configured. */
+/* Checks the characters alone: nobody connects to this name, it is only compared with configured ones. */
 static bool name_is_good(struct span name)
 {
     if (name.len > 2 && name.at[0] == '[' && name.at[name.len - 1] == ']') {

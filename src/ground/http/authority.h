@@ -18,7 +18,7 @@ struct http_authority {
 /* "name", "name:8080", "127.0.0.1", "[::1]:8080". */
 bool http_authority_read(struct span value, struct http_authority *out);
 
-static inline struct span http_without_query(struct span url) /* as logs may have it: queries hold codes, states and sessions */
+static inline struct span http_without_query(struct span url) /* for logs, since queries hold codes, states and sessions */
 {
     url = span_part(url, 0, span_find(url, '?'));
     return span_part(url, 0, span_find(url, '#'));

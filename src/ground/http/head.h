@@ -17,10 +17,10 @@
 
 #define HTTP_HEAD_MAX_BYTES 16384 /* start line to the empty line, both included */
 #define HTTP_LINE_MAX_BYTES 8192  /* without its CRLF */
-#define HTTP_TOKEN_HEAD_MAX_BYTES 32768 /* likewise where access tokens are taken, and of the line of Authorization there; */
-#define HTTP_TOKEN_LINE_MAX_BYTES 16448 /* a token may have 16 KiB */
+#define HTTP_TOKEN_HEAD_MAX_BYTES 32768 /* likewise where access tokens are taken */
+#define HTTP_TOKEN_LINE_MAX_BYTES 16448 /* of the Authorization line there, since a token may have 16 KiB */
 #define HTTP_HEADERS_MAX 64
-#define HTTP_QUERY_MAX_BYTES 2048 /* for routes that let a query pass; the reader does not apply it */
+#define HTTP_QUERY_MAX_BYTES 2048 /* for routes that let a query pass; the reader does not check it */
 
 /* Every method that is spoken here; the reader refuses all others. HTTP_METHOD_NONE: a reply. */
 enum http_method {
@@ -62,7 +62,7 @@ struct http_header {
 };
 
 struct http_head {
-    struct buf bytes; /* never dropped from, so offsets stay true */
+    struct buf bytes; /* nothing is dropped from its front, so that offsets stay true */
     enum http_method method;
     int status; /* of a reply; 0 for requests */
     int minor;  /* of HTTP/1.x: 1; 0 only in replies, and where http_rules.plain_clients says so */
@@ -74,7 +74,7 @@ struct http_head {
     enum http_framing framing;
     uint64_t content_length;
     bool keep_alive;      /* this message lets the connection live on */
-    bool expect_continue; /* the agent waits for our 100 before it sends the body */
+    bool expect_continue; /* the agent waits for a 100 from the gate before it sends the body */
     uint16_t count;
     uint8_t first[HTTP_NAME_COUNT]; /* of each known name: one more than the first header's index; 0: there is none */
     struct http_header headers[HTTP_HEADERS_MAX];
@@ -116,7 +116,7 @@ static inline struct span http_head_known(const struct http_head *head, enum htt
     return http_head_has(head, name) ? http_head_value(head, (size_t)head->first[name] - 1) : SPAN_NONE;
 }
 
-/* For names that a configuration adds. Names are compared without regard to ASCII case.
+/* Finds a header by a name that a configuration adds. Names are compared without regard to ASCII case.
  * Returns: whether there is one; *value is the first. Takes: value may be NULL. */
 bool http_head_find(const struct http_head *head, struct span name, struct span *value);
 
@@ -125,22 +125,22 @@ struct span http_head_named(const struct http_head *head, struct span name);
 
 size_t http_head_count(const struct http_head *head, struct span name);
 
-/* Overwrites the values of all headers of that name, where they stand: a credential that nobody asks for any more. */
+/* Overwrites the values of all headers of that name where they stand, for a credential that nobody asks for any more. */
 void http_head_wipe(struct http_head *head, struct span name);
 
-/* Whether the header at `index` stays here: named by Connection; of a reply whatever is not known to be for agents; of
- * a request what is hop-by-hop or what only the gate may write (http/README.md). Host, Content-Length, Expect,
- * Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped from requests too: they are written anew. The
- * tenant, correlation and credential headers are the caller's to know. */
+/* Whether the header at `index` does not go on. That is so for a header that Connection names, in a reply for each that
+ * is not known to be for agents, in a request for hop-by-hop headers and those that only the gate may write
+ * (http/README.md). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
+ * from requests too: they are written anew. The caller knows the tenant, correlation and credential headers. */
 bool http_head_drops(const struct http_head *head, size_t index);
 
 /* The same list for requests by name alone, without what Connection names. */
 bool http_header_is_dropped(struct span name);
 
-/* Whether it says again what the body says: Mcp-Method, Mcp-Name, Mcp-Param-*. */
+/* Whether the header repeats what the body says: Mcp-Method, Mcp-Name, Mcp-Param-*. */
 bool http_head_mirrors(const struct http_head *head, size_t index);
 
-/* As everybody writes it; empty for OTHER. */
+/* The name as it is usually written; empty for OTHER. */
 struct span http_name_text(enum http_name name);
 
 /* Returns: "GET" ...; "" for NONE. */

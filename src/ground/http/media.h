@@ -11,7 +11,7 @@
 #include "http/head.h"
 
 enum http_media {
-    HTTP_MEDIA_OTHER = 0, /* another type, a malformed one, or one of these with parameters that we do not take */
+    HTTP_MEDIA_OTHER = 0, /* another type, a malformed one, or one of these with parameters that the gate does not take */
     HTTP_MEDIA_NONE,      /* no Content-Type at all */
     HTTP_MEDIA_JSON,      /* application/json, no parameter but charset=utf-8 */
     HTTP_MEDIA_SSE,       /* text/event-stream, no parameter but charset=utf-8 */

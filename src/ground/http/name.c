@@ -129,7 +129,8 @@ bool http__is_value(struct span span)
 
     while (i + 8 < span.len && are_visible(at + i))
         i += 8;
-    if (i + 8 >= span.len && span.len >= 8 && are_visible(at + span.len - 8)) /* the last eight, some of them again */
+    /* the last eight bytes, some of them for the second time */
+    if (i + 8 >= span.len && span.len >= 8 && are_visible(at + span.len - 8))
         return true;
     return http__is_all(span_part(span, i, SIZE_MAX), HTTP__VALUE);
 }
@@ -140,7 +141,7 @@ bool http__is_all(struct span span, unsigned char_class)
     unsigned all = char_class;
     size_t i = 0;
 
-    for (; i + 4 <= span.len; i += 4) /* every byte of every head comes by here, more than once */
+    for (; i + 4 <= span.len; i += 4) /* four at a time, since every byte of every head is looked at here, more than once */
         all &= http__classes[at[i]] & http__classes[at[i + 1]] & http__classes[at[i + 2]] & http__classes[at[i + 3]];
     for (; i < span.len; i++)
         all &= http__classes[at[i]];

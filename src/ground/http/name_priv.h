@@ -14,8 +14,8 @@ enum {
     HTTP__ONCE = 1,         /* twice is refused */
     HTTP__DROP_REQUEST = 2, /* does not go upstream as it came */
     HTTP__REPLY = 4,        /* goes to the agent; nothing else of a reply does */
-    HTTP__NAMED = 8,        /* by Connection: this one is between the two of us */
-    HTTP__MIRROR = 16       /* says again what the body says */
+    HTTP__NAMED = 8,        /* Connection names it, so that it is for this connection alone */
+    HTTP__MIRROR = 16       /* repeats what the body says */
 };
 
 /* Returns: the flags of a name, in any case; never NAMED. *known says which one it is. */
@@ -26,7 +26,7 @@ enum {
     HTTP__TOKEN = 1, /* tchar */
     HTTP__VALUE = 2, /* visible ASCII, SP, HTAB */
     HTTP__PATH = 4,  /* pchar and '/', without '%' and ';' */
-    HTTP__HOST = 8   /* what a name of ours may consist of: letters, digits, '-', '.', '_' */
+    HTTP__HOST = 8   /* what a host's name may consist of: letters, digits, '-', '.', '_' */
 };
 
 extern const unsigned char http__classes[256];
@@ -38,7 +38,7 @@ static inline bool http__is_in(char c, unsigned char_class)
 
 bool http__is_all(struct span span, unsigned char_class); /* true for the empty span */
 
-bool http__is_value(struct span span); /* the same as of HTTP__VALUE, in fewer steps */
+bool http__is_value(struct span span); /* as http__is_all with HTTP__VALUE, in fewer steps */
 
 static inline bool http__is_token(struct span span)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header names that the gate knows: those that it asks for, those of which it keeps a rule, and the commonest others, so
- * that most lines of most heads are recognised at once. Sorted by length, which is how http/name.c looks a name up.
+/* The header names that the gate knows: those that it asks for, those that have a rule, and the commonest others, so that
+ * most lines of most heads are recognised at once. Sorted by length, which is how http/name.c looks a name up.
  *
  * The flags are those of http/name_priv.h; http/README.md, "HTTP".
  *
@@ -56,8 +56,8 @@
     X(MCP_PROTOCOL_VERSION, "MCP-Protocol-Version", HTTP__ONCE | HTTP__REPLY)                \
     X(X_HTTP_METHOD_OVERRIDE, "X-HTTP-Method-Override", HTTP__DROP_REQUEST)
 
-/* Names by how they begin; the first that fits counts. Client-Cert: RFC 9440, also Client-Cert-Chain. Those of replies say
- * how long and in which form what came is good, when to come again, what it belongs to, and what a page may do. */
+/* Names by how they begin; the first that fits counts. Client-Cert: RFC 9440, also Client-Cert-Chain. Headers of replies
+ * say how long and in which form the content is good, when to ask again, to what it belongs, and what a page may do. */
 #define HTTP_BEGINNING_TABLE(X)                                                              \
     X("Mcp-Param-", HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR)                          \
     X("Mcp-", HTTP__ONCE | HTTP__REPLY)                                                      \

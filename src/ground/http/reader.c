@@ -8,7 +8,7 @@
 #include "http/second_priv.h"
 
 #define CHUNK_DIGITS_MAX 16 /* what fits a 64-bit size; leading zeros count */
-#define HEAD_PIECE_BYTES 1024 /* of the input are taken at a time: most heads, and little of a body that follows */
+#define HEAD_PIECE_BYTES 1024 /* of the input are taken at a time: this holds most heads, and little of a body that follows */
 #define DISAGREEMENT "llhttp reads the message in another way"
 
 enum chunk_state {
@@ -94,14 +94,14 @@ bool http_reader_is_idle(const struct http_reader *reader)
     return reader->place == HTTP_PLACE_HEAD && buf_is_empty(&reader->head.bytes) && reader->interim == 0;
 }
 
-/* After a whole message its parser goes back at once: the next message on this thread finds the memory warm. */
+/* Frees llhttp's state as soon as the message is whole, so that the next message on this thread finds the memory warm. */
 static void let_second_go(struct http_reader *reader)
 {
     if (reader->place == HTTP_PLACE_DONE)
         http__second_free(&reader->second);
 }
 
-/* Where the body is, now that the head is known. */
+/* Sets where the body begins, now that the head is known. */
 static void enter_body(struct http_reader *reader)
 {
     const struct http_head *head = &reader->head;
@@ -122,7 +122,7 @@ static void enter_body(struct http_reader *reader)
     }
 }
 
-/* The empty line has come: the rules for whole heads, and llhttp. */
+/* The empty line has come: checks the rules for whole heads, and asks llhttp. */
 static bool end_head(struct http_reader *reader)
 {
     struct http_head *head = &reader->head;
@@ -141,7 +141,7 @@ static bool end_head(struct http_reader *reader)
     if (reader->is_reply && head->status < 200) {
         if (++reader->interim > HTTP_INTERIM_MAX)
             return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "too many interim replies");
-        if (!head->keep_alive) /* HTTP/1.0, or Connection: close: others read nothing after it */
+        if (!head->keep_alive) /* HTTP/1.0, or Connection: close: other readers read nothing after it */
             return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "an interim reply that is the connection's last");
         begin_message(reader);
         return true;
@@ -151,7 +151,7 @@ static bool end_head(struct http_reader *reader)
     return true;
 }
 
-/* One line, whose bytes are in the head already; `end` is one past its LF. */
+/* Takes one line, whose bytes are in the head already; `end` is one past its LF. */
 static bool take_line(struct http_reader *reader, size_t end)
 {
     struct span bytes = buf_peek(&reader->head.bytes);
@@ -165,7 +165,7 @@ static bool take_line(struct http_reader *reader, size_t end)
         return http__scan_start_line(reader, line);
     if (line.len > 0)
         return http__scan_header(reader, line);
-    buf_truncate(&reader->head.bytes, end); /* what was taken beyond the head's end goes back */
+    buf_truncate(&reader->head.bytes, end); /* bytes that were taken beyond the head's end go back */
     return end_head(reader);
 }
 
@@ -174,15 +174,16 @@ static bool refuse_size(struct http_reader *reader)
     return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "a line over 8 KiB or a head over 16 KiB");
 }
 
-/* Takes: line: as much as has come of it, more than any other line may have. */
+/* Whether a line may be longer than others, which an Authorization with a token may. Takes: line: what has come of it. */
 static bool may_go_on(const struct http_reader *reader, struct span line)
 {
     return reader->rules != NULL && reader->rules->tokens && line.len <= HTTP_TOKEN_LINE_MAX_BYTES + 1 &&
            span_equals_nocase(span_part(line, 0, 14), SPAN_LIT("authorization:"));
 }
 
-/* The lines that end among the head's bytes from `from` on; so that the answer is the same for any segmentation, a line is
- * looked at only when it is whole and within the limits. *end is behind the last byte that belongs to this head so far. */
+/* Takes the lines that end among the head's bytes from `from` on. A line is looked at only when it is whole and within the
+ * limits, so that the answer is the same for any segmentation. *end is behind the last byte that belongs to this head so
+ * far. */
 static bool take_lines(struct http_reader *reader, size_t from, size_t *end)
 {
     struct span bytes = buf_peek(&reader->head.bytes);
@@ -202,7 +203,7 @@ static bool take_lines(struct http_reader *reader, size_t from, size_t *end)
     return true;
 }
 
-/* The next bytes of the input go into the head, as far as they belong to it, or are refused. */
+/* Takes the next bytes of the input into the head, as far as they belong to it, or refuses them. */
 static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
 {
     struct buf *bytes = &reader->head.bytes;
@@ -210,7 +211,7 @@ static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
     size_t room = buf_room(bytes);
     bool good;
 
-    /* What is no HTTP at all, TLS for instance, is known by its first byte. */
+    /* What is no HTTP at all, such as TLS, shows in its first byte. */
     if (from == 0 && !http__is_in(in.at[0], HTTP__TOKEN))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
     if (room == 0)
@@ -278,7 +279,7 @@ static bool chunk_size_byte(struct http_reader *reader, char c)
     return true;
 }
 
-/* One byte of what surrounds the chunks' bytes. */
+/* Takes one byte of what surrounds the chunks' bytes. */
 static bool chunk_frame_byte(struct http_reader *reader, char c)
 {
     bool good = false;

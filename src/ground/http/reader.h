@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strict reader of HTTP/1.1 messages, over any segmentation of the bytes, for requests and for replies.
  *
- * Our own scanner reads the head and takes bodies apart; strict llhttp reads the same bytes after it, and where the two
- * differ the message is refused. What is refused is listed in http/README.md. RFC 9110, RFC 9112.
+ * The gate's own scanner reads the head and takes bodies apart. Strict llhttp reads the same bytes after it, and where the
+ * two differ the message is refused. What is refused is listed in http/README.md. RFC 9110, RFC 9112.
  *
  * The way of a message: feed until HEAD_DONE; decide; feed on: BODY ... BODY, MESSAGE_DONE; then http_reader_next. A
  * message without a body goes from HEAD_DONE to MESSAGE_DONE with the next feed, even of no bytes. Bytes that follow a
@@ -34,13 +34,13 @@ struct http_names {
     size_t count;
 };
 
-/* What requests may hold besides the fixed rules. The route is not known yet when a head is read: hand in the union over
- * all routes here, and ask http_head_check again with the route's own lists. */
+/* What requests may hold besides the fixed rules. The route is not known yet when a head is read: the lists of all
+ * routes are given here together, and http_head_check is asked later with the route's own. */
 struct http_rules {
     struct http_names once;        /* may not occur twice: keys, tenants, correlations, what the gate sets upstream */
     struct http_names underscored; /* names with '_' that are not refused */
     bool tokens;                  /* Authorization may be as long as an access token */
-    bool plain_clients;            /* HTTP/1.0 and no Host are fine: health checkers, on the admin port only */
+    bool plain_clients;            /* HTTP/1.0 and a missing Host are taken, for health checkers on the admin port only */
 };
 
 enum http_place {
@@ -80,7 +80,7 @@ void http_reader_fini(struct http_reader *reader);
  * reply); NONE for requests. Before the first reply it must be called too. */
 void http_reader_next(struct http_reader *reader, enum http_method asked);
 
-/* As after init_reply, with the memory that the reader has: for the first reply on another connection, too. */
+/* As http_reader_init_reply, but keeps the reader's memory; also for the first reply on another connection. */
 void http_reader_begin_reply(struct http_reader *reader, enum http_method asked);
 
 /* Gives all memory back between two messages; the head is gone. http_reader_next before the next reply. */
@@ -97,8 +97,8 @@ enum http_step http_reader_feed(struct http_reader *reader, struct span in, size
  * AGENT_DONE between requests, AGENT_GONE within one, UPSTREAM_CLOSED. */
 enum http_step http_reader_eof(struct http_reader *reader);
 
-/* A request head against its own route's lists. Returns: UNSET where nothing is wrong, HTTP_HEADER_TWICE or
- * HTTP_HEADER_NAME. */
+/* Checks a request's head against its own route's lists. Returns: UNSET where nothing is wrong,
+ * HTTP_HEADER_TWICE or HTTP_HEADER_NAME. */
 enum reason http_head_check(const struct http_head *head, const struct http_rules *rules);
 
 #endif

@@ -49,7 +49,7 @@ static bool scan_method(struct http_reader *reader, struct span text)
     return http__refuse(reader, REASON_HTTP_METHOD, "the method is none that is spoken here");
 }
 
-/* What anybody must read in more than one way, or might. */
+/* Whether readers must, or might, read the path in more than one way. */
 static bool is_debatable(struct span path)
 {
     return span_find(path, '%') < path.len || span_find(path, ';') < path.len || span_find(path, '\\') < path.len ||
@@ -57,7 +57,7 @@ static bool is_debatable(struct span path)
            span_ends_with(path, SPAN_LIT("/."));
 }
 
-/* Most paths are letters between single slashes, which no rule has anything against. */
+/* Whether the path is of letters between single slashes, as most are, against which no rule has anything. */
 static bool is_plain(struct span path)
 {
     for (size_t i = 1; i < path.len; i++) {
@@ -115,7 +115,7 @@ static bool scan_request_line(struct http_reader *reader, struct span line)
     struct span method = span_cut(line, ' ', &rest);
     struct span target = span_cut(rest, ' ', &version), query;
 
-    /* Also of what is refused, which is answered in the form of whoever takes the path. */
+    /* Set before anything is refused, since a refusal is answered in the form of the route that takes the path. */
     reader->head.path = piece_of(&reader->head, span_cut(target, '?', &query));
     if (!scan_method(reader, method))
         return false;
@@ -161,7 +161,8 @@ static char fold_sign(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ? c : c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : '-';
 }
 
-/* Whether a name is not in the list, but becomes one of it where signs count as one: in CGI and WSGI X_Tenant is X-Tenant. */
+/* Whether a name is not in the list, but counts as one of it where all signs are alike: in CGI and WSGI X_Tenant is
+ * X-Tenant. */
 static bool passes_for_listed(struct span name, const struct http_names *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -194,7 +195,7 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     struct span value = span_part(text, name.len + 1, SIZE_MAX);
     enum http_name known;
     uint8_t flags = http__name_flags(name, &known);
-    bool is_known = known != HTTP_NAME_OTHER; /* then it is a token without '_' */
+    bool is_known = known != HTTP_NAME_OTHER; /* known names are tokens without '_' */
 
     if (text.at[0] == ' ' || text.at[0] == '\t')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
@@ -219,7 +220,8 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     return true;
 }
 
-/* Blanks after these two values are read in more than one way; strict llhttp takes SP, but not HTAB. */
+/* Whether no blank follows the value: readers take blanks after Transfer-Encoding and Content-Length in
+ * different ways; strict llhttp takes SP, but not HTAB. */
 static bool ends_at_once(struct span value)
 {
     return value.len == 0 || value.at[value.len] == '\r'; /* a CRLF follows every line of the head */
@@ -300,7 +302,7 @@ static void mark_named(struct http_head *head, struct span member)
             head->headers[i].flags |= HTTP__NAMED;
 }
 
-/* Connection: what it names stays here, and whether the connection lives on. */
+/* Reads Connection: marks the headers that it names, and finds whether the connection lives on. */
 static void scan_connection(struct http_head *head)
 {
     bool closes = false, keeps = head->minor == 1;
@@ -337,7 +339,7 @@ enum reason http_head_check(const struct http_head *head, const struct http_rule
         if (head->headers[i].known == HTTP_NAME_OTHER &&
             (has_open_underscore(name, rules) || (rules != NULL && passes_for_listed(name, &rules->once))))
             return REASON_HTTP_HEADER_NAME;
-        /* What may occur once whatever the rules say was looked at when the head was read. */
+        /* Headers that may occur once under any rules were checked when the head was read. */
         if (rules != NULL && is_listed(name, &rules->once) && http_head_count(head, name) > 1)
             return REASON_HTTP_HEADER_TWICE;
     }

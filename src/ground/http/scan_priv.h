@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own scanner of heads: line by line into struct http_head, then the rules that need the whole head.
+/* The gate's own scanner of heads: line by line into struct http_head, then the rules that need the whole
+ * head.
  *
  * Threads: the reader's.
  * Owns: nothing; the bytes are in head->bytes already.
@@ -14,10 +15,11 @@
 bool http__scan_start_line(struct http_reader *reader, struct http_piece line);
 bool http__scan_header(struct http_reader *reader, struct http_piece line);
 
-/* Framing, Host, Expect, what the method allows. */
+/* Checks framing, Host, Expect and what the method allows. */
 bool http__scan_end(struct http_reader *reader);
 
-/* Sets the reader's fault. Returns: false. Cold, so that what leads to a refusal is not among the code of what passes. */
+/* Sets the reader's fault. Returns: false. Cold, so that the code of refusals does not stand among that of messages that
+ * pass. */
 COLD bool http__refuse(struct http_reader *reader, enum reason reason, const char *detail);
 
 #endif

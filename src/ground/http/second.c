@@ -13,7 +13,7 @@ struct http_second {
     llhttp_t parser;
     const struct http_head *head; /* during http__second_head only */
     const char *bytes;            /* its bytes */
-    struct span url;              /* what our scanner took for the target */
+    struct span url;              /* what the scanner took for the target */
     size_t headers;               /* compared so far */
     uint64_t body_bytes;          /* in the present call */
     bool skip_body;
@@ -27,8 +27,8 @@ static struct http_second *second_of(llhttp_t *parser)
     return parser->data;
 }
 
-/* Both read the same bytes in the same place, so that where and how long mostly say it all. llhttp leaves the blanks that
- * end a value to its caller. */
+/* Both readers have the same bytes in the same place, so that comparing place and length is mostly enough. llhttp leaves
+ * the blanks that end a value to its caller. */
 static inline bool is_same(const struct http_second *second, struct http_piece piece, const char *at, size_t len)
 {
     return (second->bytes + piece.at == at && piece.len == len) ||
@@ -47,7 +47,7 @@ static int on_field(llhttp_t *parser, const char *at, size_t len)
 {
     struct http_second *second = second_of(parser);
 
-    /* With the body's end come trailers, through this same callback: there must be none. */
+    /* Trailers come through this callback, too, behind the body: there must be none. */
     if (second->head_done || second->headers >= second->head->count ||
         !is_same(second, second->head->headers[second->headers].name, at, len))
         second->differs = true;
@@ -120,7 +120,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 static int on_message_complete(llhttp_t *parser)
 {
     second_of(parser)->message_done = true;
-    return HPE_PAUSED; /* nothing after the message is read, nor an Upgrade followed: Java's client offers h2c to everyone */
+    return HPE_PAUSED; /* llhttp reads nothing after the message and follows no Upgrade: Java's client offers h2c to everyone */
 }
 
 static const llhttp_settings_t settings = {
@@ -135,7 +135,7 @@ static const llhttp_settings_t settings = {
 
 struct http_second *http__second_new(void)
 {
-    return mem_alloc(sizeof(struct http_second)); /* each head begins it anew, as a whole */
+    return mem_alloc(sizeof(struct http_second)); /* http__second_head sets all of it */
 }
 
 void http__second_free(struct http_second **second)
@@ -144,7 +144,7 @@ void http__second_free(struct http_second **second)
     *second = NULL;
 }
 
-/* Whether llhttp took exactly these bytes and says of the message's end what we say. */
+/* Whether llhttp takes exactly these bytes, and sees the message's end where the reader does. */
 static bool execute(struct http_second *second, struct span raw, bool is_done)
 {
     llhttp_errno_t result = llhttp_execute(&second->parser, raw.at, raw.len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second opinion: strict llhttp over the same bytes, compared with what our scanner found.
+/* The second opinion: strict llhttp over the same bytes, compared with what the gate's scanner found.
  *
  * Threads: the reader's.
  * Owns: llhttp's state.
@@ -13,10 +13,10 @@
 struct http_second *http__second_new(void) MUST_USE;
 void http__second_free(struct http_second **second);
 
-/* llhttp over the whole head. Takes: skip_body: the reply has none whatever its headers say. */
+/* Runs llhttp over the whole head. Takes: skip_body: the reply has none whatever its headers say. */
 bool http__second_head(struct http_second *second, const struct http_head *head, bool is_reply, bool skip_body);
 
-/* llhttp over further raw bytes, in which we found `decoded` bytes of body, and the message's end or not. */
+/* Runs llhttp over further raw bytes, in which the reader found `decoded` bytes of body, and the message's end or not. */
 bool http__second_body(struct http_second *second, struct span raw, size_t decoded, bool is_done);
 
 /* Whether llhttp too takes EOF as the message's end. */

@@ -11,7 +11,7 @@ struct payload {
     struct span message;
 };
 
-/* Taken by llhttp 8.1.0 when it is compiled loose, which is its default. */
+/* What llhttp 8.1.0 takes when it is compiled loose, which is its default. */
 static const struct payload loose[] = {
     {"a CR alone between two headers (CVE-2023-30589)",
      SPAN_LIT("GET / HTTP/1.1\r\nHost: a\r\nX-Abc:\rxTransfer-Encoding: chunked\r\n\r\n1\r\nA\r\n0\r\n\r\n")},
@@ -21,7 +21,7 @@ static const struct payload loose[] = {
      SPAN_LIT("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloXX0\r\n\r\n")},
 };
 
-/* Taken by strict llhttp too: our scanner stands before it. */
+/* What even strict llhttp takes, and the scanner before it refuses. */
 static const struct payload taken_by_strict[] = {
     {"LF alone after the request line", SPAN_LIT("GET / HTTP/1.1\nHost: a\r\n\r\n")},
     {"HTTP/0.9", SPAN_LIT("GET / HTTP/0.9\r\nHost: a\r\n\r\n")},

@@ -10,7 +10,8 @@
 
 #include "base/why.h"
 
-/* Feeds llhttp the payload of CVE-2023-30589 and its relatives, and our reader those that even strict llhttp takes. */
+/* Feeds llhttp the payload of CVE-2023-30589 and its relatives, and the gate's reader also those that even strict
+ * llhttp takes. */
 enum code http_selftest(struct why *why) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */

@@ -11,7 +11,7 @@ enum code http_write_request(struct buf *out, enum http_method method, struct sp
         span_find(path, '?') < path.len || span_find(path, '#') < path.len ||
         (has_query && (!http__is_visible(query) || span_find(query, '#') < query.len)))
         return buf_fail(out, CODE_INVALID);
-    buf_borrow(out); /* a head mostly goes out in the turn that it is written in */
+    buf_borrow(out); /* a head mostly goes out in the turn in which it is written */
     buf_add_text(out, http_method_text(method));
     buf_add_byte(out, ' ');
     buf_add_span(out, path);
@@ -49,7 +49,7 @@ static char *put(char *at, struct span bytes)
     return at + bytes.len;
 }
 
-/* One reservation for the line: a head has many. Takes: colon: ": ", or what else stands between the two. */
+/* Makes one reservation for the line, since a head has many lines. Takes: colon: ": ", or what else stands between the two. */
 static enum code add_line(struct buf *out, struct span begin, struct span colon, struct span value)
 {
     size_t total = begin.len + colon.len + value.len + 2;
@@ -103,7 +103,7 @@ static bool passes(const struct http_head *head, size_t index, const struct http
     return true;
 }
 
-/* Whether its line is "Name: value", with neither less nor more between and after the two. */
+/* Whether the header's line is exactly "Name: value", with no more and no fewer blanks. */
 static bool is_as_written(const struct http_head *head, size_t index)
 {
     const struct http_header *header = &head->headers[index];
@@ -113,7 +113,8 @@ static bool is_as_written(const struct http_head *head, size_t index)
            value.at[value.len] == '\r';
 }
 
-/* Lines that follow one another and are written as we write them go in one piece. Returns: where the run ends. */
+/* Finds lines that follow one another and stand as the gate would write them, so that they are copied in one
+ * piece. Returns: where the run ends. */
 static size_t run_of(const struct http_head *head, size_t begin, const struct http_except *except)
 {
     size_t end = begin;

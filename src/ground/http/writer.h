@@ -22,11 +22,12 @@ enum code http_write_status(struct buf *out, int status);
 enum code http_write_header(struct buf *out, struct span name, struct span value);
 enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value);
 
-/* A header whose name is a literal of ours. Takes: begin: "Name: ", whose bytes are not looked at; value: as above. */
+/* Writes a header whose name is a literal of the program. Takes: begin: "Name: ", whose bytes are not checked; value:
+ * as above. */
 enum code http_write_line(struct buf *out, struct span begin, struct span value);
 enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value);
 
-/* What stays here besides what http_head_drops says. */
+/* Headers that do not go on, besides those that http_head_drops names. */
 struct http_except {
     uint64_t known;           /* HTTP_EXCEPT(HOST) | HTTP_EXCEPT(ACCEPT) ... */
     const struct span *names; /* those of a configuration */
@@ -36,7 +37,7 @@ struct http_except {
 #define HTTP_EXCEPT(name) (UINT64_C(1) << HTTP_NAME_##name)
 _Static_assert(HTTP_NAME_COUNT <= 64, "struct http_except has a bit for each known name");
 
-/* Every header of `head` that may pass (http_head_drops) and is not among `except`, unchanged and in order. */
+/* Writes every header of `head` that may pass (http_head_drops) and is not among `except`, unchanged and in order. */
 enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except);
 
 /* The empty line. */
@@ -46,7 +47,7 @@ enum code http_write_head_end(struct buf *out);
 enum code http_write_chunk(struct buf *out, struct span bytes);
 enum code http_write_last_chunk(struct buf *out);
 
-/* application/x-www-form-urlencoded: what is not surely itself is written in hexadecimal. */
+/* application/x-www-form-urlencoded: characters that do not surely stand for themselves are written in hexadecimal. */
 void http_write_encoded(struct buf *out, struct span text);
 void http_write_field(struct buf *form, const char *name, struct span value); /* at == NULL: none */
 
