@@ -136,7 +136,7 @@ static enum field field_of(const struct sse_parser *parser)
     return span_is(name, "retry") ? FIELD_RETRY : FIELD_UNKNOWN;
 }
 
-/* What was taken where it lies is needed for longer than that. */
+/* Adds to the event's data. A line that was taken where it lies is copied first, since it is needed for longer. */
 static enum sse_step add_data(struct sse_parser *parser, struct span run)
 {
     buf_borrow(&parser->data);
@@ -146,7 +146,7 @@ static enum sse_step add_data(struct sse_parser *parser, struct span run)
                                                        : refuse(parser, REASON_MEMORY, "no memory for the event");
 }
 
-/* The name is whole; of two equal fields but `data` the later counts. */
+/* Begins a field, whose name is whole. Where a field comes twice the later one counts, but for `data`. */
 static enum sse_step begin_field(struct sse_parser *parser)
 {
     parser->field = (uint8_t)field_of(parser);
@@ -229,7 +229,7 @@ static enum sse_step hand_out(struct sse_parser *parser)
     return SSE_STEP_EVENT;
 }
 
-/* LF, alone or after CR. */
+/* Ends a line, at LF or at CR LF. */
 static enum sse_step end_line(struct sse_parser *parser)
 {
     enum place place = parser->place;
@@ -255,7 +255,7 @@ static enum sse_step end_line(struct sse_parser *parser)
     return SSE_STEP_NEED_MORE;
 }
 
-/* A byte of a field's name that is no line end. A name longer than any known one is only counted as such. */
+/* Takes a byte of a field's name that is no line end. A name that is longer than any known one is not kept whole. */
 static enum sse_step take_name_byte(struct sse_parser *parser, char c)
 {
     if (c == ':') {
@@ -269,7 +269,7 @@ static enum sse_step take_name_byte(struct sse_parser *parser, char c)
     return SSE_STEP_NEED_MORE;
 }
 
-/* A byte that is not part of a plain run, or one of a name. */
+/* Takes a byte that is not part of a plain run, or one of a name. */
 static enum sse_step take_byte(struct sse_parser *parser, char c)
 {
     enum utf8 state = utf8_next(parser->utf8_state, (unsigned char)c);
@@ -293,7 +293,8 @@ static enum sse_step take_byte(struct sse_parser *parser, char c)
     return SSE_STEP_NEED_MORE;
 }
 
-/* A line that lies there whole, as nearly all do. Returns: false: it does not, or is refused at one of its bytes. */
+/* Whether the line lies in the input whole, as nearly all do. Returns: false: it does not, or one of its bytes will
+ * be refused. */
 static bool is_whole_line(struct sse_parser *parser, struct span in, struct span *line, size_t *used)
 {
     size_t len, end;
@@ -335,7 +336,7 @@ static enum sse_step take_line(struct sse_parser *parser, struct span line)
     return step == SSE_STEP_NEED_MORE ? end_line(parser) : step;
 }
 
-/* What lies in the buffer is the first piece. */
+/* Begins to hand out an event over the limit; what lies in the buffer is its first piece. */
 static enum sse_step begin_over(struct sse_parser *parser)
 {
     parser->is_over = parser->told = true;
@@ -346,7 +347,7 @@ static enum sse_step begin_over(struct sse_parser *parser)
     return SSE_STEP_PASSED;
 }
 
-/* Of an event over the limit: up to the end of a line; an empty one ends it. */
+/* Hands out the next piece of an event over the limit, up to the end of a line. An empty line ends the event. */
 static enum sse_step pass_by(struct sse_parser *parser, struct span in, size_t *used)
 {
     size_t len = span_find(in, '\n');
@@ -370,8 +371,8 @@ static enum sse_step pass_by(struct sse_parser *parser, struct span in, size_t *
     return len > 0 ? SSE_STEP_PASSED : SSE_STEP_NEED_MORE;
 }
 
-/* Goes on by at least one byte. The limit is looked at before the byte that would exceed it, so that the answer does not
- * depend on how the stream was cut. */
+/* Goes on by at least one byte. The limit is checked before the byte that would exceed it, so that the answer does not
+ * depend on how the stream is cut. */
 static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *used)
 {
     size_t room = parser->max_event_bytes - parser->event_bytes;

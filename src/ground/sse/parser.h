@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define SSE_ID_MAX_BYTES 512  /* a longer one is refused */
-#define SSE_TYPE_MAX_BYTES 64 /* a longer one is cut: no known type is as long */
+#define SSE_TYPE_MAX_BYTES 64 /* a longer one is cut, since no known type is as long */
 
 enum sse_step {
     SSE_STEP_FAULT = 0,
@@ -37,13 +37,13 @@ struct sse_event {
     uint64_t retry_ms;
     bool has_id;      /* an empty one resets the client's */
     bool has_retry;
-    bool has_data;    /* false: an id, a retry or a type alone, of which clients take note without dispatching anything */
+    bool has_data;    /* false: an id, a retry or a type alone, which clients note and do not dispatch */
 };
 
 struct sse_parser {
     struct sse_event event;
-    struct span view; /* the only line of data, where it lies in the bytes that were fed */
-    struct buf data;  /* or what of it came in pieces */
+    struct span view; /* the only line of data, where it lies in the bytes that were fed; */
+    struct buf data;  /* or data that came in pieces or several lines */
     size_t max_event_bytes;
     size_t event_bytes; /* raw bytes since the last event ended */
     enum reason reason; /* of SSE_STEP_FAULT: UPSTREAM_EVENT, UPSTREAM_TOO_LARGE, MEMORY */
@@ -58,10 +58,10 @@ struct sse_parser {
     uint8_t utf8_state;
     bool after_cr;
     bool is_open; /* a line of an event was read since the last one ended */
-    bool passes_by; /* its user's: an event over the limit is passed by in pieces, and no fault */
-    bool is_over;   /* one is being passed by */
+    bool passes_by; /* set by the user: an event over the limit is handed out in pieces, and is no fault */
+    bool is_over;   /* such an event is being handed out */
     bool told;    /* the event was handed out and is cleared by the next call */
-    char name[8]; /* of this and the two below nothing is read beyond their lengths */
+    char name[8]; /* this and the two below are read up to their lengths only, so that they are not cleared */
     char type[SSE_TYPE_MAX_BYTES];
     char id[SSE_ID_MAX_BYTES];
 };
@@ -69,7 +69,7 @@ struct sse_parser {
 void sse_parser_init(struct sse_parser *parser, size_t max_event_bytes);
 void sse_parser_fini(struct sse_parser *parser);
 
-/* As after init, with the memory that the parser has: for another stream. */
+/* Begins another stream with the memory that the parser has. */
 void sse_parser_begin(struct sse_parser *parser, size_t max_event_bytes);
 
 /* Takes: in: may be empty. Returns: what happened first; *used of `in` were consumed. */

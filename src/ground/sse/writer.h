@@ -20,13 +20,13 @@ enum code sse_write_message(struct buf *out, const struct sse_event *event, stru
 enum code sse_write_message_begin(struct buf *out, const struct sse_event *event);
 enum code sse_write_message_end(struct buf *out);
 
-/* An event of another type with one line of data. Takes: type: a word of ours; data without a line end. */
+/* An event of another type with one line of data. Takes: type: a word of the program's; data: without a line end. */
 enum code sse_write_typed(struct buf *out, struct span type, struct span data);
 
-/* An event without a message: `id:` and `retry:` where it has them, `data:` empty where it has data. */
+/* An event without a message: its `id:` and `retry:`, and an empty `data:` where it has data. */
 enum code sse_write_priming(struct buf *out, const struct sse_event *event);
 
-/* A comment of our own, which keeps a quiet stream alive. */
+/* A comment, which keeps a quiet stream alive. */
 enum code sse_write_comment(struct buf *out);
 
 #endif
