@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call of the library, whose ways with stack, time, memory and threads were measured (15-4.0.0; 17-6.1.0 alike):
+/* Calls the library. Its use of stack, time, memory and threads was measured (15-4.0.0; 17-6.1.0 is alike):
  *
  *  - It writes its tree by recursion, without its check of the stack's depth: 64 bytes a level, and `1+1+1` is a level for two
  *    bytes. Its parser has a stack of its own, 10,000 deep. So the length bounds the stack.
  *  - It reads a run of operators' characters again from each of them: 65,000 of `+` took 3 s, of `/` and `*` in turn 8. So the
  *    length of a run is bounded, also in comments and strings, where nobody needs more.
- *  - Where memory ends while it writes the tree, it ends the process. So the most that it may need is asked for before.
- *  - Each thread that begins makes a key for its end and keeps it in one variable of them all. So threads begin one by one. */
+ *  - Where memory runs out while it writes the tree, it ends the process. So that much is tried for before.
+ *  - Each thread that begins makes a key for its end in one variable for all threads. So threads begin one by one. */
 #include "sql/sql.h"
 
 #include "base/mem.h"
@@ -14,8 +14,8 @@
 #include <pg_query.h>
 #include <pthread.h>
 
-#define RUN_MAX 256              /* 32 KiB in such runs take 5 ms */
-#define MEMORY_EACH 400          /* bytes that one of the text becomes at most: tree, JSON as it grows, and its copy */
+#define RUN_MAX 256              /* 32 KiB of such runs take 5 ms */
+#define MEMORY_EACH 400          /* bytes that a byte of the text takes at most: tree, JSON as it grows, and its copy */
 #define MEMORY_LEAST 65536
 
 const char *sql_library(void)
@@ -36,7 +36,7 @@ static void begin_thread(void)
     begun = true;
 }
 
-/* ---- our own reading, before the parser's: what versions of PostgreSQL, or its settings, take differently is not read ---- */
+/* ---- checks before the parser: what versions of PostgreSQL, or its settings, take differently is not read ---- */
 
 static bool is_digit(char c)
 {
@@ -53,7 +53,7 @@ static bool begins(struct span text, size_t at, struct span with)
     return span_starts_with(span_part(text, at, SIZE_MAX), with);
 }
 
-/* $$ or $tag$. Returns: its bytes; 0 where none begins here. */
+/* Reads $$ or $tag$. Returns: how many bytes it has; 0: none begins here. */
 static size_t tag_of(struct span text)
 {
     size_t len = 1;
@@ -64,7 +64,8 @@ static size_t tag_of(struct span text)
 }
 
 /* Takes: text: not empty. Returns: the bytes of the string, quoted name or comment that it begins with, more where its end is
- * missing; 1 where it begins with none. A backslash means nothing to any of them, since none stands before a quote. */
+ * missing; 1 where it begins with none. A backslash means nothing in any of them, since texts with one before a quote are
+ * refused. */
 static size_t passed_by(struct span text)
 {
     size_t tag = tag_of(text), at = tag > 0 ? tag : 1, deep = 1;
@@ -91,7 +92,8 @@ static size_t passed_by(struct span text)
     return at;
 }
 
-/* PostgreSQL 16 reads 0x1F and 1_000 as numbers, 15 refuses them, 14 reads a number and a name; so $1a was until 15. */
+/* PostgreSQL 16 reads 0x1F and 1_000 as numbers, 15 refuses them, 14 reads a number and a name; $1a was read so, too,
+ * before 15. */
 static bool is_odd_number(struct span word)
 {
     bool is_parameter = *word.at == '$';
@@ -104,8 +106,8 @@ static bool is_odd_number(struct span word)
     return false;
 }
 
-/* Words that PostgreSQL 16 and 17 have a grammar of their own for, and phrases whose trees are those of others. A name in
- * double quotes is none. Takes: before: the word in front; word: or what stands there of one byte. */
+/* Whether it is a word for which PostgreSQL 16 and 17 have a grammar of its own, or ends a phrase that older ones read
+ * otherwise. A name in double quotes is no word. Takes: before: the word in front; word: the word, or another byte. */
 static bool is_new(struct span before, struct span word)
 {
     static const char *const words[] = {
@@ -187,7 +189,7 @@ enum code sql_parse(struct span text, struct buf *tree, struct why *why)
     result = pg_query_parse(ended);
     mem_free(ended);
     if (result.error != NULL && strcmp(result.error->message, "out of memory") == 0)
-        code = CODE_NOMEM; /* a server that has some would read it */
+        code = CODE_NOMEM; /* a server with more memory would read the text */
     else if (result.error != NULL)
         code = why_set(why, CODE_UNDECIDED, "PostgreSQL's parser: %.200s", result.error->message);
     else
