@@ -56,7 +56,7 @@ static void add_double(struct buf *out, double value)
     }
 }
 
-/* What a double cannot hold exactly as it was written has no canonical form: two readers of it could mean two numbers. */
+/* A number that no double holds exactly has no canonical form, since two readers of it could mean two numbers. */
 static enum code add_number(struct buf *out, struct span lexeme)
 {
     char text[JSON__DIGITS_MAX + 32];

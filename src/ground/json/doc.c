@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cJSON holds the structure only: strings and numbers are written by us and handed over as raw text, because cJSON ends
+/* cJSON holds the structure only. Strings and numbers are written here and handed over as raw text, because cJSON ends
  * strings at NUL, leaves U+2028 as it is, and keeps numbers as doubles. */
 #include "json/doc.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents that are ours, written as JSON: replies, rows of the command line, notes. Built and printed by cJSON.
+/* Documents that the program itself makes and writes as JSON: replies, rows of the command line, notes. cJSON builds
+ * and prints them.
  *
  * Threads: any; a document belongs to one thread.
  * Owns: a doc owns its members; adding one to another hands it over.
  * Lifetime: doc_free of the root frees all.
  * Errors: a builder that could not allocate marks its document; doc_print then says CODE_NOMEM. NULL docs are accepted
- * everywhere and do nothing, so that building needs no check at each line. */
+ *   everywhere and do nothing, so that building needs no check at each line. */
 #ifndef JSON_DOC_H
 #define JSON_DOC_H
 

@@ -5,9 +5,9 @@
  * minimal escapes, U+2028/2029/0085 escaped, member order kept. The canonical bytes are judged, recorded and sent.
  * What it refuses is listed in http/README.md, "JSON"; every refusal has an offset into the input.
  *
- * The tree is ours, not cJSON's: cJSON keeps numbers as doubles, but policies compare the decimal that was written,
- * and a second parse of every body cost a quarter of the gate's speed. cJSON builds documents that are ours
- * (json/doc.h) and reads canonical bytes again in tests, as the second opinion.
+ * The tree is this room's own, not cJSON's. cJSON keeps numbers as doubles, but policies compare the decimal that
+ * was written, and a second parse of every body cost a quarter of the gate's speed. cJSON builds the program's own
+ * documents (json/doc.h) and reads canonical bytes again in tests, as a second opinion.
  *
  * Threads: any; a tree belongs to one thread at a time, a finished one may be read by several.
  * Owns: a tree's nodes live in the arena that was handed in.
@@ -48,10 +48,11 @@ struct json_fault {
 /* Where keys are compared more strictly than byte for byte (http/README.md, "JSON"). */
 enum json_folding {
     JSON_FOLD_NONE = 0,
-    JSON_FOLD_ENVELOPE, /* in the root object, and in its `params`: keys equal under ASCII folding plus U+017F, U+212A are
-                         * duplicates; in `params.arguments` only where the two differ by more than ASCII case */
-    JSON_FOLD_PARAMS,   /* the root is what `params` is there: for dialects without an envelope around it */
-    JSON_FOLD_ROOT      /* in the root object only, as for arguments: for dialects whose whole body is the arguments */
+    JSON_FOLD_ENVELOPE, /* in the root object and its `params`, keys that are equal under ASCII folding plus U+017F and
+                         * U+212A are duplicates; in `params.arguments` only those of them that differ by more than ASCII
+                         * case */
+    JSON_FOLD_PARAMS,   /* the root is treated as `params` is under ENVELOPE: for dialects without an envelope */
+    JSON_FOLD_ROOT      /* the root is treated as `params.arguments` is: for dialects whose body is the arguments */
 };
 
 struct json_rules {
@@ -64,7 +65,7 @@ struct json_rules {
 
 extern const struct json_rules json_request_rules; /* 64, 200000, 4096, ENVELOPE */
 extern const struct json_rules json_reply_rules;   /* 128, 0, 65536, NONE */
-extern const struct json_rules json_file_rules;    /* 64, 200000, 4096, NONE: for our own files and CLI input */
+extern const struct json_rules json_file_rules;    /* 64, 200000, 4096, NONE: for the gate's own files and CLI input */
 
 /* A value of the tree. Children hang on a singly linked list in document order. */
 struct json_node {
@@ -80,7 +81,7 @@ struct json_node {
 /* Validates `in` and appends its canonical bytes to `out`; with `arena` also builds the tree, whose spans point into
  * `out` (so `out` must not change afterwards: hand in an empty buffer whose bytes stay) or into the arena.
  * Takes: arena and root may both be NULL (no tree); `in` may be all that `out` holds, which becomes canonical where it
- * stands. On failure `out` is as before the call, and in that case empty.
+ * stands. On failure `out` is as before the call, but empty where `in` was all that it held.
  * Returns: CODE_OK; CODE_INVALID, CODE_LIMIT or CODE_NOMEM with *fault set. */
 enum code json_read(struct span in, const struct json_rules *rules, struct buf *out, struct arena *arena,
                     const struct json_node **root, struct json_fault *fault) MUST_USE;
@@ -129,17 +130,16 @@ const struct json_node *json_at(const struct json_node *node, ...) __attribute__
 /* Whether readers that ignore case may take the key for the name: equal under ASCII folding plus U+017F and U+212A.
  * Takes: name: ASCII. */
 bool json_key_is_like(struct span key, struct span name);
-bool json_key_is_misspelled(struct span key, struct span name); /* and it is not the name itself */
+bool json_key_is_misspelled(struct span key, struct span name); /* Likewise, and the key is not the name itself. */
 
 /* Appends `text` as a JSON string with quotes and canonical escapes. Takes: valid UTF-8; invalid sequences are written
- * as U+FFFD, so that what we write always parses. */
+ * as U+FFFD, so that the result always parses. */
 enum code json_write_string(struct buf *out, struct span text);
 
-/* Appends what a text says that is JSON for some reader: a string's own characters; of any other value its text without
- * blanks, every string in it decoded between its quotes. As loose as a strict grammar can be: equal keys, NUL and numbers of
- * any size pass, half a surrogate pair is U+FFFD.
- * Takes: valid UTF-8. Returns: CODE_OK; CODE_INVALID: not RFC 8259; CODE_LIMIT: over 1,024 levels;
- * CODE_NOMEM. */
+/* Appends what a JSON text says to some reader: of a string its own characters; of any other value its text without blanks,
+ * with every string in it decoded between its quotes. It takes what any reader takes: equal keys, NUL and numbers of any
+ * size pass, half a surrogate pair is U+FFFD.
+ * Takes: valid UTF-8. Returns: CODE_OK; CODE_INVALID: not RFC 8259; CODE_LIMIT: over 1,024 levels; CODE_NOMEM. */
 enum code json_say(struct span text, struct buf *out) MUST_USE;
 
 /* Appends the value as RFC 8785 has it: members by name, numbers as ECMAScript writes them, one spelling for each value.
@@ -149,7 +149,8 @@ enum code json_canonical(const struct json_node *node, struct buf *out);
 /* Exact decimal comparison of two number lexemes: <0, 0, >0. 10 = 10.0 = 1e1. Cost is linear in the lexemes. */
 int json_number_compare(struct span a, struct span b);
 
-/* Appends one spelling for all numbers that are equal so: digits without zeros around them, and where the point is. */
+/* Appends one spelling for all numbers that are equal by json_number_compare: digits without zeros around them, and
+ * where the point is. */
 enum code json_number_plain(struct span lexeme, struct buf *out);
 
 /* The first number of canonical bytes from `at` on, which is in no string. Returns: empty: there is none. */

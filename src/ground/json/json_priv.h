@@ -14,10 +14,10 @@
 
 #define JSON__DEPTH_MAX 128
 #define JSON__DIGITS_MAX 400
-#define JSON__PAIRWISE_MAX 8  /* up to this many keys, comparing each with each is the fastest */
+#define JSON__PAIRWISE_MAX 8  /* for up to this many keys, comparing each with each is fastest */
 #define JSON__KEYS_INLINE 32
 
-/* More room than the longest result needs, where there is, so that its end too is written in whole steps. */
+/* Room beyond the longest result, where the cap allows it, so that its end too is written in whole steps of 16 bytes. */
 #define JSON__SLACK 32
 
 /* A string in the canonical bytes, without its quotes, as offsets from the first canonical byte. */
@@ -37,7 +37,7 @@ struct json__key {
 
 /* The keys of all objects that are open, the innermost last. */
 struct json__keys {
-    struct json__key *list; /* `few`, until they are more */
+    struct json__key *list; /* points to `few` as long as that is enough */
     size_t count;
     size_t size;
     uint32_t *slots; /* hash table of the object that just ended; 0 is free, else index + 1 */
@@ -46,7 +46,7 @@ struct json__keys {
     struct json__key few[JSON__KEYS_INLINE];
 };
 
-/* How far two keys of an object must differ. OUTSIDE is what lies around the root value. */
+/* How far two keys of an object must differ. OUTSIDE is for the frame around the root value. */
 enum json__place { PLACE_PLAIN = 0, PLACE_OUTSIDE, PLACE_ENVELOPE, PLACE_PARAMS, PLACE_ARGUMENTS };
 
 struct json__frame {
@@ -56,7 +56,7 @@ struct json__frame {
     size_t first_key; /* place in the key list */
     /* of a tree */
     struct json_node *node;
-    const struct json_node **link; /* where its next member hangs */
+    const struct json_node **link; /* the pointer that its next member is hung on */
     /* for events */
     size_t begin;
     size_t member;
@@ -100,7 +100,7 @@ static inline struct span json__view(const struct json__reader *r, size_t begin,
 COLD void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
                                            const char *text);
 
-/* Returns: false, so that `return json__fail(...)` reads well. */
+/* Returns: false, so that a caller can write `return json__fail(...)`. */
 static inline bool json__fail(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
                               const char *text)
 {
@@ -113,7 +113,7 @@ static inline bool json__emit(struct json__reader *r, const void *bytes, size_t 
 {
     if ((size_t)(r->out_end - r->out) < len)
         return json__fail(r, JSON_FAULT_SIZE, r->at, "the canonical document is too large");
-    memmove(r->out, bytes, len); /* in place the two may overlap */
+    memmove(r->out, bytes, len); /* when a document is made canonical in place, the two may overlap */
     r->out += len;
     return true;
 }
@@ -146,8 +146,8 @@ void json__keys_init(struct json__keys *keys);
 void json__keys_fini(struct json__keys *keys);
 bool json__keys_grow(struct json__reader *r, const unsigned char *at) MUST_USE;
 
-/* The first eight characters with all cases alike: no folding turns characters of two ASCII keys into one that are not alike
- * here. */
+/* The first eight characters, with the bit for case set in all: ASCII keys that are equal under any folding have equal
+ * prints. */
 static inline uint64_t json__key_print(const struct json__reader *r, const struct json__slice *key)
 {
     size_t len = key->end - key->begin;

@@ -140,7 +140,7 @@ enum code json_number_plain(struct span lexeme, struct buf *out)
 
     if (d.zero)
         return buf_add_text(out, "0");
-    if (d.exponent.len > 17) /* nobody writes so: it is equal to its own spelling alone */
+    if (d.exponent.len > 17) /* nobody writes such an exponent, so the number is taken as equal to its own spelling alone */
         return buf_add_span(out, lexeme);
     for (size_t i = 0; i < d.exponent.len; i++)
         exponent = exponent * 10 + (d.exponent.at[i] - '0');
@@ -200,7 +200,7 @@ enum code json_number_scaled(struct span lexeme, unsigned places, uint64_t *valu
         return CODE_OK;
     if (d.negative)
         return CODE_INVALID;
-    point = d.shift + exponent_difference(&d, &none) + places; /* digits that stand before it */
+    point = d.shift + exponent_difference(&d, &none) + places; /* how many digits stand before the point */
     for (int64_t i = 0; i < point || d.digits.len > 0; i++) {
         int digit = next_digit(&d.digits) - '0';
 

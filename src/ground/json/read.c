@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk: one pass, an explicit stack, two kinds of steps. A value is begun; when it is complete, what stands behind
- * it is read, which may complete the container around it, and so on up. */
+/* Reads a document in one pass over an explicit stack, in two kinds of steps. One begins a value. The other reads what
+ * stands behind a complete value, which may complete the container around it, and so on up. */
 #include "base/bug.h"
 #include "json/json_priv.h"
 
@@ -50,7 +50,7 @@ COLD static enum step fail_syntax(struct json__reader *r, const char *text)
     return STEP_FAIL;
 }
 
-/* The next byte that is no blank, left where it is; -1: the end. */
+/* Skips blanks. Returns: the next byte, which is not yet taken; -1: the end. */
 static inline int next_byte(struct json__reader *r)
 {
     const unsigned char *at = r->at;
@@ -88,7 +88,8 @@ static inline bool decode(struct json__reader *r, const struct json__slice *slic
 static struct json_node *take_node(struct json__reader *r)
 {
     if (r->spare_count == 0) {
-        /* Every further node takes two bytes of the input at least: an operand of a policy is mostly a single node. */
+        /* Every further node takes at least two bytes of the input. So a small document reserves few nodes: an operand
+         * of a policy is mostly one. */
         size_t left = (size_t)(r->end - r->at) / 2 + 1;
         uint32_t count = left < SPARE_NODES ? (uint32_t)left : SPARE_NODES;
 
@@ -216,7 +217,7 @@ static enum step read_key(struct json__reader *r)
     return json__emit_byte(r, ':') ? STEP_BEGIN : STEP_FAIL;
 }
 
-/* What strictness of keys the container that begins now is under. */
+/* How strictly the keys of the container that begins now are compared. */
 static inline enum json__place place_of(struct json__reader *r)
 {
     switch (r->top->place) {
@@ -397,8 +398,7 @@ static bool is_in_place(struct span in, const struct buf *out)
     return in.len > 0 && buf_len(out) == in.len && buf_peek(out).at == in.at;
 }
 
-/* Room for the whole result is taken at once, so that spans into it hold; where the cap is lower than the longest that
- * the result could be, all that the cap allows. */
+/* Takes room for the longest result at once, or as much as the cap allows, because spans into it must stay valid. */
 static bool reserve_out(struct json__reader *r, struct span in, struct buf *out, size_t growth)
 {
     size_t want = in.len + growth + JSON__SLACK, room = buf_room(out);
@@ -412,16 +412,16 @@ static bool reserve_out(struct json__reader *r, struct span in, struct buf *out,
     if (buf_reserve(out, size, &r->out_start) != CODE_OK)
         return json__fail(r, JSON_FAULT_MEMORY, r->start, "no memory");
     r->out = r->out_end = r->out_start;
-    if (size > 0) /* nothing may be added to the NULL of an empty buffer, not even nothing */
+    if (size > 0) /* in C even adding 0 to the NULL of an empty buffer is undefined */
         r->out_end += size;
     return true;
 }
 
-static enum code run(struct json__reader *r, struct span in, const struct json_rules *rules, struct buf *out,
+static enum code read_all(struct json__reader *r, struct span in, const struct json_rules *rules, struct buf *out,
                      struct json_fault *fault)
 {
     size_t growth = json__growth(in);
-    struct buf aside; /* what is to be replaced by more than it is */
+    struct buf aside; /* a copy of the input, where the result may become longer than it */
 
     buf_init(&aside, SIZE_MAX / 2);
     if (growth > 0 && is_in_place(in, out))
@@ -470,7 +470,7 @@ enum code json_read(struct span in, const struct json_rules *rules, struct buf *
     reader.arena = arena;
     reader.tree = NULL;
     reader.event = NULL;
-    code = run(&reader, in, rules, out, fault);
+    code = read_all(&reader, in, rules, out, fault);
     if (root != NULL)
         *root = code == CODE_OK ? reader.root : NULL;
     return code;
@@ -486,7 +486,7 @@ enum code json_walk_tree(struct span in, const struct json_rules *rules, struct 
     reader.tree = tree;
     reader.event = event;
     reader.context = context;
-    code = run(&reader, in, rules, out, fault);
+    code = read_all(&reader, in, rules, out, fault);
     if (tree != NULL)
         tree->root = code == CODE_OK ? reader.root : NULL;
     return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Not the reader of record: what stands inside a string is judged in every sense that somebody might read into it, so
- * that nothing is refused here that another reader takes. */
+/* A second, looser reader for JSON inside a string. Whoever reads that string may read it loosely, so nothing that
+ * another reader takes is refused here. Documents themselves are read by read.c. */
 #include "json/json.h"
 
 #include "base/num.h"
@@ -49,7 +49,7 @@ static bool read_hex4(struct sayer *s, uint32_t *value)
     return true;
 }
 
-/* Behind `\u`. Half a pair is U+FFFD, so that it does not hide the rest from who judges it. */
+/* Reads behind `\u`. Half a surrogate pair becomes U+FFFD, so that it does not hide the rest of the text from judgement. */
 static bool say_point(struct sayer *s)
 {
     uint32_t point, low;
@@ -65,7 +65,7 @@ static bool say_point(struct sayer *s)
         if (low >= 0xdc00 && low <= 0xdfff)
             point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
         else
-            s->at = behind; /* read by itself */
+            s->at = behind; /* the second escape is no half of this pair and is read by itself */
     }
     s->out += utf8_put(s->out, point >= 0xd800 && point <= 0xdfff ? 0xfffd : point);
     return true;
@@ -216,7 +216,7 @@ enum code json_say(struct span text, struct buf *out)
     enum code code;
     char *start;
 
-    code = buf_reserve(out, text.len, &start); /* nothing becomes longer */
+    code = buf_reserve(out, text.len, &start); /* no text becomes longer */
     if (code != CODE_OK)
         return code;
     s.at = text.len > 0 ? text.at : "";

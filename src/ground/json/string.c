@@ -34,8 +34,8 @@ size_t json__growth(struct span in)
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-/* How many of eight bytes come before the first control character, quote, backslash or byte that is not ASCII. A borrow goes
- * to higher bytes only, so what is marked first is one. */
+/* Returns: how many of eight bytes come before the first control character, quote, backslash or byte that is not ASCII. A
+ * borrow of the subtraction reaches higher bytes only, so the first byte that is marked is marked rightly. */
 static inline size_t plain_of(const unsigned char *at)
 {
     uint64_t word, quote, backslash, marks;
@@ -80,7 +80,7 @@ static const unsigned char *skip_plain(const unsigned char *at, const unsigned c
     return at;
 }
 
-/* The character behind the backslash, or 0 where only six digits will do. */
+/* Returns: the character behind the backslash; 0: only the form \uXXXX can write it. */
 static char short_escape(uint32_t point)
 {
     static const char escapes[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
@@ -214,8 +214,9 @@ static inline size_t copy_step(const unsigned char *at, char *out)
     return half[1] != 0 ? STEP / 2 + (size_t)__builtin_ctzll(le64toh(half[1])) / 8 : STEP;
 }
 
-/* Whether there is room for a whole step. In place what a step writes too much must not be what is read next: it is the same
- * where nothing was left out yet, and lies before that where much was. */
+/* Whether a whole step may be written. Where the document is made canonical in place, the bytes that a step writes too much
+ * must not change what is read next. They do not where nothing was left out yet, because they are the same bytes, nor where
+ * so much was left out that they lie before it. */
 static inline bool may_step(const struct json__reader *r, const unsigned char *at, const char *out)
 {
     return r->end - at >= STEP && r->out_end - out >= STEP + CHARACTER_MAX && (uintptr_t)at - (uintptr_t)out - 1 >= STEP - 1;
@@ -264,7 +265,8 @@ static inline bool copy_plain(struct json__reader *r, bool *escaped)
     return json__emit(r, run, (size_t)(r->at - run));
 }
 
-/* Behind the opening quote. Apart, so that short strings need not save what it works with. */
+/* Reads a string from behind its opening quote. It is a function of its own so that short strings need not
+ * save its registers. */
 static __attribute__((noinline)) bool read_long(struct json__reader *r, struct json__slice *slice)
 {
     for (;;) {
@@ -280,7 +282,7 @@ static __attribute__((noinline)) bool read_long(struct json__reader *r, struct j
     return json__emit_byte(r, '"');
 }
 
-/* Most strings are names and short words, done in one step. */
+/* Most strings are names and short words, which one step copies. */
 bool json__read_string(struct json__reader *r, struct json__slice *slice)
 {
     const unsigned char *at = r->at + 1;
@@ -339,7 +341,7 @@ static size_t put_special(const unsigned char *at, const unsigned char *end, cha
     *step = separator ? separator : 1;
     if (separator != 0)
         return json__put_point(out, separator == 2 ? 0x85 : 0x2000u + (at[2] & 0x3fu));
-    /* A reader refuses NUL in every spelling, so it is as invalid as broken UTF-8. */
+    /* The reader refuses NUL in every spelling, so NUL is replaced as broken UTF-8 is. */
     return json__put_point(out, *at >= 0x80 || *at == 0 ? 0xfffd : *at);
 }
 

@@ -44,8 +44,8 @@ static bool is_equal_array(const struct json_node *a, const struct json_node *b)
     return left == NULL && right == NULL;
 }
 
-/* Members in the same order are found at once; each one out of order costs a search. Keys are unique, so as many found
- * as there are means equal sets. */
+/* Members in the same order are found at once; each one out of order costs a search. Keys are unique, so the sets are
+ * equal where all are found and the counts agree. */
 static bool is_equal_object(const struct json_node *a, const struct json_node *b)
 {
     const struct json_node *guess = b->child;
