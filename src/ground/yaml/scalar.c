@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As in json/: longer lexemes are nobody's honest number, and cost every comparison. */
+/* As in json/: nobody needs longer numbers, and each comparison of one would cost more. */
 #define MAX_NUMBER_DIGITS 400
 
 static bool is_one_of(struct span text, const char *const *words)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an author wrote where libyaml cannot go on: its complaints speak of tokens, ours of what to write instead. Only words
- * hang on what is guessed here. */
+/* Guesses what the author meant where libyaml cannot go on. libyaml's messages speak of tokens; these say what to write
+ * instead. A wrong guess changes a message and nothing else. */
 #include "base/utf8.h"
 #include "yaml/yaml_priv.h"
 
@@ -51,8 +51,8 @@ static size_t behind_opening(const struct yaml_slip *slip, size_t begin)
     return begin;
 }
 
-/* The text of the line above, where that is no `key: value` although it looks as if it were meant: `- id:x`, `policy:x`.
- * Returns: SIZE_MAX: it is one, or something else. */
+/* Finds the text of the line above where it looks like `key: value` but lacks the blank: `- id:x`, `policy:x`.
+ * Returns: SIZE_MAX: it is a `key: value`, or something else. */
 static size_t keyless_above(const struct yaml_slip *slip)
 {
     size_t end = slip->at, begin;
@@ -75,7 +75,8 @@ static size_t keyless_above(const struct yaml_slip *slip)
     return begin < end && byte_at(slip, begin) != '#' && (is_entry || has_colon) ? begin : SIZE_MAX;
 }
 
-/* To the end of the line, or in brackets to what ends a text there that holds pairs of them. */
+/* The value to the end of the line, or in brackets to the comma or bracket that ends it; pairs of brackets
+ * within it are part of it. */
 static struct span value_from(const struct yaml_slip *slip, size_t begin)
 {
     size_t end = begin, depth = 0;
@@ -115,7 +116,7 @@ static bool in_word(const struct yaml_slip *slip, size_t at)
            memchr(":,[{\n", byte_at(slip, at - 2), 5) == NULL;
 }
 
-/* What is no beginning of a value. */
+/* A character that cannot begin a value. */
 static bool in_token(struct yaml_slip *slip)
 {
     char what[96], first = byte_at(slip, slip->at);
@@ -133,7 +134,7 @@ static bool in_token(struct yaml_slip *slip)
         say_quote(slip, what, slip->at);
     } else if (strstr(slip->problem, "cannot start any token") != NULL) {
         (void)snprintf(what, sizeof what, "a value cannot begin with `%c` in YAML", first);
-        slip->in_brackets |= first == '|' || first == '>'; /* elsewhere they begin a block */
+        slip->in_brackets |= first == '|' || first == '>'; /* outside of brackets they begin a block */
         say_quote(slip, what, slip->at);
     } else if (strstr(slip->problem, "unknown escape") != NULL) {
         SAY(slip, "`\\%c` in double quotes is no escape that YAML knows; write the text in single quotes, where a backslash "
@@ -147,7 +148,7 @@ static bool in_token(struct yaml_slip *slip)
     return true;
 }
 
-/* Text behind what ended a value. */
+/* Text behind the end of a value. */
 static bool behind_value(struct yaml_slip *slip)
 {
     size_t before = slip->at, begin = value_begin(slip, slip->at - (slip->at > 0));
@@ -220,7 +221,7 @@ bool yaml__slip(struct yaml_slip *slip)
 {
     bool flow = strstr(slip->problem, "expected ','") != NULL;
 
-    /* `{a}*`: what stands behind a value seems to begin one. */
+    /* In `{a}*` the text behind a value looks like the beginning of another. */
     if (strstr(slip->about, "alias") != NULL && slip->context > 0 && memchr("]}'\"", byte_at(slip, slip->context - 1), 4)) {
         slip->at = slip->context;
         return behind_value(slip);

@@ -25,7 +25,7 @@ struct level {
     struct yaml_node *node;
     struct yaml_node *last;
     bool has_key;    /* a key was read, its value comes next */
-    bool key_broken; /* a fault was told: not compared with the others */
+    bool key_broken; /* its key was faulty and reported, so it is not compared with the others */
     struct span key;
     int key_line, key_column;
 };
@@ -37,9 +37,9 @@ struct reader {
     struct level levels[MAX_DEPTH];
     size_t depth;
     uint32_t nodes;
-    /* libyaml counts characters; people's editors and our messages count bytes. Events come in order, so that one
-     * cursor over the text turns the first into the second. Lines are counted here, too: at the end of the text libyaml's
-     * line is one that is not there. */
+    /* libyaml counts characters; editors and the messages count bytes. Events come in order, so one cursor over the text
+     * turns characters into bytes. Lines are counted here too, because at the end of the text libyaml names a line that
+     * does not exist. */
     size_t characters, offset, line_begin;
     int lines_before;
     bool stop;
@@ -159,7 +159,7 @@ static struct yaml_node *add_node(struct reader *reader, const yaml_event_t *eve
     }
     if (level->node->type == YAML_MAP) {
         if (!level->has_key)
-            return node; /* a key that is no scalar: told, built, hung up nowhere */
+            return node; /* a key that is no scalar was reported; its node is built but belongs to no map */
         node->key = level->key_broken ? SPAN_NONE : level->key;
         node->key_line = level->key_line;
         node->key_column = level->key_column;
@@ -204,7 +204,7 @@ static enum code take_scalar(struct reader *reader, const yaml_event_t *event)
 {
     bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     struct place place = place_of(reader, &event->start_mark);
-    /* libyaml drops the tag `!` without a trace but for the place where the value begins. */
+    /* libyaml drops the tag `!`; only the place where the value begins still shows it. */
     bool bang = reader->offset < reader->text.len && reader->text.at[reader->offset] == '!';
     struct span text = {NULL, event->data.scalar.length};
     struct yaml_node *node;
@@ -511,7 +511,7 @@ void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, 
             word++;
         if (*word != NULL)
             continue;
-        spaced = memchr(child->key.at, ':', child->key.len) == NULL; /* {id:x} is one key */
+        spaced = memchr(child->key.at, ':', child->key.len) == NULL; /* {id:x} is one key without a value */
         nearest = spaced ? why_nearest(child->key.at, child->key.len, known) : NULL;
         why_list(known, "and", words, sizeof words);
         faults_add(faults, tree->file, child->key_line, child->key_column, "%s knows no `%.*s`; %s%s%s It knows %s.", what,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strict YAML reader: libyaml's events into a small tree with places. Policies and configuration.
  *
- * Refused with a place: anchors, aliases, tags, merge keys, duplicate keys, several documents, non-scalar keys, more
- * than 64 levels, more than 1,000,000 nodes, NUL, invalid UTF-8. YAML 1.2 core types only: `yes`, `no`, `on` are strings.
+ * Refused with a place: anchors, aliases, tags, merge keys, duplicate keys, several documents, non-scalar keys, more than
+ * 64 levels, more than 1,000,000 nodes, NUL, invalid UTF-8. YAML 1.2 core types only: `yes`, `no`, `on` are strings.
  *
  * Threads: any; a tree may be read by several once made.
  * Owns: the tree owns its nodes and texts (one arena).
- * Lifetime: yaml_tree_free (libyaml exports a function named yaml_free, which ours must not replace).
+ * Lifetime: yaml_tree_free (not yaml_free: libyaml exports a function of that name).
  * Errors: struct faults, several in one run where libyaml can go on. */
 #ifndef YAML_YAML_H
 #define YAML_YAML_H
@@ -45,12 +45,13 @@ const char *yaml_file(const struct yaml_tree *tree);
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
 
-/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean" and what it holds:
- * up to an empty word, behind which stand those that are refused elsewhere, in other words. */
+/* Adds a fault for each key of `map` that is not in `known` (which ends with NULL), with "did you mean" and the list of
+ * known keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them
+ * elsewhere. */
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults);
 
-/* What to write in place of a value that is no boolean: "; write true or false", or what was meant by `yes`, `off`. */
+/* What to write in place of a value that is no boolean: "; write true or false", or the one that `yes` or `off` means. */
 const char *yaml_bool_words(const struct yaml_node *node);
 
 /* The value as canonical JSON appended to `out` (for `call:` in tests, `equals:` and the like). */

@@ -20,7 +20,7 @@ enum code yaml__scalar(struct arena *arena, struct span text, bool plain, struct
 size_t yaml__quoted_bytes(struct span text);
 size_t yaml__quote(struct span text, char *out);
 
-/* Where libyaml cannot go on, and what its author hardly meant. */
+/* Where libyaml cannot go on, for yaml__slip to guess what the author meant. */
 struct yaml_slip {
     struct span text;
     const char *problem, *about; /* libyaml's words; "" where it has none */
@@ -29,7 +29,8 @@ struct yaml_slip {
     char words[256];
 };
 
-/* Fills words; moves `at` to what is to be mended. Returns: false: nothing better than libyaml's words is known. */
+/* Fills in the words of the message and moves `at` to the place to mend. Returns: false: nothing better than
+ * libyaml's words is known. */
 bool yaml__slip(struct yaml_slip *slip);
 
 #endif
