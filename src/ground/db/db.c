@@ -119,14 +119,14 @@ static int try_open(const char *name, int flags, bool alone, const char *vfs, st
 
     if (result == SQLITE_OK)
         result = harden(db->handle);
-    if (result == SQLITE_OK && alone) /* before the -wal file is looked at: the list of what it holds is made anew then */
+    if (result == SQLITE_OK && alone) /* before the -wal file is looked at, so that SQLite makes its index anew */
         result = sqlite3_exec(db->handle, "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_exec(db->handle, "PRAGMA temp_store = MEMORY; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
     return result;
 }
 
-/* As one that does not change: without locks, without a -wal or a journal, and without a file of its own beside it. */
+/* Opens it as a file that does not change: without locks, without a -wal or a journal, and without making a file beside it. */
 static int open_at_rest(const char *path, struct db *db)
 {
     static const char digits[] = "0123456789abcdef";
@@ -165,7 +165,8 @@ bool db_has_changed(const struct db *db)
                               is.st_mtim.tv_nsec != db->was.st_mtim.tv_nsec);
 }
 
-/* SQLite lacks its -shm file, and may not make it: a sealed file in a folder of archives. */
+/* Whether the open failed because SQLite lacks the -shm file and may not make it, as with a sealed file in
+ * a folder of archives. */
 static bool needs_rest(const char *path, int result)
 {
     return ((result & 0xff) == SQLITE_READONLY || (result & 0xff) == SQLITE_CANTOPEN) && !is_some_beside(path, "-wal");
@@ -200,8 +201,8 @@ static enum code open_handle(const char *path, enum db_mode mode, struct db *db,
                    db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
 }
 
-/* Whoever opens a FIFO waits for its other end, SQLite too: nothing is opened that is no file, nor beside what is none. What
- * the past hides is not opened then. */
+/* Whoever opens a FIFO waits for its other end, and so does SQLite. So nothing is opened that is not a regular file, or has
+ * such a thing beside it. Files that PAST_VFS hides are not looked at, since they are not opened. */
 static enum code refuse_others(const char *path, enum db_mode mode, struct why *why)
 {
     static const char *const around[] = {"-journal", "-wal", "-shm"};
@@ -253,7 +254,7 @@ void db_close(struct db **db)
         return;
     db_finalize(&(*db)->begin);
     db_finalize(&(*db)->commit);
-    /* Refused only while a statement lives, which would be ours to have finalised. */
+    /* SQLite refuses only while a statement lives, and its holder should have finalised that before. */
     BUG_ON(sqlite3_close((*db)->handle) == SQLITE_BUSY);
     mem_free((*db)->gather);
     mem_free(*db);
@@ -367,7 +368,7 @@ enum code db_commit(struct db *db)
 
 void db_rollback(struct db *db)
 {
-    if (!sqlite3_get_autocommit(db->handle)) /* a full disk may have rolled back by itself */
+    if (!sqlite3_get_autocommit(db->handle)) /* on a full disk SQLite may have rolled back by itself */
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 

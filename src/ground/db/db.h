@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite, opened as we need it: trusted_schema off, defensive, no extensions, foreign keys on, a busy timeout.
+/* SQLite, opened as the program needs it: trusted_schema off, defensive, no extensions, foreign keys on, a busy
+ * timeout.
  *
  * Threads: a db belongs to one thread at a time (opened NOMUTEX).
  * Owns: the connection; prepared statements belong to their db_stmt holder and are finalised before db_close.
  * Lifetime: db_close.
  * Errors: enum code; db_error gives SQLite's sentence. CODE_BUSY for a lock, CODE_LIMIT for a full disk, CODE_EXISTS
- * for a broken uniqueness, CODE_IO otherwise. */
+ *   for a broken uniqueness, CODE_IO otherwise. */
 #ifndef DB_DB_H
 #define DB_DB_H
 
@@ -20,17 +21,18 @@
 struct db;
 struct db_stmt;
 
-/* PAST: to read one that is only ever changed in WAL mode, past what db_stray names. LOOK: likewise, for a moment: one without
- * a -wal file is taken as one that does not change, so that nothing is left beside it; ask db_has_changed afterwards.
- * CREATE: make it where it is missing, mode 0640. ALONE: to write, while nobody else has it open; what its -wal file holds is
- * read anew from the beginning, whatever was noted of it. */
+/* PAST: to read a database that is only ever changed in WAL mode, as if what db_stray names were not there. LOOK: likewise,
+ * for a moment: a database without a -wal file is taken as one that does not change, so that no file is left beside it; ask
+ * db_has_changed afterwards. CREATE: to write, and make the file (0640) where it is missing. ALONE: to write while nobody else
+ * has it open; its -wal file is read anew from the beginning, whatever its -shm file notes of it. */
 enum db_mode { DB_READ = 0, DB_PAST, DB_LOOK, DB_WRITE, DB_CREATE, DB_ALONE };
 
 /* What SQLite would roll into a database that is only ever changed in WAL mode, or read in its place, and is no part of it: a
  * -journal, of which our own undo nothing but the mode, or the -wal or -shm of a file that is out of that mode, or what bears
  * their names and is no file. Returns: how its name ends, with *there; NULL: nothing. */
 const char *db_stray(const char *path, struct stat *there);
-/* Whether a file that was opened as one that does not change did: what was read of it may be of two. */
+/* Whether a file that was opened as one that does not change has changed: then what was read may be partly
+ * of the old and partly of the new file. */
 bool db_has_changed(const struct db *db);
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
@@ -46,8 +48,8 @@ enum code db_rewrite_wal(const char *path, struct why *why) MUST_USE;
 /* Copies all of a database's -wal file into it, takes it out of WAL mode and syncs it. CODE_BUSY: somebody has it open.
  * Blocks. */
 enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
-/* Writes all of a database, as it is at one moment, into a new file (0640), also while others write it. CODE_EXISTS where
- * `path` is there; a copy that failed is removed. Blocks. */
+/* Writes all of a database, as it is at one moment, into a new file (0640), also while others write the database.
+ * CODE_EXISTS where `path` is there; a copy that failed is removed. Blocks. */
 enum code db_copy(struct db *from, const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
 
@@ -70,14 +72,15 @@ int db_wal_pages(const struct db *db);
  * ones a page. Takes 124 KiB. */
 enum code db_gather_wal(struct db *db) MUST_USE;
 
-/* Where its -wal file is, if it has one: beside the file that a link leads to. The connection's. */
+/* The path of its -wal file, beside the file that a link leads to, whether there is one or not. The
+ * connection owns the text. */
 const char *db_wal_path(const struct db *db);
 
 /* Runs SQL text without results; several statements are allowed. */
 enum code db_exec(struct db *db, const char *sql) MUST_USE;
 
-/* From here on tables alone are read and written: what a file's own views say is refused with CODE_IO, and no trigger of it
- * runs, whoever has put it there. */
+/* From here on only tables are read and written: a query of a view of the file is refused with CODE_IO, and no trigger of
+ * the file runs, whoever has put them there. */
 void db_take_tables_alone(struct db *db);
 /* Takes that back for views, to read through those that stand where tables were. Every statement ends, with CODE_BUSY, once so
  * long has passed: a view may have no last row. */
@@ -93,7 +96,7 @@ void db_finalize(struct db_stmt **stmt);
 
 /* Parameters count from 1, as SQLite's do. Spans must live until db_reset (they are not copied). */
 void db_bind_int(struct db_stmt *stmt, int at, int64_t value);
-void db_bind_text(struct db_stmt *stmt, int at, struct span value);  /* a span with at == NULL binds NULL */
+void db_bind_text(struct db_stmt *stmt, int at, struct span value);  /* where value.at is NULL it binds NULL */
 void db_bind_blob(struct db_stmt *stmt, int at, struct span value);  /* likewise */
 void db_bind_null(struct db_stmt *stmt, int at);
 
@@ -132,14 +135,14 @@ enum code db_change(struct db *db, const char *sql, const struct db_value *value
 
 /* CODE_OK: a row is there; CODE_NOT_FOUND: done; anything else: failed. */
 enum code db_step(struct db_stmt *stmt) MUST_USE;
-/* For loops: steps where *code is CODE_OK. Returns: whether a row is there; where none is, the statement is finalised, and
- * *code what failed, be it before, in the loop or here, or CODE_OK. A loop that says CODE_NOT_FOUND ends without a failure;
- * a `break` leaves the statement to the caller. */
+/* For loops: steps where *code is CODE_OK. Returns: whether a row is there. Where none is, the statement is finalised, and
+ * *code is CODE_OK, or what failed before, in the loop or here. A loop that sets CODE_NOT_FOUND ends without a failure; a
+ * `break` leaves the statement to the caller. */
 bool db_next(struct db_stmt **stmt, enum code *code);
 /* Runs to the end, expects no row, resets. */
 enum code db_run(struct db_stmt *stmt) MUST_USE;
-/* Likewise, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. What
- * it holds may change between two runs. */
+/* Likewise, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. The
+ * bytes of a span may change between two runs. */
 enum code db_run_again(struct db_stmt *stmt) MUST_USE;
 /* Likewise an INSERT of one row; CODE_IO where it made none, whatever kept it from that. */
 enum code db_insert_again(struct db_stmt *stmt) MUST_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of db/ share: the library's settings, its results as codes, the layer that gathers what a COMMIT writes.
+/* What the files of db/ share: the settings of SQLite, its results as codes, and the layer that gathers what a COMMIT
+ * writes.
  *
  * Threads: any; a gather's where its connection is.
  * Owns: nothing.
@@ -21,13 +22,13 @@ struct db_stmt {
     int fault; /* of a bind that failed; the next step reports it */
 };
 
-void db__configure(void); /* before anything else is asked of SQLite; any number of times */
+void db__configure(void); /* to call before anything else of SQLite; it may be called again */
 enum code db__code_of(int result) MUST_USE;
 struct sqlite3 *db__handle(struct db *db);
 struct db_value db__value_of(struct sqlite3_value *value);
 
-/* What waits to be written into a -wal file. SQLite's unix layer counts a write modulo 128 KiB, so that one of exactly so much
- * says that the disk is full. */
+/* What waits to be written into a -wal file. It is smaller than 128 KiB, because SQLite's unix layer counts a write modulo 128
+ * KiB and would report one of exactly that size as a full disk. */
 struct gather {
     int64_t begin;
     size_t len;

@@ -8,8 +8,8 @@
  * file. Outside of a COMMIT nothing waits: a transaction that is rolled back gives its lock away, and what waited of it would
  * come over what another connection wrote since.
  *
- * A layer of this kind was once taken away since rates did not show it. Rates scatter by 15 %; processor time and system
- * calls a call, which show it, by 2 %. */
+ * Measure its worth by processor time and system calls a call, which scatter by 2 %: rates scatter by 15 % and do not show
+ * it. */
 #include "db/db_priv.h"
 
 #include "base/bug.h"
@@ -17,7 +17,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* What stands behind a file of the system below, which stays that file: some of its methods are ours. */
+/* Stands behind the memory of SQLite's own file, whose methods it replaces in part. */
 struct layer {
     struct gather *gather; /* of the COMMIT that is under way, or NULL */
     const sqlite3_io_methods *below;
@@ -156,5 +156,6 @@ void db__gather_end(struct db *db, struct gather *gather, bool is_committed)
     if (layer == NULL)
         return;
     layer->gather = NULL;
-    BUG_ON(is_committed && (gather->len > 0 || gather->fault != SQLITE_OK)); /* it was no sync that ended the COMMIT */
+    /* a COMMIT that ended without a sync left bytes or a fault behind */
+    BUG_ON(is_committed && (gather->len > 0 || gather->fault != SQLITE_OK));
 }
