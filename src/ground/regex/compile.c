@@ -10,7 +10,7 @@
     (PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP | PCRE2_USE_OFFSET_LIMIT)
 #define CALLOUT_WORK 16u
 #define FIRST_OF_LINE 2u /* of PCRE2_INFO_FIRSTCODETYPE, which has no names; a byte (1) is found in no time */
-#define GROUPS_FREE 16u /* PCRE2 copies the places of all groups at each step: so many are in CALLOUT_WORK */
+#define GROUPS_FREE 16u /* PCRE2 copies the places of all groups at each step; CALLOUT_WORK covers this many groups */
 
 static void *compile_alloc(PCRE2_SIZE bytes, void *nothing)
 {
@@ -24,9 +24,9 @@ static void compile_free(void *block, void *nothing)
     mem_free(block);
 }
 
-/* "(*" and a letter is a verb wherever it stands outside brackets, and what PCRE2 takes for brackets, quotes, comments
- * and escapes is its own affair (in `\c\(*COMMIT)` the backslash before the parenthesis is spent already): so that it
- * is refused wherever it stands. */
+/* Finds "(*" and a letter, which is a verb outside of brackets, quotes and comments. What PCRE2 takes for those is not
+ * worked out here (in `\c\(*COMMIT)` the backslash before the parenthesis belongs to `\c`), so it is refused wherever
+ * it stands. */
 static size_t find_verb(struct span pattern)
 {
     for (size_t i = 0; i + 2 < pattern.len; i++)
@@ -36,7 +36,7 @@ static size_t find_verb(struct span pattern)
     return SIZE_MAX;
 }
 
-/* So is "(?C", a callout: ours alone are counted. */
+/* Finds "(?C", a callout. It is refused likewise, because only the callouts that PCRE2 adds by itself are counted. */
 static size_t find_callout(struct span pattern)
 {
     for (size_t i = 0; i + 2 < pattern.len; i++)
@@ -45,8 +45,8 @@ static size_t find_callout(struct span pattern)
     return SIZE_MAX;
 }
 
-/* {,3} and { 1, 3 } repeat what stands before them from PCRE2 10.43 on, and are so many characters to older ones: no pattern
- * may mean the one or the other as the library happens to be. */
+/* Finds {,3} and { 1, 3 }: from PCRE2 10.43 on they repeat what stands before them, and before they are plain characters.
+ * They are refused, because no pattern may mean something else by the version of the library. */
 static size_t find_new_repeat(struct span pattern)
 {
     for (size_t i = 0, at, old; i < pattern.len; i++) {
@@ -63,8 +63,8 @@ static size_t find_new_repeat(struct span pattern)
     return SIZE_MAX;
 }
 
-/* Any `i` among the letters of (?imsx-...) before the minus. A literal that only looks like it counts too: the price is
- * one undecided value in a billion. */
+/* Finds an `i` among the letters of (?imsx-...) before the minus. A literal that only looks like it counts too, since
+ * that costs hardly anything: few values hold the two characters that are undecided then. */
 static bool has_caseless(struct span pattern)
 {
     for (size_t i = 0; i + 1 < pattern.len; i++) {
@@ -135,7 +135,7 @@ out:
     return result;
 }
 
-/* Without our own callouts. *looks_back: it has back references. */
+/* Compiles the pattern without callouts, for what is to be known of it alone. *looks_back: it has back references. */
 static enum code check_alone(struct span pattern, bool *looks_back, size_t *offset, struct why *why)
 {
     pcre2_code *code;
@@ -149,9 +149,9 @@ static enum code check_alone(struct span pattern, bool *looks_back, size_t *offs
     return CODE_OK;
 }
 
-/* Nobody asks what a group has matched, and to note it at each try costs up to half as much again. Where a number names a
- * group in another way than by a back reference, there is no code without it; with back references `\11` may be one or a
- * character. */
+/* Compiles without capturing groups where it can: nobody asks what a group has matched, and to note it at each try costs
+ * up to half as much again. PCRE2 refuses that where a number names a group in another way than by a back reference.
+ * Patterns with back references keep their groups, since `\11` may be a reference or a character. */
 static enum code compile_counted(struct regex *regex, size_t *offset, struct why *why)
 {
     uint32_t options = PCRE2_UTF | PCRE2_AUTO_CALLOUT;
@@ -165,8 +165,8 @@ static enum code compile_counted(struct regex *regex, size_t *offset, struct why
     return compile(regex->pattern, options, &regex->code, offset, why);
 }
 
-/* A pattern of ASCII says the same of a subject of ASCII with and without UTF: what folds to ASCII from outside is in neither.
- * A pattern that names a code point past U+00FF has no code without it. */
+/* A pattern of ASCII matches a subject of ASCII alike with and without UTF, since neither holds the characters from outside
+ * that fold to ASCII. A pattern that names a code point past U+00FF cannot be compiled without UTF. */
 static enum code compile_ascii(struct regex *regex)
 {
     size_t offset;
@@ -174,7 +174,7 @@ static enum code compile_ascii(struct regex *regex)
     bool is_ascii = true;
     enum code code;
 
-    (void)utf8_check(regex->pattern, 0, regex->pattern.len, &is_ascii); /* valid: it was compiled as UTF-8 */
+    (void)utf8_check(regex->pattern, 0, regex->pattern.len, &is_ascii); /* it is valid, since PCRE2 has compiled it as UTF-8 */
     if (!is_ascii)
         return CODE_OK;
     code = compile(regex->pattern, PCRE2_AUTO_CALLOUT | regex->options, &regex->ascii_code, &offset, &why);

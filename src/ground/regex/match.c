@@ -12,12 +12,12 @@
 #define MATCH_WORK 8000000u
 #define MATCH_WORK_PER_BYTE 16u
 #define CALL_WORK 100000000u
-#define CALL_CPU_US 18000u       /* of 20 ms: the rest of judging is in it too */
+#define CALL_CPU_US 18000u       /* of the 20 ms in which judging a call ends */
 #define LOOK_EVERY 200000u       /* units of work, about 0.2 ms, between two looks at the clock */
-#define CHECK_BYTES (256u << 10) /* of UTF-8, the same */
+#define CHECK_BYTES (256u << 10) /* bytes of UTF-8 that are checked between two looks at the clock */
 #define UNITS_PER_US 1000u
-#define SHORT_WORK 16u  /* of a match that ends before it begins */
-#define REPEAT_FREE 32u /* counts up to this are in an item's work already */
+#define SHORT_WORK 16u  /* what a match costs that ends before PCRE2 begins it */
+#define REPEAT_FREE 32u /* an item's work covers counts in braces up to this */
 #define HEAP_KIB 8192u
 #define DEPTH_LIMIT 100000u
 #define KEEP_BYTES (128u << 10)
@@ -26,7 +26,7 @@
 struct scratch {
     pcre2_match_data *match_data;
     pcre2_match_context *context;
-    size_t biggest_bytes; /* of what PCRE2 asked for since the match data was made */
+    size_t biggest_bytes; /* the largest block that PCRE2 asked for since the match data was made */
 };
 
 /* One match, as the callout sees it. */
@@ -76,7 +76,7 @@ static void match_free(void *block, void *at)
 
 static int count_work(pcre2_callout_block *block, void *at);
 
-/* Returns: NULL without memory. What was made stays for the next try. */
+/* Returns: NULL without memory. What could be made stays for the next try. */
 static struct scratch *scratch_get(void)
 {
     struct scratch *scratch = scratch_here;
@@ -143,7 +143,7 @@ bool regex_budget_spend(struct regex_budget *budget, uint64_t work)
     return !budget->spent;
 }
 
-/* PCRE2 cannot be stopped before it has gone through the stretch: what may not end in time does not begin. */
+/* PCRE2 cannot be stopped within the stretch, so a stretch that might not end in time does not begin. */
 static bool has_time_for(struct regex_budget *budget, uint64_t stretch)
 {
     if (budget->now_us != NULL && stretch >= LOOK_EVERY && budget->work + stretch > budget->work_until)
@@ -156,7 +156,7 @@ static uint64_t rate_at(const struct run *run, const pcre2_callout_block *block)
     uint64_t rate = regex__rate(run->regex, block->pattern_position, block->next_item_length);
 
     if (rate == REGEX__RATE_ONE)
-        return run->search_rate; /* where the item fails, the next start is looked for */
+        return run->search_rate; /* where the item fails, PCRE2 looks for the next start */
     return rate == REGEX__RATE_PLAIN && run->is_ascii ? REGEX__RATE_ASCII : rate;
 }
 
@@ -178,7 +178,7 @@ static int count_work(pcre2_callout_block *block, void *at)
     return has_time_for(run->budget, left * rate_at(run, block)) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
-/* PCRE2 would do it in one stretch, and not say whether all is ASCII. */
+/* Checks UTF-8 here, since PCRE2 would do it in one stretch and would not say whether all is ASCII. */
 static bool check_utf8(struct run *run, struct span subject)
 {
     size_t at = 0;
@@ -220,13 +220,13 @@ static enum regex_result result_of(int result)
     struct scratch *scratch = scratch_here;
 
     if (scratch != NULL && scratch->biggest_bytes > KEEP_BYTES) {
-        pcre2_match_data_free(scratch->match_data); /* with the heap that one greedy match has used */
+        pcre2_match_data_free(scratch->match_data); /* its heap, which grew by one greedy match, goes with it */
         scratch->match_data = NULL;
         scratch->biggest_bytes = 0;
     }
     if (result == PCRE2_ERROR_NOMATCH)
         return REGEX_NO_MATCH;
-    /* 0: more groups than we keep places for */
+    /* 0 means that it has more groups than there are places */
     return result >= 0 || result == PCRE2_ERROR_PARTIAL ? REGEX_MATCH : REGEX_UNDECIDED;
 }
 
@@ -235,7 +235,7 @@ static enum regex_result match_as(const struct regex *regex, struct span subject
 {
     struct run run = {.regex = regex, .budget = budget, .search_rate = how & PCRE2_ANCHORED ? 0 : regex->search_rate};
 
-    /* The subject is read once to check its UTF-8, and once for where a match may begin: at two bytes a unit. */
+    /* The subject is read once to check its UTF-8 and once to find where a match may begin, at two bytes a unit for both. */
     if (!regex_budget_spend(budget, SHORT_WORK + subject.len / 2) || !check_utf8(&run, subject) ||
         !has_time_for(budget, subject.len * run.search_rate))
         return REGEX_UNDECIDED;
@@ -274,7 +274,7 @@ void regex_budget_widen(struct regex_budget *budget, uint64_t work)
     budget->more_us += (int64_t)(work / UNITS_PER_US);
 }
 
-/* A body may hold a hundred thousand short numbers; PCRE2 takes longer to set out than to say no. */
+/* A body may hold a hundred thousand short numbers, and PCRE2 takes longer to begin a match than to deny one. */
 static bool is_too_short(const struct regex *regex, struct span subject)
 {
     bool is_ascii = true;
@@ -318,7 +318,7 @@ enum regex_result regex_find(const struct regex *regex, struct span subject, boo
         *found = span_part(subject, places[0], places[1] > places[0] ? places[1] - places[0] : 0);
         began = places[0] < last ? places[0] : last;
     }
-    (void)regex_budget_spend(budget, began > from ? (began - from) / 2 : 0); /* where the next one begins, it tells */
+    (void)regex_budget_spend(budget, began > from ? (began - from) / 2 : 0); /* it says where the next match begins */
     return result_of(result);
 }
 
@@ -340,7 +340,7 @@ enum regex_result regex_match_group(const struct regex *regex, struct span subje
     result = regex_match(regex, subject, true, &budget);
     if (result != REGEX_MATCH)
         return result;
-    if (scratch_here->match_data == NULL) /* given back after a match that took much */
+    if (scratch_here->match_data == NULL) /* the match data was given back after a match that took much memory */
         return REGEX_UNDECIDED;
     places = pcre2_get_ovector_pointer(scratch_here->match_data);
     begin = places[at];

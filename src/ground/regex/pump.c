@@ -152,7 +152,7 @@ static bool explodes(regex_ask_fn ask, const void *context, char *subject, struc
     return much >= STOP_WORK || (much > DEAR_WORK && much / GROWTH > little);
 }
 
-/* Words for a message: static, since the pieces are not. */
+/* Static words for a message, since the pieces do not live as long. */
 static const char *describe(struct span piece)
 {
     if (span_is(piece, " ") || span_is(piece, "\n"))

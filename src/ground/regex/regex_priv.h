@@ -16,19 +16,20 @@
 #include <stdatomic.h>
 
 /* What PCRE2 takes at most for a byte of a stretch between two callouts, in units of work. */
-#define REGEX__RATE_ONE 1u    /* of an item that does not take all the rest by itself: it is not asked for */
-#define REGEX__RATE_SEARCH 2u /* for the next place where a match may begin; twice what is measured, for a shared core */
-#define REGEX__RATE_ASCII 2u  /* for an item that is repeated; the same */
+#define REGEX__RATE_ONE 1u    /* an item that does not take all the rest by itself; the time for it is not asked for */
+#define REGEX__RATE_SEARCH 2u /* looking for the next place where a match may begin; twice the measured time, for a shared
+                               * core */
+#define REGEX__RATE_ASCII 2u  /* an item that is repeated, in ASCII; likewise twice */
 #define REGEX__RATE_PLAIN 3u  /* the same in UTF-8; more for properties (stretch.c) */
 
 struct regex {
     pcre2_code *code;
     pcre2_code *ascii_code; /* the same without UTF, for subjects of ASCII alone: up to three times as fast; NULL: none */
-    uint32_t options;       /* of both, beside those of all */
+    uint32_t options;       /* of both, added to the options of every pattern */
     struct span pattern;    /* our copy */
     _Atomic uint8_t *rates; /* regex__rate's, by place in the pattern; 0: not looked at yet */
     uint32_t search_rate;   /* of looking for where a match may begin */
-    uint32_t item_work;     /* of a callout and the item behind it */
+    uint32_t item_work;     /* work of a callout and the item behind it */
     uint32_t least;      /* code points that every match has at least */
     uint32_t repeat;     /* the largest count in braces, past which one item may be tried without a callout */
     bool folds_case;

@@ -2,12 +2,12 @@
 #include "regex/regex_priv.h"
 
 #define RATE_PROPERTY 4u
-#define PROPERTIES_MOST 2u /* of a class that is not negated */
+#define PROPERTIES_MOST 2u /* properties that count, in a class that is not negated */
 #define RATE_CLUSTER 8u
 #define RATE_MOST 255u
 
-/* Whether PCRE2 takes as much of the subject as it can for this one item before it calls us again. A lazy item does not:
- * what follows it is tried at each step. */
+/* Whether PCRE2 takes as much of the subject as it can for this one item before the next callout. A lazy item does not,
+ * because what follows it is tried at each step. */
 static bool takes_all(struct span item)
 {
     size_t first = item.len > 1 && item.at[0] == '\\' ? 2 : 1; /* `\+` is a plus */
@@ -24,10 +24,10 @@ static bool takes_all(struct span item)
     return item.at[item.len - 1] == '*' || item.at[item.len - 1] == '+';
 }
 
-/* As measured: a property takes a table's look-up for each character, and in a class a call before it; code points that the
- * class's bitmap lacks are compared one by one; a cluster (\X) is two properties and their rule. A class that is not negated
- * knows most of ordinary text by its first properties: with all counted, `[\p{L}\p{N}\p{P}\p{Z}\s]*` would not begin on
- * 1 MiB, which it reads in 11 ms. Where only the last of five knows what is sent, that takes 30. */
+/* The rates are measured. A property takes a look-up in a table for each character, and in a class a call before it. Code
+ * points that the class's bitmap lacks are compared one by one. A cluster (\X) is two properties and their rule. A class
+ * that is not negated knows most of ordinary text by its first properties: with all counted, `[\p{L}\p{N}\p{P}\p{Z}\s]*`
+ * would not begin on 1 MiB, which it reads in 11 ms. Where only the last of five knows what is sent, that takes 30. */
 static uint8_t rate_of(struct span item)
 {
     size_t properties = 0, wide = 0, rate = REGEX__RATE_PLAIN;
@@ -54,8 +54,8 @@ static uint8_t rate_of(struct span item)
 }
 
 /* Each item is read once, at the first callout before it: to enumerate all callouts beforehand is no way, because PCRE2 10.46
- * takes the lists of code points that stand before the code for code, and may go round in them for ever. Several threads find
- * the same. */
+ * takes the lists of code points that stand before the code for code, and may go round in them for ever. Several threads may
+ * do so at once, and find the same rate. */
 uint8_t regex__rate(const struct regex *regex, size_t position, size_t length)
 {
     _Atomic uint8_t *kept = &regex->rates[position];
