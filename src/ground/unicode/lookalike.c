@@ -23,7 +23,7 @@ static const struct range {
     {0xff41, 0xff5a, SCRIPT_LATIN},
 };
 
-/* In the order of the code points. None becomes longer than it is in UTF-8. */
+/* Sorted by code point, for bsearch. No entry is longer than its character is in UTF-8. */
 static const struct look {
     uint32_t point;
     char seen[4]; /* fewer end with NUL */
@@ -40,7 +40,8 @@ static int point_against(const void *point, const void *look)
     return a < b ? -1 : a > b;
 }
 
-/* The code point in front, or what it looks like. Takes: seen: room for 4 bytes. Returns: what was taken; 0: the end. */
+/* Takes one code point from the front and writes it, or what it looks like, to `seen`, which has room for 4 bytes.
+ * Returns: how many bytes were taken; 0: the end. */
 static size_t next_seen(struct span text, char *seen, size_t *len)
 {
     const struct look *look = NULL;
@@ -54,7 +55,7 @@ static size_t next_seen(struct span text, char *seen, size_t *len)
     return taken;
 }
 
-/* Case and the digits that stand for letters: for names, not for texts. */
+/* Folds case, and digits that look like letters. For names, not for texts. */
 static char folded(char c)
 {
     return c == '0' ? 'o' : c == '1' || c == '|' ? 'l' : c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8proc's own call sorts marks by exchanging neighbours: half a million of them in one heap would take minutes. So the
- * library decomposes and composes, and the order is made here. A text is taken in pieces that begin before a code point
- * of ASCII, which never joins what stands before it. */
+/* utf8proc's own normalization sorts marks by exchanging neighbours: half a million marks on one letter would take
+ * minutes. So utf8proc only decomposes and composes here, and the marks are sorted in this file. A text is taken in
+ * pieces that begin with a code point of ASCII, because that never joins what stands before it. */
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "unicode/unicode.h"
@@ -9,7 +9,7 @@
 #include <utf8proc.h>
 
 #define POINTS_MAX ((size_t)1 << 20)
-#define ONE_MAX 32 /* code points that one becomes: 18 at most (UAX 15) */
+#define ONE_MAX 32 /* room for what one code point becomes: 18 at most (UAX 15) */
 #define FEW 16     /* marks that are sorted in place */
 #define OPTIONS (UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT)
 
@@ -77,7 +77,7 @@ static void sort_few(utf8proc_int32_t *marks, size_t count)
         }
 }
 
-/* By counting, which keeps the order of equals. */
+/* Sorts by counting, which keeps the order of marks of equal class. */
 static void sort_many(utf8proc_int32_t *marks, utf8proc_int32_t *sorted, size_t count)
 {
     size_t begin[257] = {0};

@@ -17,7 +17,7 @@ static enum code add_escape(struct buf *out, uint32_t point)
     return buf_addf(out, "\\u%04x", (unsigned)point);
 }
 
-/* How many bytes from the front are plain ASCII: nearly all there is. */
+/* How many bytes from the front are visible ASCII, which nearly all text is. */
 static size_t plain_run(struct span text)
 {
     size_t len = 0;

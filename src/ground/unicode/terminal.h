@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that agents and servers chose, on its way to somebody's terminal: nothing in it may steer that, or deceive the reader.
+/* Makes text that agents and servers chose safe for a terminal: nothing in it may steer the terminal or deceive the reader.
  *
  * Threads: any.
  * Owns: nothing.
@@ -14,18 +14,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends the text; what is no visible character stands as JSON would write it (\n, \u001b, \u202e), bytes that are no UTF-8
- * as \xff. A backslash stays one. A JSON text stays the same JSON: such characters are in its strings only. */
+/* Appends the text. A character that is not visible is written as JSON would (\n, \u001b, \u202e), a byte that is no UTF-8
+ * as \xff. A backslash stays one backslash. A JSON text stays the same JSON, because it has such characters in strings only. */
 enum code terminal_add(struct buf *out, struct span text);
 
-/* How many cells the text takes once it went through terminal_add. */
+/* How many cells the text takes. Takes: what terminal_add has written. */
 size_t terminal_cells(struct span text);
 
 /* Appends what fits into `cells`, with U+2026 at its end where something was left out; `pad` fills up with blanks. The text
  * has been through terminal_add. */
 enum code terminal_add_cell(struct buf *out, struct span text, size_t cells, bool pad);
 
-/* Columns to write to: of the terminal on stdout, or what $COLUMNS says. Returns: 0 where it is neither. */
+/* Returns: the number of columns to write: what $COLUMNS says, or that of the terminal on stdout; 0: neither is known. */
 size_t terminal_width(void);
 
 #endif

@@ -76,13 +76,14 @@ static bool is_pictograph(uint32_t point)
            (point >= 0x1f3fb && point <= 0x1f3ff) || point == VARIATION_16;
 }
 
-/* One may choose a letter's or an emoji's look; a run of them is a hidden message. */
+/* One variation selector may choose the look of a letter or an emoji; a run of them is a hidden message. */
 static bool is_variation(uint32_t point)
 {
     return point >= 0xfe00 && point <= VARIATION_16;
 }
 
-/* Of ASCII only the digits, `#` and `*` of keycaps have two looks: one variation behind each letter is a message. */
+/* Of ASCII only the digits, `#` and `*` of keycaps have two looks. Elsewhere a selector shows nothing, and one
+ * behind each letter would be a hidden message. */
 static bool variation_is_seen(uint32_t before, uint32_t point)
 {
     bool is_keycap = (before >= '0' && before <= '9') || before == '#' || before == '*';
@@ -90,8 +91,8 @@ static bool variation_is_seen(uint32_t before, uint32_t point)
     return before < 0x80 ? is_keycap && point >= VARIATION_16 - 1 : !is_variation(before);
 }
 
-/* Which no terminal and no font shows, whatever stands around it: beside what is ignorable, blanks of Braille, of Khitan and of
- * music, separators of lines, and what is no character (Unicode 15, 23.7). */
+/* What no terminal and no font shows, whatever stands around it: control and ignorable characters, blanks of Braille, of Khitan
+ * and of music, separators of lines, and noncharacters (Unicode 15, 23.7). */
 static bool is_unseen(uint32_t point)
 {
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
@@ -106,7 +107,7 @@ static bool is_hidden(uint32_t point)
     return is_unseen(point) && point != '\t' && point != '\n' && point != '\r';
 }
 
-/* `before` is what stands before the joiner (0: nothing), `after` what follows it. */
+/* Takes: before: the character before the joiner (0: none); after: the text behind it. */
 static bool joiner_is_needed(uint32_t joiner, uint32_t before, struct span after)
 {
     uint32_t next = 0;
