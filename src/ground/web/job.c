@@ -10,13 +10,13 @@
 
 #define WAIT_US (INT64_C(10) * 1000000)
 #define CONNECT_MAX_MS 5000
-#define HEAD_MAX_BYTES ((size_t)32 << 10) /* over all heads of an answer, with what goes before the last one */
+#define HEAD_MAX_BYTES ((size_t)32 << 10) /* over all heads of an answer, interim ones (100 Continue) included */
 #define BODY_MAX_BYTES ((size_t)1 << 20)
 #define SENT_MAX_BYTES ((size_t)16 << 20)
-#define LINE_MAX_BYTES ((size_t)64 << 10) /* a token of one megabyte is none */
+#define LINE_MAX_BYTES ((size_t)64 << 10) /* nobody's token is longer */
 #define CONNECTION_MAX_S 600
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static bool is_clean(struct span text)
 {
@@ -26,7 +26,7 @@ static bool is_clean(struct span text)
     return true;
 }
 
-/* libcurl takes lines that end with NUL, and keeps a copy. */
+/* libcurl takes a line that ends with NUL, and keeps a copy of it. */
 static enum code add_header(struct web_job *job, struct span name, struct span value)
 {
     struct curl_slist *more = NULL;
@@ -62,7 +62,7 @@ static enum code copy_request(struct web_job *job, const struct web_request *req
     }
     for (size_t i = 0; i < request->header_count && code == CODE_OK; i++)
         code = add_header(job, request->headers[i].name, request->headers[i].value);
-    /* No question goes before a large body, and no kind of body is made up. */
+    /* An empty `Expect:` keeps libcurl from asking before it sends a large body. */
     for (size_t i = 0; i < 2 && code == CODE_OK; i++) {
         struct curl_slist *more = curl_slist_append(job->headers, i == 0 ? "Expect:" : "User-Agent: callgate");
 
@@ -133,19 +133,19 @@ void web__job_free(struct web_job *job)
     curl_slist_free_all(job->headers);
     curl_slist_free_all(job->addresses);
     free_wiped(job->body, job->body_len);
-    free_wiped(job->url, job->url != NULL ? strlen(job->url) : 0); /* a query may hold something */
+    free_wiped(job->url, job->url != NULL ? strlen(job->url) : 0); /* a query may hold a secret */
     tls_unref(&job->tls);
     web_answer_fini(&job->answer);
     mem_free(job);
 }
 
-/* ---- what comes ---- */
+/* ---- the answer ---- */
 
 static size_t refuse(struct web_job *job, enum code code, const char *text)
 {
     job->refused = code;
     (void)snprintf(job->error, sizeof job->error, "%s", text);
-    return 0; /* libcurl ends it */
+    return 0; /* 0 makes libcurl end the transfer */
 }
 
 static bool has_name(struct span line, const char *name, struct span *value)
@@ -167,7 +167,7 @@ static size_t take_head(char *at, size_t size, size_t count, void *context)
     job->head_bytes += line.len;
     if (job->head_bytes > HEAD_MAX_BYTES)
         return refuse(job, CODE_LIMIT, "its head is too large");
-    if (span_starts_with(line, SPAN_LIT("HTTP/"))) { /* what says `100 Continue` comes before the answer */
+    if (span_starts_with(line, SPAN_LIT("HTTP/"))) { /* an interim head (100 Continue) comes before the answer's own */
         buf_clear(&job->answer.head);
         job->has_head = false;
     }
@@ -215,7 +215,8 @@ static CURLcode lend_tls(CURL *easy, void *ssl_ctx, void *context)
     return tls_lend(job->tls, ssl_ctx) == CODE_OK ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
 }
 
-/* libcurl would ask for names on threads of its own, which the sandbox does not permit. Literal addresses need none. */
+/* libcurl would resolve names on threads of its own, which the sandbox does not permit. So names are resolved before,
+ * and only literal addresses pass here. */
 static int refuse_lookup(void *state, void *reserved, void *context)
 {
     const struct web_job *job = context;
@@ -239,7 +240,7 @@ static bool set_bounds(struct web_job *job, int64_t now_us)
            SET(RESOLVER_START_FUNCTION, refuse_lookup) && SET(RESOLVER_START_DATA, job) && SET(PRIVATE, job);
 }
 
-/* The authorities that libcurl was built with are not loaded: tls_lend brings those that count. */
+/* The authorities that libcurl was built with are not loaded, since tls_lend sets those that count. */
 static bool set_tls(struct web_job *job, const struct web_proxy *proxy)
 {
     return SET(PROTOCOLS_STR, job->is_tls ? "https" : "http") && SET(REDIR_PROTOCOLS_STR, "https") &&
@@ -256,7 +257,8 @@ static bool set_question(struct web_job *job)
            (job->body == NULL || (SET(POSTFIELDSIZE_LARGE, (curl_off_t)job->body_len) && SET(POSTFIELDS, job->body)));
 }
 
-/* "+shop.example:443:192.0.2.1,[2001:db8::1]": known for a minute, in which the next request brings them anew. */
+/* Writes "+shop.example:443:192.0.2.1,[2001:db8::1]" for CURLOPT_RESOLVE. libcurl forgets it after a minute, and
+ * each request sets it anew. */
 static enum code name_addresses(struct web_job *job, const struct sock_address *addresses, size_t count)
 {
     struct buf line;
@@ -286,9 +288,9 @@ enum code web__job_prepare(struct web_job *job, const struct web_proxy *proxy, c
     return job->easy != NULL && set_bounds(job, now_us) && set_tls(job, proxy) && set_question(job) ? CODE_OK : CODE_NOMEM;
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
-/* What a server says in a certificate or a reason stands in some of libcurl's sentences. */
+/* Replaces what is not printable, since some of libcurl's sentences quote a server's certificate or reason. */
 static const char *plain(char *text)
 {
     for (char *at = text; *at != '\0'; at++)
@@ -325,7 +327,7 @@ static void explain(struct web_job *job, CURLcode code)
         job->answer.code = CODE_LIMIT;
         (void)why_set(why, CODE_LIMIT, "%s: its answer is too large", job->to.host);
         break;
-    case CURLE_BAD_CONTENT_ENCODING: /* libcurl 8 refuses a coding on the way before we see its header */
+    case CURLE_BAD_CONTENT_ENCODING: /* libcurl 8 refuses a transfer coding before take_head sees its header */
         job->answer.code = CODE_INVALID;
         (void)why_set(why, CODE_INVALID, "%s: its answer is compressed, which nobody asked for", job->to.host);
         break;

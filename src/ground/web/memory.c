@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests hold credentials, and answers tokens. libcurl copies both into buffers that it gives back as they are; here they are
- * overwritten. A length stands before each block for that, and for the sum over all of them, which is bounded. */
+/* libcurl's memory. Requests hold credentials and answers hold tokens; libcurl copies both into buffers that it frees as they
+ * are. So these functions overwrite each block before they free it. The length that this takes stands before each block; it
+ * also counts for the sum over all blocks, which is bounded. */
 #include "web/web_priv.h"
 
 #include "base/mem.h"
@@ -74,7 +75,7 @@ static void *give_zeroed(size_t count, size_t each)
 
 static void init(void)
 {
-    /* Without memory for it every handle fails, and says so. */
+    /* Where this fails for lack of memory, every handle fails later and reports it. */
     (void)curl_global_init_mem(CURL_GLOBAL_DEFAULT, give, take_back, resize, copy, give_zeroed);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTPS_PROXY and NO_PROXY as curl reads them. They are read here, since the name of the proxy is resolved by us, and since a
- * name that only the proxy can resolve must not be asked for. */
+/* Reads HTTPS_PROXY and NO_PROXY as curl would. libcurl does not read them itself, because this room resolves the proxy's
+ * name, and must not resolve a name that only the proxy can. */
 #include "web/web_priv.h"
 
 #include "base/mem.h"
@@ -68,7 +68,8 @@ void web__proxy_read(struct web_proxy *proxy)
     proxy->url = mem_alloc(room);
     if (proxy->url != NULL)
         (void)snprintf(proxy->url, room, "%s%s", has_scheme ? "" : "http://", text);
-    /* One that is spoken to by TLS would be checked by the authorities of the server behind it. */
+    /* A proxy that is itself reached by TLS is refused, since it would be checked by the authorities of the
+     * server behind it. */
     proxy->is_wrong = proxy->url == NULL || !web__url_read(proxy->url, true, &is_tls, &proxy->at) || is_tls;
 }
 
@@ -82,7 +83,7 @@ uint16_t web_proxy_port(void)
     return proxy.is_wrong ? 0 : proxy.at.port;
 }
 
-/* `example.com` and `.example.com` are the name and all below it; `10.0.0.0/8` is a network; `*` is everything. */
+/* An entry `example.com` or `.example.com` means that name and all below it, `10.0.0.0/8` a network, `*` everything. */
 static bool excepts(struct span entry, struct span host, const struct sock_address *address)
 {
     struct sock_net net;

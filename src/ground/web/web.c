@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define JOBS_MAX 256
-#define JOBS_EACH_MAX 64          /* to one server: one that hangs leaves room for the others */
+#define JOBS_EACH_MAX 64          /* to one server, so that one that hangs leaves room for the others */
 #define NAMES_MAX 64
 #define POOL_CONNECTIONS 16
 #define SERVER_CONNECTIONS 8
@@ -22,19 +22,19 @@
 struct web {
     struct web_proxy proxy;
     CURLM *multi;
-    int poked;                    /* an eventfd: what other threads may write to under their filters */
+    int poked;                    /* an eventfd, since other threads may write to one under their filters */
     struct thread thread;
-    pthread_mutex_t lock;         /* over the list, and what of a job others may set */
+    pthread_mutex_t lock;         /* over the list of jobs, and what other threads may set of a job */
     struct list jobs;
     size_t job_count;
     bool stopping;
 
-    struct resolver *resolver;    /* from here on the thread's */
+    struct resolver *resolver;    /* from here on all belongs to the room's thread */
     struct resolve_name names[NAMES_MAX];
-    int64_t named_us[NAMES_MAX];  /* when each was wanted last */
+    int64_t named_us[NAMES_MAX];  /* when each was last asked for */
     size_t name_count;
     struct list pools;
-    struct tls_context *system;   /* who believes the system's authorities; NULL: nobody needed it yet */
+    struct tls_context *system;   /* for requests that believe the system's authorities; NULL: none was made yet */
 };
 
 static void poke(void *context)
@@ -42,7 +42,7 @@ static void poke(void *context)
     const struct web *web = context;
     const uint64_t one = 1;
 
-    (void)!write(web->poked, &one, sizeof one); /* a counter that is full has poked */
+    (void)!write(web->poked, &one, sizeof one); /* a full counter wakes the thread too */
 }
 
 /* ---- names ---- */
@@ -56,7 +56,7 @@ static size_t find_name(const struct web *web, const struct resolve_name *name)
     return at;
 }
 
-/* The one that was wanted longest ago makes room. */
+/* Has a name resolved. Where there are too many, the one that was asked for longest ago makes room. */
 static void want_name(struct web *web, const struct resolve_name *name, int64_t now_us)
 {
     size_t at = find_name(web, name), oldest = 0;
@@ -68,7 +68,7 @@ static void want_name(struct web *web, const struct resolve_name *name, int64_t 
         at = web->name_count < NAMES_MAX ? web->name_count++ : oldest;
         web->names[at] = *name;
         if (resolver_set(web->resolver, web->names, web->name_count) != CODE_OK)
-            web->names[at].port = 0; /* nobody's: it is wanted anew next time */
+            web->names[at].port = 0; /* no request has port 0, so that the next one sets the name anew */
     }
     web->named_us[at] = now_us;
 }
@@ -142,7 +142,7 @@ static void fail(struct web *web, struct web_job *job, enum code code, const cha
     end(web, job, over);
 }
 
-/* As the job brings it, or what believes the system's authorities. */
+/* Leaves the job's own TLS context, or gives it the one that believes the system's authorities. */
 static enum code choose_tls(struct web *web, struct web_job *job)
 {
     const struct tls_client_conf conf = {.ca = NULL};
@@ -181,7 +181,7 @@ static bool look_at(struct web *web, struct web_job *job, int64_t now_us, struct
     bool is_asked;
 
     want_name(web, &job->next, now_us);
-    is_asked = resolver_wait(web->resolver, 0); /* before the table is taken, which then has the answer */
+    is_asked = resolver_wait(web->resolver, 0); /* asked before the table is taken, so that the table then has the answer */
     names = resolver_table(web->resolver);
     addresses = resolve_find(names, span_text(job->next.host), job->next.port, &count);
     if (count > 0)
@@ -266,8 +266,8 @@ static void forget_answers(struct web *web, const struct list *over)
     web->multi = fresh;
 }
 
-/* Without the lock: who is told may ask again. */
-static void tell(struct list *over)
+/* Calls `done` without the lock, since it may begin another request. */
+static void call_done(struct list *over)
 {
     struct list *link, *following;
 
@@ -280,7 +280,7 @@ static void tell(struct list *over)
     }
 }
 
-static void run(void *argument)
+static void run_web(void *argument)
 {
     struct web *web = argument;
     struct curl_waitfd poked = {.fd = web->poked, .events = CURL_WAIT_POLLIN};
@@ -300,11 +300,11 @@ static void run(void *argument)
         (void)curl_multi_perform(web->multi, &running);
         take_results(web, &over);
         forget_answers(web, &over);
-        tell(&over);
+        call_done(&over);
         if (!stopping && curl_multi_poll(web->multi, &poked, 1, wait_ms, NULL) == CURLM_OK)
             (void)!read(web->poked, &count, sizeof count);
     }
-    while (!list_is_empty(&web->pools)) /* here, since it writes to sockets */
+    while (!list_is_empty(&web->pools)) /* closed on this thread, since closing writes to sockets */
         drop_pool(LIST_ENTRY(web->pools.next, struct web_pool, link));
 }
 
@@ -375,7 +375,7 @@ static void wake(void *context, struct web_answer *answer)
 
     (void)pthread_mutex_lock(&fetch->lock);
     *fetch->answer = *answer;
-    buf_init(&answer->head, 0); /* they are the caller's now */
+    buf_init(&answer->head, 0); /* the caller of web_fetch owns head and body now */
     buf_init(&answer->body, 0);
     fetch->is_done = true;
     (void)pthread_cond_signal(&fetch->done);
@@ -425,7 +425,7 @@ enum code web_start(struct web *web, struct why *why)
     const struct resolver_conf conf = {.changed = poke, .context = web};
     enum code code = resolver_new(&web->resolver, &conf, NULL, 0, why);
 
-    return code == CODE_OK ? thread_start(&web->thread, "web", run, web, why) : code;
+    return code == CODE_OK ? thread_start(&web->thread, "web", run_web, web, why) : code;
 }
 
 void web_free(struct web **out)
@@ -441,8 +441,8 @@ void web_free(struct web **out)
     poke(web);
     thread_join(&web->thread);
     list_init(&over);
-    (void)take_turn(web, &over); /* where the thread never ran */
-    tell(&over);
+    (void)take_turn(web, &over); /* ends the jobs of a thread that never ran */
+    call_done(&over);
     resolver_free(&web->resolver);
     (void)curl_multi_cleanup(web->multi);
     tls_unref(&web->system);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of web/ share: a request under way, the pool of connections that it may use, and the proxy.
  *
- * Threads: a job is its maker's until it stands in the list of `struct web`, then the room's thread's.
- * Owns: a job all that hangs on it.
+ * Threads: a job belongs to its maker until it stands in the list of `struct web`, then to the room's
+ *   thread.
+ * Owns: a job owns its request, its answer and its libcurl handle.
  * Lifetime: web__job_new to web__job_free.
  * Errors: as web.h. */
 #ifndef WEB_WEB_PRIV_H
@@ -14,7 +15,7 @@
 
 #include <curl/curl.h>
 
-/* ---- memory.c: libcurl's, wiped when it is given back, and bounded ---- */
+/* ---- memory.c: libcurl's memory, which is wiped when it is freed, and bounded ---- */
 void web__memory_init(void);
 
 /* ---- proxy.c: what the environment says ---- */
@@ -22,13 +23,13 @@ struct web_proxy {
     char *url;             /* NULL: there is none */
     struct resolve_name at;
     const char *except;    /* NO_PROXY */
-    bool is_wrong;         /* there is one that is not understood */
+    bool is_wrong;         /* HTTPS_PROXY is set to what cannot be used */
 };
 
 void web__proxy_read(struct web_proxy *proxy);
 /* Whether requests to that host over TLS go by the proxy. */
 bool web__proxy_serves(const struct web_proxy *proxy, const char *host);
-/* Takes apart as libcurl will. Returns: false: it is no URL, or has a user where `plain`. */
+/* Takes a URL apart as libcurl will. Returns: false: it is no URL, or has a user although not `with_user`. */
 bool web__url_read(const char *url, bool with_user, bool *is_tls, struct resolve_name *to);
 
 /* ---- pools: connections under one tls_context ---- */
@@ -44,20 +45,20 @@ struct web_pool {
 struct web_job {
     struct list link;
     char *url;
-    struct resolve_name to, next;  /* the server; whose address is connected to: it or the proxy */
+    struct resolve_name to, next;  /* `to`: the server; `next`: whose address is connected to, the server or the proxy */
     bool is_tls, by_proxy, is_cancelled, has_head;
     struct tls_context *tls;       /* counted */
     struct curl_slist *headers, *addresses;
     char *body;                    /* NULL: a GET */
-    size_t body_len, head_bytes;   /* of the question; of the answer */
+    size_t body_len, head_bytes;   /* of the request's body; of the answer's heads */
     int64_t begin_us, until_us;    /* monotonic */
-    CURL *easy;                    /* NULL: it waits */
+    CURL *easy;                    /* NULL: the job waits for its time or for addresses */
     struct web_pool *pool;
-    enum code refused;             /* by what is read: and why */
+    enum code refused;             /* why take_head or take_body ended the transfer, with `error` */
     char error[CURL_ERROR_SIZE];
     struct web_answer answer;
     web_part_fn part;
-    bool is_enough;                /* said that */
+    bool is_enough;                /* `part` said so */
     web_done_fn done;
     void *context, *part_context;
 };
@@ -65,10 +66,10 @@ struct web_job {
 enum code web__job_new(const struct web_request *request, const struct web_proxy *proxy, struct web_job **job,
                        struct why *why) MUST_USE;
 void web__job_free(struct web_job *job);
-/* Makes the transfer, which then belongs into a multi handle. */
+/* Makes the transfer, which the caller then adds to a multi handle. */
 enum code web__job_prepare(struct web_job *job, const struct web_proxy *proxy, const struct sock_address *addresses,
                            size_t count, int64_t now_us) MUST_USE;
-/* What came of it: fills in the answer. */
+/* Fills in the answer from the transfer's result. */
 void web__job_settle(struct web_job *job, CURLcode code);
 
 #endif
