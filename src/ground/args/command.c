@@ -20,9 +20,10 @@
 #define SYNOPSIS_BYTES 512
 #define DURATION_MAX_MS (UINT64_C(100) * 366 * 86400 * 1000) /* a hundred years */
 
-static const struct command_guest *guest; /* NULL: who runs the process gives the command */
+static const struct command_guest *guest; /* NULL: the command is given by who runs the process */
 
-/* What is opened first must not become the standard input of whoever was started without one. */
+/* Fills the places of standard input, output and error where the process was started without one, since the
+ * first file that is opened would take that place. */
 static bool hold_standard_places(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -33,7 +34,7 @@ static bool hold_standard_places(void)
 
 bool command_begin(void)
 {
-    /* What we make is private unless its own rule says otherwise (audit.db is 0640). */
+    /* Files are private unless their own rule says otherwise (audit.db is 0640). */
     umask(0027);
     if (!hold_standard_places())
         return false;
@@ -210,7 +211,7 @@ static bool is_repeatable(const struct option *option)
     return option->type == OPTION_FLAG || option->type == OPTION_LIST || option->type == OPTION_FILES;
 }
 
-/* What is being read, and which options were given. */
+/* The command line that is being read, and which options were given so far. */
 struct reading {
     const struct usage *usage;
     struct given *given;
@@ -227,7 +228,7 @@ static int take_value(struct reading *reading, const struct option *option, cons
     return store_value(option, value, reading->given);
 }
 
-/* Takes: *at: of the option among argv; it is moved when the next word is its value. */
+/* Takes: *at: the option's place in argv, which moves on when the next word is its value. */
 static int read_option(struct reading *reading, char **argv, int argc, int *at)
 {
     const char *text = argv[*at] + 2;
@@ -340,7 +341,7 @@ int options_read(const struct usage *usage, int argc, char **argv, struct given 
         if (status != OPTIONS_GO)
             return status;
     }
-    argv[given->count] = NULL; /* where they are another program's words */
+    argv[given->count] = NULL; /* for who hands the operands to another program as its argv */
     return check_given(&reading);
 }
 

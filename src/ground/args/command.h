@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program's words are: operands and options with their types, help, exit status, and who gives them.
+/* The command line of a program: operands and options with their types, help, exit statuses, and who gives
+ * the command.
  *
  * Threads: main, before any other is started.
- * Owns: nothing but the guest; option values point into argv.
+ * Owns: nothing; option values point into argv, and the guest is borrowed.
  * Lifetime: argv's.
  * Errors: exit statuses; sentences on stderr as `callgate: what; what to do`. */
 #ifndef ARGS_COMMAND_H
@@ -17,7 +18,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-/* What a value is. Whether somebody else may give an option over a socket hangs on this alone: see option_is_guests. */
+/* What an option's value is. This alone decides whether a guest may give the option over a socket: see option_is_guests. */
 enum option_type {
     OPTION_FLAG,     /* a bool; takes no value */
     OPTION_TEXT,     /* a const char *: words that nobody opens */
@@ -39,13 +40,13 @@ struct option {
     const char *help;
     enum option_type type;
     size_t at;                      /* where its value goes: from the beginning of the struct given */
-    const char *must;               /* be given: what is said where it is not, "" for the usual words; NULL: it need not */
+    const char *must;               /* the complaint where it is not given, "" for the usual one; NULL: it need not be given */
     uint64_t least, most, usual;
     const char *const *words;       /* ends with NULL */
     int (*when)(const char *option, const char *text, int64_t *time_us); /* Returns: as options_read */
 };
 
-/* Whether a guest may give it: it names nothing that this process would open. */
+/* Whether a guest may give it, because it names nothing that this process would open. */
 bool option_is_guests(const struct option *option);
 
 #define OPTION_VALUES_MAX 256
@@ -56,8 +57,8 @@ struct option_values {
 
 enum operand_type {
     OPERAND_TEXT,    /* words that nobody opens */
-    OPERAND_CONTENT, /* a file of whoever gives the command, read by command_file; or words */
-    OPERAND_FILE     /* a path where the command runs: no guest's to give, nor what stands behind it */
+    OPERAND_CONTENT, /* a file of who gives the command, which command_file reads; or words */
+    OPERAND_FILE     /* a path where the command runs: a guest may give neither it nor the operands behind it */
 };
 
 struct operand {
@@ -69,13 +70,13 @@ struct operand {
 
 struct usage {
     const char *path;               /* "callgate key create" */
-    const char *synopsis;           /* what stands behind it in the usage; NULL: operands, and options that must be given */
+    const char *synopsis;           /* what the usage shows behind the path; NULL: operands, and options that must be given */
     const char *about;              /* what it does, a few lines */
     const struct operand *operands; /* ends with name == NULL; or NULL */
     const struct option *options;   /* likewise; --help is always understood */
 };
 
-/* What was given: the first member of the struct whose further members `at` of the options names. */
+/* The operands that were given. It is the first member of a struct; the options' `at` are offsets of its other members. */
 struct given {
     char **operands;                /* in argv; ends with NULL */
     int count;
@@ -83,22 +84,23 @@ struct given {
 
 #define OPTIONS_GO (-1)
 
-/* Reads argv; what is no option is moved to its front. `--` ends the options. Takes: given: all zero but for it.
+/* Reads argv and moves the operands to its front. `--` ends the options. Takes: given: the first member of a
+ * struct that is otherwise zero.
  * Returns: OPTIONS_GO, or the exit status to return at once (after --help or a fault that was told). */
 int options_read(const struct usage *usage, int argc, char **argv, struct given *given);
 
-/* Where --json is among the words what is wrong is told as JSON, also where a command has no answer in JSON, or is none. */
+/* Where --json is among the words, failures are printed as JSON, even where the command has no answer in JSON or does not
+ * exist. */
 void failures_as_asked(int argc, char *const *argv);
 
 /* The usage in one line, without the path. */
 void usage_synopsis(const struct usage *usage, char *text, size_t size);
 void usage_print(const struct usage *usage);
 
-/* A number that somebody wrote, from `least` on. Takes: name: as it is called where it is wrong: "--limit", "N". Returns: as
- * options_read. */
+/* Reads a number, from `least` on. Takes: name: what a complaint calls it: "--limit", "N". Returns: as options_read. */
 int command_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
-/* What each of our programs begins with. Returns: false where it cannot go on. */
+/* What each program begins with. Returns: false: it cannot go on. */
 bool command_begin(void) MUST_USE;
 
 /* Who gives a command. */
@@ -106,25 +108,27 @@ bool command_begin(void) MUST_USE;
 #define ACTOR_ALIASES 400 /* two entries of `people: {members}` at their longest, and a token's claims */
 #define ACTOR_ALIAS_BYTES 264
 struct actor {
-    char name[ACTOR_BYTES];   /* as it is recorded: the login, and the account where that is another ("alice (as root)") */
+    char name[ACTOR_BYTES];   /* as it is recorded: the login, and the account where the two differ ("alice (as root)") */
     char shown[ACTOR_ALIAS_BYTES]; /* who this is by a login of `people:`; "": only the account is known */
     uid_t account;            /* of the login, where the kernel remembers one */
-    char alias[ACTOR_ALIASES][ACTOR_ALIAS_BYTES]; /* all names that are known */
-    bool is_own[ACTOR_ALIASES];                   /* nobody else has that one, as an agent or an account of many may */
+    char alias[ACTOR_ALIASES][ACTOR_ALIAS_BYTES]; /* all names of this person that are known */
+    bool is_own[ACTOR_ALIASES];                   /* nobody else has this alias; an agent, or an account that many use, may
+                                                   * share one */
     size_t alias_count;
 };
 /* The person of an account. Takes: login: PERSON_UNKNOWN where the kernel remembers none. */
 void actor_of(uid_t uid, uid_t login, struct actor *actor);
-/* What does not fit is left out. */
+/* Leaves out what does not fit. */
 void actor_add_alias(struct actor *actor, struct span name);
 void actor_add_name(struct actor *actor, struct span name); /* likewise, one that nobody else has */
-/* Of this process's command. What the kernel does not remember sudo's word stands for: whoever runs a command here has all
- * rights to what it changes. */
+/* Who gives this process's command. Where the kernel remembers no login, SUDO_USER is believed, because whoever can run a
+ * command here may change the same files anyway. */
 void actor_find(struct actor *actor);
 void actor_name(char out[ACTOR_BYTES]);
 
-/* Somebody else for whom this process runs one command (control_serve.h): their name is the actor's; a file is theirs, not this
- * process's, so that no option names one and operands only where somebody reads them by command_file. */
+/* A person for whom this process runs one command that came over a socket (control_serve.h). The guest's name is the actor's.
+ * The guest names files of his own machine, not of this process: so options may name none, and operands only where command_file
+ * reads them. */
 struct command_guest {
     struct actor actor;
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The text with each line end where its twin has one, too, shown as the escape that it is. A twin is made by the same format
- * with a tab for each line end: where the two differ the format has one, and not what was put in. */
+/* Appends the text with its line ends escaped, but for those that the format itself has. The twin is the same text, made
+ * from the format with a tab in place of each line end. So where text and twin differ, the line end is the format's. */
 static enum code add_but_ends(struct buf *safe, struct span text, const char *twin)
 {
     size_t from = 0;
@@ -49,7 +49,7 @@ static void print_safely_v(FILE *out, const char *format, va_list args)
     va_end(again);
     va_end(measured);
     if (text != NULL)
-        mem_wipe(text, 2 * ((size_t)len + 1)); /* a key is told so */
+        mem_wipe(text, 2 * ((size_t)len + 1)); /* a new key is printed this way */
     mem_free(text);
     mem_free(twin_format);
     mem_wipe(safe.block, safe.size);
@@ -112,7 +112,7 @@ void print_failures_as_json(bool wanted)
     fails_in_json = wanted;
 }
 
-/* One line; frees the document. */
+/* Prints the document as one line and frees it. */
 static enum code print_line(FILE *to, struct doc **doc)
 {
     struct buf out, safe;
@@ -149,7 +149,7 @@ void print_failure(int status, const char *format, va_list args)
     doc_text(doc, "error", span_text(text));
     doc_int(doc, "status", status);
     if (print_line(stderr, &doc) != CODE_OK)
-        print_safely(stderr, "callgate: %s\n", text); /* the bare text says more than nothing */
+        print_safely(stderr, "callgate: %s\n", text); /* without memory for JSON, the bare text is better than nothing */
 }
 
 static void print_fault_doc(const struct fault *fault, bool is_warning)
@@ -221,7 +221,7 @@ void print_time(struct doc *doc, const char *key, int64_t time_us)
 
 void print_hold(void)
 {
-    static char *buffer; /* stdout's to the end; pages that nothing is written to take no memory */
+    static char *buffer; /* stdout uses it until the program ends; pages that are never written take no memory */
 
     if (buffer == NULL && (buffer = mem_array(HOLD_BYTES, 1)) != NULL)
         (void)setvbuf(stdout, buffer, _IOFBF, HOLD_BYTES);

@@ -22,38 +22,40 @@ enum exit_status {
     STATUS_NEGATIVE = 1, /* denied, test failed, chain broken */
     STATUS_USAGE = 2,    /* wrong use or configuration */
     STATUS_CANNOT = 3,   /* file, network, memory */
-    STATUS_UNPROVEN = 4  /* consistent, and not all of it is vouched for as it should be */
+    STATUS_UNPROVEN = 4  /* consistent, but not all of it is vouched for as it should be */
 };
 
-/* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
- * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. Line ends of the format are some. A text
- * with a NUL ends there, as C's do: print_span shows it. `tools/lint` takes no other way to print a string. */
+/* As printf, for files, messages and names that somebody else wrote. In them a character that is not visible, line ends too, is
+ * written as terminal.h says, so that it neither steers a terminal nor looks like a line of the program. Line ends of the
+ * format stay line ends. A text ends at a NUL, as in C; print_span shows it whole. `tools/lint` allows no other way to print a
+ * string. */
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void print_span(FILE *out, struct span text);
-/* Line by line, each as print_safely would, behind `before`. Its line ends are some. */
+/* Prints line by line, each as print_safely would, behind `before`. Line ends of the text stay line ends. */
 void print_lines(FILE *out, struct span text, const char *before);
 
-/* The bytes as they are: lines that have been through terminal_add, or what programs read. `tools/lint` lists who may.
+/* Prints the bytes as they are: for lines that have been through terminal_add, or for what programs read. `tools/lint`
+ * lists who may use it.
  * Returns: CODE_IO. */
 enum code print_block(FILE *out, struct span bytes);
-/* A policy on stdout: byte for byte for programs and files, which load it again; on a terminal as print_lines does. A last
- * line without an end gets one. Returns: CODE_IO. */
+/* Prints a policy on stdout: byte for byte for programs and files, which load it again; on a terminal as print_lines does.
+ * A last line without a line end gets one. Returns: CODE_IO. */
 enum code print_source(struct span text);
 
-/* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}
- * or, of a place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */
+/* Whether from here on each failure is printed as one JSON object on a line of stderr: {"error": text, "status": the exit
+ * status}, or for a place in a file {"error" or "warning": text, "file":, "line":, "column":}. */
 void print_failures_as_json(bool wanted);
 /* One line on stderr, `callgate: text`. */
 void print_failure(int status, const char *format, va_list args);
 
-/* Up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what stands in front of the text. */
+/* Prints up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what to print in front of each text. */
 void print_faults(const struct faults *faults, const char *before);
 
-/* Keeps what is printed on stdout in memory, up to 32 MiB, until it is flushed or the program ends: a terminal or a pager that
- * takes nothing is not to hold a lock. Where there is no memory it is printed at once. */
+/* Keeps what is printed on stdout in memory, up to 32 MiB, until it is flushed or the program ends, so that a terminal or a
+ * pager that takes nothing does not make the program hold a lock. Without memory for it, output is printed at once. */
 void print_hold(void);
 
-/* One line on stdout; frees the document and wipes the text, which may hold a key. Returns: an exit status. */
+/* Prints the document as one line on stdout, frees it, and wipes the text, which may hold a key. Returns: an exit status. */
 int print_doc(struct doc **doc);
 
 /* A member with a number, or with a time as text; 0 is null: of what is counted from 1, and has none. */
