@@ -42,10 +42,10 @@ void buf_borrow(struct buf *buf)
     if (buf->block != NULL || buf->cap_bytes < SPARE_SIZE || mem_is_walked())
         return;
     buf->block = mem_spare_take();
-    buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without one it grows as others do */
+    buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without a spare block the buffer grows as others do */
 }
 
-/* Where it wipes no copy stays where the block stood. */
+/* Resizes the block. A buffer that wipes leaves no copy where the block was. */
 static char *resize(struct buf *buf, size_t size)
 {
     char *block = buf->wipes ? mem_alloc(size) : mem_resize(buf->block, size);
@@ -59,7 +59,7 @@ static char *resize(struct buf *buf, size_t size)
     return block;
 }
 
-/* Makes room behind the tail: by moving what there is to the front, and where that is not enough in a larger block. */
+/* Makes room behind the tail: moves the bytes to the front, and where that is not enough takes a larger block. */
 static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len)
 {
     size_t have = buf_len(buf), size = buf->size ? buf->size : len > SPARE_SIZE / 2 ? SPARE_SIZE : 256;
@@ -74,7 +74,7 @@ static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len
     if (buf->size - buf->tail >= len)
         return CODE_OK;
     if (mem_is_walked())
-        size = have + len; /* so that a test makes each append fail */
+        size = have + len; /* tests walk all allocations (mem_fail_at), so each append must be one */
     while (size < have + len)
         size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
     if (size > buf->cap_bytes)
@@ -143,7 +143,7 @@ void buf_commit(struct buf *buf, size_t len)
     buf->tail += len;
 }
 
-/* Where the block has no room, or none is needed. */
+/* The slow part of buf_add: the block has no room, or nothing is to be added. */
 static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const void *bytes, size_t len)
 {
     char *at;
@@ -224,7 +224,7 @@ void buf_move(struct buf *to, struct buf *from)
     from->wipes = wipes;
 }
 
-#define FIT_BYTES 65536 /* less is not worth a call */
+#define FIT_BYTES 65536 /* a smaller block is not worth the call */
 
 void buf_fit(struct buf *buf)
 {
@@ -234,7 +234,7 @@ void buf_fit(struct buf *buf)
         return;
     block = resize(buf, buf->tail + 1);
     if (block == NULL)
-        return; /* then it stays as large as it is */
+        return; /* without memory the block stays as it is */
     buf->block = block;
     buf->size = buf->tail;
 }

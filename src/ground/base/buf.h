@@ -5,9 +5,9 @@
  * Owns: its block.
  * Lifetime: spans from buf_peek are valid until the buffer next changes.
  * Errors: CODE_LIMIT past the cap, CODE_NOMEM. The first append that fails sticks: further ones add nothing and return the
- * same, so that a chain of appends asks once, at its end, with buf_code. A buffer that failed lacks something: to read it is a
- * bug until buf_clear, buf_fini or buf_rewind forgets. What goes on after a failure, such as a queue, appends with buf_put, or
- * sets a mark. */
+ *   same, so that a chain of appends asks once, at its end, with buf_code. A buffer that failed lacks bytes, so it is a bug to
+ *   read it before buf_clear, buf_fini or buf_rewind has forgotten the failure. Code that goes on after a failure, such as a
+ *   queue, appends with buf_put or sets a mark. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
@@ -36,7 +36,8 @@ static inline void buf_init(struct buf *buf, size_t cap_bytes)
 
 void buf_wipes(struct buf *buf);  /* from now on what leaves it is overwritten where it stood: for credentials on their way */
 void buf_clear(struct buf *buf);  /* empties, keeps the block, forgets a failure */
-void buf_borrow(struct buf *buf); /* one without a block gets a spare one (base/mem.h), if any: for what ends with the turn */
+void buf_borrow(struct buf *buf); /* gives a buffer without a block a spare one (base/mem.h), if there is one; for what ends
+                                   * with the turn */
 
 void buf__give_back(struct buf *buf);
 
@@ -83,13 +84,14 @@ static inline enum code buf_add_text(struct buf *buf, const char *text)
     return buf_add(buf, text, strlen(text));
 }
 
-/* Whether all appends were made. Whoever reads the buffer asks this before. */
+/* Whether all appends were made. Ask before you read the buffer. */
 static inline MUST_USE enum code buf_code(const struct buf *buf)
 {
     return buf->code;
 }
 
-/* A failure of the caller's own, as if an append had failed; CODE_OK is none. Returns: as buf_code. */
+/* Marks the buffer with a failure of the caller's own, as if an append had failed; CODE_OK marks nothing.
+ * Returns: as buf_code. */
 enum code buf_fail(struct buf *buf, enum code code);
 
 /* Where a chain of appends begins that may be taken back. */
@@ -103,9 +105,12 @@ static inline struct buf_mark buf_mark(const struct buf *buf)
     return (struct buf_mark){.len = buf_len(buf), .code = buf->code};
 }
 
-void buf_rewind(struct buf *buf, struct buf_mark mark);                  /* takes back all since, a failure too */
-enum code buf_settle(struct buf *buf, struct buf_mark mark) MUST_USE;    /* does so where something since has failed */
-enum code buf_put(struct buf *buf, struct span span) MUST_USE;           /* appends; a failure changes nothing and sticks not */
+/* takes back all appends since the mark, and a failure */
+void buf_rewind(struct buf *buf, struct buf_mark mark);
+/* likewise, but only where an append since the mark has failed */
+enum code buf_settle(struct buf *buf, struct buf_mark mark) MUST_USE;
+/* appends; a failure changes nothing and does not stick */
+enum code buf_put(struct buf *buf, struct span span) MUST_USE;
 
 /* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. A failure changes nothing. */
 enum code buf_reserve(struct buf *buf, size_t len, char **at) MUST_USE;
@@ -118,10 +123,10 @@ void buf_drop(struct buf *buf, size_t len);
  * that the bytes of `from` fit; no failure. */
 void buf_move(struct buf *to, struct buf *from);
 
-/* Gives room behind the tail back where there is much; for bytes that stay for long. */
+/* Gives back room behind the tail where it is much; for bytes that stay for long. */
 void buf_fit(struct buf *buf);
 
-/* Cuts back to the first `len` bytes; remembers a failure. */
+/* Cuts the buffer to its first `len` bytes; a failure stays. */
 void buf_truncate(struct buf *buf, size_t len);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BUG_ON: aborts, in every build, when one of our own invariants is broken.
+/* BUG_ON: aborts, in every build, when an invariant of the program is broken.
  *
  * Threads: any.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: never for input, memory, descriptors or a peer: with those an attacker could stop everybody. */
+ * Errors: never used for input, memory, descriptors or a peer's behaviour, since with those an attacker
+ *   could stop the process. */
 #ifndef BASE_BUG_H
 #define BASE_BUG_H
 

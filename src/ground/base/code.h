@@ -10,14 +10,15 @@
 
 #define MUST_USE __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
-#define COLD __attribute__((cold)) /* what few calls need: its code, and what leads to it, stands apart from the others' */
+#define COLD __attribute__((cold)) /* for what few calls need: the compiler puts its code, and what leads to it, apart from
+                                    * the rest */
 
 enum code {
     CODE_OK = 0,
     CODE_NOMEM = -1,     /* memory, or the budget given for it, is used up */
     CODE_LIMIT = -2,     /* a stated cap was reached: bytes, nodes, depth, work */
     CODE_INVALID = -3,   /* the input is malformed; the room says where */
-    CODE_IO = -4,        /* the operating system refused; errno was logged or is in `struct why` */
+    CODE_IO = -4,        /* the operating system refused; errno is in the log or in `struct why` */
     CODE_NOT_FOUND = -5,
     CODE_EXISTS = -6,
     CODE_DENIED = -7,    /* permission, credential or signature */

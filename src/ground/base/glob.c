@@ -13,7 +13,7 @@ bool glob_is_literal(struct span pattern)
     return true;
 }
 
-/* Past the code point that begins at `i`: continuation bytes belong to it. */
+/* Returns: the place behind the code point that begins at `i`, with its continuation bytes. */
 static size_t next_point(struct span text, size_t i)
 {
     i++;
@@ -25,7 +25,7 @@ static size_t next_point(struct span text, size_t i)
 bool glob_matches(struct span pattern, struct span text)
 {
     size_t p = 0, t = 0;
-    size_t star = SIZE_MAX, retry = 0; /* after the last `*`, and where its run ends so far */
+    size_t star = SIZE_MAX, retry = 0; /* `star`: behind the last `*`; `retry`: up to where it has taken the text so far */
 
     while (t < text.len) {
         if (p < pattern.len && pattern.at[p] == '*') {
@@ -47,7 +47,7 @@ bool glob_matches(struct span pattern, struct span text)
                 continue;
             }
         }
-        /* An earlier `*` never needs to give more: the last one can take whatever it would. */
+        /* Only the last `*` takes more on a mismatch, since it can take whatever an earlier one could. */
         if (star == SIZE_MAX)
             return false;
         retry = next_point(text, retry);
@@ -59,7 +59,8 @@ bool glob_matches(struct span pattern, struct span text)
     return p == pattern.len;
 }
 
-/* meets[j]: the rest of `a` from i on and that of `b` from j on have a text in common; from the ends backwards. */
+/* Fills meets[j] from the ends backwards: whether some text matches both the rest of `a` from i on and the rest of
+ * `b` from j on. */
 bool glob_meets(struct span a, struct span b)
 {
     bool meets[MEET_MAX + 1] = {false}, below[MEET_MAX + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Globs, as policies, tenant claims and origins write them: `*` any run of characters, `/` included; `?` one code point;
- * `\` takes the next character as it is; nothing else is special. Always whole, byte for byte.
+ * `\` takes the next character as it is; nothing else is special. A glob always matches the whole text, byte for byte.
  *
  * Threads: any.
  * Owns: nothing.
@@ -14,8 +14,8 @@
 /* Takes: both valid UTF-8. */
 bool glob_matches(struct span pattern, struct span text);
 
-/* Whether some text matches both, as far as can be told: of more than 128 bytes, and where a `\` stands in one, it is said that
- * they do; `?` is one byte. */
+/* Whether some text matches both, as far as that can be told. Patterns over 128 bytes, or with a `\`, count as if some text
+ * did; `?` is one byte here. */
 bool glob_meets(struct span a, struct span b);
 
 /* Whether the pattern has no `*`, `?` or `\`: then it is a name and matches itself alone. */

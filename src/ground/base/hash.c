@@ -12,7 +12,7 @@ static pthread_once_t seeded = PTHREAD_ONCE_INIT;
 
 static void draw(void)
 {
-    /* 16 bytes never come short once the kernel's pool is ready, and getrandom waits for that. */
+    /* getrandom waits until the kernel's pool is ready, and then 16 bytes always come whole */
     BUG_ON(getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed);
 }
 
@@ -40,7 +40,7 @@ static void sip_round(uint64_t v[4])
     v[2] = rotate(v[2], 32);
 }
 
-/* Fewer than eight bytes, read at once with those before them where there are any. */
+/* Reads the last bytes, fewer than eight, in one load that takes in bytes before them where there are any. */
 static uint64_t rest_of(const unsigned char *at, size_t left, size_t len)
 {
     uint64_t word = 0;

@@ -17,7 +17,7 @@ void hash_seed(void);
 
 uint64_t hash_bytes(const void *bytes, size_t len);
 
-/* The same under a key of the caller's: what goes by it may be kept where the key is. */
+/* The same hash under a key of the caller's. Such hashes may be stored as long as the key is. */
 struct hash_key {
     uint64_t half[2];
 };
@@ -35,8 +35,8 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
     return a * UINT64_C(0xff51afd7ed558ccd);
 }
 
-/* Folds a text into a hash, a few times as fast as hash_span. For caches only, where texts that collide drive out each other
- * and cost no more than as many others would: whoever chooses the texts can make them collide. */
+/* Folds a text into a hash, a few times as fast as hash_span. For caches only: whoever chooses the texts can make them
+ * collide, which in a cache only has them push out each other. */
 uint64_t hash_mix_span(uint64_t hash, struct span span);
 
 #endif

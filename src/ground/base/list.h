@@ -18,7 +18,7 @@ struct list {
 
 #define LIST_ENTRY(link, type, member) ((type *)(void *)((char *)(link) - offsetof(type, member)))
 
-/* Safe against taking the current one off. */
+/* The current one may be taken off within the loop. */
 #define LIST_EACH(link, following, head) \
     for (link = (head)->next, following = link->next; link != (head); link = following, following = link->next)
 

@@ -41,16 +41,17 @@ static const char *level_text(enum log_level level)
     return "?";
 }
 
-#define FIELDS_BYTES 640 /* what the fields after the message may need */
+#define FIELDS_BYTES 640 /* room for the fields behind the message */
 
-/* A line is built in a fixed array: a log call must work when memory does not. */
+/* A line is built in a fixed array, because logging must work without memory. */
 struct line {
     char text[2048];
     size_t len;
     bool is_cut;
 };
 
-/* What does not fit is left out whole, so that the line stays JSON. Two bytes are kept for its end. */
+/* Adds text to the line. A text that does not fit is left out whole, so that the line stays JSON; two bytes
+ * are kept for its end. */
 static void put(struct line *line, const char *text, size_t len)
 {
     if (line->is_cut || len > sizeof line->text - 2 - line->len) {
@@ -117,8 +118,8 @@ static void put_time(struct line *line)
     put_text(line, text);
 }
 
-/* A pipe whose reader stands still must not hold up a worker: where a line would have to wait it is left out and counted. A
- * pipe says that it is writable while a whole line fits. */
+/* Whether a line can be written without waiting. A pipe whose reader stands still must not hold up a worker, so a line that
+ * would wait is left out and counted. The kernel calls a pipe writable as long as a whole line fits. */
 static bool has_room(void)
 {
     struct pollfd watch = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define SWEEP_EACH 4   /* entries looked at for every new one: more than come, so that those whose time is over go */
-#define SWEEP_FULL 256 /* and where there is no room */
+#define SWEEP_EACH 4   /* entries that are looked at for each new one; more than one, so that lapsed entries go faster than
+                        * new ones come */
+#define SWEEP_FULL 256 /* likewise where there is no room */
 
 enum code map_new(const struct map_conf *conf, struct map **out)
 {
@@ -136,7 +137,7 @@ void map_clear(struct map_shard *shard)
 
 /* ---- room ---- */
 
-/* Whoever still counts goes to the end of the row and stays. */
+/* Looks at entries in turn and drops those that have lapsed; the others go to the end of the row. */
 static void sweep(struct map_shard *shard, const struct map_entry *spared, int64_t now_us, unsigned most)
 {
     for (unsigned i = 0; i < most && !list_is_empty(&shard->by_turn); i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table that callers fill: in shards, bounded, with shares (base/shares.h), a keyed hash (base/hash.h), entries that lapse.
  *
- * An entry begins with a struct map_entry. Who finds no room first makes those go whose time is over; of others none gives way.
+ * An entry begins with a struct map_entry. Where there is no room, entries that have lapsed are dropped; others never give way.
  *
- * Threads: any; one short lock a shard: all that takes a shard is called between map_lock and map_unlock.
+ * Threads: any; each shard has one short lock: functions that take a shard are called between map_lock and map_unlock.
  * Owns: its entries, from map_add on.
  * Lifetime: map_new to map_free; an entry until it lapses or is dropped.
  * Errors: CODE_LIMIT: more than the caller's share, or none is left; CODE_NOMEM. */
@@ -17,11 +17,11 @@
 
 struct map_entry {
     struct map_entry *next; /* in the bucket */
-    struct list by_turn;    /* as they are looked at, to see whether they are over */
+    struct list by_turn;    /* in the order in which entries are looked at, to see whether they have lapsed */
     uint64_t hash;
     struct share whose;
-    size_t weight;          /* of the map's cap */
-    int64_t lapses_us;      /* from then on it says no more than its absence: on the caller's clock */
+    size_t weight;          /* what it takes of the map's cap */
+    int64_t lapses_us;      /* on the caller's clock: from then on the entry means no more than if it were absent */
 };
 
 struct map_conf {
@@ -38,7 +38,7 @@ struct map_shard {
     struct list by_turn;
     struct shares shares;
     uint64_t count;
-    uint64_t refused; /* times that there was no room */
+    uint64_t refused; /* how often there was no room */
 };
 
 struct map {
@@ -59,16 +59,18 @@ void map_unlock(struct map_shard *shard);
 /* The entry with this key, or NULL. */
 struct map_entry *map_find(const struct map_shard *shard, uint64_t hash, const void *key);
 
-/* Whether he may add so much more, be it that others lapse for it. Takes: spared: never made to go; or NULL. */
+/* Whether `whose` may add so much more, once entries that have lapsed are dropped. Takes: spared: an entry that
+ * is never dropped; or NULL. */
 bool map_allows(struct map_shard *shard, struct share whose, size_t weight, const struct map_entry *spared, int64_t now_us);
 
-/* Takes: entry: with its key, whose, weight and lapses_us; none has that key. It is the map's where this is CODE_OK. */
+/* Adds an entry. Takes: entry: with its key, whose, weight and lapses_us set; no entry has that key yet. The map owns
+ * it where this returns CODE_OK. */
 enum code map_add(struct map_shard *shard, uint64_t hash, struct map_entry *entry, int64_t now_us) MUST_USE;
-/* It weighs so much more, within its owner's share. */
+/* Makes an entry weigh so much more, within its owner's share. */
 enum code map_grow(struct map_shard *shard, struct map_entry *entry, size_t more, int64_t now_us) MUST_USE;
-/* The same, and its block is so many bytes long from now on: *entry is another. */
+/* The same, and gives the entry a block of so many bytes: *entry is another pointer then. */
 enum code map_resize(struct map_shard *shard, struct map_entry **entry, size_t bytes, size_t more, int64_t now_us) MUST_USE;
 void map_drop(struct map_shard *shard, struct map_entry *entry);
-struct map_entry *map_first(const struct map_shard *shard); /* any; NULL: there is none */
+struct map_entry *map_first(const struct map_shard *shard); /* returns any entry; NULL: there is none */
 
 #endif

@@ -89,7 +89,7 @@ void mem_wipe(void *block, size_t bytes)
         explicit_bzero(block, bytes);
 }
 
-#define SPARES_MAX 256 /* as many as events are handed out in a turn */
+#define SPARES_MAX 256 /* as many as a turn of a loop hands out events */
 
 static _Thread_local struct {
     unsigned count;

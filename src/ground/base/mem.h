@@ -22,8 +22,8 @@ char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and add
 void mem_free(void *block);                                    /* NULL is fine */
 void mem_wipe(void *block, size_t bytes);                      /* overwrites; never optimised away */
 
-/* Asks for lines of the cache that are used soon, so that they come side by side. What lies there is not touched: it may end
- * earlier, and be nothing at all. */
+/* Prefetches cache lines that are used soon, so that they arrive together. Nothing is read, so the bytes may end earlier or
+ * not be there. */
 #define MEM_LINE_BYTES 64
 static inline void mem_fetch_ahead(const void *from, size_t bytes)
 {
@@ -33,9 +33,8 @@ static inline void mem_fetch_ahead(const void *from, size_t bytes)
         __builtin_prefetch((const void *)(at + i));
 }
 
-/* Gives free pages back to the system, from between blocks in use: the end of a thread's heap goes by the C library's own
- * rules. Takes some milliseconds for each 10 MiB, in which other
- * threads may wait for memory: for after a peak. */
+/* Gives free pages between blocks in use back to the system; the C library itself gives back the end of a heap. It takes
+ * some milliseconds for each 10 MiB, in which other threads may wait for memory, so call it after a peak only. */
 void mem_trim(void);
 
 /* Gives up what was read of the program and its libraries so far, for behind a start: what is still needed comes back from the
@@ -50,12 +49,14 @@ void mem_keep(void);
  * thread only. 0 switches off. mem_fail_count() says how many allocations came since mem_fail_at(). */
 void mem_fail_at(uint64_t nth, int sticky);
 uint64_t mem_fail_count(void);
-bool mem_is_walked(void); /* since mem_fail_at(n): buffers grow by what is appended, so that each append may be the n-th */
+bool mem_is_walked(void); /* whether mem_fail_at is in use: then buffers grow by what is appended, so that each append is an
+                           * allocation */
 
-/* Blocks of one size that go from use to use on a thread, the one given last first: the processor's caches hold it still.
- * What lives no longer than a turn of a loop is built in them; a block of each connection's own would be fetched anew for
- * every call. Under the address sanitizer none is kept, so that it sees every use after its end. */
-#define MEM_SPARE_BYTES 4160 /* a page, and what leads it */
+/* Spare blocks of one size that a thread uses again and again. The one that was given last is taken first, since the
+ * processor's caches still hold it. What lives no longer than a turn of a loop is built in them; if each connection had a
+ * block of its own, it would be fetched into the cache for every call. Under the address sanitizer none is kept, so that
+ * it sees every use after its end. */
+#define MEM_SPARE_BYTES 4160 /* a page, and a header in front of it */
 #if defined(__SANITIZE_ADDRESS__)
 #define MEM_KEEPS_SPARES 0
 #elif defined(__has_feature)
@@ -65,8 +66,8 @@ bool mem_is_walked(void); /* since mem_fail_at(n): buffers grow by what is appen
 #endif
 void *mem_spare_new(void) MUST_USE;  /* a spare one or, where there is none, a new one; not zeroed; mem_free takes it too */
 void *mem_spare_take(void) MUST_USE; /* a spare one; NULL where there is none, which is no failure */
-void mem_spare_give(void *block);    /* of MEM_SPARE_BYTES, from whatever door */
-void mem_spare_drop(void);           /* before a thread ends: all that it keeps */
+void mem_spare_give(void *block);    /* takes a block of MEM_SPARE_BYTES, whichever of these functions made it */
+void mem_spare_drop(void);           /* frees all that the thread keeps; to call before it ends */
 
 struct arena_block;
 
@@ -83,7 +84,7 @@ void arena_init(struct arena *arena, size_t cap_bytes);
 void *arena_alloc(struct arena *arena, size_t bytes) MUST_USE; /* 16-byte aligned, not zeroed */
 void *arena_zalloc(struct arena *arena, size_t bytes) MUST_USE;
 char *arena_dup(struct arena *arena, const void *from, size_t bytes) MUST_USE; /* adds a NUL after it */
-void arena_reset(struct arena *arena); /* keeps one small block for the next use, gives the others back */
+void arena_reset(struct arena *arena); /* keeps one small block for the next use and frees the others */
 void arena_fini(struct arena *arena);  /* may be used again */
 
 #endif

@@ -8,7 +8,7 @@
 
 static struct share share_by(uint64_t tenant, uint64_t principal, bool has_principal)
 {
-    uint64_t hash = tenant | 1; /* 0 is nobody */
+    uint64_t hash = tenant | 1; /* 0 means nobody */
 
     return (struct share){hash, has_principal ? hash_mix(hash, principal) | 1 : 0};
 }
@@ -34,7 +34,7 @@ void shares_fini(struct shares *shares)
     *shares = (struct shares){.cap = 0};
 }
 
-/* His account, or the empty place where it would be. */
+/* Finds an account, or the empty place where it would be. */
 static struct share_account *place_of(const struct shares *shares, uint64_t who)
 {
     uint32_t at = (uint32_t)(who >> 32) & (shares->size - 1);
@@ -99,7 +99,7 @@ enum code shares_take(struct shares *shares, struct share who, size_t amount)
     return CODE_OK;
 }
 
-/* Whoever holds nothing has no account; those behind his move up, so that no search ends too early. */
+/* Removes the account of somebody who holds nothing any more. Accounts behind it move up, so that no search ends too early. */
 static void close_account(struct shares *shares, struct share_account *account)
 {
     uint32_t mask = shares->size - 1, hole = (uint32_t)(account - shares->accounts);

@@ -20,7 +20,7 @@ static uint64_t eight(const char *at)
     return word;
 }
 
-/* Fewer than eight bytes, each at least once. Takes: len: 1 to 7. */
+/* Reads fewer than eight bytes, each at least once. Takes: len: 1 to 7. */
 static uint64_t fewer(const char *at, size_t len)
 {
     uint32_t begin, end;
@@ -34,7 +34,7 @@ static uint64_t fewer(const char *at, size_t len)
 
 static bool is_like(uint64_t a, uint64_t b)
 {
-    return a == b || lower(a) == lower(b); /* mostly it is written as everybody writes it */
+    return a == b || lower(a) == lower(b); /* most senders write a name alike */
 }
 
 bool span__equals_nocase(struct span a, struct span b)

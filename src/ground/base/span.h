@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A span: borrowed bytes with a length. A loan that never outlives the step that made it.
+/* A span: borrowed bytes with a length, for no longer than the step that made it.
  *
  * Threads: any.
  * Owns: nothing.
@@ -70,7 +70,8 @@ static inline struct span span_part(struct span span, size_t begin, size_t len)
 
 bool span__equals_nocase(struct span a, struct span b);
 
-/* Equal under ASCII case folding only. Most headers' names differ in length or first byte already, which is seen here. */
+/* Whether both are equal under ASCII case folding alone. Most names of headers differ in length or first byte, which is
+ * compared inline. */
 static inline bool span_equals_nocase(struct span a, struct span b)
 {
     return a.len == b.len && (a.len == 0 || (((a.at[0] ^ b.at[0]) & ~0x20) == 0 && span__equals_nocase(a, b)));

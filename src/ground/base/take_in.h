@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text of the repository inside the program, taken in as it is, so that no second copy can differ.
+/* Takes a text of the repository into the program as it is, so that no second copy can differ.
  *
- * The symbol is global, since where files are optimised together the assembler's text and who reads it may end in different
- * objects; the Makefile keeps such a file out of that besides, and knows which texts it depends on.
+ * The symbol is global, because with link-time optimisation the assembler's text and its reader may end up in different
+ * objects. The Makefile also compiles such a file without it, and knows which texts it depends on.
  *
  * Threads: any.
  * Owns: nothing.

@@ -20,11 +20,12 @@ size_t utf8_put(char *out, uint32_t point);
 /* The first `max` bytes, less where that would cut a code point. */
 struct span utf8_cut(struct span text, size_t max);
 
-/* Reads on from `at`, up to the first code point that begins at or behind `until`. *is_ascii becomes false where one is not.
- * Returns: where that is; SIZE_MAX where the text is not valid UTF-8. */
+/* Checks the text from `at` up to the first code point that begins at or behind `until`. *is_ascii becomes false where a
+ * byte is not ASCII.
+ * Returns: the place of that code point; SIZE_MAX: the text is not valid UTF-8. */
 size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii);
 
-/* How many bytes from the front are letters, digits, marks and blanks of ASCII (U+0020 to U+007E): nearly all there is. */
+/* How many bytes from the front are visible ASCII or blanks (U+0020 to U+007E), which nearly all text is. */
 size_t utf8_plain(struct span text);
 
 struct utf8_lead {

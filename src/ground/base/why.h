@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures told to a person: one sentence (struct why), or up to 20 places in files (struct faults).
+/* Failures in words for a person: one sentence (struct why), or up to 20 places in files (struct faults).
  *
  * Threads: belongs to one thread.
  * Owns: its text, inline.
@@ -17,7 +17,8 @@ struct why {
     char text[512];
 };
 
-/* Sets the sentence and returns `code`, so that `return why_set(why, CODE_INVALID, ...)` reads well.
+/* Sets the sentence and returns `code`, so that a caller can write `return why_set(why, CODE_INVALID,
+ * ...)`.
  * Takes: why may be NULL. */
 enum code why_set(struct why *why, enum code code, const char *format, ...) PRINTF_LIKE(3, 4);
 
@@ -35,7 +36,7 @@ struct fault {
 
 struct faults {
     struct fault fault[FAULTS_MAX];
-    size_t count; /* all that came, also those past FAULTS_MAX */
+    size_t count; /* all faults, also those past FAULTS_MAX */
 };
 
 void faults_init(struct faults *faults);
