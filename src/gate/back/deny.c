@@ -43,7 +43,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
     return buf_code(out);
 }
 
-/* Whole seconds, rounded up: who waits so long finds room. */
+/* Whole seconds, rounded up, so that who waits that long finds room. */
 static uint64_t retry_after_s(const struct exchange *exchange, enum reason reason)
 {
     int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->call->verdict.wait_us
@@ -57,7 +57,8 @@ static struct span verbs_of(const struct exchange *exchange)
     return span_text(exchange->pass == &discovery_pass ? "GET, HEAD" : exchange->dialect->verbs);
 }
 
-/* For the pipe's stderr, and not for the agent: it names files. One line of visible ASCII, whatever stands in it. */
+/* Writes why the pipe is refused, for the pipe's stderr and not for the agent, since it names files. Whatever the
+ * text holds, it becomes one line of visible ASCII. */
 static void write_difference(const struct pair *pair, struct buf *out)
 {
     struct buf text;
@@ -71,12 +72,12 @@ static void write_difference(const struct pair *pair, struct buf *out)
     buf_fini(&text);
 }
 
-/* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
+/* Writes the headers that some refusals have besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
 static void write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    /* A stream or session end that policy denies, or the revision does not have, leaves the POST; a method that nobody speaks
-     * here leaves all three. */
+    /* Where a policy denies streams or the end of a session, or the revision has none, POST is still allowed. Where the
+     * method itself is unknown, all of the dialect's methods are. */
     bool is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
 
     if ((status == 401 || discovery_steps_up(exchange, reason)) && exchange->route != NULL)
@@ -114,7 +115,7 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
     return buf_code(out);
 }
 
-/* What is told of the message: of one that could not be read its id, where it has one. */
+/* The message that the denial is about; one that could not be read counts where its id is known. */
 static const struct mcp_message *told_of(const struct exchange *exchange)
 {
     struct call *call = exchange->call;
@@ -146,7 +147,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
     };
 }
 
-/* Whether it is not one of a batch that is looked at, but all of it. */
+/* Whether the denial is about a batch as a whole, not about one of its calls. */
 static bool is_several(const struct exchange *exchange)
 {
     return exchange->batch != NULL && exchange->call == exchange->own;
@@ -166,7 +167,7 @@ int deny_status(struct pair *pair, enum reason reason)
     return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
 }
 
-/* The gate's own bounds on requests: no policy's, so that nothing of the protocol says them. */
+/* Whether the reason is one of the gate's own bounds on requests, which no policy sets and no protocol has a form for. */
 static bool is_request_limit(enum reason reason)
 {
     return reason == REASON_REQUEST_RATE || reason == REASON_PRINCIPAL_LIMIT || reason == REASON_MEMORY_SHARE ||
@@ -207,7 +208,8 @@ enum code deny__withheld(struct pair *pair, struct span say, struct buf *out)
     return exchange->dialect->denial_write(&exchange->call->message, &denial, out, &form);
 }
 
-/* HTTP+SSE: the answer to the POST says only that it was taken. Where the stream is gone, it says that, and the rest. */
+/* HTTP+SSE: puts the denial on the session's stream, and the answer to the POST says only that it was taken. Where the
+ * stream is gone or full, the answer to the POST says the denial itself. */
 static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
 {
     struct exchange *exchange = &pair->exchange;
@@ -247,7 +249,7 @@ void deny_answer(struct pair *pair, enum reason reason)
         pair_close(pair, REASON_MEMORY);
 }
 
-/* Mcp-Param-* cannot be listed in advance: those that the browser asks for are allowed by name. */
+/* Mcp-Param-* headers cannot be listed in advance, so those that the browser asks for are allowed by name. */
 static void write_allowed_headers(const struct pair *pair, struct buf *out)
 {
     struct span prefix = SPAN_LIT("Mcp-Param-");
@@ -264,7 +266,7 @@ static void write_allowed_headers(const struct pair *pair, struct buf *out)
     buf_add_text(out, "\r\n");
 }
 
-/* What asks for nothing that is judged has no row. */
+/* Ends an answer to a request for which nothing is judged, and which has no row. */
 static void answered(struct pair *pair, enum reason reason, enum code code)
 {
     struct exchange *exchange = &pair->exchange;

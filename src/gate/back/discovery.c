@@ -10,19 +10,20 @@
 
 #include <string.h>
 
-/* How clients find out whom to ask for a token: challenges, the metadata of a protected resource (RFC 9728), and refusals that
- * an OAuth client can read (RFC 6749, 5.2). */
+/* Tells clients whom to ask for a token: challenges, the metadata of a protected resource (RFC 9728), and refusals that an
+ * OAuth client can read (RFC 6749, 5.2). */
 
 #define METADATA SPAN_LIT("/.well-known/oauth-protected-resource")
 #define SCOPES_MAX_BYTES 1024
-#define ROUNDS_MAX 4 /* of escapes one in the other */
-#define TOKEN_MIN_BYTES 8 /* shorter ones stand in other words by chance */
+#define ROUNDS_MAX 4 /* how often escapes may lie within escapes */
+#define TOKEN_MIN_BYTES 8 /* shorter tokens may be part of other words by chance */
 
 const struct proxy_pass discovery_pass = {.path = {"", 0}, .upstream_path = {"", 0}};
 
 /* ---- the URL that agents know ---- */
 
-/* The path of the URL by which agents know the route; of its metadata: what follows the well-known one. RFC 9728, 3.1. */
+/* The path of the URL by which agents know the route. Takes: of_metadata: the part of it that follows the well-known path
+ * in the URL of the metadata. RFC 9728, 3.1. */
 static struct span public_path(const struct proxy_route *route, bool of_metadata)
 {
     struct span path = span_part(route->public_url, route->public_path_at, SIZE_MAX);
@@ -30,7 +31,7 @@ static struct span public_path(const struct proxy_route *route, bool of_metadata
     return of_metadata && span_is(path, "/") ? SPAN_NONE : path;
 }
 
-/* The URL by which agents know the route, from its scheme on. Takes: before: what comes between its origin and its path. */
+/* Writes the URL by which agents know the route. Takes: before: what to put between its origin and its path. */
 static enum code write_public(const struct exchange *exchange, struct span before, struct buf *out)
 {
     const struct proxy_route *route = exchange->route;
@@ -66,7 +67,7 @@ static bool takes_tokens(const struct proxy_route *route)
     return false;
 }
 
-/* The byte that a server makes of what begins at `*at`, which moves behind it. */
+/* Returns: the byte that a server makes of what begins at `*at`. *at: moves behind that. */
 static unsigned char unescape(struct span text, size_t *at)
 {
     struct span digits = span_part(text, *at + 1, 2);
@@ -77,7 +78,7 @@ static unsigned char unescape(struct span text, size_t *at)
     return byte;
 }
 
-/* Whether the token stands there, or in a query a parameter of that name. */
+/* Whether the text holds the token, or a query has a parameter `access_token`. */
 static bool says_token(struct span text, struct span token, bool is_query)
 {
     if (token.len >= TOKEN_MIN_BYTES && memmem(text.at, text.len, token.at, token.len) != NULL)
@@ -93,8 +94,8 @@ static bool says_token(struct span text, struct span token, bool is_query)
     return false;
 }
 
-/* The same of what servers and those behind them make of it, round by round. True, too, behind more rounds than anybody needs,
- * and without memory to see. */
+/* The same for what servers, and servers behind them, make of the text by unescaping it again and again. Returns: true also
+ * after more rounds than anybody needs, and without memory. */
 static bool holds(struct span text, struct span token, bool is_query)
 {
     bool found = says_token(text, token, is_query);
@@ -142,7 +143,7 @@ bool discovery_is_scope(struct span scope)
     return scope.len > 0;
 }
 
-/* Each once, and no more of them than clients can be expected to send on. Takes: list: what is told already. */
+/* Adds a scope to the list unless it is there already, or the list would be longer than clients can be expected to send on. */
 static void add_scope(struct span scope, struct buf *list)
 {
     struct span told;
@@ -179,7 +180,8 @@ bool discovery_steps_up(const struct exchange *exchange, enum reason reason)
     return exchange->lacking.at != NULL && reason == exchange->call->verdict.reason;
 }
 
-/* What is missing is told first; then what is there, since some clients ask for what they read here and nothing else. */
+/* Writes the scopes to ask for: the route's, or, where one is missing, that one and then those that the token has, since
+ * some clients ask for exactly what they read here. */
 static void write_wanted(const struct exchange *exchange, bool steps_up, struct buf *out)
 {
     const struct proxy_resource *resource = &exchange->route->resource;
@@ -196,7 +198,7 @@ static void write_wanted(const struct exchange *exchange, bool steps_up, struct 
     buf_fini(&list);
 }
 
-/* By which proofs may be signed. */
+/* Writes the algorithms by which proofs may be signed. */
 static void write_algorithms(const char *before, const char *between, const char *behind, struct buf *out)
 {
     for (const char *const *name = identity_algorithm_names(); *name != NULL; name++)
@@ -237,7 +239,7 @@ static void challenge(const struct identity_source *source, struct buf *out)
     case IDENTITY_CERTIFICATE:
         buf_add_text(out, "Certificate realm=\"callgate\"");
         break;
-    case IDENTITY_TOKEN: /* said before, for all of them */
+    case IDENTITY_TOKEN: /* write_token_challenge has written it before, for all providers */
     case IDENTITY_NONE:
         break;
     }
@@ -308,7 +310,7 @@ bool discovery_is_asked(const struct pair *pair)
     return span_starts_with(path, SPAN_LIT("/.well-known/"));
 }
 
-/* What follows the scheme of a URL, up to its path. */
+/* Reads the host of a URL, between its scheme and its path. */
 static bool read_host(struct span url, struct span scheme, struct http_authority *host)
 {
     struct span text = span_part(url, scheme.len, SIZE_MAX);
@@ -318,7 +320,7 @@ static bool read_host(struct span url, struct span scheme, struct http_authority
     return span_equals_nocase(span_part(url, 0, scheme.len), scheme) && http_authority_read(text, host);
 }
 
-/* RFC 8252, 7.3: the person's own machine, where the client listens. */
+/* RFC 8252, 7.3: whether it is the person's own machine, where the client listens. */
 static bool is_loopback(struct span name)
 {
     return span_equals_nocase(name, SPAN_LIT("localhost")) || span_is(name, "[::1]") || span_is(name, "127.0.0.1");
@@ -353,9 +355,9 @@ enum code discovery_refuse(enum reason reason, int status, struct buf *out)
     return buf_addf(out, "{\"error\":\"%s\",\"error_description\":\"%s\"}", error, reason_text(reason));
 }
 
-/* ---- another name than the upstream's ---- */
+/* ---- an upstream's challenge, with the gate's URL in it ---- */
 
-/* What a parameter's value takes: in quotes, or up to a comma or blank. */
+/* The length of a parameter's value: in quotes, or up to a comma or blank. */
 static size_t value_len(struct span text)
 {
     size_t at = 0;
@@ -370,7 +372,7 @@ static size_t value_len(struct span text)
     return at;
 }
 
-/* The length of `name`, `=` and the blanks around that; 0: it does not begin so. */
+/* The length of `name`, `=` and the blanks around it; 0: the text does not begin so. */
 static size_t name_len(struct span text, struct span name)
 {
     size_t at = name.len;
@@ -400,7 +402,7 @@ enum code discovery_rewrite_challenge(const struct exchange *exchange, struct sp
 {
     struct span name = SPAN_LIT("resource_metadata");
     size_t before = buf_len(out);
-    bool begins = true, is_odd = false; /* a parameter may begin here; the name stands elsewhere, too */
+    bool begins = true, is_odd = false; /* `begins`: a parameter may begin here; `is_odd`: the name is in another place, too */
 
     while (!span_is_empty(value)) {
         size_t named = begins ? name_len(value, name) : 0;
@@ -422,7 +424,7 @@ enum code discovery_rewrite_challenge(const struct exchange *exchange, struct sp
     return write_pointer(exchange, out);
 }
 
-/* ---- metadata of our own ---- */
+/* ---- metadata that the gate makes ---- */
 
 /* Takes: slug: set where it is so. A subtree's are those of all that is below it. */
 bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug)
@@ -470,7 +472,7 @@ enum code discovery_write_metadata(const struct exchange *exchange, struct buf *
     return buf_add_text(out, "}");
 }
 
-/* ---- metadata of the upstream's ---- */
+/* ---- metadata that the upstream makes ---- */
 
 /* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
  * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
@@ -502,8 +504,8 @@ static struct span port_of(const struct http_authority *host, bool is_tls)
     return !span_is_empty(host->port) ? host->port : is_tls ? SPAN_LIT("443") : SPAN_LIT("80");
 }
 
-/* Whether it is the server's own URL, or one above it, which clients take for it (as they do without a gate), or the gate's: a
- * foreign one is what they must stop at, and no other may stand in its place. RFC 9728, 3.3. */
+/* Whether `resource` is the gate's URL, the server's own, or one above that, which clients also accept without a gate. At a
+ * foreign URL clients must stop, so the gate may not replace it. RFC 9728, 3.3. */
 static bool is_own_url(const struct pair *pair, struct span resource, struct span public_url)
 {
     const struct exchange *exchange = &pair->exchange;

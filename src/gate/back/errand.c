@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 
-/* An errand: one POST of the gate's own to an upstream, on a connection of its own, whose answer nobody waits for. It tells
- * a server that its request was not delivered. */
+/* An errand: one POST of the gate's own to an upstream, on a connection of its own, whose answer nobody needs. It tells a
+ * server that its request was not delivered. */
 
 #define ERRAND_US INT64_C(10000000)
 
@@ -114,7 +114,8 @@ void errand__send(struct pair *pair, struct span body)
     bool waits;
 
     if (pair->is_pipe) {
-        (void)stream__emit_refusal(pair, body); /* nowhere to go; whoever carries this stream stands before the server, too */
+        (void)stream__emit_refusal(pair, body); /* a pipe has no other connection to the server, so the process that carries
+                                                 * this stream hands the refusal over */
         return;
     }
     errand = lane->errands < ERRANDS_MAX && outgoing_settle(pair, false, &waits) == REASON_UNSET ? errand_new(lane) : NULL;

@@ -8,20 +8,20 @@
 #include <string.h>
 
 #define BUCKETS 1024
-#define MAIL_MAX_BYTES (64 * 1024) /* that a stream was not able to take yet */
+#define MAIL_MAX_BYTES (64 * 1024) /* how much may wait that a stream was not able to take */
 
-/* A stream's place where others leave what is to be said on it. The pair is touched by its own worker alone. */
+/* Where others leave what is to go on a stream. Only the pair's own worker touches the pair. */
 struct mailbox {
     struct mailbox *next; /* in the bucket */
     struct lane *lane;
     struct pair *pair;
     struct buf mail;      /* events */
-    bool is_replaced;     /* it stands in no bucket any more */
+    bool is_replaced;     /* it is in no bucket any more */
     size_t name_len;
     char name[];          /* of the session */
 };
 
-/* One lock for all, held for a copy: only who speaks HTTP+SSE comes here. */
+/* One lock for all, held for a copy, is enough, since only HTTP+SSE uses mailboxes. */
 struct mailboxes {
     pthread_mutex_t lock;
     struct mailbox *buckets[BUCKETS];
@@ -60,7 +60,7 @@ static void unlock(struct mailboxes *mailboxes)
     BUG_ON(pthread_mutex_unlock(&mailboxes->lock) != 0);
 }
 
-static struct mailbox **find(struct mailboxes *mailboxes, struct span name)
+static struct mailbox **find_box(struct mailboxes *mailboxes, struct span name)
 {
     struct mailbox **at = &mailboxes->buckets[hash_span(name) % BUCKETS];
 
@@ -69,7 +69,7 @@ static struct mailbox **find(struct mailboxes *mailboxes, struct span name)
     return at;
 }
 
-/* Wakes whoever reads the mail. Takes: lane: of the caller. */
+/* Wakes the pair that reads the mail. Takes: lane: the caller's. */
 static void wake(const struct lane *lane, struct mailbox *mailbox)
 {
     if (mailbox->lane == lane) {
@@ -77,7 +77,7 @@ static void wake(const struct lane *lane, struct mailbox *mailbox)
         return;
     }
     atomic_store(&mailbox->lane->has_mail, true);
-    inbox_poke(&mailbox->lane->inbox); /* a lane lives as long as all of them */
+    inbox_poke(&mailbox->lane->inbox); /* all lanes live equally long */
 }
 
 static void take_out(struct mailbox **at)
@@ -101,7 +101,7 @@ enum code mailbox_open(struct pair *pair, struct span session)
     mailbox->name_len = session.len;
     memcpy(mailbox->name, session.at, session.len);
     lock(mailboxes);
-    at = find(mailboxes, session);
+    at = find_box(mailboxes, session);
     old = *at;
     if (old != NULL) {
         take_out(at);
@@ -124,7 +124,7 @@ void mailbox_close(struct pair *pair, struct buf *rest)
     pair->exchange.mailbox = NULL;
     lock(mailboxes);
     if (!mailbox->is_replaced)
-        take_out(find(mailboxes, span_of(mailbox->name, mailbox->name_len)));
+        take_out(find_box(mailboxes, span_of(mailbox->name, mailbox->name_len)));
     unlock(mailboxes);
     if (rest != NULL && buf_add_span(rest, buf_peek(&mailbox->mail)) != CODE_OK)
         pair_close(pair, REASON_MEMORY);
@@ -139,12 +139,12 @@ enum code mailbox_put(struct lane *lane, struct span session, struct span json)
     struct mailbox *mailbox;
 
     lock(mailboxes);
-    mailbox = *find(mailboxes, session);
+    mailbox = *find_box(mailboxes, session);
     if (mailbox != NULL) {
         struct buf_mark before = buf_mark(&mailbox->mail);
 
         sse_write_message(&mailbox->mail, NULL, json);
-        code = buf_settle(&mailbox->mail, before); /* what lies there stays, and the next one may fit */
+        code = buf_settle(&mailbox->mail, before); /* what is there stays, and a smaller message may still fit */
     }
     if (code == CODE_OK)
         wake(lane, mailbox);

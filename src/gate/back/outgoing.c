@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define RENEW_GAP_US INT64_C(30000000) /* what upstreams do not take is fetched anew so often */
+#define RENEW_GAP_US INT64_C(30000000) /* a token that upstreams refuse is fetched anew no more often than this */
 
 static void tell_missing(struct pair *pair)
 {
@@ -47,7 +47,7 @@ static void take(struct exchange *exchange, struct outgoing_token *token)
 
 /* ---- what a provider gives ---- */
 
-/* Returns: false: whoever asks has nothing that it could be asked for with. */
+/* Returns: false: the caller has nothing with which a token could be asked for. */
 static bool key_of(const struct exchange *exchange, struct span secret, struct wanted_key *key)
 {
     const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
@@ -140,7 +140,7 @@ void outgoing__refused(struct pair *pair)
 
 /* ---- which one ---- */
 
-/* Whether one that was taken before is still good; between two messages of a stream hours may pass. */
+/* Whether the token that was taken before is still valid: between two messages of a stream hours may pass. */
 static bool is_settled(struct exchange *exchange)
 {
     if (exchange->authorization.at == NULL)
@@ -164,7 +164,7 @@ enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits)
         return REASON_UNSET;
     if (exchange->pass != NULL && (outgoing->per_tenant || outgoing->kind != OUTGOING_FILE ||
                                    !upstream__takes_credentials(exchange->pass)))
-        return REASON_UNSET; /* nobody has shown who he is */
+        return REASON_UNSET; /* nobody has shown an identity there */
     value = outgoing_find(outgoing, exchange->identity.tenant, exchange->identity.principal);
     if (outgoing->kind != OUTGOING_FILE)
         reason = settle_fetched(pair, value, may_wait, waits);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STALE_US INT64_C(500000) /* a kept connection that was idle so long is looked at before it is used */
+#define STALE_US INT64_C(500000) /* a kept connection that was idle so long is checked before it is used */
 
 /* ---- connecting ---- */
 
@@ -98,8 +98,8 @@ bool upstream_begin(struct pair *pair)
     return false;
 }
 
-/* A kept connection is used again for the same upstream only, and only while it is silent and open. Once bytes of a call
- * went up it is never sent again, so a connection that its server is about to close is better found out before. */
+/* Whether the connection can take the call: it leads to the same upstream, and is silent and open. A call is never sent
+ * twice, so a connection that its server is about to close must be found out before bytes of the call go up. */
 static bool is_usable(struct pair *pair)
 {
     const struct upstream_line *line = &pair->line;
@@ -142,14 +142,14 @@ static enum reason fault_of(const struct pair *pair)
     const struct leg *back = &pair->back;
 
     if (!buf_is_empty(&back->in))
-        return REASON_UPSTREAM_MALFORMED; /* it speaks without being asked */
+        return REASON_UPSTREAM_MALFORMED; /* the server speaks without being asked */
     if (back->is_ready)
         return REASON_UPSTREAM_CLOSED;
     return pair->exchange.route->upstream.tls != NULL && tls_is_connected(back->stream) ? REASON_UPSTREAM_TLS
                                                                                        : REASON_UPSTREAM_UNREACHABLE;
 }
 
-/* Returns: whether the state has changed. */
+/* Returns: whether the call was given up. */
 static bool try_next(struct pair *pair, bool has_tried)
 {
     const struct sock_address *addresses;
@@ -176,7 +176,7 @@ static bool try_next(struct pair *pair, bool has_tried)
 
 enum authorized { REFUSED = 0, WAITS, AUTHORIZED };
 
-/* What the gate shows the upstream comes before the connection that it goes up on, with a deadline of its own. */
+/* Gets what the gate shows the upstream. That comes before the connection, with a deadline of its own. */
 static enum authorized authorize(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -215,8 +215,8 @@ bool upstream_connect(struct pair *pair)
         pair_deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
     if (back->stream != NULL && back->is_ready && is_usable(pair))
         return begin_sending(pair);
-    /* What was kept, or made while the record was written, its server was free to close. A connection made now was not: one
-     * more to the same address would end in the same way. */
+    /* The server may have closed a connection that was kept, or made while the record was written: another one is tried. A
+     * connection that was made just now is not replaced, since another to the same address would end alike. */
     if (back->stream != NULL && !pair->is_pipe &&
         (pair->line.route != pair->exchange.route || (back->is_ready && (is_first || pair->line.is_kept)))) {
         pair_drop_back(pair);
@@ -237,7 +237,7 @@ bool upstream_send(struct pair *pair)
 {
     struct leg *back = &pair->back;
 
-    /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
+    /* A server may answer before it has read everything, or close. Its reply is read, since it says why. */
     if (leg_unsent(back) == 0 || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
         pair->line.spoke_early = leg_unsent(back) > 0;
         pair_go(pair, STEP_RELAY);
@@ -258,7 +258,7 @@ bool upstream_send(struct pair *pair)
 #define EXCEPT_MAX 64
 
 struct except_list {
-    struct http_except except; /* its names are those below */
+    struct http_except except; /* its `names` points to the array below */
     struct span names[EXCEPT_MAX];
 };
 
@@ -268,8 +268,8 @@ static void add_except(struct except_list *list, struct span name)
         list->names[list->except.count++] = name;
 }
 
-/* On a declared path nobody looked for a credential; the gate's own must not go up for that. A token that is for the gate does
- * not go up, either, where another credential has decided. */
+/* Lists headers with credentials for the gate, which must not go up. On a declared path nobody has looked for them, and a
+ * token for the gate may come beside another credential that has decided. */
 static void list_credentials(const struct exchange *exchange, struct except_list *list)
 {
     for (size_t i = 0; i < exchange->route->identity_count; i++) {
@@ -286,13 +286,14 @@ static void list_credentials(const struct exchange *exchange, struct except_list
     }
 }
 
-/* Who posts, or reads what the operator did not name path by path, does it with what he has himself. */
+/* A POST to a declared path, or a read below a wildcard, goes up with the caller's own credentials, since
+ * the operator did not name that path. */
 bool upstream__takes_credentials(const struct proxy_pass *pass)
 {
     return pass == NULL || !(pass->is_post || pass->is_wild);
 }
 
-/* What the gate writes itself must not come twice. */
+/* Lists headers of the agent that do not go up, since the gate writes its own. */
 static void list_except(const struct pair *pair, bool is_ours, struct except_list *list)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -340,8 +341,8 @@ static void write_path(const struct pair *pair, enum http_method method, struct 
     buf_fini(&path);
 }
 
-/* Mirrors of the body, where the agent sent them: they were compared with it, and are written from it anew. Without a body
- * nothing was compared, and they stay here. */
+/* Writes the headers that mirror the body, where the agent sent them. They were compared with the body, and are written
+ * anew from it. Without a body nothing was compared, and they do not go up. */
 static void write_mirrors(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -362,7 +363,8 @@ static void write_mirrors(const struct pair *pair, struct buf *out)
     buf_fini(&value);
 }
 
-/* Whose child it is, where each has their own: nobody can write this header but the gate. */
+/* Names the caller to a command upstream, where each caller has a child of his own. No one but the gate can
+ * write this header. */
 static void write_caller(const struct exchange *exchange, struct buf *out)
 {
     const struct span parts[] = {exchange->identity.tenant, exchange->identity.principal};
@@ -374,7 +376,7 @@ static void write_caller(const struct exchange *exchange, struct buf *out)
     http_write_line(out, SPAN_LIT("X-Callgate-Caller: "), span_of(text, sizeof text));
 }
 
-/* Who asks, under which number, in which session: the values that were judged. */
+/* Writes who asks, the correlation and the session, with the values that were judged. */
 static void write_judged(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -406,7 +408,7 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
-    /* A call's body is JSON as it was judged; what is posted to a declared path is what its sender says. */
+    /* A call's body is the JSON that was judged; a body for a declared path has the type that its sender names. */
     struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
     struct except_list list;
 

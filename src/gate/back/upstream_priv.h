@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONNECT and SEND: the connection behind a pair and the head that goes up; errands, which go there without a pair.
+/* The steps CONNECT and SEND: the connection behind a pair and the head that goes up; and errands, which go up
+ * without a pair.
  *
  * Threads: its pair's worker.
- * Owns: an errand its connection.
+ * Owns: an errand owns its connection.
  * Lifetime: an errand ends by itself, within seconds.
  * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
 #ifndef BACK_UPSTREAM_PRIV_H

@@ -120,8 +120,8 @@ static void fill_in(struct proxy_conf *conf)
     }
 }
 
-/* Those for pipes, which have names alone, come last. With host before without, exact before one with a slug before subtree,
- * longer before shorter; then by bytes, so that twins are neighbours. */
+/* Routes for pipes, which have only names, come last. A route with a host comes before one without, an exact path before one
+ * with a slug before a subtree, a longer before a shorter; then bytes decide, so that twins are neighbours. */
 static int compare_routes(const void *left, const void *right)
 {
     const struct proxy_route *a = left, *b = right;
@@ -162,7 +162,7 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
 
 /* ---- declared paths ---- */
 
-/* The name without the dot that may end it. */
+/* The upstream's host name without a dot at its end. */
 static struct span bare_host(const struct proxy_upstream *upstream)
 {
     struct span host = span_text(upstream->host);
@@ -170,7 +170,8 @@ static struct span bare_host(const struct proxy_upstream *upstream)
     return span_part(host, 0, host.len - (span_ends_with(host, SPAN_LIT(".")) ? 1 : 0));
 }
 
-/* By their names, which are lower case: two names of one server are known for this machine alone. */
+/* Whether two upstreams are one server, by their lower-case names. Different names of one server are known
+ * only for this machine. */
 static bool is_one_server(const struct proxy_upstream *a, const struct proxy_upstream *b)
 {
     if (a->host == NULL || b->host == NULL || a->port != b->port)
@@ -229,7 +230,7 @@ static enum code check_passes(const struct proxy_conf *conf, struct why *why)
 
 /* ---- names of upstreams ---- */
 
-/* What a policy may write for an upstream: a route's name, or what a slug of its makes of it. */
+/* What a policy may write for an upstream: a route's name, or that name with a slug of the route filled in. */
 struct upstream_name {
     struct span glob;
     const struct proxy_route *route;
@@ -280,8 +281,8 @@ static enum code say_clash(struct why *why, const struct upstream_name *a, const
                    SPAN_ARG(a->route->name), SPAN_ARG(b->route->name), SPAN_ARG(a->is_literal ? a->glob : b->glob));
 }
 
-/* One name is one upstream, whichever slug comes: else a rule for the one would hold for the other. Names without a glob are
- * neighbours when sorted; each with one is held against all. */
+/* Refuses names that two routes may share, whatever slug comes, since a rule for one upstream would hold for the other.
+ * Equal names are neighbours when sorted; each name with a glob is compared with all. */
 static enum code check_names(struct proxy_conf *conf, struct why *why)
 {
     size_t count;
@@ -311,7 +312,8 @@ static bool add_name(struct span *names, size_t *count, struct span name)
     return true;
 }
 
-/* Headers that mean something to the gate may come once: of two credentials or tenants, another reader might take the other. */
+/* Lists headers that may come only once, because they mean something to the gate: of two credentials or tenants, another reader
+ * might take the other one. */
 static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, struct http_names *once)
 {
     size_t most = 3 + route->identity_count + route->upstream.header_count;
@@ -333,7 +335,7 @@ static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, s
     return CODE_OK;
 }
 
-/* What a route's own head rules are, and the union that a reader applies before the route is known. */
+/* Makes each route's rules for heads, and their union, which a reader applies before the route is known. */
 static enum code make_rules(struct proxy_conf *conf)
 {
     size_t underscored = 0, singular = 0;
@@ -366,7 +368,7 @@ static enum code make_rules(struct proxy_conf *conf)
     return CODE_OK;
 }
 
-/* Metadata are found by path alone, on whatever host a route without one is asked for. */
+/* Refuses two routes whose metadata are at one path, since a route without a host is found by its path alone. */
 static enum code check_resources(const struct proxy_conf *conf, struct why *why)
 {
     for (size_t i = 0; i < conf->route_count; i++)

@@ -4,7 +4,7 @@
  * conf/ makes one with proxy_conf_new, fills it with memory of its arena, and seals it; from then on nothing changes.
  *
  * Threads: filled by one; sealed it is read by all; ref and unref from any.
- * Owns: its arena, one reference to each tls_context in it, the resolver's names are the caller's.
+ * Owns: its arena, and one reference to each tls_context in it. The resolver's names are the caller's.
  * Lifetime: counted; a call keeps the snapshot that it began with.
  * Errors: proxy_conf_seal: CODE_INVALID with a sentence, CODE_NOMEM. */
 #ifndef LANE_CONF_H
@@ -26,11 +26,11 @@
 #include "tls/tls.h"
 
 struct proxy_listen {
-    struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
+    struct sock_address address;    /* port 0: the kernel chooses one, and proxy_address returns it */
     const char *socket;             /* a Unix socket, for pipes alone, in place of the address; NULL: none */
     struct tls_context *tls;        /* NULL: plain HTTP */
     uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
-    uint64_t read_rate;             /* bytes a second that an agent takes at least, after body_ms; 0: 8 KiB */
+    uint64_t read_rate;             /* bytes a second that an agent must take at least, after body_ms; 0: 8 KiB */
 };
 
 /* One of `upstream.headers`: its value is a secret (crypto/secret.h), wiped with the upstream. */
@@ -40,37 +40,37 @@ struct proxy_header {
 };
 
 struct proxy_upstream {
-    struct span command;            /* not empty: children of this name, which proxy_start.dial_command reaches; it has no
-                                     * address then, and `host` is for people */
+    struct span command;            /* not empty: the upstream is a command's children, which proxy_start.dial_command
+                                     * reaches; there is no address then, and `host` is only for people */
     struct tls_context *tls;        /* NULL: plain HTTP */
     const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it; NULL:
-                                     * nowhere, each connection of a pipe brings its own */
+                                     * there is no one host, since each connection of a pipe brings its own upstream */
     uint16_t port;
     struct span path;               /* begins with '/'; for a subtree without a trailing '/'; with the mark of a slug route */
-    struct span authority;          /* Host upstream: the URL's authority */
-    bool preserve_host;             /* the agent's Host instead */
+    struct span authority;          /* what the Host header says upstream: the URL's authority */
+    bool preserve_host;             /* the agent's Host goes up instead */
     const struct proxy_header *headers;
     size_t header_count;
-    struct outgoing outgoing;       /* in Authorization; then `headers` holds none */
+    struct outgoing outgoing;       /* what goes up in Authorization; then `headers` has no Authorization */
 };
-void proxy_upstream_fini(struct proxy_upstream *upstream); /* TLS and secrets; the rest is some arena's */
+void proxy_upstream_fini(struct proxy_upstream *upstream); /* frees TLS and secrets; an arena owns the rest */
 
-/* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD or for POST. One that can be more than one
- * path, and one for POST, stands behind the paths of routes, and never leads to where calls are judged. */
+/* `pass`: a declared path, which is forwarded without identity and judgement, for GET and HEAD or for POST. One that matches
+ * more than one path, and one for POST, is tried after the paths of routes, and never leads to where calls are judged. */
 struct proxy_pass {
-    struct span path;               /* with a slug's mark where the route has slugs; of a wildcard without its slash and star */
+    struct span path;               /* with a slug's mark where the route has slugs; a wildcard without its slash and star */
     struct span upstream_path;      /* likewise */
     bool is_post;
     bool is_wild;
 };
 
-/* Of a route that takes tokens: what its metadata say (RFC 9728). Its URL is the route's public_url. */
+/* What the metadata of a route that takes tokens say (RFC 9728). The resource is the route at its public_url. */
 struct proxy_resource {
-    const struct span *servers;     /* whose tokens are taken; none: the gate makes no metadata */
+    const struct span *servers;     /* servers whose tokens the route takes; none: the gate makes no metadata */
     size_t server_count;
-    const struct span *scopes;      /* which clients ask for at first */
+    const struct span *scopes;      /* scopes that clients ask for at first */
     size_t scope_count;
-    bool dpop, certificate;         /* to which tokens must be bound */
+    bool dpop, certificate;         /* what tokens must be bound to */
 };
 
 struct proxy_limits {
@@ -78,8 +78,8 @@ struct proxy_limits {
     uint64_t response_bytes;        /* 0: 8 MiB */
     uint64_t event_bytes;           /* 0: 8 MiB */
     uint32_t per_principal_requests; /* 0: 1024 */
-    bool is_plain;                  /* who has more than these is told {"error": text}, not JSON-RPC */
-    struct rate principal_rate, tenant_rate, address_rate; /* of requests on this route; zeroed: any */
+    bool is_plain;                  /* who exceeds these limits gets {"error": text}, not JSON-RPC */
+    struct rate principal_rate, tenant_rate, address_rate; /* rates of requests on this route; zeroed: no limit */
 };
 
 struct proxy_route {
@@ -89,18 +89,19 @@ struct proxy_route {
     bool subtree;
     struct slug_list slugs;         /* empty: there is no mark in the route */
     bool unlisted_is_error;         /* a message for another slug is answered by a JSON-RPC error within 200, not by 404 */
-    struct span public_url;         /* by which agents know it, with a slug's mark; empty: metadata pass as they are */
-    size_t public_path_at;          /* where its path begins */
+    struct span public_url;         /* the URL by which agents know the route, with a slug's mark; empty: metadata pass as
+                                     * they are */
+    size_t public_path_at;          /* where the path of public_url begins */
     struct proxy_resource resource;
-    bool step_up;                   /* a denial for want of a scope says which, as 403 */
+    bool step_up;                   /* a denial for lack of a scope is a 403 that names the scope */
     const struct dialect *dialect;  /* NULL: the default */
-    bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
+    bool is_pipe;                   /* only for connections of pipes, which name it (os/local.h): it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */
     struct proxy_upstream upstream;
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
     const struct identity_source *identity;
     size_t identity_count;
-    struct plan_keys plan_keys;     /* by which plans are signed; count 0: no plan is looked at */
+    struct plan_keys plan_keys;     /* keys that may sign plans; count 0: no plan is looked at */
     struct span plan_header;
     struct span tenant_header;      /* empty: the dialect's, or none */
     struct span correlation_header; /* empty: the dialect's, or X-Correlation-Id */
@@ -108,7 +109,7 @@ struct proxy_route {
     size_t origin_count;
     const struct span *underscored; /* header names with '_' that are not refused */
     size_t underscored_count;
-    const struct span *reply_headers; /* that go down besides those which are for every agent */
+    const struct span *reply_headers; /* headers of replies that go down besides those that all agents get */
     size_t reply_header_count;
     const struct span *params;      /* members of params that may stand beside those of the specification */
     size_t param_count;
@@ -121,7 +122,7 @@ struct proxy_route {
     bool denials_sse;
     struct mcp_deceptive deceptive;
     unsigned lenient;           /* bits of enum mcp_leniency */
-    uint32_t answer_bytes;          /* of each result, kept in the audit; 0: nothing */
+    uint32_t answer_bytes;          /* how much of each result the audit keeps; 0: nothing */
     const struct proxy_pass *pass;
     size_t pass_count;
     struct proxy_limits limits;
@@ -129,7 +130,8 @@ struct proxy_route {
     struct http_rules rules;        /* made by proxy_conf_seal */
 };
 
-/* The configured one, or the dialect's, or the gate's own; a tenant's may be empty: none. Takes: a route with a dialect. */
+/* The name of the header: the configured one, or the dialect's, or the gate's own; a tenant's header may be empty: there is
+ * none. Takes: a route with a dialect. */
 struct span proxy_correlation_header(const struct proxy_route *route);
 struct span proxy_tenant_header(const struct proxy_route *route);
 
@@ -146,22 +148,22 @@ struct proxy_conf {
     struct identity_provider *providers;
     size_t provider_count;
     uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
-    uint32_t connections_per_address; /* without an identity; 0: 256 */
+    uint32_t connections_per_address; /* connections that show no identity; 0: 256 */
 
-    unsigned char digest[DIGEST_BYTES]; /* of the text that it was read from; pipes name it */
+    unsigned char digest[DIGEST_BYTES]; /* of the text that it was read from; pipes say which one they have read */
 
     struct ref ref;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
     bool has_hosts;                 /* likewise: some route or `hosts:` names one */
 };
 
-/* Zeroed, with an empty arena, one reference. NULL without memory. */
+/* Makes one, zeroed, with an empty arena and one reference. Returns: NULL: no memory. */
 struct proxy_conf *proxy_conf_new(void) MUST_USE;
 
 /* Fills in defaults, puts the routes into the order in which they are tried, and refuses two that take the same path. */
 enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
 
-/* Whether calls go to this path of the upstream's server, by whatever route, as a careless server reads paths. */
+/* Whether some route's calls go to this path of the upstream's server, as a careless server reads paths. */
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address); /* a trusted proxy's */
 /* Whether a declared POST may lead to this path of the server: then no calls can be judged that go there. */

@@ -33,7 +33,7 @@ void judge_round(struct judge *judge)
     atomic_store_explicit(&judge->is_out, false, memory_order_release);
 }
 
-static void run(void *argument)
+static void run_judge(void *argument)
 {
     struct judge *judge = argument;
 
@@ -50,7 +50,7 @@ enum code judge_start(struct judge *judge, unsigned index, struct why *why)
     char name[16];
 
     (void)snprintf(name, sizeof name, "judge-%u", index % 1000);
-    return thread_start(&judge->thread, name, run, judge, why);
+    return thread_start(&judge->thread, name, run_judge, judge, why);
 }
 
 void judge_stop(struct judge *judge)
@@ -104,5 +104,5 @@ void judge_woken(struct judge *judge)
     if (judge->pair != NULL && !judge_is_out(judge->pair))
         pair_stir(judge->pair);
     if (judge->pair == NULL && judge->gate != NULL)
-        (void)gate_keys(judge->gate); /* so that it holds no policy that is over */
+        (void)gate_keys(judge->gate); /* follows the current snapshots, so that the gate holds no old policy */
 }

@@ -45,7 +45,7 @@ void lane_want(struct pair *pair, uint64_t ticket)
         pair_stir(pair); /* between its asking and its standing here */
 }
 
-/* What comes from outside comes in any order. */
+/* Stirs pairs whose tickets of `wanted` are settled, which happens in any order. */
 static void look_outside(struct lane *lane)
 {
     uint64_t settled = lane->wanted != NULL ? wanted_settled(lane->wanted) : 0;
@@ -67,7 +67,7 @@ static void look_outside(struct lane *lane)
 void lane_woken(struct lane *lane)
 {
     look_outside(lane);
-    /* Tickets settle in their order, and pairs stand in theirs: the first that still waits ends the walk. */
+    /* Tickets settle in order, and the list is in that order, so the first pair that still waits ends the walk. */
     while (!list_is_empty(&lane->waiting)) {
         struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
         uint64_t seq;
@@ -102,7 +102,7 @@ void lane_adopt(struct lane *lane, struct pair *pair)
     proxy_conf_unref(&old);
 }
 
-/* A key that was revoked stops at once, streams that are open included: whoever began with a key is asked for it again. */
+/* A revoked key stops at once, also on open streams: each call that began with a key is checked against the new table. */
 static void recheck(struct lane *lane, struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -133,7 +133,7 @@ static void recheck_token(struct lane *lane, struct pair *pair)
         pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
-/* So does a certificate that was revoked or has ended: a new handshake would fail. */
+/* Likewise stops a certificate that was revoked or has ended, since a new handshake would fail. */
 static void recheck_certificate(struct lane *lane, struct pair *pair)
 {
     if (!pair->front.is_ready || lane_certificate_holds(lane, pair))
@@ -148,7 +148,7 @@ bool lane_certificate_holds(const struct lane *lane, const struct pair *pair)
     return !pair->is_tls || tls_peer_holds(pair->front.stream, lane->conf->listens[pair->listen].tls);
 }
 
-/* Returns: whether a listener asks for certificates. One worker says when their lists run out. */
+/* Logs revocation lists that have run out, on one worker. Returns: whether a listener asks for certificates. */
 static bool look_at_lists(struct lane *lane)
 {
     bool asks = false;
@@ -182,7 +182,7 @@ static void beat(void *context)
     lane->had_providers = lane->conf->provider_count > 0;
     if (!has_new_keys && !asks && !asked && !has_tokens)
         return;
-    if (has_new_keys) { /* held, so that the next table cannot come to stand in the same place */
+    if (has_new_keys) { /* a reference is kept, so that the next table cannot have the same address */
         identity_keys_unref(&lane->seen_keys);
         lane->seen_keys = identity_keys_ref(keys);
     }
@@ -202,7 +202,7 @@ static void beat(void *context)
 
 #define CROWD_TOLD_US INT64_C(60000000)
 
-/* Said now and then, and closed unheard: an answer would cost what there is to save. */
+/* Closes a connection without an answer, since an answer would cost what is to be saved, and logs that now and then. */
 static void refuse_crowd(struct lane *lane, struct pair *pair)
 {
     int64_t now_us = loop_now_us(lane->worker.loop);

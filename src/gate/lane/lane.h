@@ -26,18 +26,19 @@ struct mailboxes;
 struct pair;
 struct proxy;
 
-/* How a stream to an upstream is made; tests put memory streams here. */
+/* Makes a stream to an upstream; tests put memory streams here. */
 typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                              struct stream **stream);
 
-/* What counters a lane shows; written by its worker, read by anybody. */
+/* A lane's counters, which its worker writes and anybody reads. */
 struct lane_gauges {
     atomic_uint_fast64_t accepted, requests, upstream_connections, events_dropped;
-    atomic_uint_fast64_t answers[ANSWER_EFFECTS]; /* and messages of servers, on which rules for answers had this effect */
+    atomic_uint_fast64_t answers[ANSWER_EFFECTS]; /* answers, and messages of servers, on which rules for answers had this
+                                                   * effect */
     atomic_uint_fast64_t pairs, in_flight, streams;
 };
 
-/* One thread alone adds, so no lock is needed for it. */
+/* Only one thread adds, so neither a lock nor an atomic addition is needed. */
 static inline void gauge_add(atomic_uint_fast64_t *gauge, int by)
 {
     atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + (uint64_t)by, memory_order_relaxed);
@@ -74,33 +75,33 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
-    struct list wanting;  /* pairs that wait for something from outside */
-    struct wanted *wanted; /* of all workers; NULL: the configuration names nothing outside */
+    struct list wanting;  /* pairs that wait for what `wanted` asks for outside */
+    struct wanted *wanted; /* of all workers; NULL: the configuration has nothing to ask for outside */
     uint64_t wanted_seen; /* wanted_settled at the last look */
     struct identity_proofs *proofs; /* likewise of all workers */
-    struct judge judge;   /* of large calls */
-    struct list spares;   /* spare.c */
+    struct judge judge;   /* judges large calls and answers */
+    struct list spares;   /* connections that spare.c keeps */
     unsigned spare_count;
-    struct loop_timer beat; /* twice a second: revoked keys and certificates */
+    struct loop_timer beat; /* twice a second it looks for revoked keys and certificates */
     struct identity_keys *seen_keys;
-    bool asks_certificates; /* some listener did at the last beat */
-    bool had_providers;     /* likewise the configuration */
-    int64_t told_lists_us;  /* the end of a revocation list that was told last */
+    bool asks_certificates; /* whether a listener asked for certificates at the last beat */
+    bool had_providers;     /* whether the configuration had providers at the last beat */
+    int64_t told_lists_us;  /* when the revocation list ended that was logged last */
     dial_fn dial;
-    void *dial_context;   /* the lane, where it dials by itself */
+    void *dial_context;   /* the lane itself for lane__dial */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *command_context;
     proxy_call_fn ended;
     void *ended_context;
     bool is_draining;
     bool is_stopping;
-    uint64_t published;   /* generation of proxy->next_* that was taken */
+    uint64_t published;   /* which generation of proxy->next_* the lane has taken */
     unsigned errands;     /* under way */
-    uint64_t held_bytes;  /* by its pairs */
-    uint64_t told_bytes;  /* of these, in the budget */
+    uint64_t held_bytes;  /* what its pairs hold */
+    uint64_t told_bytes;  /* the part of these that the budget knows */
     int64_t log_second;
     unsigned log_lines;   /* in that second */
-    int64_t crowd_told_us; /* when it last said that one address has too many connections; 0: never */
+    int64_t crowd_told_us; /* when it last logged that an address has too many connections; 0: never */
     unsigned char random[512];
     size_t random_left;
     struct lane_gauges gauges;

@@ -36,16 +36,16 @@ bool step_may_follow(enum step from, enum step to);
  * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair_check. */
 struct pair {
     struct connection connection; /* first */
-    struct list waits;        /* in lane->waiting, lane->stuck or lane->wanting */
-    uint64_t awaited;         /* the ticket that it waits for there */
-    uint64_t look;            /* at the configuration, which a pipe waits for; 0: none */
+    struct list waits;        /* in a list of its lane (waiting, stuck, wanting) or of the judge */
+    uint64_t awaited;         /* the ticket for which it waits there */
+    uint64_t look;            /* number of the look at the configuration that a pipe waits for; 0: none */
     struct lane *lane;
     enum step step;
     enum reason ending;       /* UNSET: alive; the first one stays */
     bool is_tls;
-    bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
+    bool is_pipe;             /* a pipe of this machine; the server's end that it handed over is its only way to a server */
     bool is_introduced;       /* a pipe: its first bytes are here */
-    bool is_settled;          /* likewise: whether it reads the configuration that runs, which is_agreed says */
+    bool is_settled;          /* a pipe: is_agreed is known, which says whether it has read the configuration that runs */
     bool is_agreed;
     bool timed_out;
     bool has_asked;           /* a head's first byte came */
@@ -53,16 +53,16 @@ struct pair {
     bool lingers;
     bool is_rested;
     struct proxy_conf *conf;
-    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
-    int64_t deadline_us;      /* of the step; 0: none */
-    uint64_t front_written, back_read; /* seen last, to notice movement */
+    struct resolve_table *names; /* the table that came with `conf`: a later one may not have its upstreams any more */
+    int64_t deadline_us;      /* deadline of the step; 0: none */
+    uint64_t front_written, back_read; /* the legs' counts at the last look, to notice movement */
     int64_t front_moved_us, back_moved_us, quiet_since_us;
     int64_t untaken_since_us; /* bytes wait in front.out since; 0: none do */
-    int64_t untaken_us;       /* of this call, before that */
+    int64_t untaken_us;       /* how long bytes have waited in this call before that */
     uint64_t taken_from;      /* front.written_bytes when the call began */
     uint64_t held_bytes;
-    uint64_t charged_bytes;   /* of these, in its accounts */
-    uint64_t account_who;     /* whose it is; 0: nobody's yet */
+    uint64_t charged_bytes;   /* the part of these that its account knows */
+    uint64_t account_who;     /* hash of who is charged for it; 0: nobody yet */
     struct budget_account account;
     struct loop_timer timer;
     struct upstream_line line; /* where `back` leads */

@@ -39,7 +39,7 @@ bool slug_glob_is_fit(struct span glob)
     return glob_is_literal(glob) ? slug_is_fit(glob) : consists(glob, true);
 }
 
-/* Where the mark begins; the template's length where there is none. */
+/* Returns: where the mark begins; the template's length: there is none. */
 static size_t mark_of(struct span template)
 {
     const char *mark = template.len > 0 ? memmem(template.at, template.len, SLUG_MARK, sizeof SLUG_MARK - 1) : NULL;
@@ -65,7 +65,8 @@ static bool is_listed(const struct slug_list *list, struct span slug)
 bool slug_matches_below(const struct slug_list *list, struct span template, struct span path, struct span *slug,
                         struct span *rest)
 {
-    size_t mark = list->count > 0 ? mark_of(template) : template.len; /* each request asks of each route */
+    /* searched only where there are slugs, since each request asks each route */
+    size_t mark = list->count > 0 ? mark_of(template) : template.len;
     struct span behind = span_part(template, mark + sizeof SLUG_MARK - 1, SIZE_MAX);
 
     *slug = *rest = SPAN_NONE;

@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-#define UNSAID_US INT64_C(4000000)   /* kept so long where the server does not say for how long; many close after 5 s */
-#define MARGIN_US INT64_C(1000000)   /* before the server's own time is over */
+#define UNSAID_US INT64_C(4000000)   /* how long a connection is kept where its server does not say; many servers close after
+                                      * 5 s */
+#define MARGIN_US INT64_C(1000000)   /* given up so long before the server's own time is over */
 #define AGE_MAX_US INT64_C(60000000) /* then names are looked up and certificates verified anew */
 
 struct spare {
-    struct list all; /* the one given last comes first */
+    struct list all; /* in the lane's list, the one given last first */
     struct loop_watch watch;
     struct lane *lane;
     struct stream *stream;
@@ -20,7 +21,7 @@ struct spare {
 
 /* ---- whose it is ---- */
 
-/* What agents send with every call and what says nothing of who they are. */
+/* Headers that agents send with every call and that do not say who they are. */
 #define SAYS_NOTHING                                                                                             \
     (HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(USER_AGENT) | HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CACHE_CONTROL) |    \
      HTTP_EXCEPT(TRACEPARENT) | HTTP_EXCEPT(LAST_EVENT_ID) | HTTP_EXCEPT(MCP_SESSION_ID) |                       \
@@ -59,7 +60,7 @@ static uint64_t whose(const struct pair *pair)
     return hash | 1; /* never 0 */
 }
 
-/* Whether each request speaks for itself: Negotiate and NTLM authenticate the connection. */
+/* Whether each request speaks for itself. Negotiate and NTLM authenticate the whole connection. */
 static bool speaks_for_itself(struct span authorization)
 {
     struct span scheme = span_part(authorization, 0, span_find(authorization, ' '));
@@ -68,7 +69,7 @@ static bool speaks_for_itself(struct span authorization)
            span_equals_nocase(scheme, SPAN_LIT("Basic"));
 }
 
-/* What goes up in it: the agent's, or the gate's own in its place. */
+/* The Authorization that goes up: the agent's, or the gate's own in its place. */
 static struct span authorization_of(const struct pair *pair)
 {
     return pair->exchange.route->upstream.outgoing.kind != OUTGOING_NONE
@@ -104,7 +105,7 @@ bool spare_is_of_another(const struct pair *pair)
            (line->who != pair->exchange.who || (line->shown != 0 && now != 0 && line->shown != now));
 }
 
-/* `Keep-Alive: timeout=5`: for how long the server keeps the connection. Returns: false: it does not say. */
+/* Reads `Keep-Alive: timeout=5`: how long the server keeps the connection. Returns: false: it does not say. */
 static bool read_hint(struct span value, int64_t *us)
 {
     const struct span word = SPAN_LIT("timeout=");
@@ -161,7 +162,8 @@ static void drop(struct spare *spare)
     worker_retire(worker, release(spare));
 }
 
-/* A byte that nobody asked for makes a connection unusable, as its end does. What TLS says to itself is neither. */
+/* Whether the connection is still open and silent. A byte that nobody asked for makes it unusable, as its end does;
+ * messages of TLS itself do not. */
 static bool is_silent(const struct spare *spare)
 {
     char byte;
@@ -233,7 +235,7 @@ bool spare_take(struct pair *pair)
             continue;
         pair->line = spare->line;
         pair->back_read = 0;
-        pair->back_moved_us = 0; /* so that it is looked at before it is used */
+        pair->back_moved_us = 0; /* long ago, so that the connection is checked before it is used */
         leg_open(&pair->back, release(spare));
         leg_ready(&pair->back, LOOP_WRITE);
         return true;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upstream connections that outlive their agent's: a lane keeps those whose last reply ended cleanly, for the next agent of
- * the same route who shows the same credentials.
+/* Upstream connections that outlive their agents' connections: a lane keeps those whose last reply ended cleanly, for the
+ * next agent of the same route who shows the same credentials.
  *
  * What one agent is told must never reach another. So a connection is lent only
  * - while nothing is under way on it: the reply was framed by its length or by chunks, was read to its end by a reader that
- *   refuses what is ambiguous (http/reader.h), and not a byte came after it, then or later: who speaks unasked is closed;
+ *   refuses what is ambiguous (http/reader.h), and not a byte came after it, then or later;
  * - to the same upstream of the same configuration, with the same tenant, principal, and headers, query and path that may
- *   hold credentials; what a hostile server says too late for all that, it says to whom it could have said it before;
+ *   hold credentials: a late message of a hostile server then reaches only whom it could have reached before;
  * - where each request speaks for itself: schemes that authenticate a connection (Negotiate, NTLM) bind it to its agent, as
  *   does any challenge that it carried.
- * A request is never sent twice. A connection that its server may have closed is looked at before it is used, and is given up
- * before its server's time runs out.
+ * A request is never sent twice. So a connection that its server may have closed is checked before it is used, and is given
+ * up before its server's time runs out.
  *
  * Threads: a lane's.
  * Owns: the streams, while nobody uses them.
@@ -33,14 +33,15 @@ struct proxy_route;
 /* The connection behind a pair, or one that is spare. */
 struct upstream_line {
     const struct proxy_route *route; /* NULL: there is no connection */
-    uint64_t whose;    /* a hash over who asks and with what; 0: nobody has yet */
-    uint64_t who;      /* asked last: exchange->who */
-    uint64_t shown;    /* a hash of the Authorization that it went up with; 0: it is one of several of its connection */
+    uint64_t whose;    /* a hash over who asks and with which credentials; 0: nobody has asked yet */
+    uint64_t who;      /* exchange->who of the last call */
+    uint64_t shown;    /* a hash of the Authorization of the last call; 0: its scheme may take several requests, so it cannot
+                        * be compared */
     int64_t born_us;
-    int64_t until_us;  /* its server closes it then, as it has said; 0: it has not */
-    bool is_kept;      /* it served a call, and nothing has gone up since */
-    bool is_bound;     /* to the agent that used it */
-    bool spoke_early;  /* its server answered before it had read all that was sent: nobody uses it again */
+    int64_t until_us;  /* when its server closes it, as the server said; 0: it did not say */
+    bool is_kept;      /* it has served a call, and nothing has gone up since */
+    bool is_bound;     /* only the agent that used it may go on to use it */
+    bool spoke_early;  /* its server answered before it had read the whole request, so nobody uses it again */
 };
 
 /* What became of the connection is noted at its calls' beginnings and ends. */

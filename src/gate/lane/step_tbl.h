@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one way of a call through its pair, in order: X(STEP, "name", function, moves, "what it waits for, and what is settled when
- * it ends").
+/* The one way of a call through its pair, in order: X(STEP, "name", function, moves, "what it waits for, and what is settled
+ * when it ends").
  *
- * A step that waits is entered again from its beginning, so all that it does before it waits may be done again, or is looked
- * for first. A refusal has two exits: to JUDGE, and so to the record, where there is no record yet; to DENY behind it.
+ * A step that waits is entered again from its beginning. So what it does before it waits must be repeatable, or it must check
+ * first whether it is done. A refusal has two exits: to JUDGE, and so to the record, where there is no record yet; to DENY
+ * where there is.
  *
  * TO(STEP) is one move. tools/draw puts the drawing into src/README.md from this file. To add a step: a line here, its function,
  * its invariants in pair_check, a test in tests/unit/lane/test_step.c. */

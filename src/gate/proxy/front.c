@@ -19,8 +19,8 @@ static const struct proxy_listen *listen_of(const struct pair *pair)
 
 /* ---- between requests ---- */
 
-#define REST_US INT64_C(1000000)          /* idle so long: buffers go back */
-#define FOREVER_US (INT64_C(1) << 50) /* a pipe stays as long as its server */
+#define REST_US INT64_C(1000000)          /* after so long without a request the buffers are freed */
+#define FOREVER_US (INT64_C(1) << 50) /* a pipe's connection lasts as long as its server */
 
 static void give_buffers_back(struct pair *pair)
 {
@@ -34,7 +34,7 @@ static void give_buffers_back(struct pair *pair)
     exchange_rest(&pair->exchange);
 }
 
-/* An upstream's connection that ended, or that speaks without being asked, is given up. */
+/* Gives up an upstream's connection that has ended, or on which the server speaks without being asked. */
 static void look_behind(struct pair *pair)
 {
     const struct leg *back = &pair->back;
@@ -52,7 +52,7 @@ static bool idle(struct pair *pair)
         return true;
     }
     if (pair->lane->is_draining) {
-        /* A request that is on its way already is answered: closing now would reset it. */
+        /* A request that is already here is answered, since closing now would reset it. */
         leg_fill(&pair->front);
         if (buf_is_empty(&pair->front.in))
             pair_close(pair, REASON_DRAINING);
@@ -111,7 +111,8 @@ static enum reason check_origin(struct pair *pair)
     return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
 }
 
-/* Whose memory is used. Where nobody is asked for a credential all have one name, and are told apart by their addresses. */
+/* Charges the connection to whoever uses its memory. Callers without a credential share one principal, so they are told
+ * apart by their addresses. */
 static enum reason belong(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -129,7 +130,8 @@ static enum reason belong(struct pair *pair)
 
 /* ---- how often ---- */
 
-/* Each route has its own buckets, for all its slugs together: a new slug is no new bucket. Takes: rate: one that is set. */
+/* Takes a token of the route's own bucket. All slugs of a route share it, so that a new slug brings no new bucket. Takes:
+ * rate: one that is set. */
 static enum reason take_token(struct pair *pair, const struct rate *rate, uint64_t who)
 {
     struct exchange *exchange = &pair->exchange;
@@ -141,7 +143,7 @@ static enum reason take_token(struct pair *pair, const struct rate *rate, uint64
     return exchange->wait_us == 0 ? REASON_UNSET : REASON_REQUEST_RATE;
 }
 
-/* Of declared paths, where the route sets no rate: each request of whoever asks is two rows. */
+/* The rate for declared paths where the route sets none, since each request of an unknown caller makes two rows. */
 static const struct rate pass_rate = {.interval_ns = 50000000, .burst = 200}; /* 20/s */
 
 static enum reason limit_address(struct pair *pair)
@@ -154,7 +156,7 @@ static enum reason limit_address(struct pair *pair)
     return take_token(pair, rate->interval_ns != 0 ? rate : &pass_rate, pair->client_who);
 }
 
-/* The tenant's tokens come last: one principal's flood takes no more of them than its own rate. */
+/* The tenant's tokens are taken last, so that one principal's flood takes no more of them than its own rate. */
 static enum reason limit_principal(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -182,7 +184,8 @@ static enum reason check_session(struct pair *pair)
     if (exchange->route->http_sse_only && head->method != HTTP_METHOD_GET)
         return REASON_TRANSPORT;
     if (id.at == NULL && exchange->route->http_sse && head->method == HTTP_METHOD_GET)
-        return REASON_UNSET; /* EventSource names the last event when it comes again: here nothing can be resumed */
+        return REASON_UNSET; /* EventSource names the last event when it reconnects, but a stream of HTTP+SSE cannot be
+                              * resumed */
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
     exchange->session_id = exchange->call->asked.session = id;
@@ -192,7 +195,8 @@ static enum reason check_session(struct pair *pair)
     return REASON_UNSET;
 }
 
-/* A POST's version is looked at with its body, since a modern request is answered in its own way. */
+/* Checks the version of all but POSTs. A POST's is checked with its body, since a modern request is
+ * answered in a form of its own. */
 static enum reason check_version(struct exchange *exchange, const struct http_head *head)
 {
     exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
@@ -205,7 +209,7 @@ static enum reason check_version(struct exchange *exchange, const struct http_he
     return REASON_UNSET;
 }
 
-/* Nobody shows who he is for a declared path. */
+/* A declared path needs no identity, so it takes small bodies only. */
 static uint64_t body_limit(const struct exchange *exchange)
 {
     uint64_t limit = exchange->route->limits.body_bytes;
@@ -244,7 +248,7 @@ static enum reason check_method(const struct pair *pair)
     return REASON_HTTP_METHOD;
 }
 
-/* One more of this principal, on all workers together. */
+/* Counts one more request of this principal, on all workers together. */
 static enum reason enter(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -254,7 +258,7 @@ static enum reason enter(struct pair *pair)
     return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;
 }
 
-/* What is asked of whom, before it is looked at who asks.
+/* Settles the route, and all checks that need no identity.
  * Returns: UNSET to go on, PREFLIGHT to answer one, anything else is a refusal. */
 static enum reason settle_place(struct pair *pair)
 {
@@ -290,7 +294,7 @@ static enum reason settle_place(struct pair *pair)
     return reason == REASON_UNSET && exchange->pass != NULL ? belong(pair) : reason;
 }
 
-/* What verb and path say of the message, also where it is refused for something else. */
+/* Reads what verb and path say of the message, also where the message is refused for something else. */
 static enum reason open_message(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -304,7 +308,7 @@ static enum reason open_message(struct pair *pair)
     return exchange->dialect->open(exchange->method, call->asked.path, &call->message);
 }
 
-/* Nothing forbids that it is asked. */
+/* Goes on to the body, or to the judgement where there is none. */
 static void read_on(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
@@ -346,7 +350,7 @@ bool front__find_route(struct pair *pair)
     return true;
 }
 
-/* Who asks. Where it is not known yet nothing is done, and the pair waits. */
+/* Finds who asks. Where that is not known yet, the pair waits. */
 bool front__identify(struct pair *pair)
 {
     const struct identity *identity = &pair->exchange.identity;
@@ -372,7 +376,7 @@ bool front__identify(struct pair *pair)
     return true;
 }
 
-/* What follows from who asks: all that is settled before a byte of the body is read. */
+/* Settles what follows from who asks, before a byte of the body is read. */
 bool front__admit(struct pair *pair)
 {
     enum reason reason = limit_principal(pair);
@@ -408,7 +412,7 @@ static void head_done(struct pair *pair)
     pair_go(pair, STEP_FIND_ROUTE);
 }
 
-/* What the reader refused has no route; only the status line of an answer is known. */
+/* Refuses a head that the reader could not read. It has no route. */
 static void refuse_unread(struct pair *pair)
 {
     log_debug("proxy", "%s: %s: %s", pair->client, reason_name(pair->asks.reason), pair->asks.detail);
@@ -507,13 +511,14 @@ bool front__read_body(struct pair *pair)
     switch (http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body)) {
     case HTTP_STEP_BODY:
         if (buf_is_empty(&exchange->body) && pair->asks.place == HTTP_PLACE_DONE) {
-            buf_drop(&pair->front.in, used - body.len); /* whole and in one piece: read where it lies */
+            buf_drop(&pair->front.in, used - body.len); /* the body is whole and in one piece, so it is read in place */
             exchange->body_left = body.len;
             pair_go(pair, STEP_UNDERSTAND);
             return true;
         }
         keep(pair, body);
-        buf_drop(&pair->front.in, used); /* of a refused one, too: what is left of it must not be read as the next request */
+        buf_drop(&pair->front.in, used); /* dropped also where the body was refused, since its rest must not be read as the
+                                          * next request */
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READ_HEAD to UNDERSTAND: what an agent asks, of whom, and whether it may ask there; connections of this machine's pipes.
+/* The steps READ_HEAD to UNDERSTAND: what an agent asks of whom, and whether it may; and connections of this machine's
+ * pipes.
  *
  * Threads: its pair's worker.
  * Owns: nothing.
@@ -20,23 +21,23 @@ bool front__finish(struct pair *pair); /* our bytes are all gone */
 extern const struct lane_above front__above; /* the steps of every connection */
 /* Where exchange.identity.ticket is set it is not known yet. Returns: UNSET to go on, anything else is a refusal. */
 enum reason who__identify(struct pair *pair);
-/* Uses the proof up with which a token came. Returns: UNSET to go on. */
+/* Uses up the proof that came with a token. Returns: UNSET to go on; anything else is a refusal. */
 enum reason who__prove(struct pair *pair);
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
-const struct dialect *route__dialect(const struct pair *pair); /* of whoever takes that path, on whatever host */
+const struct dialect *route__dialect(const struct pair *pair); /* of the first route that may take the path, on any host */
 /* What a request's path comes to: a route, or one of its declared paths. */
 struct place {
     const struct proxy_route *route;
     const struct proxy_pass *pass;
     struct span slug;
-    bool is_unlisted; /* the route has no such slug: what is asked there is read, and refused */
-    struct span rest; /* below a subtree or wildcard, from its '/' on */
+    bool is_unlisted; /* the route has no such slug: the message is read, and refused */
+    struct span rest; /* the part of the path below a subtree or wildcard, from its '/' on */
 };
-enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */
+enum reason route__lead(struct pair *pair, const struct place *place); /* sets the call's route, names and paths by the place */
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
-void route__correlate_body(struct exchange *exchange); /* by the message's _meta.traceparent, where no header said it */
+void route__correlate_body(struct exchange *exchange); /* takes the message's _meta.traceparent where no header named one */
 
 /* ---- exchange_steps.c ---- */
 bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory, and the pair ends */
@@ -63,8 +64,10 @@ bool proxy__has_looked(struct lane *lane, uint64_t look);
 void proxy__tell_differs(const struct lane *lane, struct buf *out); /* as lane_above */
 
 /* Connections of this machine's pipes. */
-void pipe__introduced(struct pair *pair);                /* its first bytes are here: who it is, and its way back */
-bool pipe__waits(struct pair *pair);                     /* for main to look at the configuration; stirred when it has */
-enum reason pipe__find(struct pair *pair);               /* the route that it named */
+/* its first bytes are here: takes its process's name, and the server's end that it handed over */
+void pipe__introduced(struct pair *pair);
+/* whether it waits for main to look at the configuration; it is stirred when main has */
+bool pipe__waits(struct pair *pair);
+enum reason pipe__find(struct pair *pair);               /* finds the route that the pipe named */
 
 #endif

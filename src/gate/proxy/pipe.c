@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* A connection of a pipe: a process of this machine that stands between an agent's stdin and a server's. It has named a route
- * and handed over the way to its server; from there on it is a pair like any other. There is no network between, so that
+/* A connection of a pipe: a process of this machine that stands between an agent and a server on stdio. The pipe names a
+ * route and hands over a socket to its server; from then on it is a pair like any other. There is no network between, so
  * neither Host nor path mean anything. */
 
 #define LOOK_WAIT_US INT64_C(15000000)
@@ -28,7 +28,8 @@ void pipe__introduced(struct pair *pair)
     leg_ready(&pair->back, LOOP_WRITE);
 }
 
-/* What the pipe reads is what runs, or main looks at the gate's own file first: nothing that a pipe says names a file. */
+/* Whether the pipe has to wait. Where it has read another configuration than the one that runs, main looks at the gate's
+ * own file first. Nothing that a pipe says names a file. */
 bool pipe__waits(struct pair *pair)
 {
     struct lane *lane = pair->lane;

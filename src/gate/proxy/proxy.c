@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define DESCRIPTORS_RESERVED 192 /* for databases, logs, files read at a reload, and all 64 visits of the admin port */
-#define DESCRIPTORS_A_WORKER (8 + ERRANDS_MAX + SPARES_MAX) /* and its loop, its inbox, what it accepts only to close it */
+/* its loop, its inbox, and connections that it accepts only to close them */
+#define DESCRIPTORS_A_WORKER (8 + ERRANDS_MAX + SPARES_MAX)
 
 struct proxy {
     struct budget budget;
@@ -24,14 +25,14 @@ struct proxy {
     unsigned lane_count;
     struct sock_address *addresses; /* what each listener is bound to */
     size_t listen_count;
-    pthread_mutex_t lock;           /* the fields below: taken by main when it publishes, by a worker when it was poked */
+    pthread_mutex_t lock;           /* over the fields below; main takes it to publish, a worker when it was poked */
     struct proxy_conf *next_conf;
     struct resolve_table *next_names;
     bool is_draining;
     bool is_stopping;
     void (*look)(void *context);    /* NULL: nobody does */
     void *look_context;
-    struct why differs;             /* likewise under the lock: what the last look found wrong */
+    struct why differs;             /* under the lock too: what the last look found wrong */
     atomic_uint_fast64_t looks_asked, looks_done;
     atomic_uint_fast64_t published; /* counts changes of what the lock protects */
 };
@@ -116,7 +117,7 @@ static void accepted(void *context, int fd, const struct sock_address *peer)
     lane_accept(lane, listener->index, stream, peer);
 }
 
-static void work(void *argument)
+static void run_worker(void *argument)
 {
     struct lane *lane = argument;
 
@@ -142,7 +143,7 @@ bool proxy__has_looked(struct lane *lane, uint64_t look)
 {
     if (atomic_load(&lane->proxy->looks_done) < look)
         return false;
-    follow(lane); /* whoever asks may come before the poke that tells of it */
+    follow(lane); /* the worker may ask before the poke has reached it */
     return true;
 }
 
@@ -157,7 +158,7 @@ void proxy__tell_differs(const struct lane *lane, struct buf *out)
 
 /* ---- opening ---- */
 
-/* An inherited socket of this address serves all workers: each has a descriptor of its own on it. */
+/* Finds an inherited socket of this address. It serves all workers, each by a descriptor of its own. */
 static bool inherit(const struct proxy_inherited *inherited, const struct sock_address *address, int *fd)
 {
     for (size_t i = 0; i < inherited->count; i++) {
@@ -171,7 +172,7 @@ static bool inherit(const struct proxy_inherited *inherited, const struct sock_a
     return false;
 }
 
-/* A socket of this machine cannot be bound twice: all workers share the first one's. */
+/* A Unix socket cannot be bound twice, so all workers share the first one's. */
 static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_t index, const char *path, int *fd,
                              struct why *why)
 {
@@ -254,7 +255,7 @@ static void close_lanes(struct proxy *proxy)
     mem_free(proxy);
 }
 
-/* Two descriptors each, so that in no flood one is missing for what tells of the flood. */
+/* Each connection may need two descriptors; the reserve is for what has to work also in a flood of connections. */
 static uint32_t connections_of(const struct proxy_start *start)
 {
     size_t reserved = DESCRIPTORS_RESERVED + start->workers * (DESCRIPTORS_A_WORKER + start->conf_take->listen_count);
@@ -314,7 +315,7 @@ enum code proxy_run(struct proxy *proxy, struct why *why)
         (void)snprintf(name, sizeof name, "worker-%u", i % 1000);
         code = judge_start(&proxy->lanes[i].judge, i, why); /* first: a worker waits for what is out */
         if (code == CODE_OK)
-            code = thread_start(&proxy->lanes[i].thread, name, work, &proxy->lanes[i], why);
+            code = thread_start(&proxy->lanes[i].thread, name, run_worker, &proxy->lanes[i], why);
         if (code != CODE_OK)
             return code;
     }
@@ -336,7 +337,7 @@ void *proxy_wake_context(struct proxy *proxy, unsigned worker)
     return &proxy->lanes[worker];
 }
 
-/* Ends what a publication begins: the number changes, and everybody is told. */
+/* Ends a publication: counts it, and pokes all workers. */
 static void unlock_and_tell(struct proxy *proxy)
 {
     atomic_fetch_add_explicit(&proxy->published, 1, memory_order_release);
@@ -347,7 +348,7 @@ static void unlock_and_tell(struct proxy *proxy)
 
 enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *conf, struct why *why)
 {
-    const struct proxy_conf *old = proxy->next_conf; /* main alone changes it */
+    const struct proxy_conf *old = proxy->next_conf; /* only main changes it */
 
     if (conf->listen_count != old->listen_count)
         return why_set(why, CODE_INVALID, "`listen` has another number of addresses; a restart takes them");

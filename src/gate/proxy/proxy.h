@@ -20,7 +20,7 @@ struct proxy;
 
 /* Listening sockets of the service manager, used where their address is one of the configuration's. */
 struct proxy_inherited {
-    const int *fds; /* taken where used; the others stay the caller's */
+    const int *fds; /* a socket that is used is duplicated; all of these stay the caller's */
     size_t count;
 };
 
@@ -30,13 +30,13 @@ struct proxy_start {
     struct proxy_conf *conf_take;    /* sealed */
     struct resolve_table *names_take; /* NULL: none yet */
     struct proxy_inherited inherited;
-    /* A stream socket to a command's children, without waiting; from any worker. NULL: no route has a command. */
+    /* Makes a stream socket to a command's children, without waiting; called from any worker. NULL: no route has a command. */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *dial_context;
-    struct wanted *wanted;           /* what is known from outside; NULL: nothing is asked there */
-    struct identity_proofs *proofs;  /* of tokens that are bound to a key; likewise */
-    /* From any worker: a pipe reads another configuration than runs, so main is to look at its file and then call
-     * proxy_looked. NULL: nobody looks, and such pipes are denied at once. */
+    struct wanted *wanted;           /* what is known from outside; NULL: nothing is asked outside */
+    struct identity_proofs *proofs;  /* proofs of tokens that are bound to a key; or NULL */
+    /* Called from any worker: a pipe has read another configuration than the one that runs, so main is to look at
+     * its file and then call proxy_looked. NULL: nobody looks, and such pipes are denied at once. */
     void (*look)(void *context);
     void *look_context;
     uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
@@ -61,8 +61,8 @@ enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *c
 void proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf_take, struct resolve_table *names_take);
 void proxy_publish_names(struct proxy *proxy, struct resolve_table *names_take);
 
-/* Main looks: for all that was asked before proxy_looks it has, and what runs is published. Takes: why: what a pipe is told
- * that still reads another one; a line. */
+/* Main looks at the file: it asks proxy_looks first, publishes what it finds, and then calls proxy_looked with that number.
+ * Takes: why: a line for a pipe that has still read another configuration. */
 uint64_t proxy_looks(const struct proxy *proxy);
 void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why);
 
@@ -71,9 +71,9 @@ void proxy_address(const struct proxy *proxy, size_t index, struct sock_address 
 
 /* Accepts no more, lets calls in flight end, closes what is idle; event streams without a call end at once. */
 void proxy_drain(struct proxy *proxy);
-bool proxy_is_drained(const struct proxy *proxy); /* no connection is left; ask now and then (a timer of main's) */
+bool proxy_is_drained(const struct proxy *proxy); /* whether no connection is left; main asks by a timer */
 
-/* Closes what is left, with its outcomes, joins the threads, frees everything. */
+/* Closes what is left and records its outcomes, joins the threads, and frees everything. */
 void proxy_stop(struct proxy **proxy);
 
 /* For status and metrics; any thread. */
@@ -81,7 +81,7 @@ struct proxy_gauges {
     uint64_t connections;    /* of agents, now */
     uint64_t accepted;       /* since the start */
     uint64_t requests;       /* messages that were judged */
-    uint64_t in_flight;      /* with a request, now */
+    uint64_t in_flight;      /* connections with a request, now */
     uint64_t streams;        /* event streams open now */
     uint64_t memory_bytes;   /* of bodies and replies */
     uint64_t upstream_connections; /* made since the start */

@@ -18,7 +18,7 @@ static bool is_among(const struct span *names, size_t count, struct span name)
     return false;
 }
 
-/* Where nobody configured a name: the address that is listened on, and this machine's own names. */
+/* For a configuration without names: the address that the gate listens on, and this machine's own names. */
 static bool is_own_name(const struct pair *pair, struct span name)
 {
     static const struct span own[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};
@@ -83,7 +83,7 @@ static bool takes_verb(const struct proxy_pass *pass, enum http_method verb)
     return false;
 }
 
-/* One path and no other, to be read: as such it was declared, whatever else is there. */
+/* Whether a declared path is one single path that is only read: it counts even where a route takes it. */
 static bool is_narrow(const struct proxy_pass *pass)
 {
     return !pass->is_post && !pass->is_wild && !slug_is_in(pass->path);
@@ -105,7 +105,7 @@ static bool takes_pass(const struct proxy_route *route, enum http_method verb, s
     return false;
 }
 
-/* A head that is refused before its route is known, or that has none, is answered in the form that its client reads. */
+/* The dialect for a head without a known route, so that its refusal has a form that its client can read. */
 const struct dialect *route__dialect(const struct pair *pair)
 {
     const struct proxy_conf *conf = pair->conf;
@@ -125,7 +125,7 @@ static bool takes_host(const struct proxy_route *route, struct span host)
     return !route->is_pipe && (span_is_empty(route->host) || span_equals_nocase(route->host, host));
 }
 
-/* A path that is nobody's, but would be this route's with another slug. A browser asks before it posts. */
+/* Finds a route that would take the path if its slug were listed. OPTIONS counts, since a browser asks before it posts. */
 static bool find_unlisted(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
                           struct place *place)
 {
@@ -207,7 +207,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     if (call->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
         return REASON_MEMORY;
     if (place->is_unlisted)
-        call->asked.upstream = SPAN_NONE; /* nobody's: policies and the audit know no upstream of this name */
+        call->asked.upstream = SPAN_NONE; /* no upstream has this name in policies and in the audit */
     if (pass != NULL && !is_narrow(pass) && proxy_conf_judges(pair->conf, &route->upstream, exchange->upstream_path))
         return REASON_ROUTE_UNKNOWN;
     return REASON_UNSET;
@@ -248,9 +248,9 @@ static struct span cut_last(struct span *list)
     return last;
 }
 
-/* Whose address it is: the peer's, or where that is a trusted proxy the nearest one that is none, read from the right; the last
- * that is named, where all are trusted. Returns: false where a trusted proxy names nobody, or in a way that is not
- * read: who asks is behind *address then, which is as far as anybody knows. */
+/* Finds the caller's address: the peer's, or where that is a trusted proxy the first from the right that is none, or the last
+ * one where all are trusted. Returns: false: a trusted proxy names nobody, or in a way that cannot be read; then the caller is
+ * somewhere behind *address. */
 static bool find_client(const struct proxy_conf *conf, const struct http_head *head, struct sock_address *address)
 {
     bool is_named = !proxy_conf_trusts(conf, address);
@@ -271,14 +271,15 @@ static bool find_client(const struct proxy_conf *conf, const struct http_head *h
     return is_named;
 }
 
-/* Somebody who is not known stands as a list of X-Forwarded-For would have him, which is in no range. */
+/* Sets the caller's address. One that is not known is written as X-Forwarded-For would write it ("unknown,
+ * ..."), so that it is in no range of a policy. */
 void route__client(struct pair *pair, const struct http_head *head)
 {
     if (pair->conf->trusted_proxy_count > 0 && !pair->is_pipe) {
         char address[SOCK_TEXT_BYTES];
         bool is_known;
 
-        pair->client_address = pair->peer; /* the call before may have come from somebody else */
+        pair->client_address = pair->peer; /* the call before on this connection may have had another caller */
         is_known = find_client(pair->conf, head, &pair->client_address);
         pair->client_who = budget_address(&pair->client_address);
         sock_ip_text(&pair->client_address, address);
@@ -303,7 +304,7 @@ static bool is_lower_hex(struct span text)
     return true;
 }
 
-/* The trace id of a traceparent (W3C Trace Context, 3.2), or nothing. */
+/* Returns: the trace id of a traceparent (W3C Trace Context, 3.2); empty: it has none. */
 static struct span trace_of(struct span value)
 {
     struct span trace = span_part(value, 3, 32);
@@ -316,7 +317,7 @@ static struct span trace_of(struct span value)
     return SPAN_NONE;
 }
 
-/* What is not fit to be sent on, as it may be recorded: at most 128 bytes, nothing but visible ASCII. */
+/* Escapes a correlation that may not be sent on, for the record: at most 128 bytes of visible ASCII. */
 static struct span escaped(struct exchange *exchange, struct span text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -378,6 +379,7 @@ void route__correlate_body(struct exchange *exchange)
     if (trace.at == NULL || call->trace.at != NULL)
         return;
     call->trace = trace;
-    if (exchange->correlation_made && exchange->batch == NULL) /* the messages of a batch share one, whatever each says */
+    /* the messages of a batch share one correlation, whatever each says */
+    if (exchange->correlation_made && exchange->batch == NULL)
         call->asked.correlation = trace;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks, by what the head shows; asked again where it was not known yet. */
+/* Finds who asks by what the head shows. It is called again where that was not known yet. */
 #include "proxy/front_priv.h"
 #include "back/back.h"
 #include "back/discovery.h"
@@ -15,7 +15,8 @@ static struct span header_of(const void *context, const char *name)
     return http_head_named(&((const struct pair *)context)->asks.head, span_text(name));
 }
 
-/* Whether agents who name that port came to this gate: it listens there. Behind another's they know it by its public_url. */
+/* Whether agents who write this host reached the gate itself, because it listens on that port. Behind a proxy agents know it
+ * by its public_url. */
 static bool is_own_port(const struct pair *pair, struct span written)
 {
     uint64_t port = pair->is_tls ? 443 : 80;
@@ -27,7 +28,7 @@ static bool is_own_port(const struct pair *pair, struct span written)
         const struct proxy_listen *listen = &pair->conf->listens[i];
         struct sock_address address = listen->address;
 
-        if (pair->lane->proxy != NULL) /* which knows what port 0 became */
+        if (pair->lane->proxy != NULL) /* the proxy knows which port the kernel chose */
             proxy_address(pair->lane->proxy, i, &address);
         if (listen->socket == NULL && (listen->tls != NULL) == pair->is_tls && sock_port(&address) == port)
             return true;
@@ -35,7 +36,8 @@ static bool is_own_port(const struct pair *pair, struct span written)
     return false;
 }
 
-/* RFC 9449, 4.2: without query and fragment. Empty where no agent can know it by that. */
+/* The URL of the request for a proof (RFC 9449, 4.2), without query and fragment. Empty: no agent can know
+ * the gate by such a URL. */
 static struct span url_of(const void *context, bool is_public)
 {
     const struct pair *pair = context;
@@ -95,8 +97,8 @@ static bool copy(struct exchange *exchange, struct span *text)
     return kept != NULL;
 }
 
-/* A token's names are held with it; others belong to the table of keys, which may be replaced while the call lasts, or to the
- * head: they are copied. */
+/* Copies the names unless a token holds them, since they belong to the table of keys, which may be replaced while the call
+ * lasts, or to the head. */
 static enum reason keep_names(struct exchange *exchange)
 {
     struct identity *identity = &exchange->identity;
