@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens for upstreams, fetched from providers: what outside.c does about WANTED_OUTGOING.
  *
- * A fetch goes on on web/'s thread; while it waits for a provider's metadata or keys it lies on the desk, where main looks.
+ * A fetch runs on web/'s thread. While it waits for a provider's metadata or keys, it lies on the desk, where main looks at
+ * it.
  *
  * Threads: outgoing_desk_fetch any; the rest main.
  * Owns: the fetches under way, with a reference to the configuration that each began with.
- * Lifetime: the outside's; outgoing_desk_free after web_free, when none is with web/ any more.
- * Errors: told in the log, at most ten times a second a route; whoever waits is told the reason. Neither holds a secret. */
+ * Lifetime: the outside's; outgoing_desk_free is called after web_free, when web/ has no fetch any more.
+ * Errors: logged, at most ten times a second a route; who waits gets the reason. Neither holds a secret. */
 #ifndef PROVIDERS_OUTGOING_H
 #define PROVIDERS_OUTGOING_H
 
@@ -14,8 +15,8 @@
 #include "lane/conf.h"
 #include "web/web.h"
 
-/* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it
- * has the configuration of before still, and would ask again at once. */
+/* A question that nobody answers any more, because a reload removed the provider that it was for, is refused at least so
+ * long: who waits for it still has the old configuration, and would ask again at once. */
 #define OUTSIDE_GONE_US INT64_C(1000000)
 
 struct outgoing_desk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Redaction of answers: which parts of which strings go, and what the strings say without them. A text that holds JSON is
- * written anew, the strings in it one by one, so that it stays JSON. */
+/* Redacts answers: finds which parts of which strings are cut, and writes the strings without them. A text that holds
+ * JSON is written anew string by string, so that it stays JSON. */
 #include "judgement/answer_priv.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void *grow(struct arena *arena, void *old, uint32_t count, uint32_t *size
     if (count < *size)
         return old;
     made = arena_alloc(arena, more * bytes);
-    if (made == NULL) /* there is no more room than before: the next one is refused, too */
+    if (made == NULL) /* without memory the list is as long as before, so the next cut fails too */
         return NULL;
     if (count > 0)
         memcpy(made, old, count * bytes);
@@ -63,7 +63,7 @@ static void found(void *context, struct span name, size_t offset, size_t length)
 {
     struct finding_in *in = context;
 
-    if (length == 0) /* nothing is there to be cut */
+    if (length == 0) /* there is nothing to cut */
         return;
     in->any = true;
     in->cut.name = name.at != NULL ? name : in->walk->cuts->rule->id;
@@ -85,7 +85,7 @@ static bool is_everywhere(const struct path *path)
     return path->count == 1 && path->ends_everywhere;
 }
 
-/* Takes: string: NULL: the text stands in none that could be cut. Returns: whether there was something. */
+/* Takes: string: NULL: the text is in no string that could be cut. Returns: whether something was found. */
 static bool find_in(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
                     const struct path_inside *within, struct span text)
 {
@@ -115,7 +115,7 @@ static const struct path_inside *inside_of(const struct rule_walk *walk, const s
     return path_inside_of(walk->inside, walk->inside_count, string);
 }
 
-/* Where a rule tells what to find, its other conditions only say when. */
+/* Whether the condition only says when a rule applies, because another one says what to find. */
 static bool only_asks(const struct rule_walk *walk, const struct condition *leaf)
 {
     return walk->cuts->rule->finds && !has_find(leaf);
@@ -169,7 +169,7 @@ static int by_address(const char *a, const char *b)
     return a < b ? -1 : a > b;
 }
 
-/* In document order, those of no string last; of one place the longer first. */
+/* Sorts cuts in document order, those without a string last; of cuts at one place the longer first. */
 static int by_place(const void *a, const void *b)
 {
     const struct cut *left = a, *right = b;
@@ -200,7 +200,7 @@ void eval__sort_cuts(struct cuts *cuts)
     cuts->count = kept;
 }
 
-/* The first cut of the string, or where it would stand. */
+/* Finds the first cut of the string, or where it would be. */
 static uint32_t lower_bound(const struct cut *cuts, uint32_t count, const struct json_node *string,
                             const struct path_inside *within)
 {
@@ -218,11 +218,11 @@ static uint32_t lower_bound(const struct cut *cuts, uint32_t count, const struct
     return low;
 }
 
-/* ---- the same elsewhere: `content` and `structuredContent` say the same ---- */
+/* ---- the same text elsewhere: `content` and `structuredContent` hold the same ---- */
 
 struct likewise {
     struct rule_walk *walk;
-    const struct cut *like; /* copies, by what they cut */
+    const struct cut *like; /* copies of the cuts, sorted by what they cut */
     uint32_t count;
     uint32_t found;         /* the cuts that were there before, sorted */
 };
@@ -244,7 +244,7 @@ static int by_text(const void *a, const void *b)
 
 #define LEAVES_MAX 8
 
-/* The leaves that have looked through the string themselves and found something. Returns: how many. */
+/* Lists the leaves that have searched the string themselves and found something. Returns: how many. */
 static uint32_t leaves_of(const struct likewise *likewise, const struct json_node *string, const struct path_inside *within,
                           const struct condition *leaves[LEAVES_MAX])
 {
@@ -257,7 +257,8 @@ static uint32_t leaves_of(const struct likewise *likewise, const struct json_nod
     return count;
 }
 
-/* Part of a text is looked for in others; of a text that goes as a whole only its equals go. */
+/* Cuts the same in another string: a part of a text wherever the string has it; a text that goes as a whole
+ * only where the string equals it. */
 static void cut_alike(const struct likewise *likewise, const struct json_node *string, const struct path_inside *within)
 {
     const struct condition *leaves[LEAVES_MAX];
@@ -292,14 +293,15 @@ static bool is_like(const struct likewise *likewise, struct span text)
     return false;
 }
 
-/* Takes: is_data: the names are a tool's own and not the protocol's. */
+/* Takes: is_data: the names of members are a tool's own and not the protocol's. */
 static void look_alike(const struct likewise *likewise, const struct json_node *node, const struct path_inside *within,
                        bool is_data)
 {
     const struct path_inside *inside = node->type == JSON_STRING && within == NULL ? inside_of(likewise->walk, node) : NULL;
     struct cuts *cuts = likewise->walk->cuts;
 
-    bool is_word = !is_data && (span_is(node->key, "type") || span_is(node->key, "role")); /* of the protocol */
+    /* a word of the protocol, which is not cut */
+    bool is_word = !is_data && (span_is(node->key, "type") || span_is(node->key, "role"));
 
     if (inside != NULL)
         look_alike(likewise, inside->root, inside, true);
@@ -353,7 +355,7 @@ static struct cut_range range_of(const struct cut *from, const struct cut *end, 
     return range;
 }
 
-/* Takes: range: of one string; marks: what was cut is named in its place. */
+/* Takes: range: the cuts of one string; marks: put the name of what was cut in its place. */
 static void add_rest(struct buf *out, struct cut_range range, bool marks)
 {
     struct span text = range.at->string->text;
@@ -381,7 +383,7 @@ static struct span keep(struct rule_walk *walk, struct arena *arena, struct buf 
     return span_of(at, at != NULL ? buf_len(text) : 0);
 }
 
-/* Takes: range: of one of the answer's own strings, and of those in it. */
+/* Takes: range: the cuts of one of the answer's own strings, and of the strings in it. */
 static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct cut_range range, bool marks)
 {
     const struct path_inside *within = range.at->within;
@@ -391,7 +393,7 @@ static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct c
     struct buf out;
 
     buf_init(&out, SIZE_MAX / 2);
-    if (within == NULL) { /* what goes here goes as a whole, if it holds JSON */
+    if (within == NULL) { /* a text that is cut and holds JSON goes as a whole */
         add_rest(&out, range_of(range.at, range.end, false), marks);
         text = keep(walk, arena, &out);
         buf_fini(&out);
@@ -415,8 +417,8 @@ static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct c
     return text;
 }
 
-/* Takes: leaf: which found something in the string before. An operator that holds without finding anything in particular, such
- * as a regex that matches the empty text, may still hold. */
+/* Whether a leaf finds something in what is left of the string. Takes: leaf: it found something in the string before. An
+ * operator may still hold without finding anything in particular, as a regex does that matches the empty text. */
 static bool finds_more(struct rule_walk *walk, const struct condition *leaf, struct span text)
 {
     struct cuts nothing = {.arena = NULL, .rule = walk->cuts->rule}, *cuts = walk->cuts;
@@ -431,7 +433,7 @@ static bool finds_more(struct rule_walk *walk, const struct condition *leaf, str
     return more;
 }
 
-/* What the string says without what was cut. */
+/* The string without what was cut. */
 static struct span checked_text(struct rule_walk *walk, const struct cuts *cuts, const struct cut_check *check)
 {
     uint32_t low = lower_bound(cuts->cut, cuts->count, check->string, check->within);
@@ -441,7 +443,7 @@ static struct span checked_text(struct rule_walk *walk, const struct cuts *cuts,
     if (check->within == NULL)
         return rest_of(walk, cuts->arena, range_of(&cuts->cut[low], cuts->cut + cuts->count, true), false);
     if (low == cuts->count || cuts->cut[low].string != check->string)
-        return SPAN_LIT(""); /* it goes with the whole text */
+        return SPAN_LIT(""); /* the string goes with the whole text that it is in */
     buf_init(&out, SIZE_MAX / 2);
     add_rest(&out, range_of(&cuts->cut[low], cuts->cut + cuts->count, false), false);
     text = keep(walk, cuts->arena, &out);

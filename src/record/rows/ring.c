@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
- * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes.
+ * record may go over the end of the room, so no bytes are wasted there, and a reservation is a plain number of bytes.
  *
  * A ring begins small and doubles when it is full, since one that goes round in 2 MiB touches all of them sooner or later.
- * The room of each size lies behind those of the smaller ones, in one allocation that costs only the pages that were
- * touched. What was not released is copied into the larger room; the smaller one stays as it is, since the writer may be
- * reading in it. */
+ * The rooms of all sizes lie one behind the other in one allocation, which costs only the pages that were touched. Bytes
+ * that were not released are copied into the larger room; the smaller one stays as it is, since the writer may be reading
+ * in it. */
 #include "rows/ring.h"
 #include "rows/ring_drain.h"
 
@@ -16,12 +16,12 @@
 #include "base/utf8.h"
 #include "os/park.h"
 
-#define BEGIN_BYTES 1024          /* kept of arguments that are cut */
+#define BEGIN_BYTES 1024          /* bytes that are kept of arguments that are cut */
 #define DENIED_ARGUMENTS_BYTES 4096
 #define CUT_MARK "\xe2\x80\xa6"   /* U+2026 */
 #define CUT_MARK_BYTES (sizeof CUT_MARK - 1)
 #define RING_BYTES_MIN 65536
-#define JSON_TEXTS (TEXT_ARGUMENTS - TEXT_RULES) /* they stand between these */
+#define JSON_TEXTS (TEXT_ARGUMENTS - TEXT_RULES) /* the JSON texts are those between these two */
 
 size_t ring_record_max(const struct ring_shared *shared)
 {
@@ -45,8 +45,8 @@ enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring
         ring->most *= 2;
     ring->shared = shared;
     atomic_init(&ring->size, RING_BYTES_MIN);
-    memset(ring->policy_hex, '0', sizeof ring->policy_hex); /* as the bytes beside it are */
-    ring->bytes = mem_alloc(2 * ring->most); /* of all sizes together */
+    memset(ring->policy_hex, '0', sizeof ring->policy_hex); /* the hexadecimal of an all-zero hash */
+    ring->bytes = mem_alloc(2 * ring->most); /* the rooms of all sizes take less than twice the largest */
     ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
     if (ring->bytes == NULL || ring->seq_of == NULL) {
         ring_free(&ring);
@@ -72,7 +72,7 @@ void ring_break(struct ring_shared *shared, const char *what)
         log_error("audit", "%s; every call is denied until the gate is started again: please report it", what);
 }
 
-/* Where the byte `at` lies in the room of this size, and how many stand in line from there on. */
+/* Finds the byte `at` in the room of this size, and how many bytes follow it in one piece. */
 static unsigned char *place_in(const struct audit_ring *ring, uint64_t size, uint64_t at, uint64_t *in_line)
 {
     uint64_t place = at & (size - 1);
@@ -139,7 +139,8 @@ static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
     return true;
 }
 
-/* Asks twice: the writer may have made room before it could see that somebody waits for it. */
+/* Whether there is room; if not, says that the producer waits. It asks once more then, because the writer
+ * may have made room before it could see that. */
 static bool has_room_or_waits(struct audit_ring *ring, uint64_t bytes, bool ticket)
 {
     if (has_room(ring, bytes, ticket))
@@ -152,7 +153,7 @@ void ring_wake_writer(struct ring_shared *shared, enum ring_sleep from)
 {
     int sleeps = atomic_load(&shared->sleeps);
 
-    /* Where the exchange fails, the writer has woken and looks at the tails again before it sleeps. */
+    /* Where the exchange fails, the writer has woken, and looks at the tails again before it sleeps. */
     if (sleeps >= (int)from && atomic_compare_exchange_strong(&shared->sleeps, &sleeps, RING_AWAKE))
         park_wake(&shared->sleeps);
 }
@@ -169,11 +170,11 @@ static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
     ring_wake_writer(pen->ring->shared, from);
 }
 
-/* What a record says in texts, and how long they are in it; none grows without bound, however long an agent makes it. */
+/* A record's texts, and how much of each goes into the ring. Each is bounded, however long an agent makes it. */
 struct texts {
     int count;
     uint64_t bytes;
-    uint32_t length[TEXT_COUNT]; /* with the mark of a text that was cut; RING_NULL */
+    uint32_t length[TEXT_COUNT]; /* with the mark where the text was cut; RING_NULL: there is none */
     struct span text[TEXT_COUNT];
 };
 
@@ -247,7 +248,7 @@ static void salted(const unsigned char salt[ROW_SALT_BYTES], struct span bytes, 
     digest_of_two(span_of(salt, ROW_SALT_BYTES), bytes, out);
 }
 
-/* One version judges many calls. */
+/* Sets the policy's hash, and keeps its bytes, since one version judges many calls. */
 static void set_policy_hash(struct audit_ring *ring, struct span hex, struct ring_decision *fixed)
 {
     if (!span_equals(hex, span_of(ring->policy_hex, sizeof ring->policy_hex))) {
@@ -272,7 +273,7 @@ static void gather_columns(const struct audit_decision *from, struct ring_decisi
 #undef WHOLE
 }
 
-/* What is too long is kept as its beginning, and the digest is of what is kept: the whole is in the body's. */
+/* Keeps the beginning of a value that is too long. The digest is of what is kept; the body's digest covers the whole. */
 static bool gather_begun(struct span value, uint64_t max, const struct ring_decision *fixed, unsigned char digest[DIGEST_BYTES],
                          struct texts *texts, int at)
 {
@@ -349,8 +350,8 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     return CODE_OK;
 }
 
-/* What an answer takes was not promised room: it would be taken from other calls for as long as this one lasts. Where there is
- * none, the answer is kept empty, which no JSON is, and its size says what is missing. */
+/* No room was reserved for an answer, since other calls would lack that room as long as this one lasts. Where there is none,
+ * the answer is kept as an empty text, which is no JSON, and its size says what is missing. */
 static void gather_answer(struct audit_ring *ring, struct audit_result *result, struct texts *texts)
 {
     struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
@@ -399,7 +400,7 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     if (result->has_said_room)
         ring->reserved_said -= RING_SAID_BYTES;
     if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
-        return; /* the writer has taken its room back */
+        return; /* the decision failed, and the writer has given its room back */
     if (ring->reserved == 0) {
         ring_break(ring->shared, "an outcome comes for which no decision has reserved room");
         return;
@@ -408,7 +409,8 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     gather_said(from, &texts);
     gather_answer(ring, result, &texts);
     put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
-    if (result->answer.at != NULL && ring_is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
+    /* answers may fill a ring before the writer's short sleep is over */
+    if (result->answer.at != NULL && ring_is_pressed(ring))
         ring_wake_writer(ring->shared, RING_DOZES);
 }
 

@@ -19,8 +19,8 @@ struct audit_ring;
  * Returns: CODE_OK with *ticket, the worker's running number from 1. */
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
 
-/* Room for what rules for answers did to a call's: asked for before the answer goes on, given back by audit_put_result with
- * `has_said_room`. Returns: false where there is none; the answer does not go on then. */
+/* Reserves room for what rules for answers did to the answers of a call, before the first of them goes on; audit_put_result
+ * gives it back by `has_said_room`. Returns: false: there is none; then the answer may not go on. */
 bool audit_reserve_said(struct audit_ring *ring);
 
 /* Puts the outcome of a permit, exactly once for each that was put with expects_outcome and became durable; cannot fail.
@@ -28,10 +28,10 @@ bool audit_reserve_said(struct audit_ring *ring);
  * none is due, and one that was put is passed over. */
 void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
 
-/* CODE_BUSY is possible; events never wait for anybody. While the audit is down they wait in the ring. */
+/* Puts an event, or returns CODE_BUSY at once. While the audit is down, events wait in the ring. */
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event) MUST_USE;
 
-/* What became of a ticket. Ask soon after it is settled: AUDIT_TICKETS tickets later the answer is forgotten. */
+/* What became of a ticket. Ask soon after it is settled: the fate is forgotten AUDIT_TICKETS tickets later. */
 #define AUDIT_TICKETS 16384
 enum audit_fate { AUDIT_WAITING = 0, AUDIT_DURABLE, AUDIT_FAILED };
 enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq);

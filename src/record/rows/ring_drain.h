@@ -27,7 +27,7 @@ enum ring_text {
 #define RING_EVENT_TEXT(NAME, name) EVENT_##NAME,
 enum event_text { EVENT_TABLE(ROW_SKIP, ROW_SKIP, RING_EVENT_TEXT, RING_EVENT_TEXT) EVENT_TEXTS };
 
-/* Of an outcome: those that room is asked for, the answer. */
+/* Texts of an outcome: those for which audit_reserve_said reserves room, and the answer. */
 #define RING_RESULT_TEXT(NAME, name) RESULT_##NAME,
 enum result_text {
     OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT, ROW_SKIP)
@@ -55,7 +55,7 @@ struct ring_head {
 };
 
 #define RING_NULL UINT32_MAX /* as a length: the text is NULL */
-/* Of an outcome without its texts, for which room is reserved; and of the texts, where audit_reserve_said was asked. */
+/* Room for an outcome without its texts, which each decision reserves; and for its texts, which audit_reserve_said does. */
 #define RING_RESULT_BYTES \
     ((sizeof(struct ring_head) + sizeof(struct audit_result) + RESULT_TEXTS * sizeof(uint32_t) + 7) / 8 * 8)
 #define RING_SAID_BYTES (RESULT_ANSWER * (size_t)AUDIT_SAID_JSON_BYTES)
@@ -64,19 +64,19 @@ struct ring_head {
 struct ring_shared {
     atomic_bool down;
     atomic_bool is_broken; /* ring_break */
-    atomic_int sleeps;     /* enum ring_sleep; the writer is parked at it */
+    atomic_int sleeps;     /* enum ring_sleep; the writer sleeps on this word */
     uint64_t arguments_max_bytes;
 };
 
-/* How deep the writer sleeps, and so what wakes it: outcomes start no commit of their own, so while some commit is due
- * within 10 ms anyway they leave it alone. */
+/* How deep the writer sleeps, and so what wakes it. Outcomes start no commit of their own, so they do not wake it from
+ * a doze, in which a commit is due within 10 ms anyway. */
 enum ring_sleep { RING_AWAKE = 0, RING_DOZES, RING_SLEEPS };
 
 struct audit_ring {
     /* set once */
     struct ring_shared *shared;
     unsigned char *bytes;
-    uint64_t most; /* size that it grows to */
+    uint64_t most; /* the size up to which it grows */
     _Atomic uint64_t *seq_of; /* [ticket % AUDIT_TICKETS]; 0: failed */
 
     /* the producer's */
@@ -86,20 +86,20 @@ struct audit_ring {
     _Atomic uint64_t pressing; /* decisions and events put so far: what starts a commit */
     uint64_t head_seen;
     uint64_t tickets;  /* handed out */
-    uint64_t reserved; /* results that were promised room and have not come */
-    uint64_t reserved_said; /* bytes for their texts */
-    unsigned char random[512]; /* salts, drawn in bulk: one system call for 32 */
+    uint64_t reserved; /* outcomes for which room is reserved and that have not come yet */
+    uint64_t reserved_said; /* bytes reserved for their texts */
+    unsigned char random[512]; /* salts, drawn by one system call for 32 of them */
     size_t random_left;
     char policy_hex[2 * DIGEST_BYTES]; /* of the last decision, and the bytes that it stands for */
     unsigned char policy_hash[DIGEST_BYTES];
     atomic_bool starved; /* the producer was told CODE_BUSY */
-    _Atomic uint64_t answers_lost; /* kept empty for want of room */
+    _Atomic uint64_t answers_lost; /* answers that were kept empty for lack of room */
 
     /* the writer's */
     char apart_writer[64];
     _Atomic uint64_t head;
     _Atomic uint64_t settled;
-    _Atomic uint64_t rooms_lost; /* reserved for results of decisions that failed */
+    _Atomic uint64_t rooms_lost; /* room that was reserved for outcomes of decisions that failed */
 
     /* by both: refused while the audit was down, for the `audit_up` event */
     char apart_both[64];
@@ -110,7 +110,7 @@ struct audit_ring {
 enum code ring_new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
 void ring_free(struct audit_ring **ring);
 
-/* A record, read where it lies (or in the scratch, where it goes over the ring's end). */
+/* A record, read in place, or in the scratch where it goes over the end of the room. */
 struct ring_view {
     enum ring_kind kind;
     struct ring_decision decision; /* RING_DECISION */
@@ -119,7 +119,7 @@ struct ring_view {
     struct span text[TEXT_COUNT];  /* enum ring_text, result_text or event_text, by its kind */
 };
 
-/* Where a record may lie that goes over the end. One for the writer. */
+/* Holds a record that goes over the end of the room. The writer has one. */
 struct ring_scratch {
     unsigned char *bytes;
     size_t size;
@@ -135,13 +135,14 @@ static inline uint64_t ring_head(const struct audit_ring *ring)
     return atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
-/* Sequentially consistent, as the sleeping of the writer is: either it sees the tail or the producer sees it asleep. */
+/* Sequentially consistent, as the word on which the writer sleeps: either the writer sees the tail, or the producer
+ * sees that the writer sleeps. */
 static inline uint64_t ring_tail(const struct audit_ring *ring)
 {
     return atomic_load(&ring->tail);
 }
 
-/* So full that its records do not wait for others. */
+/* Whether the ring is so full that its records must not wait for others. */
 static inline bool ring_is_pressed(const struct audit_ring *ring)
 {
     return ring_tail(ring) - ring_head(ring) > ring->most / 4;
@@ -155,13 +156,13 @@ static inline uint64_t ring_pressing(const struct audit_ring *ring)
 /* Gives the room before `at` back. Returns: whether the producer waits for room. */
 bool ring_release(struct audit_ring *ring, uint64_t at);
 
-/* The fate of a ticket: seq, or 0 for failed. Seen by the producer after ring_settle. */
+/* Sets the fate of a ticket: seq, or 0 for failed. The producer sees it after ring_settle. */
 void ring_set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
 uint64_t ring_seq(const struct audit_ring *ring, uint64_t ticket);
 void ring_settle(struct audit_ring *ring, uint64_t ticket);
 
-/* A record that no sound program puts, or asks for: calls are denied from then on, as while the audit is down, until a start
- * that begins with what is on disk. Nothing is aborted, since an abort would lose what the rings hold. Any thread. */
+/* Tells that a record is broken as no sound program makes it. From then on calls are denied, as while the audit is down,
+ * until a restart. Nothing is aborted, since an abort would lose what the rings hold. Any thread. */
 void ring_break(struct ring_shared *shared, const char *what);
 
 /* Wakes the writer if it sleeps at least this deep. Any thread. */
