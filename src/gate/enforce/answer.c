@@ -4,7 +4,7 @@
 #include "enforce/gate_priv.h"
 #include "judgement/judgement.h"
 
-/* Takes: is_own: what came answers the call, and so is judged by the snapshot that permitted it. */
+/* Takes: is_own: what came answers the call, so the snapshot that permitted the call judges it. */
 static const struct policy *policy_of(struct gate *gate, const struct call *call, bool is_own)
 {
     if (is_own && call->policy != NULL)
@@ -29,7 +29,7 @@ bool gate_keep_text(struct arena *arena, struct span *text)
     return copy != NULL;
 }
 
-/* What the record says lives longer than scratch and snapshot. */
+/* Copies what the record says into the arena, since that lives longer than scratch and snapshot. */
 static bool keep(const struct answer_verdict *verdict, struct arena *arena, struct gate_weighed *weighed)
 {
     uint32_t found_count = verdict->found_count < ANSWER_FOUND_MAX ? verdict->found_count : ANSWER_FOUND_MAX;
@@ -60,7 +60,7 @@ bool gate_reserve_said(struct gate *gate)
     return audit_reserve_said(gate->ring);
 }
 
-/* Whoever asks for a rule for answers finds it from before anything of the answer goes on. */
+/* Notes the rules that the answer met before anything of it goes on, so that later conditions find them. */
 static void note(struct gate *gate, const struct call *call, const struct policy *policy,
                  const struct answer_verdict *verdict)
 {

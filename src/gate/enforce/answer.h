@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came back, judged by rules for answers: the one place that asks them, whatever brought it.
+/* Judges what came back by rules for answers. No other place does, whatever brought the answer.
  *
- * The answer to a call is judged by the snapshot that permitted the call, which its row names. What belongs to no call that is
- * known, and what a server says besides, is judged by the snapshot in force, as its permission is.
+ * The answer to a call is judged by the snapshot that permitted the call, which its row names. An answer to no known call, and
+ * other messages of a server, are judged by the snapshot in force, which also permits them.
  *
  * Threads: as its gate's.
  * Owns: nothing.
  * Lifetime: texts of gate_weighed live in the arena that was handed in.
- * Errors: none: what cannot be judged, or not be rewritten, is withheld. */
+ * Errors: none: an answer that cannot be judged or rewritten is withheld. */
 #ifndef ENFORCE_ANSWER_H
 #define ENFORCE_ANSWER_H
 
@@ -16,34 +16,34 @@
 
 /* A message on its way to an agent. */
 struct gate_came {
-    struct span body;    /* canonical; of plain dialects the document */
+    struct span body;    /* canonical; in plain dialects the document */
     const struct json_node *root; /* `$` of rules: what of it is `result`, `error` or `params`, over `body`. NULL: there are no
                                    * params; an answer that has no tree is withheld */
-    struct span method;  /* a notification's, or that of a server's request; empty: it is an answer */
-    bool of_unknown;     /* as policy_answer says */
+    struct span method;  /* of a notification or of a server's request; empty: it is an answer */
+    bool of_unknown;     /* as in policy_answer */
 };
 
 struct gate_weighed {
     enum answer_effect effect;
-    struct span rule, say, undecided; /* or empty */
+    struct span rule, say, undecided; /* each may be empty */
     uint32_t found_count, rule_count;
     const struct answer_found *found;
-    const struct answer_rule *rules; /* all that apply; monitored ones, too */
+    const struct answer_rule *rules; /* all rules that apply, monitored ones too */
 };
 
 /* Whether a rule could have an effect on it; body and root are not looked at. Takes: call: in whose stream it came; is_own:
  * which it answers, so that the snapshot that permitted it judges; else the one in force does. */
 bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came);
 
-/* Judges. REDACT: the message as it may go on is appended to `out`. */
+/* Judges. Where the effect is REDACT, the message as it may go on is appended to `out`. */
 void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came, struct arena *arena,
                 struct buf *out, struct gate_weighed *weighed);
 
-/* The text as a copy in the arena. Returns: false: no memory. */
+/* Replaces the text by a copy in the arena. Returns: false: no memory. */
 bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;
 
-/* Room in the audit for what the outcome of a call says of them, once a call: without it nothing goes on that they had an
- * effect on. */
+/* Reserves room in the audit for what the outcome of a call says of rules for answers, once a call. Without that room no
+ * message goes on that such a rule had an effect on. */
 bool gate_reserve_said(struct gate *gate) MUST_USE;
 
 /* What was asked last, and what was said; all zero: nothing yet. */

@@ -81,12 +81,12 @@ enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *se
  * otherwise they are given back. */
 void gate_settle(struct gate *gate, struct call *call);
 
-/* Appends the beginning of a result as it may be recorded: what the call's policy redacts is replaced. *answer_bytes: of
- * the whole. A result of more than 1 MiB is not taken apart: where something of it would be redacted, all is.
+/* Appends the beginning of a result as it may be recorded, redacted as the call's policy says. *answer_bytes: the length
+ * of the whole. A result of more than 1 MiB is not taken apart: where a part of it would be redacted, all of it is.
  * Takes: root: the result's tree; NULL: it is read where it is needed. */
 enum code gate_answer(struct gate *gate, const struct call *call, struct span result, const struct json_node *root,
                       size_t max_bytes, struct buf *out, uint64_t *answer_bytes) MUST_USE;
-/* Whether it needs the tree. */
+/* Whether gate_answer needs the tree of the result. */
 bool gate_redacts_answer(struct gate *gate, const struct call *call);
 
 /* Records an outcome: exactly one for each permit that expects one. */

@@ -476,7 +476,7 @@ static const struct json_node *tree_of(struct span result, struct arena *arena, 
     return json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
 }
 
-/* Takes: root: NULL: it is only asked whether anything is looked for. */
+/* Takes: root: NULL: only whether the policy looks for anything is asked. */
 static void find_redacted(struct gate *gate, const struct call *call, const struct json_node *root, struct verdict *found)
 {
     struct question question = call->asked;

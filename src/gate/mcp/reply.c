@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One walk over a message from an upstream notes what it is and what must be cut out. Beside it grows the tree of what
- * somebody looks into: of a result where rules for answers do, of params but for notifications that no rule looks into. What
- * loses a part is read once more, since what is judged is what goes on. */
+/* One walk over a message from an upstream notes what it is and what must be cut out. Beside the walk grows the tree of what
+ * is looked into: of a result where rules for answers concern it, and of params, but for notifications that no rule
+ * concerns. A message that loses a part is read once more, since what is judged must be what goes on. */
 #include "mcp/reply.h"
 
 #include "base/num.h"
@@ -12,16 +12,17 @@
 #define LISTS 4
 #define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
-#define VALUES_MAX 200000 /* in what a server asks or says besides: as in an agent's. What has fewer bytes has not as many: */
+#define VALUES_MAX 200000 /* values in a message that a policy judges, as in an agent's; a message of fewer than
+                           * UNJUDGED_BYTES has fewer */
 #define UNJUDGED_BYTES 65536
 
 /* A list that says what there is, and which request makes use of what it names. */
 struct listing {
-    struct span method; /* whose answer it is */
-    struct span member; /* of its result */
-    struct span key;    /* of an element: what a policy knows it by */
+    struct span method; /* the request whose answer it is */
+    struct span member; /* the member of its result */
+    struct span key;    /* the member of an element by which a policy knows it */
     struct span use;
-    uint32_t most;      /* in one list: each costs a look at the policy */
+    uint32_t most;      /* elements in one list, since each costs a question to the policy */
     const char *too_many, *not_array, *not_object, *nameless, *misspelled, *misspelled_key, *absent;
 };
 
@@ -71,12 +72,13 @@ struct walk {
     uint32_t stripped;       /* characters, before that element */
     bool may_list;           /* the answer to a request for a list, or to one that is not known here */
     bool needs_tree;         /* params hold what is looked at there */
-    bool wants_outcome;      /* somebody looks into `result` or `error` */
-    bool is_small;           /* the message: nothing is to be bounded in it */
-    bool has_asked, passes;  /* whether the policy permits every notification of the method, and it does */
+    bool wants_outcome;      /* rules for answers look into `result` or `error` */
+    bool is_small;           /* the message is so small that nothing in it needs a bound */
+    bool has_asked, passes;  /* has_asked: the policy was asked whether it permits every notification of the method; passes:
+                              * it does */
     uint32_t values;
-    struct json_tree tree;   /* of `result`, `error` or `params` */
-    /* not cleared */
+    struct json_tree tree;   /* the tree of `result`, `error` or `params` */
+    /* begin_walk does not clear what follows */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1]; /* for mcp__cut_own */
 };
 
@@ -113,7 +115,7 @@ static bool passes(struct walk *walk)
 
 static void begin_tree(struct walk *walk, const struct json_event *event)
 {
-    /* As far as can be seen it is a notification. */
+    /* So far it looks like a notification. */
     bool may_pass = walk->is_small && walk->members == (MEMBER_JSONRPC | MEMBER_METHOD | MEMBER_PARAMS) && passes(walk);
     bool is_outcome = walk->member == MEMBER_RESULT || walk->member == MEMBER_ERROR;
 
@@ -360,7 +362,7 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     walk->detail = "the members of the envelope do not make a message";
     if (reply->kind == MCP_NONE || (reply->is_error && !walk->has_error_code))
         return REASON_UPSTREAM_JSON;
-    /* Only who could not read an id may leave it out of its error. */
+    /* Only an error about an id that could not be read may lack the id. */
     walk->detail = "a request or a result without an id";
     if (!reply->is_error && reply->kind != MCP_NOTIFICATION && (id.len == 0 || span_is(id, "null")))
         return REASON_UPSTREAM_JSON;
@@ -408,7 +410,8 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
     return replace(reply, &error, out);
 }
 
-/* The tree of what was cut, or is no array or object, or holds what nobody looked for: read from the bytes that go on. */
+/* Reads the tree from the bytes that go on, where the walk's tree does not fit them: something was cut, the value is no
+ * array or object, or nobody had looked for it. */
 static enum reason read_again(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
     const struct mcp_reply *reply = walk->reply;
@@ -421,7 +424,7 @@ static enum reason read_again(struct walk *walk, struct buf *out, struct json_fa
     return REASON_PERMITTED;
 }
 
-/* Finds in the tree what is judged of the message. */
+/* Finds the parts of the message that are judged in the tree. */
 static enum reason look_into(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
     struct mcp_reply *reply = walk->reply;
@@ -456,8 +459,8 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
     enum code code;
 
     walk->is_small = data.len < UNJUDGED_BYTES;
-    rules.folding = JSON_FOLD_ENVELOPE; /* in answers it says nothing new: members of other spellings are none */
-    /* What nobody asks is not looked at deeper in a result, and may be all of it. */
+    rules.folding = JSON_FOLD_ENVELOPE; /* an answer's members in another spelling are refused as unknown anyway */
+    /* Texts deeper in a result, which may be nearly all of it, are decoded only where somebody looks at them. */
     rules.text_depth = walk->may_list || walk->modern.names_versions || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk_tree(data, &rules, out, &walk->tree, on_event, walk, fault);
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
@@ -467,7 +470,7 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
     return REASON_PERMITTED;
 }
 
-/* The faults that the route allows, as cuts in the order of their places. */
+/* Lists the faults that the route allows as cuts, in the order of their places. */
 static enum code find_faults(const struct walk *walk, struct mcp__cuts *cuts)
 {
     bool null_first = walk->null_begin < walk->id_begin;
@@ -475,7 +478,7 @@ static enum code find_faults(const struct walk *walk, struct mcp__cuts *cuts)
 
     if (walk->has_error_null && null_first)
         code = mcp__cuts_add(cuts, walk->null_begin, walk->null_end);
-    if (walk->is_id_text && code == CODE_OK) /* its quotes */
+    if (walk->is_id_text && code == CODE_OK) /* cuts its quotes */
         code = mcp__cuts_add_text(cuts, walk->id_begin, walk->id_begin + 1);
     if (walk->is_id_text && code == CODE_OK)
         code = mcp__cuts_add_text(cuts, walk->id_end - 1, walk->id_end);
@@ -555,11 +558,11 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
         return REASON_MEMORY;
     if (!buf_is_empty(&walk->cuts.list))
-        walk->tree.root = NULL; /* it is over bytes that have moved */
+        walk->tree.root = NULL; /* the tree points into bytes that have moved */
     walk->reply->passes = is_unjudged(walk);
     if (!walk->reply->passes)
         reason = look_into(walk, out, fault);
-    if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* of a response, which is edited nowhere else */
+    if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* a response is edited nowhere else */
         walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
                                         walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));
     return reason == REASON_PERMITTED ? negotiate(walk, out) : reason;

@@ -54,7 +54,7 @@ struct mcp_tool {
     bool is_first;           /* of its answer */
 };
 
-/* Told of each. Returns: whether it may be shown; `keep` is asked too. */
+/* Called for each tool. Returns: whether it may be shown; `keep` is asked too. */
 typedef bool (*mcp_learn_fn)(void *context, const struct mcp_tool *tool);
 
 /* Faults of official servers that official clients do not mind and that no two readers read apart: with its bit an answer's
@@ -64,7 +64,7 @@ enum mcp_leniency {
     MCP_LENIENT_ID_TYPE = 2     /* "1" where 1 was asked becomes 1 */
 };
 
-/* Whether somebody looks into what answers the request, which then is a tree. Asked once, before it is read. */
+/* Whether rules look into the answer to the request, so that a tree of it is needed. Called once, before the answer is read. */
 typedef bool (*mcp_wants_fn)(void *context);
 
 /* Whether the policy permits every notification of this method, whatever it holds. */
@@ -81,10 +81,10 @@ struct mcp_reply_rules {
     struct span request_id;       /* of that request, canonical JSON; empty: none */
     unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */
-    mcp_learn_fn learn;           /* NULL: nobody wants to know, and all may be shown */
+    mcp_learn_fn learn;           /* NULL: nobody learns of tools, and all may be shown */
     mcp_passes_fn passes;         /* NULL: each is judged */
-    mcp_wants_fn wants;           /* NULL: nobody looks into it */
-    void *keep_context;           /* of all four */
+    mcp_wants_fn wants;           /* NULL: nobody looks into the answer */
+    void *keep_context;           /* for all four functions */
 };
 
 struct mcp_reply {
@@ -102,8 +102,8 @@ struct mcp_reply {
     uint32_t stripped;       /* characters left out of strings */
     bool is_mended;          /* as rules.lenient allows */
     bool passes;             /* a notification that needs no judgement; nothing is built of it */
-    const struct json_node *outcome; /* `result` as a tree over `body`, where it is wanted; NULL: the arena is too small */
-    const struct json_node *params; /* likewise of requests and other notifications, which are judged; or NULL */
+    const struct json_node *outcome; /* `result` as a tree over `body`, where `wants` says so; NULL: the arena is too small */
+    const struct json_node *params; /* the tree of the params of a request, or of a notification that is judged; or NULL */
     const struct json_node *meta;
     const struct json_node *asks; /* modern: the server's requests within it (inputRequests), an object of objects with
                                    * `method` and maybe `params`, each to be judged; or NULL */

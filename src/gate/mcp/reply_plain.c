@@ -13,7 +13,7 @@ struct walk {
     struct mcp_reply *reply;
     struct arena *arena;
     struct mcp__cuts cuts;
-    struct json_tree tree;    /* of the document, where it is wanted */
+    struct json_tree tree;    /* the tree of the document, where rules look into it */
     enum reason reason;
     const char *detail;       /* static: what was refused, for the log */
     enum mcp_treatment treatment;
@@ -22,7 +22,7 @@ struct walk {
     struct span tool;         /* of the tool that the walk is in, in the arena */
     uint32_t stripped;        /* characters, before that tool */
     bool is_deceptive;        /* it holds what deceives, and is refused for it where it is kept */
-    bool wants;               /* somebody looks into it */
+    bool wants;               /* rules for answers look into the document */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1];
 };
 
@@ -158,7 +158,7 @@ static enum reason read_document(struct walk *walk, struct span data, struct buf
     if (!buf_is_empty(&walk->cuts.list) || (walk->tree.root == NULL && !walk->tree.is_full)) {
         walk->tree.root = NULL;
         if (walk->wants && json_read(buf_peek(out), &json_reply_rules, out, walk->arena, &walk->tree.root, fault) != CODE_OK)
-            return mcp__reply_fault(fault, buf_peek(out)); /* what is judged is what goes on */
+            return mcp__reply_fault(fault, buf_peek(out)); /* read once more, since what is judged must be what goes on */
     }
     walk->reply->outcome = walk->tree.root;
     walk->reply->kind = MCP_RESPONSE;

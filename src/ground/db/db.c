@@ -165,8 +165,7 @@ bool db_has_changed(const struct db *db)
                               is.st_mtim.tv_nsec != db->was.st_mtim.tv_nsec);
 }
 
-/* Whether the open failed because SQLite lacks the -shm file and may not make it, as with a sealed file in
- * a folder of archives. */
+/* Whether SQLite lacks the -shm file and may not make it, as with a sealed file in a folder of archives. */
 static bool needs_rest(const char *path, int result)
 {
     return ((result & 0xff) == SQLITE_READONLY || (result & 0xff) == SQLITE_CANTOPEN) && !is_some_beside(path, "-wal");

@@ -70,8 +70,8 @@ struct json__reader {
     const struct json_rules *rules;
     struct json_fault *fault;
     enum code code;
-    struct arena *arena; /* NULL: no tree, or none now */
-    struct json_tree *tree; /* beside events; NULL: none, or the tree is all that is asked for */
+    struct arena *arena; /* where a tree grows; NULL: no tree is wanted, or none at this place */
+    struct json_tree *tree; /* the tree that grows beside events; NULL: there is none, or only a tree is wanted */
     json_event_fn event; /* NULL: no events */
     void *context;
     const struct json_node *root;

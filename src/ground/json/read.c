@@ -120,7 +120,7 @@ static inline struct json_node *add_node(struct json__reader *r, enum json_type 
     return node;
 }
 
-/* Whoever grows a tree beside events goes on without it where there is no room for it. Returns: whether it does. */
+/* A walk goes on without the tree beside its events where there is no room for it. Returns: whether this reader may do so. */
 static bool give_up_tree(struct json__reader *r)
 {
     if (r->tree == NULL || r->code != CODE_NOMEM)
@@ -277,7 +277,7 @@ static bool send_begin(struct json__reader *r, enum json_type type, size_t begin
     next->index = outer->count;
     if (!send_event(r, &event, &r->key, outer->is_object))
         return false;
-    if (r->tree != NULL && r->tree->arena != r->arena) { /* a tree begins here */
+    if (r->tree != NULL && r->tree->arena != r->arena) { /* the listener has begun a tree here */
         r->arena = r->tree->arena;
         outer->link = &r->root;
     }

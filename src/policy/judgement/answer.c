@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-#define WORK_PER_BYTE 64 /* what looking through a large answer may cost, beside what any judgement may */
+#define WORK_PER_BYTE 64 /* work that a large answer may cost beyond what any judgement may */
 
 /* A rule that concerns the answer. */
 struct answering {
     const struct rule *rule;
     enum truth match, truth;
-    enum dimension dimension; /* of an undecided match */
+    enum dimension dimension; /* the dimension that left the match undecided */
     enum answer_effect effect; /* NONE: it does not apply */
     enum answer_why why;
     struct span undecided;
@@ -28,7 +28,7 @@ struct judging_answer {
     uint32_t count;
     struct path_inside *inside;
     uint32_t inside_count, inside_size;
-    struct buf *documents; /* of what is inside; as many, and freed at the end */
+    struct buf *documents; /* buffers of the JSON texts, as many as there are; freed at the end */
     bool spent, no_memory;
 };
 
@@ -60,8 +60,8 @@ static bool make_room(struct judging_answer *judging)
     return inside != NULL && documents != NULL;
 }
 
-/* Strictly, as everything is read here: what two readers might read differently stays a text. What is too much to be read is
- * not known to be one. */
+/* Reads a text as JSON, strictly: a text that two readers might read differently stays a text. Where a text is too much to
+ * be read, nobody knows whether it is JSON. */
 static void read_text(struct judging_answer *judging, const struct json_node *string)
 {
     struct path_inside inside = {.string = string};
@@ -138,7 +138,8 @@ static void tell_found(const struct rule_walk *walk, struct answering *one)
     }
 }
 
-/* Undecided is the safe side: what cannot be cut for certain stays here. A flag stops nothing, and flags. */
+/* Undecided counts as the safe side: what cannot be cut for certain is withheld. A rule that only flags
+ * still flags, since that stops nothing. */
 static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, struct answering *one)
 {
     const struct cuts_mark nothing = eval__mark_cuts(&one->cuts);
@@ -183,7 +184,7 @@ static bool is_binding(const struct rule *rule)
     return rule->answer != ANSWER_FLAG && !rule->monitor;
 }
 
-/* Texts are read for those that ask for values. */
+/* Reads texts as JSON only for rules that ask for values. */
 static void judge_rules(struct judging_answer *judging, struct rule_walk *walk, bool binding)
 {
     const struct json_node *root = judging->answer->root;
@@ -221,7 +222,7 @@ static void note_found(struct answer_verdict *verdict, struct span name)
     verdict->found_count++;
 }
 
-/* All that enforced rules found, once each, however many found it. Takes: redactions: only what they cut. */
+/* Joins all that enforced rules found, each once. Takes: redactions: only what redactions cut. */
 static void join_cuts(struct judging_answer *judging, bool redactions, struct cuts *all)
 {
     *all = (struct cuts){.arena = &judging->scratch->arena};
@@ -242,7 +243,8 @@ static void join_cuts(struct judging_answer *judging, bool redactions, struct cu
         eval__sort_cuts(all);
 }
 
-/* They come by effect as written, and then by id: of what a redaction became, the smallest id decides. */
+/* Whether a rule decides in place of the one so far. Rules come by their written effect and then by id, so
+ * among redactions that became another effect the smallest id decides. */
 static bool outweighs(enum answer_effect effect, const struct answering *one, const struct answering *first)
 {
     return first == NULL || effect > first->effect ||
@@ -328,7 +330,7 @@ static void begin(struct judging_answer *judging, bool timed, struct rule_walk *
     walk->visits_left = walk->visits_told = VISITS_MAX;
 }
 
-/* What goes on, where nothing is withheld. */
+/* Makes the edits of an answer of which nothing is withheld. */
 static void make_edits(struct judging_answer *judging, struct rule_walk *walk, struct answer_verdict *verdict)
 {
     enum answer_effect strongest = ANSWER_NONE;
@@ -344,7 +346,7 @@ static void make_edits(struct judging_answer *judging, struct rule_walk *walk, s
     judging->no_memory |= walk->no_memory;
 }
 
-/* Where there is no memory to join them, what several rules found counts for each. */
+/* Notes what was found. Without memory to join the cuts, what several rules found counts once for each of them. */
 static void note_all(struct judging_answer *judging, struct answer_verdict *verdict)
 {
     struct cuts all;
@@ -357,8 +359,8 @@ static void note_all(struct judging_answer *judging, struct answer_verdict *verd
             note_found(verdict, judging->rules[i].cuts.cut[j].name);
 }
 
-/* Rules that may stop an answer come first, with a budget of their own and all the memory: for the rest that is left to the
- * others nothing is withheld, only less is found. */
+/* Judges the rules that may stop an answer first, with a budget of their own and all the memory. The others get what is
+ * left: where it does not suffice, nothing is withheld, only less is found. */
 static void judge(struct judging_answer *judging, bool timed, struct trace *trace, struct answer_verdict *verdict)
 {
     struct regex_budget budgets[2];
@@ -392,7 +394,7 @@ void policy_walk_answer(const struct policy *policy, const struct question *ques
     if (policy->answer_count == 0)
         return;
     arena_reset(&scratch->arena);
-    if (answer->of_unknown) { /* what is asked of the call is guessed, in favour of the rule */
+    if (answer->of_unknown) { /* conditions on the call are guessed so that the rule applies */
         if (question->hidden != NULL)
             judging.hidden = *question->hidden;
         judging.question.hidden = &judging.hidden;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is found in an answer, and what is left of it once that is cut out.
+/* What rules find in an answer, and what is left of the answer without it.
  *
  * Threads: one judgement's.
  * Owns: nothing; all of it lives in the scratch's arena.
  * Lifetime: one judgement.
- * Errors: want of memory marks the walk. */
+ * Errors: lack of memory marks the walk. */
 #ifndef JUDGEMENT_ANSWER_PRIV_H
 #define JUDGEMENT_ANSWER_PRIV_H
 
@@ -14,13 +14,14 @@
 
 /* A part of a string, or all of it. */
 struct cut {
-    const struct path_inside *within; /* the text in which the string lies; NULL: it is one of the answer's own */
-    const struct json_node *string;   /* NULL: it is no string, but a number, a name or in a decoded reading */
+    const struct path_inside *within; /* the text that holds the string as JSON; NULL: the string is one of the answer's own */
+    const struct json_node *string;   /* NULL: what was found is in no string, but in a number, a name or a decoded text */
     size_t at, len;
-    struct span name; /* of the detector, else the rule's id */
-    const struct condition *leaf; /* which found it in the string; NULL: it is there like elsewhere, or as a whole */
-    bool everywhere;  /* what found it has looked at all strings */
-    bool whole;       /* it was not found in the string, but is it */
+    struct span name; /* the detector's name, else the rule's id */
+    const struct condition *leaf; /* the leaf that found it in the string; NULL: it was found elsewhere and is here too, or
+                                   * goes as a whole */
+    bool everywhere;  /* the leaf has looked at all strings */
+    bool whole;       /* the leaf is true of the string as a whole and finds no part of it */
 };
 
 /* A string in which something was found, and by what: once all is cut, it must not be there any more. */
@@ -37,12 +38,12 @@ struct cuts {
     uint32_t count, size;
     struct cut_check *check;
     uint32_t check_count, check_size;
-    bool undecided;  /* there may be more */
+    bool undecided;  /* there may be more than was found */
     bool not_in_text; /* something found is in no string that could be written anew */
 };
 
-/* The conditions are walked once: what each leaf found is collected on the way, and dropped where a condition around it turns
- * out not to be true. */
+/* Where a condition's cuts begin. Conditions are walked once: what each leaf finds is collected on the way, and dropped where
+ * a condition around it turns out not to be true. */
 struct cuts_mark {
     uint32_t count, check_count;
     bool undecided, not_in_text;
@@ -64,27 +65,27 @@ static inline void eval__rewind_cuts(struct cuts *cuts, const struct cuts_mark *
     cuts->not_in_text = mark->not_in_text;
 }
 
-/* condition.c tells of each value that makes a leaf true, or may. */
+/* condition.c calls it for each value that makes a leaf true, or may. */
 void eval__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
                const struct path_inside *within, enum truth truth);
-/* The same of a text that stands in no string which could be cut. */
+/* The same for a text that is in no string which could be cut. */
 void eval__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth);
 void eval__cut_undecided(struct cuts *cuts);
 bool eval__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
 
-/* Also cuts what was found where the same stands elsewhere in the answer. Takes: cuts: sorted; they no longer are. */
+/* Also cuts what was found wherever the answer has the same text. Takes: cuts: sorted; they are not sorted afterwards. */
 void eval__cut_likewise(struct rule_walk *walk, struct cuts *cuts);
 
-/* Sorts by place and leaves one of several that are the same. */
+/* Sorts by place, and leaves one of several equal cuts. */
 void eval__sort_cuts(struct cuts *cuts);
 
 /* Whether the answer can be written without what the rule found. Takes: cuts: sorted. */
 bool eval__can_cut(struct rule_walk *walk, struct cuts *cuts);
 
-/* The strings of the answer as they become. Takes: cuts: sorted, those of all rules. */
+/* Writes the answer's strings without what was cut. Takes: cuts: of all rules, sorted. */
 void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict);
 
-/* As policy_answer_write, of any edits. */
+/* As policy_answer_write, for any edits. */
 enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out) MUST_USE;
 
 #endif

@@ -21,8 +21,8 @@ struct leaf_walk {
     const struct condition *leaf;
     enum truth truth;
     bool has_value;
-    bool collects;   /* all that makes it true, for walk->cuts */
-    bool is_settled; /* it is true whatever comes: what it still looks for, nobody is told */
+    bool collects;   /* collect all that makes the leaf true, for walk->cuts */
+    bool is_settled; /* the leaf is decided; what it still looks for is not traced */
 };
 
 enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
@@ -201,7 +201,7 @@ static void put_in_order(struct joining *joining)
     joining->count = kept;
 }
 
-/* *texts: one for each part. Returns: the whole; at == NULL without memory. */
+/* Joins the parts. *texts: the place of each part in the whole. Returns: the whole; at == NULL: no memory. */
 static struct span join(const struct joining *joining, struct span *texts)
 {
     size_t len = 0;
@@ -234,7 +234,8 @@ static void blank(void *context, struct span name, size_t offset, size_t length)
     blanking->any |= length > 0;
 }
 
-/* What can be cut out of a part is no longer in the whole, of which `texts` are the parts. Returns: whether something was. */
+/* Blanks in the whole what can be cut out of its parts. Takes: texts: the places of the parts in it. Returns: whether
+ * something was blanked. */
 static bool blank_parts(const struct joining *joining, const struct span *texts)
 {
     struct rule_walk *walk = joining->walk.walk;
@@ -250,7 +251,7 @@ static bool blank_parts(const struct joining *joining, const struct span *texts)
     return blanking.any;
 }
 
-/* Takes: node: the whole; at == NULL: without memory. */
+/* Takes: node: the whole; at == NULL: there was no memory for it. */
 static enum truth joined_truth(const struct joining *joining, const struct json_node *node, const struct span *texts)
 {
     struct rule_walk *walk = joining->walk.walk;
@@ -266,7 +267,8 @@ static enum truth joined_truth(const struct joining *joining, const struct json_
     return truth;
 }
 
-/* What only the whole holds is in no string that could be cut. Takes: truth: of the whole, where `asked`. */
+/* Collects what only the whole holds, and which is in no string that could be cut. Takes: truth: of the
+ * whole, where `asked`. */
 static void cut_joined(const struct joining *joining, const struct json_node *node, const struct span *texts, bool asked,
                        enum truth truth)
 {
@@ -278,7 +280,8 @@ static void cut_joined(const struct joining *joining, const struct json_node *no
         eval__cut_nowhere(joining->walk.walk, joining->walk.leaf, node->text, truth);
 }
 
-/* What a reader of all the values has before him, however they were cut. Folded as one value more where there are several. */
+/* Asks about all the values joined, as a reader sees them who puts the pieces together. Where there are several, the joined
+ * text is folded as one value more. */
 static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const struct json_node *root)
 {
     struct joining joining = {.walk = *leaf};
@@ -400,8 +403,8 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
 
 /* ---- all, any, not ---- */
 
-/* Meaning 3. The first undecided member is named only where the group stays undecided. Where cuts are collected, each member of
- * an `any` may have some; an undecided one may have more than it tells. */
+/* Meaning 3. The first undecided member is named only where the group stays undecided. Where cuts are collected, every member
+ * of an `any` is asked, since each may have some; an undecided one may have more than it has collected. */
 static enum truth group_truth(struct rule_walk *walk, const struct condition *group, struct span *undecided)
 {
     bool all = group->kind == CONDITION_ALL, may_have_more = false;
@@ -421,7 +424,7 @@ static enum truth group_truth(struct rule_walk *walk, const struct condition *gr
             continue;
         if (all || walk->cuts == NULL)
             break;
-        walk->trace = NULL; /* it is decided: what is still found is only cut */
+        walk->trace = NULL; /* the group is decided: what members still find is only cut */
     }
     walk->trace = trace;
     if (truth == TRUTH_TRUE && may_have_more && walk->cuts != NULL)
@@ -465,7 +468,7 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     if (walk->trace != NULL)
         walk->trace->enter(walk->trace, condition);
     if (condition->kind != CONDITION_LEAF && condition->kind != CONDITION_ALL && condition->kind != CONDITION_ANY)
-        walk->cuts = NULL; /* what stands under `not` is true by what is not there */
+        walk->cuts = NULL; /* a condition under `not` is true by what is missing, so there is nothing to cut */
     switch (condition->kind) {
     case CONDITION_LEAF:
     case CONDITION_EACH: truth = leaf_truth(walk, condition); break;

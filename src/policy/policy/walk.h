@@ -34,7 +34,7 @@ struct rule_walk {
     const struct policy_answer *answer;  /* of rules for answers; else NULL */
     const struct path_inside *inside;    /* the texts in it that hold JSON */
     uint32_t inside_count;
-    struct cuts *cuts; /* NULL; or all that makes its conditions true is collected, not only whether something does */
+    struct cuts *cuts; /* not NULL: all that makes its conditions true is collected here, not only whether they are true */
 };
 
 /* Spends the visits from the budget. Returns: false where the call became too costly. */
