@@ -8,7 +8,7 @@
 #ifndef PROVIDERS_OUTSIDE_PRIV_H
 #define PROVIDERS_OUTSIDE_PRIV_H
 
-#include "providers/outgoing.h"
+#include "providers/outgoing_desk.h"
 #include "providers/outside.h"
 #include "os/inbox.h"
 

@@ -410,7 +410,7 @@ static void poll_store(void *context)
     serve__keep_definitions(serve);
     serve__notify(serve);
     serve__tell_audit(serve);
-    serve__attend(serve);
+    serve__run_audit_jobs(serve);
     serve__tell_outgoing(serve);
     serve__watch_clock(serve);
     serve__watch_disk(serve);

@@ -94,7 +94,7 @@ void serve__watch_disk(struct serve *serve);
 void serve__watch_clock(struct serve *serve);
 
 /* What people ask of the audit. After serve__follow_store. */
-void serve__attend(struct serve *serve);
+void serve__run_audit_jobs(struct serve *serve);
 
 /* Whether the store is the one that the trail tells of (store_behind.h). Before the audit is opened, since its event `start`
  * says what came of it. */

@@ -82,7 +82,7 @@ static void take_up(struct serve *serve)
     }
 }
 
-void serve__attend(struct serve *serve)
+void serve__run_audit_jobs(struct serve *serve)
 {
     struct serve_attending *mine = &serve->attending;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the tokens for upstreams are: events where fetching begins to work or to fail, and metrics. */
-#include "providers/outgoing.h"
+#include "providers/outgoing_desk.h"
 #include "run/serve_priv.h"
 
 #include "json/doc.h"

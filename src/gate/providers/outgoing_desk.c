@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "providers/outgoing.h"
+#include "providers/outgoing_desk.h"
 
 #include "base/bug.h"
 #include "base/list.h"

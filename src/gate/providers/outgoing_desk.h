@@ -8,8 +8,8 @@
  * Owns: the fetches under way, with a reference to the configuration that each began with.
  * Lifetime: the outside's; outgoing_desk_free is called after web_free, when web/ has no fetch any more.
  * Errors: logged, at most ten times a second a route; who waits gets the reason. Neither holds a secret. */
-#ifndef PROVIDERS_OUTGOING_H
-#define PROVIDERS_OUTGOING_H
+#ifndef PROVIDERS_OUTGOING_DESK_H
+#define PROVIDERS_OUTGOING_DESK_H
 
 #include "identity/wanted.h"
 #include "lane/conf.h"
