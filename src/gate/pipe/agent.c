@@ -15,8 +15,9 @@
 #define AGAIN_US INT64_C(1000000)  /* until a stream that ended is asked for again */
 #define END_US INT64_C(5000000)    /* for what is under way, where an end has come */
 #define LOOK_US INT64_C(20000)     /* until a gate that is not there is looked for again */
-#define PATIENCE_US INT64_C(3000000) /* whoever manages a gate may be about to start it again: its place is left free so long */
-#define WAITING_BYTES ((size_t)8 << 20) /* of lines that wait: no more are read, though one more may be long */
+#define PATIENCE_US INT64_C(3000000) /* a service manager may be about to start the gate again, so for so long no other one
+                                      * is started */
+#define WAITING_BYTES ((size_t)8 << 20) /* so many bytes of lines may wait before no more are read; one more line may be long */
 #define TREE_BYTES ((size_t)64 << 20)
 
 void agent__complain(const char *format, ...)
@@ -44,7 +45,7 @@ static void stir(struct pipe_agent *agent)
         loop_again(agent->conf.loop);
 }
 
-/* Line ends between the parts of a JSON text are blanks; within its strings there are none. */
+/* Writes a JSON text as one line. Line ends between its tokens become blanks; its strings have none. */
 void agent__say(struct pipe_agent *agent, struct span json)
 {
     char *at;
@@ -165,7 +166,7 @@ static bool skim_line(struct pipe_agent *agent)
     return true;
 }
 
-/* Of a line that has no end yet no byte is looked at twice (`scanned`). */
+/* Takes one line. `scanned` says how much of a line without an end was searched, so that no byte is looked at twice. */
 static bool take_one(struct pipe_agent *agent)
 {
     struct buf *in = &agent->in.in;
@@ -192,7 +193,7 @@ static bool take_one(struct pipe_agent *agent)
     return true;
 }
 
-/* Whether as much as may be waits for its turn, or for the gate to take it. */
+/* Whether so much waits for its turn, or for the gate to take it, that no more may be read. */
 static bool is_full(const struct pipe_agent *agent)
 {
     size_t count = 0, bytes = 0;
@@ -204,7 +205,7 @@ static bool is_full(const struct pipe_agent *agent)
     return count >= QUEUE_MOST || bytes >= WAITING_BYTES;
 }
 
-/* Reads a regular file, of which no loop can say when there is more. */
+/* Reads a regular file, for which no loop can say when there is more. */
 static void read_file(struct pipe_agent *agent)
 {
     struct buf *in = &agent->in.in;
@@ -221,7 +222,7 @@ static void read_file(struct pipe_agent *agent)
     stir(agent);
 }
 
-/* One object: what comes until the end, or the first line where that is one. */
+/* Takes one object: all that comes until the end of input, or the first line where that is an object. */
 static void take_object(struct pipe_agent *agent)
 {
     struct span text = buf_peek(&agent->in.in);
@@ -287,8 +288,9 @@ static struct wire *find_wire(struct pipe_agent *agent, bool may_start)
     return agent->wire_count < WIRES_MOST + 8 ? wire__new(agent, may_start) : NULL;
 }
 
-/* What is cancelled: its answer is not waited for. In the newer era the end of its connection is what says so.
- * Returns: whether the notification has done its work. */
+/* Cancels a request, whose answer is not waited for any more. In the newer era closing its connection tells
+ * the server.
+ * Returns: whether nothing more is to be sent. */
 static bool cancel(struct pipe_agent *agent, const struct post *cancels)
 {
     for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
@@ -329,8 +331,8 @@ static void send(struct pipe_agent *agent, struct post *post)
         wire__send(wire, post);
 }
 
-/* Whether a line has a way to the gate. Where no gate is there lines wait a while; the answers to others do
- * not. Afterwards `send` may start one. */
+/* Whether a line can go to the gate. Where no gate runs, lines wait a while, but answers of the client do
+ * not. Afterwards `send` may start a gate. */
 static bool has_way(struct pipe_agent *agent)
 {
     int64_t now = loop_now_us(agent->conf.loop);
@@ -361,7 +363,7 @@ static void send_all(struct pipe_agent *agent)
     }
 }
 
-/* Opens the stream of what the server says by itself. */
+/* Opens the stream for what the server says by itself. */
 static void listen_on(struct pipe_agent *agent)
 {
     struct post *post;
@@ -375,7 +377,7 @@ static void listen_on(struct pipe_agent *agent)
     agent->listens = true;
     send(agent, post);
     if (loop_timer_arm(agent->conf.loop, &agent->again, AGAIN_US) != CODE_OK)
-        agent->listens = true; /* without the timer it would be asked for again and again */
+        agent->listens = true; /* without the timer, the stream would be asked for without a pause */
 }
 
 /* ---- a turn, and the end ---- */
@@ -411,7 +413,7 @@ static bool is_taken(const struct pipe_agent *agent)
     return true;
 }
 
-/* A session that has a name is ended by it, so that the trail knows. Returns: whether that is still under way. */
+/* Ends a session that has a name by a DELETE, so that the trail shows it. Returns: whether that is still under way. */
 static bool ends_session(struct pipe_agent *agent)
 {
     struct post *post;
@@ -451,7 +453,7 @@ static void agent_step(void *context)
     take_lines(agent);
     step_wires(agent);
     send_all(agent);
-    step_wires(agent); /* what was refused is gone, what was sent may be answered */
+    step_wires(agent); /* refused lines are gone, but lines that were sent may still be answered */
     listen_on(agent);
     agent->in.is_paused = is_full(agent) || agent->reads_file;
     tube_settle(&agent->out);
@@ -470,7 +472,7 @@ static void ask_again(void *context)
     struct pipe_agent *agent = context;
 
     agent->is_late = agent->says_end;
-    if (agent->is_finished) { /* what is not answered by now never will be */
+    if (agent->is_finished) { /* what is not answered now never will be, since the child has ended */
         for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next)
             LIST_ENTRY(link, struct wire, of_agent)->tube.is_eof = true;
     }
@@ -531,7 +533,7 @@ enum code pipe_agent_start(const struct pipe_agent_conf *conf, struct pipe_agent
     if (agent->reads_file)
         loop_watch_remove(conf->loop, &agent->in.watch);
     *out = agent;
-    first = wire__new(agent, true); /* for as long as it stands, the gate stays */
+    first = wire__new(agent, true); /* an on-demand gate stays as long as this connection is open */
     if (first == NULL)
         return why_set(why, CODE_IO, "%s", "the gate cannot be reached");
     stir(agent);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's side of a pipe: lines on stdin become requests to the gate, what it answers becomes lines on stdout.
+/* The agent's side of a pipe: lines on stdin become requests to the gate, and the gate's answers become lines on stdout.
  *
  * Each line is a POST on a connection of a small pool, so that calls wait for one another as little as they would at a server
- * over HTTP; a line waits only for what stands before it and must be there first: the answer to `initialize`, which names the
+ * over HTTP; a line waits only for earlier lines that must be there first: the answer to `initialize`, which names the
  * session, and every notification and answer of the client. What the server says by itself comes by a GET. Nothing is judged
- * here; but what reaches neither gate nor server is answered with an error of ours, so that nobody waits for ever.
+ * here. A request that reaches neither gate nor server is answered here with an error, so that nobody waits for ever.
  *
  * In a dialect that is run once there is one object in and one object out.
  *

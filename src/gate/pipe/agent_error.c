@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent gets in place of an answer: errors of the gate's, and ours where it says nothing. */
+/* Errors that the agent gets in place of an answer: the gate's, and the pipe's own where the gate says nothing. */
 #include "pipe/agent_priv.h"
 
 #include "json/json.h"
@@ -19,7 +19,7 @@ void agent__say_error(struct pipe_agent *agent, struct span id, struct span erro
     buf_fini(&line);
 }
 
-/* One line for a batch: each of its requests is waited for. */
+/* Writes one line for a batch, with an error for each of its requests. */
 static void say_errors(struct pipe_agent *agent, const struct post *post, struct span error)
 {
     struct buf all, text;
@@ -92,7 +92,7 @@ void agent__refused(struct pipe_agent *agent, struct post *post, int status, str
     else if (agent->conf.dialect->is_run_once && json_member(root, SPAN_LIT("type")) != NULL)
         agent__say(agent, body);
     else if (post->kind == LINE_BATCH && root != NULL && root->type == JSON_ARRAY)
-        agent__say(agent, body); /* what each of its requests is refused for */
+        agent__say(agent, body); /* the gate's own list of errors, one for each request */
     else if (error != NULL && !agent->conf.dialect->is_run_once)
         agent__say_error(agent, post->id, error->raw);
     else

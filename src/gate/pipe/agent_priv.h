@@ -24,7 +24,7 @@
 #define WIRES_MOST 256  /* requests at a time: more are refused */
 #define WIRES_KEPT 4    /* that wait for the next request */
 
-/* A line of the agent's, or a stream or an end that we ask for: then it has no text. */
+/* A line of the agent's, or a stream or an end of the session that the pipe asks for, which has no text. */
 struct post {
     struct list queued;
     enum http_method method;
@@ -35,8 +35,9 @@ struct post {
     struct buf version, name; /* of a modern one: as the headers have them */
     struct span rpc_method;   /* without its quotes */
     bool is_initialize, is_initialized, is_modern, is_cancel;
-    uint64_t withheld;        /* bytes that it would have: more than the gate takes. None of them goes; text is the id alone */
-    uint64_t number;          /* by which the child's side tells that it was taken */
+    uint64_t withheld;        /* its length, where that is more than the gate takes: then none of it goes, and text is only
+                               * the id */
+    uint64_t number;          /* its number, by which the child's side says that it took the message */
     bool is_taken;            /* on its way into the child's stdin */
     bool is_answered;         /* a response went to the agent */
     bool is_cancelled;        /* the agent has cancelled it, and wants none */
@@ -60,7 +61,7 @@ struct pipe_agent {
     struct loop_timer stirs;
     struct loop_timer again;  /* the GET */
     struct loop_timer looks;  /* for a gate */
-    int64_t missing_us;       /* since when there is none; 0: it is there, for all we know */
+    int64_t missing_us;       /* since when no gate is there; 0: one is there, as far as is known */
     struct tube in, out;
     struct list queue, wires;
     unsigned wire_count;
@@ -73,7 +74,7 @@ struct pipe_agent {
     bool reads_file;
     bool is_begun;            /* `initialize` was answered */
     bool listens;             /* a GET is under way, or refused for good */
-    bool says_end;            /* the session's end was asked for, by a DELETE */
+    bool says_end;            /* the session's end was asked for by a DELETE */
     bool is_late;             /* nobody has answered that in time */
     bool is_done;             /* conf.done was called */
     bool is_finished;
@@ -84,15 +85,15 @@ struct pipe_agent {
 /* ---- agent.c ---- */
 void agent__say(struct pipe_agent *agent, struct span json); /* one line */
 void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body);
-/* Whether an error says no more than that the server has ended, to an agent that ended its side before. Takes: code: JSON. */
+/* Whether an error only says that the server has ended, to an agent that has ended its own side before. Takes: code: JSON. */
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code);
 void agent__complain(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* ---- agent_error.c ---- */
 void agent__say_error(struct pipe_agent *agent, struct span id, struct span error); /* JSON; id empty: null */
 void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text); /* text: no quotes */
-bool agent__is_awaited(const struct post *post); /* somebody waits for a line of ours */
-/* An HTTP error: what it says as JSON-RPC goes to whoever asked, under their own id; of the rest its number. */
+bool agent__is_awaited(const struct post *post); /* whether the agent waits for an answer */
+/* Hands an HTTP error on: its JSON-RPC error under the agent's own id, or else its status. */
 void agent__refused(struct pipe_agent *agent, struct post *post, int status, struct span body);
 
 /* ---- post.c ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which line goes where. Ids and progress tokens are numbers of ours on the child's side, so that no two askers' can be one. */
+/* Decides which line goes where. On the child's side ids and progress tokens are replaced by numbers, so that those of two
+ * askers cannot be the same. */
 #include "pipe/child_priv.h"
 
 #include "base/log.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #define NOBODY "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests share this process.\"}"
-#define GONE_MOST 256 /* asks whose askers have gone, and which nothing answers: the oldest are forgotten */
+#define GONE_MOST 256 /* the most asks whose askers have gone and which have no answer; the oldest are forgotten */
 
 static void ask_free(struct ask *ask)
 {
@@ -75,8 +76,8 @@ static enum code say_edited(struct pipe_child *child, struct span canonical, str
 
 static void answer(struct pipe_child *child, struct ask *ask, struct span canonical, const struct line *line);
 
-/* A child that is shared is asked to initialize once; whoever comes later gets the same answer. Returns: whether the ask is
- * answered, or will be; false: this one is to go to the child. */
+/* Asks a shared child to initialize only once; later askers get the same answer. Returns: whether the ask is answered or
+ * will be; false: it is to go to the child. */
 static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
 {
     struct line line;
@@ -96,7 +97,7 @@ static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
     return true;
 }
 
-/* Returns: false: it is not asked, and nobody will answer. */
+/* Asks the child. Returns: false: that was not possible, and nobody will answer. */
 static bool ask_child(struct talk *talk, struct span canonical, const struct line *line)
 {
     struct pipe_child *child = talk->child;
@@ -129,7 +130,7 @@ static bool is_of(const struct ask *ask, const struct talk *talk, struct span or
            strcmp(ask->session, talk->session) == 0;
 }
 
-/* Not every command answers what was cancelled, and the asker does not look for it; but its connection is to go on. */
+/* Answers a cancelled request in the child's place. Not every command does, and the asker's connection is to go on. */
 static void answer_cancelled(struct ask *ask)
 {
     struct talk *talk = ask->talk;
@@ -141,13 +142,13 @@ static void answer_cancelled(struct ask *ask)
                  "}", SPAN_ARG(buf_peek(&ask->original))) == CODE_OK)
         talk__answer(talk, 200, buf_peek(&text));
     else {
-        carry__gone(talk); /* with what else it asked */
+        carry__gone(talk); /* with all else that it asked */
         talk__fail(talk, 502, "the request was cancelled");
     }
     buf_fini(&text);
 }
 
-/* Passes a cancellation on under our number. A request that is not open any more needs none. */
+/* Passes a cancellation on under the child's number. A request that is not open any more needs none. */
 static bool cancel(struct talk *talk, struct span canonical, const struct line *line)
 {
     struct list *link, *next;
@@ -178,7 +179,7 @@ static bool tell_child(struct talk *talk, struct span canonical, const struct li
     if (line_method_is(canonical, line, "notifications/cancelled"))
         return cancel(talk, canonical, line);
     if (line->kind == LINE_RESPONSE && child->conf.refuses_questions)
-        return true; /* it asked nobody */
+        return true; /* the message is no request, so nobody answers it */
     if (child->conf.is_shared && line_method_is(canonical, line, "notifications/initialized")) {
         if (child->was_told)
             return true;
@@ -192,7 +193,7 @@ static bool tell_members(struct talk *talk, struct span batch)
     struct span member;
     struct buf text;
     size_t at = 0;
-    bool told = true; /* or answered: the talk has no child then, and nothing waits */
+    bool told = true; /* also true once the talk was answered; then it has no child, and nothing waits */
 
     talk->is_batch = true;
     talk->waiting++; /* a member may take back another: the reply does not end before the last was told */
@@ -227,7 +228,7 @@ static bool choose(struct talk *talk, struct span canonical, const struct line *
     return true;
 }
 
-/* Whoever numbers messages is told which have come as far as this. */
+/* Tells the asker, where it numbers its messages, that this one was taken. */
 static void tell_taken(const struct talk *talk)
 {
     const struct pipe_child_conf *conf = &talk->child->conf;
@@ -259,7 +260,7 @@ void carry__post(struct talk *talk)
 
         talk->state = TALK_ASKS;
         told = line.kind == LINE_BATCH ? tell_members(talk, buf_peek(&text)) : tell_child(talk, buf_peek(&text), &line);
-        if (talk->child != NULL) /* else it is answered already */
+        if (talk->child != NULL) /* without a child it is answered already */
             tell_taken(talk);
         if (!told) {
             carry__gone(talk);
@@ -275,7 +276,7 @@ void carry__post(struct talk *talk)
 
 /* ---- from the child ---- */
 
-/* How HTTP says what the answer says, in the revision that knows it. */
+/* The HTTP status for an answer, in the revision that has one for it. */
 static int status_of(const struct ask *ask, struct span canonical, const struct line *line)
 {
     struct span code = line_text(canonical, line->code);
@@ -301,11 +302,11 @@ static void answer(struct pipe_child *child, struct ask *ask, struct span canoni
     ask_free(ask);
     if (code == CODE_OK)
         return;
-    carry__gone(talk); /* what else it asked is not answered into its next reply */
+    carry__gone(talk); /* so that an answer to what else it asked does not go into its next reply */
     talk__fail(talk, 502, "there is not enough memory for the answer");
 }
 
-/* The answer that all who share it get. */
+/* Gives the answer to `initialize` to all who share the child. */
 static void answer_first(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct list *link, *next;
@@ -333,7 +334,7 @@ static void take_answer(struct pipe_child *child, struct span canonical, const s
         answer(child, ask, canonical, line);
 }
 
-/* A notification that names the request that it is of. */
+/* Takes a notification that names its request. */
 static void take_event(struct pipe_child *child, struct span canonical, struct line_place place)
 {
     struct ask *ask = ask_find(child, line_text(canonical, place));
@@ -350,13 +351,13 @@ static void take_event(struct pipe_child *child, struct span canonical, struct l
     buf_fini(&child->edited);
 }
 
-/* Nobody knows of which of two requests a message is, where these are not of one session. */
+/* Whether two requests are of different sessions, so that a message could be for either. */
 static bool is_apart(const struct ask *ask, const struct ask *other)
 {
     return ask->is_modern || other->is_modern || strcmp(ask->session, other->session) != 0;
 }
 
-/* Who waits for longest. Returns: false: those who wait have no session in common. */
+/* Finds the ask that has waited longest. Returns: false: those that wait are not of one session. */
 static bool find_waiting(const struct pipe_child *child, struct ask **out)
 {
     struct list *link, *next;
@@ -374,7 +375,7 @@ static bool find_waiting(const struct pipe_child *child, struct ask **out)
     return true;
 }
 
-/* On stdio a server ends a subscription, and nothing else, by a word of its own; over HTTP its stream ends. */
+/* Ends the stream of a subscription. On stdio a server has a message for that; over HTTP its stream ends. */
 static bool ends_subscription(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct ask *ask = line->cancels.end > 0 ? ask_find(child, line_text(canonical, line->cancels)) : NULL;
@@ -425,14 +426,14 @@ static void answer_child(struct pipe_child *child, struct span id, const char *o
     buf_fini(&text);
 }
 
-/* A child that all share has nobody whom it could ask; where several ask at once, nobody knows whom it means. */
+/* Refuses a child's question: a child that all share has nobody to ask, and where several wait, nobody knows whom it means. */
 static void refuse_question(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     answer_child(child, line_text(canonical, line->id), line_method_is(canonical, line, "ping") ? "\"result\":{}" : NOBODY);
 }
 
-/* What names no request goes to the one that has waited longest, since it may be about it; else to whoever listens; but
- * to nobody where it may be another's, who shares the child. */
+/* Takes a message that names no request. It goes to the ask that has waited longest, since it may be about that, else
+ * to a listener; but to nobody where it may be meant for another who shares the child. */
 static void take_message(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct span method = line_text(canonical, line->method);
@@ -490,7 +491,7 @@ void carry__line(struct pipe_child *child, struct span text)
     buf_fini(&child->line);
 }
 
-/* The error in the answer's place goes the way of all answers. */
+/* Puts an error in place of an answer that is too long; it goes the way of all answers. */
 void carry__too_long(struct pipe_child *child, const struct skim *skim)
 {
     char text[1024];
@@ -505,7 +506,7 @@ void carry__too_long(struct pipe_child *child, const struct skim *skim)
 
 /* ---- streams and ends ---- */
 
-/* At most one listens to a child that is not shared: who comes last. */
+/* Ends other listeners: only the last one may listen to a child that is not shared. */
 static void end_other_listeners(const struct talk *talk)
 {
     struct list *link, *next;

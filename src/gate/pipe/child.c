@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define PATIENCE_US INT64_C(5000000)  /* from the end of its stdin to SIGTERM, and from there to SIGKILL */
-#define LEFTOVER_US INT64_C(1000000)  /* its stdout stays open so long after its end: somebody whom it has left holds it */
+#define LEFTOVER_US INT64_C(1000000)  /* so long its stdout may stay open after its end, because a process that it left holds
+                                       * it */
 #define STDERR_BYTES ((size_t)2048)   /* of a line, in the log */
 #define LINES_A_SECOND 20             /* of a child, in the log */
 
@@ -37,7 +38,7 @@ bool child__say(struct pipe_child *child, struct span line)
         buf_len(out) > STDIN_WAITING_BYTES || buf_put(out, line) != CODE_OK)
         return false;
     if (buf_add_byte(out, '\n') != CODE_OK) {
-        child->in.is_broken = true; /* half a line is there: nothing more can be said */
+        child->in.is_broken = true; /* half a line was written, so nothing more can be */
         return false;
     }
     desk__stir(child->desk);
@@ -110,7 +111,7 @@ static bool skim_line(struct pipe_child *child)
     return !child->skims;
 }
 
-/* Who asked for it gets an error, and the command goes on: others may wait for it, too. */
+/* Skips a line that is too long. Its asker gets an error, and the command goes on, since others may wait for it too. */
 static void begin_skim(struct pipe_child *child)
 {
     CHILD_LOG(child, LOG_WARN, "the command writes a line of more than %llu bytes; it is passed by, and who asked for it gets "
@@ -160,7 +161,7 @@ static bool is_clogged(const struct pipe_child *child)
     struct list *link, *next;
 
     if (child->conf.refuses_questions)
-        return false; /* nobody's slowness is another's: whoever does not read is left behind (talk.c) */
+        return false; /* a slow reader must not slow down others: who does not read is cut off (talk.c) */
     LIST_EACH(link, next, &child->desk->talks) {
         const struct talk *talk = LIST_ENTRY(link, struct talk, of_desk);
 
@@ -188,7 +189,7 @@ static void be_dead(struct pipe_child *child)
 
 /* ---- one process a request ---- */
 
-/* Of a run that has failed nothing but an error object is an answer. */
+/* A run that has failed answers with an error object or not at all. */
 static bool is_error_object(struct span canonical)
 {
     const struct json_node *root = NULL, *type;
@@ -226,7 +227,7 @@ static void answer_run(struct pipe_child *run)
         return;
     }
     buf_init(&canonical, SIZE_MAX / 2);
-    code = line_read(text, &canonical, &line); /* CODE_INVALID is said of what is good JSON, too: it is no JSON-RPC */
+    code = line_read(text, &canonical, &line); /* CODE_INVALID also means good JSON that is no JSON-RPC */
     is_whole = is_whole && !buf_is_empty(&canonical) && (code == CODE_OK || code == CODE_INVALID);
     if (is_whole && (is_good || (!run->conf.is_told && is_error_object(buf_peek(&canonical))))) {
         talk__answer(talk, 200, buf_peek(&canonical));
@@ -444,7 +445,7 @@ void pipe_child_free(struct pipe_child **out)
     if (child->own_desk != NULL) {
         struct list *link, *next;
 
-        LIST_EACH(link, next, &child->own_desk->children) { /* runs of this one */
+        LIST_EACH(link, next, &child->own_desk->children) { /* ends the runs of this one */
             struct pipe_child *run = LIST_ENTRY(link, struct pipe_child, of_desk);
 
             pipe_child_free(&run);

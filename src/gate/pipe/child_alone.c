@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child with a desk of its own: that of `callgate pipe`. */
+/* A child with a desk of its own, as `callgate pipe` has it. */
 #include "pipe/child_priv.h"
 
 #include "base/mem.h"
@@ -36,7 +36,7 @@ enum code pipe_child_start(const struct pipe_child_conf *conf, struct pipe_child
 
 void pipe_child_say(struct pipe_child *child, struct span message)
 {
-    (void)child__say(child, message); /* what cannot be said: it has ended, or is about to be */
+    (void)child__say(child, message); /* where it cannot be said, the child has ended or is about to end */
 }
 
 enum code pipe_child_serve(struct pipe_child *child, int fd_take)

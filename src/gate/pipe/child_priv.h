@@ -8,9 +8,9 @@
  *   desk.c    one turn of all of it
  *
  * Threads: the desk's loop's.
- * Owns: a desk its talks; a child its asks. A child is its maker's.
+ * Owns: a desk owns its talks, a child its asks; whoever made a child owns it.
  * Lifetime: talks and asks are freed in desk__settle alone, which no handler calls.
- * Errors: answered to whoever asked; logged. */
+ * Errors: answered to the asker; logged. */
 #ifndef PIPE_CHILD_PRIV_H
 #define PIPE_CHILD_PRIV_H
 
@@ -24,13 +24,15 @@
 #include <sys/types.h>
 
 #define SESSION_BYTES 33 /* of an id, with its NUL */
-#define STDIN_WAITING_BYTES ((size_t)1 << 20)  /* that a child has not read: further messages are refused */
-#define CLOGGED_BYTES ((size_t)256 << 10)      /* that a connection has not taken: its child is not read meanwhile */
-#define KEPT_BYTES ((size_t)1 << 20)           /* of messages that wait for a GET */
+#define STDIN_WAITING_BYTES ((size_t)1 << 20)  /* so many bytes a child may have left unread; then further messages are
+                                                * refused */
+#define CLOGGED_BYTES ((size_t)256 << 10)      /* so many bytes a connection may not have taken; meanwhile its child is not
+                                                * read */
+#define KEPT_BYTES ((size_t)1 << 20)           /* so many bytes of messages may wait for a GET */
 
 struct talk;
 
-/* What a request is, as far as it decides who answers it. */
+/* What decides which child answers a request. */
 struct request {
     void *tag;                   /* of its connection */
     const struct http_head *head;
@@ -38,12 +40,12 @@ struct request {
     bool is_initialize;
 };
 
-/* Who answers it. */
+/* Which child answers a request. */
 struct choice {
     struct pipe_child *child;    /* NULL: nobody, and `status` and `text` are the reply */
     int status;
     const char *text;
-    char session[SESSION_BYTES]; /* "": none; which it belongs to, and what the reply to an initialize names */
+    char session[SESSION_BYTES]; /* its session, which the reply to an `initialize` names; "": none */
 };
 
 typedef void (*choose_fn)(void *context, const struct request *request, struct choice *choice);
@@ -54,10 +56,10 @@ struct desk {
     struct list talks, children;
     choose_fn choose;
     void *context;
-    bool run_has_ended; /* of PIPE_ONCE, since it was looked */
+    bool run_has_ended; /* PIPE_ONCE: a run has ended since the last look */
 };
 
-/* Of a child, by an asker. Invariants: talk == NULL: whoever asked has gone. */
+/* A request to a child. Invariants: talk == NULL: its asker has gone. */
 struct ask {
     struct list of_child; /* in the order in which they were asked */
     struct talk *talk;
@@ -66,8 +68,8 @@ struct ask {
     struct buf token;     /* its progress token; empty: none */
     char session[SESSION_BYTES];
     bool is_modern, is_initialize;
-    bool is_first;        /* others wait for the answer, too: it is not forgotten, and nobody takes it back */
-    bool is_listen;       /* subscriptions/listen: what it is told names it */
+    bool is_first;        /* others wait for the answer too, so it is not forgotten, and nobody can cancel it */
+    bool is_listen;       /* subscriptions/listen: messages for it name it */
 };
 
 enum talk_state { TALK_HEAD = 0, TALK_BODY, TALK_ASKS, TALK_LISTENS };
@@ -86,7 +88,7 @@ struct talk {
     char session[SESSION_BYTES];
     bool is_stream;       /* the head of an event stream was written */
     bool is_batch;
-    bool names_session;   /* the reply does */
+    bool names_session;   /* the reply names the session */
     bool is_last;         /* of the connection */
     bool is_over;         /* nothing more is read; closed when all is written */
 };
@@ -105,8 +107,8 @@ struct pipe_child {
     struct loop_timer patience; /* until the next step of its end */
     unsigned step;
     bool has_exited;
-    bool is_late;               /* what it left behind held its stdout for long enough */
-    bool was_told;              /* that it is initialized */
+    bool is_late;               /* a process that it left has held its stdout long enough */
+    bool was_told;              /* the child was told that it is initialized */
     bool stopped_reading;       /* its stdin is closed, or will be */
     int status;
     size_t scanned;             /* of out.in: bytes without a line end */
@@ -122,15 +124,15 @@ struct pipe_child {
     struct buf edited;
     int64_t told_second;
     unsigned told_lines;
-    /* PIPE_ONCE: the one that was started runs nothing; each of its runs is one of these */
+    /* PIPE_ONCE: the child whose run this is; that child itself runs nothing. NULL: no run */
     struct pipe_child *runs_for; /* NULL: no run */
     unsigned runs;
-    struct talk *caller;        /* of a run: whose body it reads; NULL: it has gone */
+    struct talk *caller;        /* a run: the talk whose body it reads; NULL: the talk has gone */
 };
 
 /* ---- desk.c ---- */
 void desk__init(struct desk *desk, struct loop *loop, choose_fn choose, void *context);
-void desk__fini(struct desk *desk); /* closes all connections; children are their makers' */
+void desk__fini(struct desk *desk); /* closes all connections; who made the children ends them */
 void desk__stir(struct desk *desk);
 void desk__name_session(char out[SESSION_BYTES]); /* a new one, at random */
 enum code desk__serve(struct desk *desk, int fd_take, void *tag) MUST_USE;
@@ -142,7 +144,8 @@ enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, st
 void child__run(struct talk *talk);       /* PIPE_ONCE: a process for this request */
 void child__step(struct pipe_child *child);
 void child__settle(struct pipe_child *child);
-bool child__say(struct pipe_child *child, struct span line); /* with a line end behind it. false: it cannot be told any more */
+/* writes a line with a line end; false: the child cannot be told any more */
+bool child__say(struct pipe_child *child, struct span line);
 bool child__may_log(struct pipe_child *child);
 #define CHILD_LOG(child, level, ...) \
     do { \
@@ -155,17 +158,19 @@ void talk__step(struct talk *talk);
 void talk__settle(struct talk *talk);
 void talk__free(struct talk *talk);
 void talk__event(struct talk *talk, struct span json);           /* opens the stream where it is not yet */
-void talk__answer(struct talk *talk, int status, struct span json); /* one of those that wait; the last one ends the reply */
-void talk__fail(struct talk *talk, int status, const char *text); /* all of them */
-void talk__accept(struct talk *talk);                             /* nothing is open any more: 202, or the stream's end */
+/* answers one of the asks that wait; the last one ends the reply */
+void talk__answer(struct talk *talk, int status, struct span json);
+void talk__fail(struct talk *talk, int status, const char *text); /* answers all of them */
+/* nothing is open any more: answers 202, or ends the stream */
+void talk__accept(struct talk *talk);
 void talk__listen(struct talk *talk);
 
 /* ---- carry.c ---- */
 void carry__post(struct talk *talk);                  /* its body is whole */
 void carry__get(struct talk *talk);
 void carry__line(struct pipe_child *child, struct span text);
-void carry__too_long(struct pipe_child *child, const struct skim *skim); /* a message of such a line */
-void carry__gone(struct talk *talk);                  /* nobody is there for the answers any more */
-void carry__died(struct pipe_child *child, const char *text); /* nobody answers any more */
+void carry__too_long(struct pipe_child *child, const struct skim *skim); /* takes a message that is too long */
+void carry__gone(struct talk *talk);                  /* nobody waits for the answers any more */
+void carry__died(struct pipe_child *child, const char *text); /* the child answers no more */
 
 #endif

@@ -114,7 +114,7 @@ enum code line_read(struct span text, struct buf *out, struct line *line)
         line->kind = reading.has_outcome ? LINE_NONE : line->id.end > 0 ? LINE_REQUEST : LINE_NOTIFICATION;
     else if (reading.has_outcome)
         line->kind = LINE_RESPONSE;
-    if (line->kind == LINE_NOTIFICATION) /* any other names no request */
+    if (line->kind == LINE_NOTIFICATION) /* other notifications name no request */
         line->token = line_method_is(buf_peek(out), line, "notifications/progress") ? reading.plain_token
                                                                                    : (struct line_place){0, 0};
     return line->kind != LINE_NONE ? CODE_OK : CODE_INVALID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON-RPC message, read for what a converter has to know of it: what kind it is, and where in its canonical bytes stands
- * what must be written anew. What is permitted is not judged here.
+/* One JSON-RPC message, read for what a converter has to know: its kind, and the places in its canonical bytes that must be
+ * written anew. Nothing is judged here.
  *
  * Threads: any.
  * Owns: nothing.
@@ -33,8 +33,8 @@ struct line {
     bool is_modern;                 /* params._meta names a protocol version */
 };
 
-/* Appends the canonical bytes of a message, which have no line end, to `out`, which is empty. A batch is read as far as it is
- * one; line_member takes it apart. */
+/* Appends the canonical bytes of a message, which have no line end, to `out`, which is empty. Of a batch only that it is one
+ * is read; line_member takes it apart. */
 enum code line_read(struct span text, struct buf *out, struct line *line) MUST_USE;
 
 /* The next member of a batch. Takes: at: 0 at first. Returns: false at the end. */
@@ -52,7 +52,7 @@ struct line_edit {
     struct span text;
 };
 
-/* Appends `canonical` with other texts in the places of `edits` that are there. */
+/* Appends `canonical` with the texts of `edits` in their places, where the message has these. */
 enum code line_write(struct span canonical, struct line_edit *edits, size_t count, struct buf *out) MUST_USE;
 
 #endif

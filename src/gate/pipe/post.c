@@ -48,7 +48,7 @@ static const char *named_by(struct span method)
     return NULL;
 }
 
-/* As a header's value: what is no visible ASCII goes in base64. */
+/* Writes a header's value: text that is not visible ASCII goes in base64. */
 static enum code write_value(struct span text, struct buf *out)
 {
     if (http_value_is_writable(text) && !span_starts_with(text, SPAN_LIT("=?")))
@@ -58,7 +58,7 @@ static enum code write_value(struct span text, struct buf *out)
     return buf_add_text(out, "?=");
 }
 
-/* What a request of 2026-07-28 repeats in its head; the server's side compares it with the body. */
+/* Reads what a request of 2026-07-28 repeats in its head, where the gate compares it with the body. */
 static enum code read_modern(struct post *post)
 {
     const struct json_node *root, *version, *value;
@@ -79,7 +79,7 @@ static enum code read_modern(struct post *post)
             code = write_value(version->text, &post->version);
         if (code == CODE_OK && value != NULL && value->type == JSON_STRING)
             code = write_value(value->text, &post->name);
-        if (code != CODE_OK) /* a version that is no version: the gate sees that it is not said, and says so */
+        if (code != CODE_OK) /* a version that cannot be a header's value: the gate finds the header missing, and says so */
             buf_clear(&post->version);
     }
     buf_fini(&again);
@@ -155,13 +155,13 @@ static void write_head(const struct post *post, const struct pipe_agent *agent, 
         http_write_header(out, agent->conf.key_header, agent->conf.key);
 }
 
-/* What says which session and which revision it is of. */
+/* Writes the headers that name session and revision. */
 static void write_era(const struct post *post, const struct pipe_agent *agent, struct buf *out)
 {
     if (post->is_modern) {
         if (!buf_is_empty(&post->version))
             http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&post->version));
-        if (http_value_is_writable(post->rpc_method)) /* there is no such method else: the gate says so */
+        if (http_value_is_writable(post->rpc_method)) /* another method does not exist, and the gate says so */
             http_write_line(out, SPAN_LIT("Mcp-Method: "), post->rpc_method);
         if (!buf_is_empty(&post->name))
             http_write_line(out, SPAN_LIT("Mcp-Name: "), buf_peek(&post->name));

@@ -18,14 +18,14 @@
 #define CALLER_BYTES 65                      /* a digest in hex */
 #define SESSIONS_MOST 1024                   /* of a child that is shared */
 #define BEAT_US INT64_C(1000000)             /* how often it is looked who is idle, and what the ended have left */
-#define LOOKS_AFTER 5                        /* so many of these looks after an end */
+#define LOOKS_AFTER 5                        /* how many looks follow after an end */
 #define FAREWELL_US INT64_C(2000000)         /* for children to end by themselves when the gate has gone */
 
 /* A route's children. */
 struct lot {
     struct list of_pool;
     char route[LOCAL_NAME_BYTES + 1];
-    const struct runner_command *command; /* NULL: the configuration has it no more */
+    const struct runner_command *command; /* NULL: it is no longer in the configuration */
     struct list members;
 };
 
@@ -34,10 +34,10 @@ struct member {
     struct list of_lot;
     struct lot *lot;
     struct pipe_child *child;
-    struct runner_commands *commands;     /* whose words it uses */
+    struct runner_commands *commands;     /* the configuration whose texts it uses */
     char caller[CALLER_BYTES];            /* "": anybody's */
     bool is_modern, is_alone;             /* is_alone: one session's */
-    bool is_retired;                      /* nobody new comes to it */
+    bool is_retired;                      /* it gets no new callers */
     bool is_over;
     struct list sessions;
     size_t session_count;
@@ -81,7 +81,8 @@ static size_t sessions_of(const struct member *member, const char *caller)
     return many;
 }
 
-/* Which goes when there are too many: the caller's own oldest; who has none takes it of those that have several. */
+/* Which session ends when there are too many: the caller's oldest own, or where the caller has none, one of a
+ * caller who has several. */
 static struct session *session_to_end(const struct member *member, const char *caller)
 {
     bool has_own = sessions_of(member, caller) > 0;
@@ -188,7 +189,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
     return NULL;
 }
 
-/* Whether somebody waits for it. What nobody waits for any more it may answer or not. */
+/* Whether somebody waits for its answer. */
 static bool is_busy(const struct member *member)
 {
     struct list *link, *next;
@@ -223,8 +224,8 @@ static uint32_t children_of(const struct lot *lot, const char *caller)
     return many;
 }
 
-/* Whether `member` goes rather than `other`: the caller's own first, and of others only from who has more than the caller: so
- * nobody drives out many of them by keeping her own at work. */
+/* Whether `member` ends rather than `other`: the caller's own children first, then those of callers who have more than the
+ * caller. So nobody drives out others' children by keeping her own at work. */
 static bool goes_before(const struct member *member, const struct member *other, const char *caller, uint32_t own)
 {
     bool is_own = strcmp(member->caller, caller) == 0, other_is_own = other != NULL && strcmp(other->caller, caller) == 0;
@@ -234,7 +235,7 @@ static bool goes_before(const struct member *member, const struct member *other,
     return other == NULL || is_own != other_is_own || member->child->used_us < other->child->used_us;
 }
 
-/* How many were asked to end and have not. Where they are as many as may be at work, they have no more time for it. */
+/* Counts children that were asked to end and have not. Where these are as many as may run, they are killed. */
 static uint32_t hurry_ending(const struct lot *lot)
 {
     struct list *link, *next;
@@ -249,7 +250,7 @@ static uint32_t hurry_ending(const struct lot *lot)
     return ending;
 }
 
-/* Where a further one is too many, that of which nobody has wanted anything for longest goes; but none that works. */
+/* Makes room for one more child: where there are too many, the one that was idle longest ends, but none that works. */
 static bool make_room(struct lot *lot, const char *caller)
 {
     uint32_t open = 0, own = children_of(lot, caller), most = lot->command->most;
@@ -276,7 +277,7 @@ static bool make_room(struct lot *lot, const char *caller)
     return true;
 }
 
-/* One that many may use: that of this caller and this era, if there is one. */
+/* Finds a child that many may use, of this caller and this era. */
 static struct member *find_shared(const struct lot *lot, const char *caller, bool is_modern)
 {
     struct list *link, *next;
@@ -387,7 +388,7 @@ static bool same_words(const char *const *a, const char *const *b)
         a++;
         b++;
     }
-    return *a == *b; /* both at their end */
+    return *a == *b; /* the same where both end */
 }
 
 static bool same_command(const struct runner_command *a, const struct runner_command *b)
@@ -416,7 +417,8 @@ static struct lot *lot_of(struct pool *pool, const char *route)
     return lot;
 }
 
-/* Children of what has changed take nobody new, and end when nobody wants anything of them: sessions go on until then. */
+/* Takes a new configuration. Children of commands that have changed get no new callers, and end when nobody needs them,
+ * so that sessions can go on. */
 static void reload(struct pool *pool)
 {
     struct runner_commands *fresh = pool->serve->load(pool->serve->context), *old = pool->commands;
@@ -450,7 +452,7 @@ static void end_idle(struct pool *pool, struct member *member)
         retire(member);
 }
 
-/* What took leave of its child is this process's to wait for, and, after the end of one, to kill: whose it was nobody knows. */
+/* Waits for processes that a child has left to this one, and kills them after a child's end. Nobody knows whose they were. */
 static void mind_strays(struct pool *pool)
 {
     struct list *link, *next;
@@ -461,7 +463,7 @@ static void mind_strays(struct pool *pool)
         const struct pipe_child *child = LIST_ENTRY(link, struct pipe_child, of_desk);
 
         if (many == sizeof known / sizeof known[0])
-            return; /* whose the others are is not known: they end with their groups */
+            return; /* nobody knows whose the others are; they end with their groups */
         if (child->pid > 0)
             known[many++] = child->pid;
     }
@@ -551,7 +553,7 @@ static enum code open_pool(struct pool *pool, struct why *why)
                            : why_set(why, code, "%s", code_text(code));
 }
 
-/* They are asked to end; what has not after that is killed. */
+/* Asks children to end, and kills those that have not after that time. */
 static void bid_farewell(struct pool *pool)
 {
     int64_t until = loop_now_us(pool->desk.loop) + FAREWELL_US;

@@ -6,11 +6,11 @@
 #include "json/doc.h"
 #include "sse/writer.h"
 
-#define ERROR_UNAVAILABLE 5030 /* base/reason_tbl.h: that of what is not there */
+#define ERROR_UNAVAILABLE 5030 /* the code that base/reason_tbl.h has for what is not available */
 
 /* ---- replies ---- */
 
-/* What cannot be written whole must not be half there. */
+/* Cuts the connection off where a message could not be written whole. */
 static void check(struct talk *talk, enum code code)
 {
     if (code == CODE_OK)
@@ -46,7 +46,7 @@ static bool is_left_behind(const struct talk *talk)
            buf_len(&talk->tube.out) > 2 * talk->child->conf.line_bytes;
 }
 
-/* The reply is written: the connection's next request, or its end. */
+/* Goes on behind a reply: to the connection's next request, or its end. */
 static void finish(struct talk *talk)
 {
     if (is_left_behind(talk))
@@ -81,7 +81,8 @@ void talk__listen(struct talk *talk)
 {
     talk->state = TALK_LISTENS;
     open_stream(talk);
-    check(talk, http_write_chunk(&talk->tube.out, SPAN_LIT(":\n\n"))); /* so that who waits for bytes sees it open */
+    /* so that a client that waits for bytes sees the stream open */
+    check(talk, http_write_chunk(&talk->tube.out, SPAN_LIT(":\n\n")));
 }
 
 void talk__event(struct talk *talk, struct span json)
@@ -125,7 +126,7 @@ void talk__answer(struct talk *talk, int status, struct span json)
         end_stream(talk);
 }
 
-/* A GET has nobody to answer: its stream ends. */
+/* Answers with an error. A GET's stream, which has nobody to answer, only ends. */
 void talk__fail(struct talk *talk, int status, const char *text)
 {
     struct buf json;
@@ -180,7 +181,7 @@ static void take(struct talk *talk)
         talk__fail(talk, 405, "this method is not served");
 }
 
-/* Reads on as far as there are requests that can be answered at once; one that waits stops it. */
+/* Reads requests as long as they can be answered at once; one that waits stops the reading. */
 static void read_requests(struct talk *talk)
 {
     while (!talk->is_over && (talk->state == TALK_HEAD || talk->state == TALK_BODY)) {
@@ -209,7 +210,7 @@ void talk__step(struct talk *talk)
     read_requests(talk);
     if (!talk->tube.is_eof && !talk->tube.is_broken)
         return;
-    /* Whoever asked has closed the connection: nobody reads a reply. */
+    /* The asker has closed the connection, so nobody reads a reply. */
     if (talk->state == TALK_ASKS || talk->state == TALK_LISTENS)
         carry__gone(talk);
     talk->state = TALK_HEAD;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define READ_BYTES ((size_t)64 << 10)
-#define QUIET_BYTES ((size_t)4 << 10) /* an empty buffer keeps no more */
+#define QUIET_BYTES ((size_t)4 << 10) /* an empty buffer keeps no more than this */
 
 static void stir(struct tube *tube)
 {
@@ -38,7 +38,7 @@ static void fill(struct tube *tube)
 static void drain(struct tube *tube)
 {
     if (buf_code(&tube->out) != CODE_OK)
-        tube->is_broken = true; /* a message that lacks something does not go out */
+        tube->is_broken = true; /* a message that lacks a part must not go out */
     while (!tube->is_broken && !buf_is_empty(&tube->out)) {
         struct span bytes = buf_peek(&tube->out);
         ssize_t done = write(tube->fd, bytes.at, bytes.len);
@@ -59,7 +59,7 @@ static void is_ready(void *context, unsigned ready)
     if ((ready & (LOOP_READ | LOOP_HANGUP)) != 0)
         fill(tube);
     if ((ready & LOOP_HANGUP) != 0 && tube->is_eof)
-        tube->is_broken = true; /* the other side neither reads nor writes any more */
+        tube->is_broken = true; /* the other side neither reads nor writes any more, so the tube is of no use */
     if ((ready & LOOP_HANGUP) != 0 && (tube->watch.wanted & LOOP_READ) == 0)
         tube->is_broken = true;
     drain(tube);

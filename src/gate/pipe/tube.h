@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A descriptor with what was read from it and what is to be written to it: a process's stdin, stdout and stderr, a connection.
  *
- * Its handler reads, writes and stirs; what it means is its user's, in the `stirred` that is called once a turn, as a timer,
- * outside of all handlers.
+ * Its handler only reads, writes and arms the timer `stirs`. The user acts on what was read when that timer calls, once a turn
+ * and outside of all handlers.
  *
  * Threads: its loop's.
  * Owns: the descriptor and the buffers.
@@ -31,7 +31,7 @@ struct tube {
 void tube_open(struct tube *tube, struct loop *loop, int fd, size_t in_bytes, struct loop_timer *stirs);
 void tube_close(struct tube *tube); /* callable twice, and on a zeroed one */
 
-/* Writes what it can, and tells the loop what to wait for: after each change of its buffers. */
+/* Writes what it can, and tells the loop what to wait for. Call it after each change of the buffers. */
 void tube_settle(struct tube *tube);
 
 #endif

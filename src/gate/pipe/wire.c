@@ -7,11 +7,12 @@
 
 #include <unistd.h>
 
-#define REPLY_BYTES ((size_t)1 << 30)   /* the gate holds replies to its own limits */
+#define REPLY_BYTES ((size_t)1 << 30)   /* a safety bound only, since the gate has limits for replies */
 #define UNREAD_BYTES ((size_t)256 << 10)
-#define SLOW_BYTES ((size_t)256 << 10)  /* that the agent has not taken: less is read meanwhile */
+#define SLOW_BYTES ((size_t)256 << 10)  /* so many bytes the agent may not have taken before less is read */
 
-/* The gate gets one end of a pair, and the child's side the other: so what the gate permits goes on to the child. */
+/* Gives the gate one end of a socket pair and the child's side the other, so that what the gate permits goes on to
+ * the child. */
 static enum code introduce(struct pipe_agent *agent, int fd, const unsigned char digest[LOCAL_DIGEST_BYTES])
 {
     int ends[2] = {-1, -1};
@@ -101,7 +102,8 @@ static void take_event(struct wire *wire, const struct sse_event *event)
 
     if (span_is_empty(event->data))
         return;
-    if (span_is(event->type, "refusal")) { /* of the gate, to what the child asked: it has no way to the child but this */
+    if (span_is(event->type, "refusal")) { /* the gate's refusal of a question of the child, which can reach the child only
+                                            * through here */
         pipe_child_say(wire->agent->conf.child, event->data);
         return;
     }
@@ -142,7 +144,7 @@ static void finish(struct wire *wire)
     else if (post->kind == LINE_REQUEST && !post->is_answered)
         agent__error(wire->agent, post, -32603, "The answer's stream ended without an answer.");
     if (post->method == HTTP_METHOD_GET)
-        wire->agent->listens = wire->reader.head.status != 200; /* who refuses a stream is not asked again */
+        wire->agent->listens = wire->reader.head.status != 200; /* a server that refuses a stream is not asked again */
     wire->is_over = !wire->reader.head.keep_alive;
     post__free(&wire->post);
     buf_fini(&wire->body);
@@ -167,7 +169,7 @@ static void fail(struct wire *wire)
     post__free(&wire->post);
 }
 
-/* The gate runs another configuration, and says why. Said once, until it takes what comes from here. */
+/* Looks for the gate's reason where it runs another configuration, and prints it once, until the gate takes requests again. */
 static void look_for_why(struct wire *wire)
 {
     const struct http_head *head = &wire->reader.head;

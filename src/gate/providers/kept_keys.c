@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What stands before the set has always the same length (microseconds until 2286). */
+/* The head before the set always has the same length (microseconds until 2286). */
 #define HEAD "{\"fetched\":\"%016" PRId64 "\",\"of\":\"%s\",\"set\":"
 #define TIME_AT (sizeof "{\"fetched\":\"" - 1)
 #define TIME_BYTES 16
@@ -52,7 +52,7 @@ enum code kept_keys_write(const char *store, const struct identity_provider *pro
     return code;
 }
 
-/* Byte for byte as it was written, up to the time. */
+/* Takes a file apart, which must be byte for byte as it was written, but for the time. */
 static bool take_apart(struct span all, const struct identity_provider *provider, struct span *set, int64_t *fetched_us)
 {
     char head[256];

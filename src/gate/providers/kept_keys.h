@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A provider's key set in jwks-NAME.json beside the store: written by the gate whenever another one is in force, read at a
- * start while the provider may be away, and by whoever has no network.
+/* A provider's key set in jwks-NAME.json beside the store. The gate writes it whenever a new set is in force. It is read at a
+ * start, when the provider may be away, and by commands without a network.
  *
  * Threads: any; the gate alone writes.
  * Owns: nothing.

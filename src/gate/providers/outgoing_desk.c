@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_US INT64_C(5000000)    /* what failed is not asked for before */
-#define PARKED_US INT64_C(10000000)  /* for metadata and keys */
+#define RETRY_US INT64_C(5000000)    /* a fetch that failed is not tried again before */
+#define PARKED_US INT64_C(10000000)  /* how long a fetch may wait for metadata and keys */
 #define BODY_BYTES ((size_t)64 << 10)
 
 struct outgoing_desk {
@@ -24,7 +24,7 @@ struct outgoing_desk {
     struct list parked; /* under the lock */
 };
 
-/* One token that is wanted. It is with web/, on the desk, or with whoever goes on with it. */
+/* One token that is wanted. It is with web/, on the desk, or with the function that goes on with it. */
 struct fetch {
     struct list all; /* of the desk's parked */
     struct outgoing_desk *desk;
@@ -33,11 +33,11 @@ struct fetch {
     struct outgoing_wish wish; /* in it */
     const struct proxy_route *route;
     const struct outgoing *outgoing;
-    struct outgoing_token *token; /* that is to be verified; NULL: nothing was given yet */
+    struct outgoing_token *token; /* the token that is to be verified; NULL: the provider has given none yet */
     int64_t asked_us;             /* by the wall clock */
     int64_t parked_us;            /* by the monotonic clock, when it was parked first */
-    int64_t looked_us;            /* how long after that it was looked at last */
-    uint64_t ticket; /* of newer keys of the provider; 0: none were asked for */
+    int64_t looked_us;            /* how long after that it was last looked at */
+    uint64_t ticket; /* ticket for newer keys of the provider; 0: none were asked for */
     bool has_newest; /* keys */
 };
 
@@ -51,7 +51,8 @@ static void end(struct fetch *fetch)
     mem_free(fetch);
 }
 
-/* How it went, for each route whose calls wait for this one. Takes: why: NULL: it was fetched. Returns: whether it is news. */
+/* Notes how a fetch ended, for each route whose calls wait for it. Takes: why: NULL: it was fetched. Returns: whether that is
+ * news. */
 static bool note(const struct fetch *fetch, const char *why, bool is_callers)
 {
     bool is_news = false;
@@ -85,7 +86,7 @@ static void succeed(struct fetch *fetch)
 
     if (is_exchange)
         outgoing_token_shorten(token, fetch->wish.until_us);
-    if (token->until_us <= clock_wall_us()) { /* whoever waits would ask for the next at once */
+    if (token->until_us <= clock_wall_us()) { /* who waits would ask for the next one at once */
         fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
         return;
     }
@@ -116,7 +117,8 @@ static struct span text_of(const struct fetch *fetch)
     return span_part(span_of(fetch->token->value, fetch->token->len), sizeof "Bearer " - 1, SIZE_MAX);
 }
 
-/* What was given is for the agent, for this upstream, and the provider's: a JWT says so itself, and until when. */
+/* Checks that a token is the provider's, for the agent and for this upstream. A JWT says so itself, and until when
+ * it is valid. */
 static enum identity_fault check_token(const struct fetch *fetch, const struct identity_key_set *keys, bool *is_anothers)
 {
     const struct outgoing *outgoing = fetch->outgoing;
@@ -264,7 +266,7 @@ static void begin(struct fetch *fetch)
     }
 }
 
-/* By its digest: the configuration may be another than that under which it was wanted, and have it no more. */
+/* Finds the route's `outgoing` by its digest, since a reload may have changed the configuration and removed it. */
 static bool find_outgoing(struct fetch *fetch)
 {
     for (size_t i = 0; i < fetch->conf->route_count; i++) {
@@ -325,7 +327,7 @@ static void go_on(struct fetch *fetch)
     bool is_late = waited_us > PARKED_US;
 
     if (fetch->token == NULL && !is_late && waited_us < 2 * fetch->looked_us) {
-        park(fetch); /* whoever asks for metadata has them fetched: a provider that is away is asked less and less often */
+        park(fetch); /* asking for metadata also has them fetched, less and less often while the provider is away */
         return;
     }
     fetch->looked_us = waited_us;

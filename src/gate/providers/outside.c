@@ -50,7 +50,7 @@ static bool make_due(struct outside *outside, const unsigned char digest[DIGEST_
 static void fetch_keys(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work)
 {
     (void)conf;
-    if (!make_due(outside, work->key.digest)) /* of a provider that a reload took away */
+    if (!make_due(outside, work->key.digest)) /* its provider was removed by a reload */
         wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate asks of others by itself, so that no worker waits: providers' key sets, which are also kept in files
- * beside the store so that a restart while a provider is away still knows them; what providers say of opaque tokens; and
- * whatever else has a kind in identity/wanted.h.
+/* What the gate asks of providers beside the workers, so that none waits: key sets, which are also kept in files beside
+ * the store, so that a restart knows them while a provider is away; what providers say of opaque tokens; and whatever
+ * else has a kind in identity/wanted.h.
  *
- * Threads: main, but for what is wanted, which is begun on whatever thread wants it (web/ does the rest).
+ * Threads: main; a question for `wanted` is begun on the thread that asks, and web/ does the rest.
  * Owns: the table of what is wanted, a reference to the configuration.
  * Lifetime: outside_new before the proxy, outside_free after it and after web_free.
- * Errors: told in the log, once until they change; a set that cannot be had leaves the one before in force until it is
- *   stale. */
+ * Errors: logged, once until they change; where a set cannot be had, the one before stays in force until it is stale. */
 #ifndef PROVIDERS_OUTSIDE_H
 #define PROVIDERS_OUTSIDE_H
 
@@ -32,15 +31,15 @@ void outside_unhear(struct outside *outside); /* `settled` is called no more; NU
 void outside_free(struct outside **outside); /* NULL is fine */
 struct wanted *outside_wanted(struct outside *outside);
 
-/* SIGHUP: other providers, and in any case everything verified so far is forgotten and every set is fetched anew. */
+/* SIGHUP: takes the new providers. Everything verified so far is forgotten, and every set is fetched anew. */
 void outside_reload(struct outside *outside, struct proxy_conf *proxy);
 void outside_look(struct outside *outside); /* a few times a second: what is due */
 
-/* Has the provider's set fetched, as a call with an unknown key id does, and no oftener than both together may. Any thread. */
+/* Has the provider's set fetched, as a call with an unknown key id does; both share one limit of rate. Any thread. */
 void outside_newer_keys(struct outside *outside, const struct identity_provider *provider);
 
-/* What the issuer's metadata say of an endpoint, as `token_endpoint`; empty: nothing is known (yet: they are fetched then).
- * Any thread. Returns: its length. */
+/* Writes an endpoint's URL by the issuer's metadata, as `token_endpoint`; empty: it is not known, or not yet: then the
+ * metadata are fetched. Any thread. Returns: its length. */
 size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
                         size_t size);
 

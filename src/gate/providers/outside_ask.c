@@ -25,7 +25,7 @@ struct asked {
 
 static void fail(struct asked *asked, const struct why *why)
 {
-    static atomic_int_fast64_t told_us; /* of any provider: agents can provoke it */
+    static atomic_int_fast64_t told_us; /* for all providers, since agents can provoke it */
     int64_t now_us = clock_wall_us(), then_us = atomic_load(&told_us);
 
     wanted_fail(asked->outside->wanted, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
@@ -56,7 +56,7 @@ static void answered(void *context, struct web_answer *answer)
     }
     if (said == NULL)
         fail(asked, &why);
-    outside__work(asked->outside); /* those that waited for their turn */
+    outside__work(asked->outside); /* begins those that waited for their turn */
     mem_free(asked);
 }
 
@@ -101,7 +101,7 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
         };
 
         if (web_begin(outside->conf.web, &request, &why) == CODE_OK)
-            asked = NULL; /* answered's */
+            asked = NULL; /* `answered` frees it */
     }
     if (asked != NULL)
         fail(asked, &why);

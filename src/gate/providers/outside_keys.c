@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define REFRESH_US INT64_C(300000000) /* a key that a provider takes back is believed for so long at most */
+#define REFRESH_US INT64_C(300000000) /* sets are fetched anew so often, so a withdrawn key is trusted for so long at most */
 #define AGAIN_US INT64_C(30000000)    /* after a failure, where a set is known */
-#define AWAY_US INT64_C(3000000)      /* where none is: calls are told so long without asking */
+#define AWAY_US INT64_C(3000000)      /* after a failure, where no set is known: for so long calls are refused without asking */
 #define STEP_US INT64_C(4000000)      /* three of them fit into what a call waits */
 #define FOREVER_US (INT64_MAX / 2)
 
@@ -37,7 +37,7 @@ void outside__source_fini(struct outside_source *source)
 
 /* ---- what is in force ---- */
 
-/* Told once until it changes: a provider that is away is asked again and again. */
+/* Logs a failure once until it changes, since a provider that is away is asked again and again. */
 static void fail(struct outside *outside, struct outside_source *source, const struct why *why, int64_t now_us)
 {
     struct wanted_key key = key_of(source);
@@ -60,7 +60,7 @@ static void fail(struct outside *outside, struct outside_source *source, const s
                   why->text);
 }
 
-/* Takes: fetched_us: when it was had from the provider. Returns: whether it is in force. */
+/* Puts a set in force. Takes: fetched_us: when the provider gave it. Returns: whether it is in force. */
 static bool put(struct outside *outside, struct outside_source *source, struct span text, int64_t fetched_us, struct why *why)
 {
     const struct identity_provider *provider = source->provider;
@@ -73,7 +73,7 @@ static bool put(struct outside *outside, struct outside_source *source, struct s
     if (is_other) {
         buf_clear(&source->set);
         if (buf_add_span(&source->set, text) != CODE_OK)
-            buf_clear(&source->set); /* so that the next one counts as another */
+            buf_clear(&source->set); /* so that the next set counts as a new one */
     }
     source->keys = identity_key_set_count(set);
     source->fetched_us = fetched_us;
@@ -83,7 +83,7 @@ static bool put(struct outside *outside, struct outside_source *source, struct s
     wanted_put(outside->wanted, &key, set, text.len, 0,
                provider->keys_file != NULL ? FOREVER_US : fetched_us + provider->stale_us);
     if (is_other)
-        wanted_forget(outside->wanted, WANTED_TOKEN, NULL); /* some were verified by keys that may be gone */
+        wanted_forget(outside->wanted, WANTED_TOKEN, NULL); /* some tokens were verified by keys that may be gone */
     return true;
 }
 
@@ -209,7 +209,7 @@ static void ask_metadata(struct outside *outside, struct outside_source *source,
     begin(outside, source, step, url);
 }
 
-/* As `providers:` has it: https, or http on this machine. */
+/* Whether the URL is https, or http on this machine, as `providers:` demands. */
 static bool is_https(struct span url, const struct identity_provider *provider)
 {
     return span_starts_with(url, SPAN_LIT("https://")) ||

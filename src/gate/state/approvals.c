@@ -127,7 +127,7 @@ static void discharge(struct approvals *approvals, struct approval *approval)
     BUG_ON(pthread_mutex_unlock(&approvals->shares_lock) != 0);
 }
 
-/* The count of those that wait follows from the states. */
+/* Sets the state, and counts those that wait by it. */
 void approvals__set_state(struct approvals *approvals, struct approval *approval, enum approval_state state)
 {
     if (approval->state != APPROVAL_ASKED && state == APPROVAL_ASKED)
@@ -237,7 +237,8 @@ enum policy_known approvals_known(struct approvals *approvals, const struct ques
     return known;
 }
 
-/* Out of the bucket, so that nobody else finds it, and on the list, so that main does not hand it in again. */
+/* Takes an approval: out of the bucket, so that nobody else finds it, and onto the list, so that main does not
+ * hand it in again. */
 static bool take(struct approvals *approvals, struct approval_mark *mark, int64_t time_us)
 {
     struct approval_shard *shard = approvals__lock(approvals, mark->scope);
@@ -304,7 +305,7 @@ void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time
     marks->of = NULL;
 }
 
-/* Main is told (approvals_tick), and hands it in again if it is still in force. */
+/* Gives approvals back: main learns it by approvals_tick, and hands them in again if they are still in force. */
 void approvals_give_back(struct approval_marks *marks)
 {
     for (uint32_t i = 0; i < marks->count; i++) {
@@ -320,8 +321,8 @@ void approvals_give_back(struct approval_marks *marks)
     marks->of = NULL;
 }
 
-/* One second's worth of the same call is told once: the store sees when it was last asked for, and the text comes again should
- * it have been lost. */
+/* Tells main of a held call at most once a second, so that the store knows when it was last asked for; the texts go again in
+ * case they were lost. */
 static void see(struct approval *approval, struct approval_mark *mark, int64_t now_us)
 {
     mark->is_noted = true;

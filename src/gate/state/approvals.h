@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Held calls and what people say of them, as all workers know it: asked for, granted, refused, taken by one call, used.
+/* Held calls and what people answered, for all workers: asked for, granted, refused, taken by one call, used.
  *
- * A worker asks (approvals_known), takes what a permit is due to (approvals_take), and says once the record is durable that it
- * was used; a held call is noted (approvals_note) and told to main, which keeps the store. Main hands in what people said. A
- * call is recognised by an HMAC over all that an approval is bound to: tenant, principal, upstream, method, tool, the canonical
- * arguments, what question.bound says, the rule's id and the hash of its text.
+ * A worker asks (approvals_known), takes the approvals that a permit needs (approvals_take), and once the record is durable
+ * says that they were used. It notes a held call (approvals_note) and hands it to main, which keeps the store. Main hands in
+ * what people answered. A call is recognised by an HMAC over all that an approval is bound to: tenant, principal, upstream,
+ * method, tool, the canonical arguments, what question.bound says, the rule's id and the hash of its text.
  *
  * Threads: any for the worker's verbs; main alone for its own. Sharded, one short lock a shard.
  * Owns: copies of everything.
  * Lifetime: approvals_new to approvals_free; marks and asks end before it.
- * Errors: no room and no memory close: the call is denied (REASON_APPROVAL_LIMIT, REASON_MEMORY). Bounded: 64 calls that wait
- *   a principal, 4,096 in all by shares (base/shares.h), 16 MiB of texts on their way to main; what waits unasked for a day is
- *   forgotten. */
+ * Errors: no room and no memory close: the call is denied (REASON_APPROVAL_LIMIT, REASON_MEMORY). Bounded: 64 calls that wait a
+ *   principal, 4,096 in all by shares (base/shares.h), 16 MiB of texts on their way to main; a call that waits and that nobody
+ *   makes again for a day is forgotten. */
 #ifndef STATE_APPROVALS_H
 #define STATE_APPROVALS_H
 
@@ -35,7 +35,7 @@ struct approval_mark {
     uint64_t scope;
     int64_t number;   /* taken: the store's; otherwise 0 */
     bool is_noted;
-    bool tells;       /* noted: main is due to hear of it */
+    bool tells;       /* noted: main is to be told of it */
     bool is_stored;   /* noted: the store has its texts already */
     uint64_t decision; /* noted: the first that held it, by which people find it */
 };
@@ -53,7 +53,7 @@ enum policy_known approvals_known(struct approvals *approvals, const struct ques
 /* Takes all that the permit names, or none (somebody was faster: judge again). */
 bool approvals_take(struct approvals *approvals, const struct question *question, const struct verdict *verdict,
                     struct approval_marks *marks) MUST_USE;
-/* Says that the decision of this number uses them up; so does one of which nobody knows whether it is on disk (0). */
+/* Says that the decision of this number has used them up, or one of which nobody knows whether it is on disk (0). */
 void approvals_use(struct approval_marks *marks, uint64_t decision, int64_t time_us);
 void approvals_give_back(struct approval_marks *marks); /* the decision was never recorded */
 
@@ -62,8 +62,8 @@ void approvals_give_back(struct approval_marks *marks); /* the decision was neve
 enum reason approvals_note(struct approvals *approvals, const struct question *question, struct span home,
                            const struct verdict *verdict, struct approval_marks *marks) MUST_USE;
 
-/* The decision that holds the call has this number. Returns: the number by which people find what it waits for: that of the
- * first one, since the store does not keep each. */
+/* Says which number the decision has that holds the call. Returns: the number by which people find it: that of the first
+ * such decision, since the store does not keep each. */
 uint64_t approvals_held(struct approval_marks *marks, uint64_t decision);
 
 /* What a person needs in order to decide: the values themselves, also what the audit does not show. Wiped when it is freed. */
@@ -71,8 +71,8 @@ struct approval_ask {
     struct list by_age;
     unsigned char digest[DIGEST_BYTES];
     struct span tenant, principal, upstream, method, tool, client, correlation, arguments, rule, rule_reason, rule_hash;
-    struct span target, query, params; /* of params the beginning where they are longer */
-    uint64_t arguments_bytes;  /* of all of them; `arguments` is their beginning where they are longer */
+    struct span target, query, params; /* `params` is their beginning where they are longer */
+    uint64_t arguments_bytes;  /* the length of all arguments; `arguments` is their beginning where they are longer */
     struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
     struct span authentication; /* how the principal was shown; "none": the configuration says who it is */
     uint32_t needed;           /* how many people have to approve it */
@@ -95,7 +95,7 @@ void approvals_tell(struct approval_marks *marks, const struct verdict *verdict,
 /* The oldest that is to be stored, or NULL. */
 struct approval_ask *approvals_next_ask(struct approvals *approvals);
 void approval_ask_free(struct approval_ask **ask);
-/* Says that the store has it. Takes: round: the current one. */
+/* Says that the store has the ask. Takes: round: the current one. */
 void approvals_ask_stored(struct approvals *approvals, const struct approval_ask *ask, uint64_t round);
 
 struct approval_use {
@@ -107,8 +107,8 @@ struct approval_use {
 bool approvals_next_use(struct approvals *approvals, struct approval_use *use);
 void approvals_use_stored(struct approvals *approvals, int64_t number);
 
-/* What a person said and what is in force now, or what waits in the store; one that is taken or used already is passed over.
- * CODE_NOMEM. */
+/* Hands in an answer that is in force now, or an ask that waits in the store; one that is taken or used already is passed
+ * over. CODE_NOMEM. */
 struct approval_answer {
     int64_t number;
     unsigned char digest[DIGEST_BYTES];
@@ -120,14 +120,14 @@ struct approval_answer {
     uint64_t round;
 };
 enum code approvals_answer(struct approvals *approvals, const struct approval_answer *answer) MUST_USE;
-/* Answers that were not handed in in this round are in force no more; what was handed in as waiting does so no more. */
+/* Ends a round: answers that were not handed in in it are in force no more, and asks that were not do not wait any more. */
 void approvals_sweep(struct approvals *approvals, uint64_t round);
-/* Takes one back that no call has taken. Returns: whether it is out of every worker's reach now. */
+/* Takes an answer back that no call has taken. Returns: whether no worker can use it now. */
 bool approvals_withdraw(struct approvals *approvals, int64_t number);
 
 /* Forgets what is over. Returns: whether answers must be handed in anew, since one was given back. */
 bool approvals_tick(struct approvals *approvals, int64_t time_us);
-/* Whether some call has taken one, or has used one that the store does not know as used. */
+/* Whether some call has taken an approval, or has used one that the store does not know as used. */
 bool approvals_has_taken(struct approvals *approvals);
 uint32_t approvals_waiting(const struct approvals *approvals);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way between the table and the store: asks and uses to main, answers from it. */
+/* Main's side of the table: asks and uses go to the store, answers come from it. */
 #include "state/approvals_priv.h"
 
 #include "base/bug.h"
@@ -229,7 +229,7 @@ enum code approvals_answer(struct approvals *approvals, const struct approval_an
     return code;
 }
 
-/* Frees those in the buckets of which `drops` says so. */
+/* Frees those in the buckets for which `drops` is true. */
 typedef bool (*drop_fn)(const struct approval *approval, const void *context);
 
 static uint32_t drop_each(struct approvals *approvals, drop_fn drops, const void *context)

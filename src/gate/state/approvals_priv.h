@@ -39,12 +39,12 @@ struct approval {
     struct share whose;
     unsigned char digest[DIGEST_BYTES];
     enum approval_state state;
-    bool is_charged;       /* ASKED: it counts in its share; not where it came from the store and the share was full */
+    bool is_charged;       /* ASKED: it is charged to its share; not where it came from the store and the share was full */
     int64_t number;        /* of the store, once a person has answered */
     int64_t until_us;      /* ASKED: when last; GIVEN, REFUSED: until when it holds; USED: when */
     int64_t told_us;       /* ASKED: when main was told last */
-    bool is_stored;        /* ASKED: it is in the store, and ends when main hands it in no more */
-    uint64_t round;        /* in which it was handed in last */
+    bool is_stored;        /* ASKED: it is in the store, and ends when main does not hand it in any more */
+    uint64_t round;        /* the round in which it was last handed in */
     uint64_t decision;     /* ASKED: the first that held it; USED: the one that used it */
 };
 
@@ -59,7 +59,7 @@ struct approvals {
     struct approval_shard shards[APPROVAL_SHARDS];
     atomic_uint_fast32_t waiting;
     pthread_mutex_t shares_lock; /* taken while a shard's lock is held */
-    struct shares shares;        /* of those that wait */
+    struct shares shares;        /* shares of asks that wait */
     atomic_bool was_given_back;
     pthread_mutex_t asks_lock;
     struct list asks; /* oldest first */
@@ -73,7 +73,7 @@ struct approval *approvals__find(struct approval_shard *shard, uint64_t scope, c
 struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, struct share whose,
                                 const unsigned char digest[DIGEST_BYTES]);
 void approvals__unlink(struct approval_shard *shard, struct approval *approval);
-/* One more that waits. Returns: false: more than its share. */
+/* Charges one more ask that waits. Returns: false: that is more than the share. */
 bool approvals__charge(struct approvals *approvals, struct approval *approval);
 void approvals__set_state(struct approvals *approvals, struct approval *approval, enum approval_state state);
 bool approvals__is_taken(struct approval_shard *shard, int64_t number);

@@ -34,14 +34,14 @@ enum code definition_set_add(struct definition_set *set, const struct definition
 struct definition_set *definition_set_ref(struct definition_set *set);
 void definition_set_unref(struct definition_set **set);
 
-/* Takes: set NULL: nothing is accepted. digest NULL: the one that was told last. Returns: NULL where there is none. */
+/* Takes: set: NULL: nothing is accepted; digest: NULL: the definition that was told last. Returns: NULL: there is none. */
 const struct definition *definition_set_find(const struct definition_set *set, struct span upstream, struct span tool,
                                              const unsigned char *digest);
 /* As definition_set_find, among accepted ones alone. Takes: a digest. */
 const struct definition *definition_set_accepted(const struct definition_set *set, struct span upstream, struct span tool,
                                                  const unsigned char digest[DIGEST_BYTES]);
-/* What binds calls of the tool where nobody knows which definition they meant: the schema of the one that was told last, where
- * it is accepted; or NULL. */
+/* The schema for calls of which nobody knows which definition they meant: that of the definition that was told last, where it
+ * is accepted; or NULL. */
 const struct policy_schema *definition_set_schema(const struct definition_set *set, struct span upstream, struct span tool);
 
 #endif

@@ -18,7 +18,7 @@
 #define OTHER_US (INT64_C(60) * 1000000)   /* or that another one was */
 #define UNHEARD_US (-2 * AGAIN_US)
 
-/* A telling. Keys are made under a seed that no peer knows. */
+/* What somebody was told. Keys are hashes under a seed that no peer knows. */
 struct slot {
     uint64_t key[2];
     unsigned char digest[DIGEST_BYTES];
@@ -88,7 +88,7 @@ static void make_key(enum kind kind, const struct definition_asker *asker, struc
     key[1] = hash_bytes(parts, sizeof parts - sizeof parts[0]);
 }
 
-/* The one with that key, or the one that gives way for it. Takes: the shard's lock. */
+/* Finds the slot with that key, or the one that gives way for it. Call it with the shard's lock held. */
 static struct slot *place_of(struct shard *shard, const uint64_t key[2])
 {
     struct slot *set = &shard->slots[(key[0] / SHARDS) % SETS * WAYS], *oldest = set;
@@ -281,7 +281,8 @@ static void tell_store(struct definitions *definitions, const struct definition_
     buf_fini(&canonical);
 }
 
-/* Where one list says two things of a tool, on one page or two, what nobody has accepted counts. */
+/* Notes what an asker was told. Where one list says two things of a tool, on one page or two, the one that
+ * nobody has accepted counts. */
 static void note_asker(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
                        const struct definition_told *told, const unsigned char digest[DIGEST_BYTES])
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What upstreams say of late that their tools are, in lists that pass: who was told which definition, by its digest; and those
- * that are new, for main to write into the store.
+/* The definitions of tools in the lists that pass: which one each asker was told last, by its digest; and the new ones, for
+ * main to write into the store.
  *
- * A definition is canonical JSON (RFC 8785): the order of members makes no other, that of arrays does. One with a number that
- * no double holds exactly stays as the server ordered it.
+ * A definition is canonical JSON (RFC 8785): another order of members makes no other definition, another order of an array
+ * does. One with a number that no double holds exactly stays as the server ordered it.
  *
  * Threads: any; short locks.
  * Owns: digests of the last 65,536 tellings, and up to 8 MiB of what main has not taken.
  * Lifetime: definitions_new to definitions_free.
- * Errors: what there is no memory or room for is told to the store at a later list; whoever is not known to have been told
- *   anything is taken for one who was told what the upstream told last. */
+ * Errors: without memory or room a definition goes to the store at a later list. An asker of whom nothing is known counts
+ *   as having been told what the upstream told last. */
 #ifndef STATE_DEFINITIONS_H
 #define STATE_DEFINITIONS_H
 
@@ -33,7 +33,7 @@ void definitions_free(struct definitions **definitions);
 /* Appends the canonical form of a definition and says its digest. CODE_INVALID: it is no JSON object; CODE_LIMIT: too large. */
 enum code definition_canonical(struct span text, struct buf *out, unsigned char digest[DIGEST_BYTES]) MUST_USE;
 
-/* Who is told: a session or, where there is none, a principal. */
+/* Who asked for the list: a session or, where there is none, a principal. */
 struct definition_asker {
     struct span upstream, tenant, principal, session;
 };

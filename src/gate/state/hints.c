@@ -16,7 +16,7 @@
 #define MINTED_MAX 256 /* upstreams of a shard, with TOOLS_MAX tools in all */
 
 struct tool {
-    struct list by_age; /* since it was told first */
+    struct list by_age; /* in the order in which tools were first told */
     struct tool *next;  /* in the bucket */
     enum policy_known said[POLICY_HINT_COUNT];
     size_t len;
@@ -27,8 +27,8 @@ struct server {
     struct server *next;
     struct list by_age;
     struct tool *buckets[BUCKETS];
-    bool is_minted, is_new; /* new: it has listed what nobody was told of yet */
-    struct share whose;     /* of a minted one: who asked first */
+    bool is_minted, is_new; /* is_new: it has listed a tool that hints_listed has not named yet */
+    struct share whose;     /* of a minted upstream: who asked first */
     size_t count, len;
     char name[];
 };
@@ -99,8 +99,8 @@ static void forget_server(struct shard *shard, struct server **at)
     mem_free(server);
 }
 
-/* Whoever makes up names pushes out made-up upstreams alone: the oldest of the tenant who has most, so that others
- * keep theirs. */
+/* Forgets a made-up upstream: the oldest of the tenant who has most, so that who makes up names pushes out no
+ * other upstreams. */
 static void forget_minted(struct shard *shard, const struct server *but)
 {
     for (;;) {

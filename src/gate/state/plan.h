@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intent plans: what somebody has delegated to a principal, step by step, signed; schema/plan.md is their format. Here they are
- * read and verified, and a call is looked for among their steps; what was used of one is state/plan_uses.h's.
+/* Intent plans: signed lists of steps that somebody has delegated to a principal; schema/plan.md is their format. This file
+ * reads and verifies them, and finds a call among their steps; state/plan_uses.h knows which steps were used.
  *
  * Threads: any; a struct plan belongs to one thread.
  * Owns: nothing; a plan lives in the arena and the buffer that were handed in.
@@ -24,7 +24,7 @@
 #define PLAN_KEY_ID_BYTES 17
 #define PLAN_HEADER "X-Callgate-Plan"
 
-/* Whose signature counts. */
+/* A key whose signatures count. */
 struct plan_key {
     struct span id;
     unsigned char key[SIGN_PUBLIC_BYTES];

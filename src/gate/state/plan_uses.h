@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was used of the plans that agents showed: by plan and step, for all workers.
+/* Which steps were used of the plans that agents showed, for all workers.
  *
  * Threads: any; sharded, one short lock a shard (base/map.h).
  * Owns: its entries.
- * Lifetime: plan_uses_new to plan_uses_free. Bounded by cap_bytes: entries of plans that have ended give way, others never do;
- *   whoever a plan is for is charged for it, within his share (base/shares.h).
+ * Lifetime: plan_uses_new to plan_uses_free. Bounded by cap_bytes: entries of plans that have ended give way, others never do.
+ *   A plan is charged to whom it is for, within his share (base/shares.h).
  * Errors: no room: CODE_NOMEM, and nothing is taken. */
 #ifndef STATE_PLAN_USES_H
 #define STATE_PLAN_USES_H
@@ -36,11 +36,11 @@ void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us) MUST_USE;
 
-/* Nobody knows what was used up to then: no plan can be used that was good by that time. */
+/* Says that nobody knows what was used up to then: no plan can be used that was valid by that time. */
 void plan_uses_lose(struct plan_uses *uses, int64_t used_us);
 
-/* Whether the plan's text was recorded, and that it was. Where there is no room to remember this, the text is
- * recorded again. */
+/* Whether the plan's text was recorded; plan_uses_told says that it was. Where there is no room to remember
+ * this, the text is recorded again. */
 bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 void plan_uses_told(struct plan_uses *uses, const struct plan *plan, struct span home, int64_t now_us);
 

@@ -174,7 +174,7 @@ static enum policy_known ask_room(void *context, const struct question *question
     return known;
 }
 
-/* For a call without a session nobody knows what was called in it. */
+/* Without a session nobody knows what was called before in it. */
 static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
                                     enum policy_by by, int64_t within_us)
 {
@@ -267,7 +267,7 @@ static enum code take_limits(const struct gate_moment *moment, const struct ques
     return code;
 }
 
-/* Takes the step of the plan beside what the limits asked for; where there is none, that is given back. */
+/* Takes the plan's step beside what the limits took; without a step, what the limits took is given back. */
 static enum code take_step(const struct gate_moment *moment, uint32_t found, struct gate_token *token)
 {
     enum code code = CODE_OK;

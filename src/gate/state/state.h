@@ -2,9 +2,8 @@
 /* What a policy may ask of the past: limits and their tokens, tools already called, what servers say of their tools. The gate
  * has one for all its workers; tests, explain and replay make one of their own and say the time themselves.
  *
- * A gate that starts knows it again by the audit (remember.h); what is kept beside the store says where to go on.
- * A rule keeps its count through a reload as long as its id and its limit are the same words; a sum also where its bound
- * changes.
+ * A gate that starts learns it again from the audit (remember.h); files beside the store save it most of the reading. A rule
+ * keeps its count through a reload as long as its id and its limit are the same words; a sum also where its bound changes.
  *
  * Threads: any; a struct gate_moment belongs to one.
  * Owns: copies of what it was told.
@@ -25,12 +24,13 @@
 struct gate_state;
 struct recorded;
 
-/* Takes: key: under which shares stand in what is kept; NULL: nothing is. */
+/* Takes: key: names shares in what gate_state_keep writes; NULL: nothing is kept. */
 enum code gate_state_new(size_t cap_bytes, const struct hash_key *key, struct gate_state **state) MUST_USE;
 void gate_state_free(struct gate_state **state);
 void gate_state_clear(struct gate_state *state); /* nothing happened yet */
 
-/* Limits, sequences and steps of plans as bytes, and into an empty state that has the same key.
+/* Writes limits, sequences and steps of plans as bytes, and reads them into an empty state that has the
+ * same key.
  * Takes: over_us, now_us: as tally_read.
  * Returns: CODE_INVALID: these are no such bytes; CODE_NOMEM. Then it is to be cleared. */
 void gate_state_keep(struct gate_state *state, struct buf *out);
@@ -48,7 +48,7 @@ struct gate_moment {
     enum policy_known (*granted)(const struct recorded *recorded, struct span rule);
     const struct plan *plan;     /* that the call shows, and that is its principal's and in its time; NULL: none */
     struct plan_fit fit;         /* which of its steps the call is */
-    bool is_full;                /* some limit could not be asked for want of room */
+    bool is_full;                /* a limit could not be asked for lack of room */
     uint32_t step;               /* judged: the one that it uses where it is permitted; 0: none */
     bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
 };
@@ -82,13 +82,13 @@ void gate_state_count(const struct gate_moment *moment, const struct question *q
 /* Notes a call that was permitted and goes on, for whoever watches its tool, or a rule that it met. */
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
                      const struct policy_met *met);
-/* Says that something happened of which nobody knows whose it was: for keep_us, what was called before is unknown. */
+/* Says that calls happened of which nobody knows whose they were: for keep_us, what was called before is unknown. */
 void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us);
 struct policy_met gate_met(const struct verdict *verdict);
 
 struct plan_uses *gate_state_plans(struct gate_state *state);
 
-/* What an upstream says of a tool in a tools/list that passes by. */
+/* Learns what an upstream says of a tool in a tools/list that passes. */
 void gate_state_learn(struct gate_state *state, struct span home, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT]);
 

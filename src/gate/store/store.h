@@ -17,7 +17,7 @@
 
 extern const char store_keys_schema[];
 
-/* While a restore is under way, the store that is to be stands under the store's name with this behind it. */
+/* While a restore is under way, the new store has the store's name with this behind it. */
 #define STORE_RESTORED ".restored"
 
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.
@@ -52,7 +52,8 @@ enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t
 typedef enum code (*store_key_fn)(void *context, const struct store_key *key);
 enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why) MUST_USE;
 
-/* Whose a person's key is, and what for. Takes: text: the key itself. CODE_DENIED: it is nobody's, an agent's, or over. */
+/* Whose a person's key is, and what it permits. Takes: text: the key itself. CODE_DENIED: it is nobody's, an agent's, or
+ * has ended. */
 struct store_person_key {
     char name[136], roles[4096];
     int64_t id;
@@ -60,13 +61,13 @@ struct store_person_key {
 enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, struct store_person_key *key,
                               struct why *why) MUST_USE;
 
-/* The table of agents' that are neither revoked nor expired. */
+/* Makes the table of agents' keys that are neither revoked nor expired. */
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
 
 /* policy_store_compile, with the first fault as a sentence; CODE_INVALID where this build cannot compile it. */
 enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why) MUST_USE;
 
-/* Up to which row of an append-only table an audit has been told; `name` is that of the table and the audit. */
+/* Up to which row of an append-only table an audit was told. Takes: name: names the table and the audit. */
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why) MUST_USE;
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why) MUST_USE;
 

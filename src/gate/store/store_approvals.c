@@ -257,8 +257,8 @@ static enum code find_state(void *context, const struct store_approval *approval
     return CODE_OK;
 }
 
-/* What nobody can see whole is approved only by whoever says so, since an agent could hide the harm behind the beginning
- * that is kept. */
+/* A call that nobody can see whole is approved only with --unseen, since an agent could hide the harm behind the
+ * beginning that is kept. */
 static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
 {
     long long number = (long long)answer->ask;
@@ -278,7 +278,7 @@ static enum code check_seen(const struct found *found, const struct store_answer
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* The arguments were erased when it was refused. What could not be seen whole then needs --unseen now, too. */
+/* A refusal erased the arguments. A call that could not be seen whole then needs --unseen now too. */
 static enum code check_again(struct db *db, const struct found *found, const struct store_answer *answer, struct why *why)
 {
     int64_t unseen = 0; /* as its first answer says */
@@ -304,7 +304,8 @@ static enum code check_again(struct db *db, const struct found *found, const str
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
+/* Whether the ask may still be answered. One that is over stays over: the agent's next call asks anew, and people
+ * look at that one. */
 static enum code may_answer(struct db *db, const struct store_answer *answer, struct found *found, struct why *why)
 {
     enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, found, why);
@@ -340,8 +341,9 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 
 #define KNOWN_BYTES ((size_t)1 << 20)
 
-/* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
- * their accounts; an account by which somebody has shown a name, in whatever was said of this call, is no further person. */
+/* The newest answer of each person, and `mine` behind them where there is one. People who have shown a name are told apart by
+ * it, all others by their accounts. An account with which somebody has shown a name, in any answer to this ask, is no further
+ * person. */
 #define SELECT_VOICES \
     "WITH said(id, granted, by, login, person, account, given_us, until_us, known, why) AS " \
     "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known, why FROM approval_answer " \
@@ -369,7 +371,7 @@ static bool share_a_name(struct span a, struct span b)
     return false;
 }
 
-/* Adds a voice. Voices that share a name are one person, whose newest word counts. Takes: known: the names of each voice. */
+/* Adds a voice. Voices that share a name are one person, whose newest answer counts. Takes: known: the names of each voice. */
 static enum code add_voice(struct store_voices *voices, struct buf *known, struct db_stmt *row)
 {
     struct store_voice *voice;
@@ -429,7 +431,7 @@ enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, stru
     return read_voices(db, &nobody, voices, why);
 }
 
-/* Until when as many as are needed approve it; 0: they are not as many. */
+/* Returns: until when enough people approve it; 0: they are not enough. */
 static int64_t holds_until(const struct store_voices *voices, uint32_t needed)
 {
     int64_t until_us = 0;

@@ -47,8 +47,8 @@ struct store_approval {
 const char *store_approval_state_text(enum store_approval_state state); /* "waiting", "approved" ... */
 enum store_approval_state store_approval_state(const struct store_approval *approval, int64_t now_us);
 
-/* Which are wanted: those after a number that wait; those that wait or have an answer in force that is not used, without their
- * arguments; one; those that a decision asked for; all after a number. */
+/* Which asks are wanted: those after a number that wait; those that wait or have an answer in force that is not used, without
+ * their arguments; one; those that a decision made; all after a number. */
 enum store_approvals { APPROVALS_WAITING = 0, APPROVALS_OPEN, APPROVALS_ONE, APPROVALS_OF_DECISION, APPROVALS_AFTER };
 
 typedef enum code (*store_approval_fn)(void *context, const struct store_approval *approval);
@@ -75,19 +75,19 @@ struct store_voices {
     } of[STORE_VOICES_MAX];
     size_t count;
 };
-/* Those whose word is in force then, in their order. */
+/* People whose answer is in force at that time, in order. */
 enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, struct store_voices *voices,
                                 struct why *why) MUST_USE;
 
 struct store_answer {
     int64_t ask;
     bool is_granted;
-    bool is_unseen;   /* whoever grants it knows that not all of its arguments can be looked at */
-    bool is_again;    /* and that it was refused */
+    bool is_unseen;   /* the person who grants it knows that not all of its arguments can be seen */
+    bool is_again;    /* the person knows that it was refused before */
     int64_t given_us, until_us;
     struct span by, login, why;
     struct store_person person;
-    bool is_repeated;            /* set: that person's word was in force already, and only its end moves */
+    bool is_repeated;            /* set: that person's answer was in force already, and only its end moves */
     uint32_t counted, needed;    /* set: how many people approve it now, and how many have to */
     int64_t holds_us;            /* set: until when it is decided; 0: not yet */
 };
@@ -105,8 +105,8 @@ enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why)
 enum code store_approvals_commit(struct db *db, struct why *why) MUST_USE; /* rolls back where it fails */
 void store_approvals_undo(struct db *db);
 
-/* The arguments that a tenant's calls were held with, where the last of these calls came before then. What waits without its
- * arguments lapses, since nobody could see what it is: the agent's next call asks anew. */
+/* Erases the arguments with which a tenant's calls were held, where the last of these calls came before a time. An ask that
+ * waits without its arguments lapses, since nobody could see what it is about: the agent's next call asks anew. */
 struct store_erasure {
     struct span tenant;
     int64_t before_us, now_us;
@@ -121,10 +121,10 @@ enum code store_approval_use(struct db *db, struct span gate, const struct appro
 enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
                                struct why *why) MUST_USE;
 enum code store_approval_release(struct db *db, struct span gate, int64_t ask, struct why *why) MUST_USE;
-/* For a gate that ends while no call has taken one: other gates may have what it did not use. */
+/* For a gate that ends while no call has taken an approval: other gates may use what it did not. */
 enum code store_approvals_release_all(struct db *db, struct span gate, struct why *why) MUST_USE;
-/* Says that none of the gate's claims was used by a decision up to this one, but for those whose use is stored. Claims of
- * what has been over for a day end. */
+/* Says that no decision up to this one used one of the gate's claims, but for uses that are stored. Claims of asks that
+ * have been over for a day end. */
 enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audit_seq, int64_t now_us,
                                   struct why *why) MUST_USE;
 /* The claims of the gate that the store does not know as used; `audit_seq`: up to where its audit is known to hold no use. */
