@@ -2,7 +2,7 @@
 /* What rules for answers are asked of what comes back, and what of it the outcome of the call tells. */
 #include "back/reply_priv.h"
 
-/* What came behind a task says only which task it is of. */
+/* Whether the message belongs to a task, and so names a task and not the call that began it. */
 static bool is_of_tasks(const struct mcp_message *message, const struct mcp_reply *reply)
 {
     return span_starts_with(message->method, SPAN_LIT("tasks/")) ||
@@ -82,7 +82,7 @@ static bool add(struct arena *arena, struct answered *all, const struct gate_wei
 enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed, struct span body, bool is_own)
 {
     struct exchange *exchange = &pair->exchange;
-    /* HTTP+SSE: whose call is answered has its outcome already, so the stream's tells it. */
+    /* HTTP+SSE: the call that is answered has its outcome already, so the stream's outcome says it. */
     struct call *call = exchange->batch != NULL && is_own ? exchange->call : exchange->calls;
 
     if ((weighed->rule_count == 0 && weighed->effect == ANSWER_NONE) || !call->owes_outcome)
@@ -105,9 +105,9 @@ enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed
     return add(&exchange->arena, call->answered, weighed) ? REASON_UNSET : REASON_MEMORY;
 }
 
-/* ---- telling ---- */
+/* ---- the outcome ---- */
 
-/* Without memory a list is left out; that there was an effect is told. */
+/* Without memory a list is left out, but not that there was an effect. */
 static struct span found_text(const struct answered *answered, struct buf *out)
 {
     size_t before = buf_len(out);
@@ -126,7 +126,7 @@ static struct span rules_text(const struct answered *answered, struct buf *out)
 {
     size_t before = buf_len(out);
 
-    if (answered->has_more_rules) /* whoever asks later which rules were met is not told that only some were */
+    if (answered->has_more_rules) /* else who asks later would take these rules for all that were met */
         return SPAN_LIT("\"too long\"");
     for (uint32_t i = 0; i < answered->rule_count; i++) {
         const struct answer_rule *rule = &answered->rules[i];

@@ -15,7 +15,7 @@ static bool wants_answer(const struct call *member)
     return member->message.kind == MCP_REQUEST || member->message.kind == MCP_NONE;
 }
 
-/* Appends to `out` what each of them is told; NULL: the status alone is asked for. */
+/* Appends the denials of all calls to `out`; NULL: only the status is asked for. */
 static enum code write_denials(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form, int *status)
 {
     struct exchange *exchange = &pair->exchange;
@@ -40,7 +40,7 @@ static enum code write_denials(struct pair *pair, enum reason reason, struct buf
             code = deny__write(pair, own, out, form);
         exchange->call = exchange->own;
         if (*status == 0 || *status == 200)
-            *status = told; /* what is malformed is told by HTTP too */
+            *status = told; /* a malformed call makes the HTTP status an error too */
     }
     return code == CODE_OK && out != NULL && is_list && *form != MCP_FORM_NONE ? buf_add_byte(out, ']') : code;
 }
@@ -72,7 +72,8 @@ static struct call *find_id(struct exchange *exchange, struct span id)
     return NULL;
 }
 
-/* A number's id as text is that call's, whose answer is mended or refused by the name of its fault. */
+/* Finds the call that a part answers. An id "1" also finds the call with the id 1, so that its answer is
+ * mended or refused for that fault. */
 static struct call *find(struct exchange *exchange, const struct mcp_part *part)
 {
     struct call *member = part->is_response ? find_id(exchange, part->id) : NULL;
@@ -132,15 +133,16 @@ static enum code add_missing(struct pair *pair, struct buf *list)
     return code;
 }
 
-/* Nothing of a whole reply goes down where a part of it may not. */
+/* Refuses a reply. Where one part of a whole reply may not go down, none of it does. */
 void batch__fail(struct pair *pair, enum reason reason)
 {
     struct batch *batch = pair->exchange.batch;
 
-    pair->exchange.call = pair->exchange.own; /* it is no one call's end */
+    pair->exchange.call = pair->exchange.own; /* this ends all calls, not one of them */
     batch->part_at = batch->part_count;
     for (struct call *call = pair->exchange.calls; call != NULL && batch->is_whole; call = call->next) {
-        call->outcome = (struct audit_result){.reason = REASON_UNSET}; /* nor its size and digest: the agent gets none of it */
+        /* size and digest go too, since the agent gets none of it */
+        call->outcome = (struct audit_result){.reason = REASON_UNSET};
         call->keeps_answer = false;
     }
     reply__fail(pair, OUTCOME_REFUSED, reason);
@@ -157,7 +159,8 @@ bool batch__next(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
     const struct mcp_part *part = &batch->parts[batch->part_at++];
-    bool is_last = batch->part_at == batch->part_count; /* who resumes behind the event's id has seen all of it */
+    bool is_last = batch->part_at == batch->part_count; /* the event's id goes with its last part, since who resumes behind
+                                                         * that id must have seen all of it */
     struct call *member = find(exchange, part);
     struct mcp_reply reply = {0};
     enum reason reason = REASON_UPSTREAM_UNASKED;
@@ -198,7 +201,7 @@ bool batch__gathers(const struct exchange *exchange)
     return exchange->batch != NULL && exchange->batch->is_whole;
 }
 
-/* Its list goes down once each part has been judged. */
+/* Goes on with the parts of a whole reply. Its list goes down once each part has been judged. */
 void batch__go_on(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;

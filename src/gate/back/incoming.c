@@ -27,8 +27,8 @@ static struct incoming *incoming_new(struct pair *pair, const struct sse_event *
     incoming->event.data = incoming->event.type = SPAN_NONE;
     incoming->event.id = span_of(id, event->id.len);
     incoming->came = answered__came(exchange, reply, is_own);
-    incoming->weighed.effect = is_weighed ? ANSWER_WITHHOLD : ANSWER_NONE; /* until it is judged */
-    buf_init(&incoming->changed, exchange->event.cap_bytes); /* as long as what came may be */
+    incoming->weighed.effect = is_weighed ? ANSWER_WITHHOLD : ANSWER_NONE; /* withheld until it is judged */
+    buf_init(&incoming->changed, exchange->event.cap_bytes); /* as much as may come */
     return incoming;
 }
 
@@ -67,7 +67,8 @@ void incoming__deliver(struct pair *pair)
     end(pair);
 }
 
-/* In the place of an answer that is withheld, or asks for what is not permitted; the agent's request has its end with it. */
+/* Sends an error in place of an answer that is withheld, or that asks for what is not permitted. The agent's request ends
+ * with it. */
 static void refuse_answer(struct pair *pair, const struct incoming *incoming, enum reason reason, uint64_t seq)
 {
     struct exchange *exchange = &pair->exchange;
@@ -86,8 +87,8 @@ static void refuse_answer(struct pair *pair, const struct incoming *incoming, en
     (void)reply__answer(pair, &incoming->event, &reply);
 }
 
-/* A request is answered for the agent, upstream; the answer to one that the agent resumed gets an error in its place; a
- * notification is missed by nobody. */
+/* Refuses a message. A request is answered upstream in the agent's name; an answer is replaced by an error; a
+ * notification is only dropped, since nobody waits for it. */
 static void refuse(struct pair *pair, const struct incoming *incoming, enum reason reason, uint64_t seq)
 {
     struct exchange *exchange = &pair->exchange;
@@ -98,7 +99,7 @@ static void refuse(struct pair *pair, const struct incoming *incoming, enum reas
     if (incoming->reply.kind == MCP_NOTIFICATION)
         return;
     buf_clear(&exchange->body);
-    /* Whatever rule it was, or that there was none: a server learns one thing only. */
+    /* A server learns only that it was denied, not by which rule or for lack of one. */
     if ((incoming->reply.kind == MCP_REQUEST || incoming->is_own) && reason_blame(reason) == BLAME_POLICY)
         reason = REASON_QUESTION_DENIED;
     if (incoming->is_own) {
@@ -132,7 +133,8 @@ static void weigh(struct pair *pair, struct gate *gate)
                &incoming->weighed);
 }
 
-/* What goes on is what is judged, recorded and kept from now on; what is still to be judged of it is read from that. */
+/* Puts the changed message in place of the one that came, since from now on what goes on is judged, recorded and kept.
+ * What is still to be judged is read from it. */
 static bool take_changed(struct pair *pair, struct incoming *incoming)
 {
     struct exchange *exchange = &pair->exchange;
@@ -159,8 +161,8 @@ static bool take_changed(struct pair *pair, struct incoming *incoming)
     return true;
 }
 
-/* A request, and the answer to one that the agent resumed, are refused with a record of their own. Returns: whether it is
- * over. */
+/* Withholds an answer or a notification. A request, and an answer on a stream that the agent resumed, are refused later,
+ * with a record of their own. Returns: whether the message is over. */
 static bool withhold(struct pair *pair, const struct incoming *incoming)
 {
     if (!incoming->is_own && incoming->reply.kind != MCP_NOTIFICATION)
@@ -218,7 +220,7 @@ bool incoming__step(struct pair *pair)
     return has_moved;
 }
 
-/* Of an answer it was asked before it was read. */
+/* Whether rules for answers concern the message. For an answer that was asked before it was read. */
 static bool is_weighed(struct pair *pair, const struct mcp_reply *reply)
 {
     const struct exchange *exchange = &pair->exchange;

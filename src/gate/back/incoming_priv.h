@@ -17,17 +17,17 @@
 struct server_question;
 
 struct incoming {
-    bool is_own;            /* the answer to `within`, which ends with it */
-    struct call *within;    /* in whose stream it came, or which it answers */
+    bool is_own;            /* the message answers `within`, which ends with it */
+    struct call *within;    /* the call in whose stream it came, or which it answers */
     struct mcp_reply reply;
     struct sse_event event; /* id and retry; its id is a copy in event_arena */
     struct gate_came came;
-    struct gate_weighed weighed; /* NONE where no rule for answers concerns it */
-    struct buf changed;     /* the message as it may go on, where parts are left out */
-    struct server_question *question; /* NULL: what it holds is looked at */
+    struct gate_weighed weighed; /* NONE: no rule for answers concerns it */
+    struct buf changed;     /* the message as it may go on, where rules cut parts of it */
+    struct server_question *question; /* NULL: rules for answers are still at it */
 };
 
-/* Takes: event NULL: there is none, since the reply is no stream; is_own: it answers exchange->call, and goes on by
+/* Takes a message. Takes: event: NULL: the reply is no stream; is_own: it answers exchange->call, and goes down by
  * reply__answer. Returns: whether the next event may be read. */
 bool incoming__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own);
 bool incoming__step(struct pair *pair);

@@ -13,9 +13,9 @@
 
 #include <stdio.h>
 
-/* HTTP+SSE of MCP 2024-11-05: a GET opens a stream, whose first event names a URI for POSTs; these are answered 202, and what
- * answers the calls in them comes on the stream. The agent gets a URI of this route in its place, which carries the server's
- * under a MAC over route, tenant and principal, and is the session's name: so no table of sessions is needed. */
+/* HTTP+SSE of MCP 2024-11-05: a GET opens a stream, whose first event names a URI for POSTs. These are answered with 202, and
+ * the answers to their calls come on the stream. The agent gets a URI of this route in place of the server's. It carries the
+ * server's URI under a MAC over route, tenant and principal, and is the session's name, so no table of sessions is needed. */
 
 #define QUERY_PREFIX SPAN_LIT("callgate=")
 
@@ -76,12 +76,12 @@ void legacy_forget_call(struct pair *pair)
 
     if (!exchange->call_is_open)
         return;
-    /* An agent that did not wait for the 202 may still wait for the answer; one that was told of an error does not. */
+    /* An agent that did not wait for the 202 may still wait for the answer; one that got an error does not. */
     if (exchange->sent_us != 0 && exchange->call->refusal == REASON_UNSET && exchange->reply_status < 400)
         return;
     key = call_key(exchange, exchange->call->message.id);
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
-        return; /* it was answered all the same */
+        return; /* it was answered meanwhile */
 }
 
 bool legacy_tells(const struct exchange *exchange)
@@ -99,7 +99,7 @@ bool legacy_opens(const struct exchange *exchange)
     return exchange->method == HTTP_METHOD_GET && exchange->call->message.kind == MCP_NONE && !exchange_has_session(exchange);
 }
 
-/* What was asked of the upstream, to which its references are relative. */
+/* What was asked of the upstream, to which the URI in its event is relative. */
 static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -115,7 +115,8 @@ static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
     };
 }
 
-/* Takes: uri: where the agent's POSTs would go. What a route declares can be posted by anybody, and is judged by nobody. */
+/* Refuses a URI that leads to a declared path, where anybody may post and nothing is judged. Takes: uri: where the agent's
+ * POSTs would go. */
 static enum code check_undeclared(struct pair *pair, struct span uri)
 {
     struct span path = span_part(uri, 0, span_find(uri, '?'));
@@ -135,7 +136,7 @@ static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
     reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
 }
 
-/* The session begins: its name, its place for mail, and the URI under which the agent finds it. */
+/* Begins the session: makes its name, its mailbox, and the URI for the agent's POSTs. */
 static enum code begin_session(struct pair *pair, struct span uri, struct buf *text)
 {
     struct exchange *exchange = &pair->exchange;
@@ -149,7 +150,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
     if (code != CODE_OK)
         return code;
     exchange->session_id = exchange->call->asked.session = span_of(name, buf_len(text));
-    exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
+    exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where the refusal of a server's question is posted */
     pair->events.passes_by = true;
     code = mailbox_open(pair, exchange->session_id);
     buf_clear(text);
@@ -193,7 +194,7 @@ bool legacy_take_endpoint(struct pair *pair, const struct sse_event *event)
     return code == CODE_OK && stream__release_head(pair) && stream__flush(pair);
 }
 
-/* The answer is read as that of its call, of which no more is known than its method. */
+/* Reads the answer to a call of which no more is known than its method. */
 static enum reason take_answer(struct pair *pair, const struct sse_event *event, const struct mcp_part *part,
                                struct span method)
 {
@@ -247,7 +248,7 @@ static enum reason take_part(struct pair *pair, const struct sse_event *event, c
     return take_answer(pair, event, part, span_of(method, len));
 }
 
-/* Whose call a message answers that is not delivered is told: nobody else answers it. Returns: whether the stream goes on. */
+/* Tells the agent that a call's answer is not delivered, since no other answer comes. Returns: whether the stream goes on. */
 static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
@@ -258,7 +259,8 @@ static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
            stream__emit(pair, NULL, buf_peek(&exchange->event));
 }
 
-/* Takes: bytes: of a message that cannot be taken, or a piece of it: who is waiting for one that is named in it is told. */
+/* Tells the agent of each call whose answer is in a message that cannot be taken. Takes: bytes: the message, or a piece of
+ * it. */
 static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes, enum reason reason)
 {
     enum skim_step step;
@@ -326,7 +328,7 @@ bool legacy_speak(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     enum code code = mailbox_take(pair, &exchange->text);
 
-    if (code == CODE_EXISTS) { /* whoever lost the network came again before this was seen to be dead */
+    if (code == CODE_EXISTS) { /* the agent lost its network and came again before this stream was seen to be dead */
         (void)stream__flush(pair);
         stream__end(pair);
         return true;

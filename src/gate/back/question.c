@@ -52,12 +52,12 @@ void question__close(struct pair *pair)
     if (incoming->reply.kind != MCP_REQUEST || question->ask != NULL || !is_permitted(question))
         return;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
-        return; /* it was forgotten for its age */
+        return; /* it was forgotten because of its age */
 }
 
 /* ---- making, ending ---- */
 
-/* What is judged next: a request within the message, or the message itself. */
+/* Makes the call that is judged next: for a request within the message, or for the message itself. */
 static void aim(struct pair *pair, const struct incoming *incoming)
 {
     const struct server_question *question = incoming->question;
@@ -106,12 +106,12 @@ static bool go_round(struct pair *pair)
 
     pair_stop_waiting(pair);
     gate_let_go(&question->call);
-    question->step = STEP_JUDGE; /* a call of its own */
+    question->step = STEP_JUDGE; /* the next request is a call of its own */
     aim(pair, pair->exchange.incoming);
     return true;
 }
 
-/* Takes: reason: why it cannot be recorded; UNSET: what the verdict says happens. */
+/* Ends the judgement of one call. Takes: reason: why it cannot be recorded; UNSET: the verdict decides. */
 static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
 {
     const struct incoming *incoming = pair->exchange.incoming;
@@ -165,7 +165,7 @@ static bool await_fate(struct pair *pair)
     return false;
 }
 
-/* A notification that is permitted leaves no row of its own. */
+/* A permitted notification gets no row. */
 static bool judge(struct pair *pair)
 {
     const struct incoming *incoming = pair->exchange.incoming;
@@ -196,7 +196,7 @@ bool question__step(struct pair *pair)
     return step == STEP_JUDGE ? judge(pair) : step == STEP_RECORD ? record(pair) : await_fate(pair);
 }
 
-/* Few connections ever see a question of the server: its call, some 4 KB, is theirs only while there is one. */
+/* The call of a question has some 4 KB, and few connections ever have one, so it is made only while it is needed. */
 bool question__begin(struct pair *pair)
 {
     struct incoming *incoming = pair->exchange.incoming;

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LISTS_CPU_US 500000 /* 16,384 URIs under 1,000 globs that are a beginning and a `*` take less than half of it */
+#define LISTS_CPU_US 500000 /* less than half of it is enough for 16,384 URIs under 1,000 globs of a beginning and a `*` */
 #define LISTS_SHARE 8
 
 /* ---- failing ---- */
@@ -37,7 +37,7 @@ void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason 
         deny_answer(pair, reason);
 }
 
-/* Which rule the upstream broke, and where. */
+/* Says which rule the upstream broke, and where. */
 static void describe(const struct pair *pair, enum reason reason, char *text, size_t size)
 {
     const struct json_fault *fault = &pair->exchange.fault;
@@ -86,7 +86,8 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
 
     if (sent.at == NULL)
         return CODE_OK;
-    /* A new one begins with `initialize` alone; the old one is named back; any other name means nothing to the agent. */
+    /* Only `initialize` begins a new session. Otherwise the agent's own name for the session is sent back; any other
+     * would mean nothing to the agent. */
     if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error && !reply->is_unsupported_version)
         return mcp_session_make(gate_session_key(pair->lane->gate), &scope, &session, out);
     if (exchange_has_session(exchange) && span_equals(sent, exchange->session.upstream_id))
@@ -105,7 +106,8 @@ bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply)
     return code != CODE_INVALID;
 }
 
-/* RateLimit, RateLimit-Policy and the many X-RateLimit-* say when to come again, as Retry-After does. */
+/* Headers that go down with an error: RateLimit, RateLimit-Policy and the many X-RateLimit-* say when to
+ * come again, as Retry-After does. */
 static bool is_kept_in_errors(const struct http_head *head, size_t i)
 {
     unsigned known = head->headers[i].known;
@@ -116,7 +118,7 @@ static bool is_kept_in_errors(const struct http_head *head, size_t i)
            known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
 }
 
-/* What goes down besides what every agent needs: of a redirect that passes where it leads, and what the route names. */
+/* Headers that go down besides those for all agents: Location where a redirect passes, and those that the route names. */
 static bool is_let_down(const struct exchange *exchange, const struct http_head *head, size_t i)
 {
     const struct proxy_route *route = exchange->route;
@@ -136,9 +138,9 @@ static void write_kept(const struct exchange *exchange, const struct http_head *
         return;
     }
     if (exchange->route->resource.server_count > 0)
-        return; /* agents get their tokens for the gate, and what this server wants besides they cannot get */
+        return; /* agents get tokens for the gate, and could not get one that this server wants */
     if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
-        return; /* of a declared path that says not which server is meant: none is pointed at */
+        return; /* the declared path does not say which server is meant, so no URL can be written */
     buf_add_text(out, "WWW-Authenticate: ");
     discovery_rewrite_challenge(exchange, http_head_value(head, i), out);
     buf_add_text(out, "\r\n");
@@ -170,8 +172,8 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 
 /* ---- the message in it ---- */
 
-/* A list is looked at in one go, while the worker's other agents wait: there is so much CPU for the lists of one call, and of
- * a stream that lasts so much of its time. */
+/* Whether lists may take more time. A list is looked at in one go, while the worker's other agents wait. So the lists of one
+ * call get so much CPU time, and those of a long stream a share of its time. */
 static bool has_time_for_lists(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -216,7 +218,7 @@ static bool learn(void *context, const struct mcp_tool *tool)
     const struct question *asked = &exchange->call->asked;
     const struct gate_tool told = {
         .name = tool->name, .said = said, .share = exchange->label, .definition = tool->definition,
-        .is_minted = !span_equals(exchange->label, asked->upstream), /* a slug that is not listed by name */
+        .is_minted = !span_equals(exchange->label, asked->upstream), /* true for a slug that is not listed by name */
         .begins = tool->is_first && exchange->call->message.kind == MCP_REQUEST &&
                   json_member(asked->root, SPAN_LIT("cursor")) == NULL,
     };
@@ -279,7 +281,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     exchange->is_weighed = false;
     arena_reset(&exchange->event_arena);
     if (buf_is_empty(&exchange->event) || raw.at != buf_peek(&exchange->event).at)
-        buf_clear(&exchange->event); /* else it is changed where it stands */
+        buf_clear(&exchange->event); /* else `raw` is changed in place */
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
@@ -292,7 +294,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     return reason;
 }
 
-/* Without memory nothing of it is kept, and its size says so. */
+/* Keeps the beginning of a result. Without memory nothing is kept, and answer_bytes shows that. */
 static void keep_answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -327,7 +329,7 @@ bool reply__answer(struct pair *pair, const struct sse_event *event, const struc
 
     if (exchange->batch != NULL)
         return batch__answer(pair, event, reply);
-    if (exchange->mailbox != NULL) /* whose call it answers has its outcome already */
+    if (exchange->mailbox != NULL) /* the call that it answers has its outcome already */
         return stream__emit(pair, event, reply->body);
     if (exchange->body_kind == BODY_STREAM)
         return stream__answer(pair, event, reply, false);
@@ -351,7 +353,7 @@ static bool is_call(const struct exchange *exchange)
     return exchange->call->message.kind == MCP_REQUEST && exchange->endpoint.at == NULL;
 }
 
-/* A 2xx. Returns: UNSET where it may be read on. */
+/* Sorts a 2xx. Returns: UNSET: it may be read on. */
 static enum reason sort_success(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -383,7 +385,7 @@ static void sort_error(struct pair *pair)
     exchange->body_kind = media == HTTP_MEDIA_TEXT ? BODY_TEXT : media == HTTP_MEDIA_JSON ? BODY_MESSAGE : BODY_DROPPED;
 }
 
-/* The agent has shown a token, and it was for the gate alone. */
+/* Whether the agent showed a token that was only for the gate. */
 static bool keeps_token(const struct exchange *exchange)
 {
     return exchange->identity.token != NULL && exchange->identity.consumed != NULL;
@@ -402,7 +404,7 @@ static bool head_done(struct pair *pair)
     else if (head->status >= 300 && head->status < 400 && !discovery_may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
     else if (head->status == 401 && (exchange->authorization.at != NULL || keeps_token(exchange)))
-        reason = REASON_UPSTREAM_UNAUTHORIZED; /* it is not the agent's that it does not take, and no agent can mend it */
+        reason = REASON_UPSTREAM_UNAUTHORIZED; /* the upstream refuses the gate's credential, which no agent can mend */
     else if (exchange->pass != NULL)
         return pass__begin(pair);
     else if (head->status >= 400)
@@ -463,7 +465,8 @@ static int64_t stall_limit_us(const struct pair *pair)
     return (int64_t)(body_ms < idle_ms ? body_ms : idle_ms) * 1000;
 }
 
-/* What is waited for, and for how long: the agent to read, or the upstream to send. Returns: whether somebody was late. */
+/* Checks what is waited for, and sets the next deadline: the agent is to read, or the upstream to send. Returns: whether
+ * one of them was late. */
 static bool is_late(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;

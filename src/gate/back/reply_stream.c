@@ -7,7 +7,7 @@
 #include "http/writer.h"
 #include "sse/writer.h"
 
-#define PENDING_MAX_BYTES 65536 /* of events before the one that the reply's head waits for */
+#define PENDING_MAX_BYTES 65536 /* the most that events may have before the one that the reply's head waits for */
 
 /* ---- going down ---- */
 
@@ -46,8 +46,9 @@ static enum code write_stream_head(struct pair *pair, const struct mcp_reply *re
     return code;
 }
 
-/* What is said waits in exchange->text until all that was read is looked at, so that many events go down in one write.
- * Before the head is written it waits for that: the session's name is known with the answer to `initialize` only. */
+/* Whether more events may be added. Events wait in exchange->text until all that was read has been looked at, so that
+ * many go down in one write. Before the head is written they wait for it, since the session's name is known only with
+ * the answer to `initialize`. */
 static bool may_say_more(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -152,7 +153,7 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     end_down(pair);
 }
 
-/* Thousands of streams may wait; none keeps what its largest event needed. */
+/* Frees what a stream's largest event needed, since thousands of streams may wait. */
 static void give_buffers_back(struct pair *pair)
 {
     leg_rest(&pair->front);
@@ -172,7 +173,7 @@ void stream__tick(struct pair *pair)
         return;
     pair->quiet_since_us = pair_now_us(pair);
     give_buffers_back(pair);
-    /* Where bytes wait already, they are what shows whether the agent is there. */
+    /* Bytes that wait already show whether the agent is there, so no comment is needed. */
     if (leg_unsent(&pair->front) > 0)
         return;
     if (sse_write_comment(&exchange->text) != CODE_OK)
@@ -202,7 +203,7 @@ bool stream__begin(struct pair *pair)
     return true;
 }
 
-/* The answer to the request of this exchange. */
+/* Takes the answer to the request of this exchange. */
 static bool take_response(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused)
 {
     struct exchange *exchange = &pair->exchange;
@@ -231,7 +232,7 @@ bool stream__answer(struct pair *pair, const struct sse_event *event, const stru
     return stream__emit(pair, event, reply->body);
 }
 
-/* A stream of a session that the agent came back to: it may hold answers to whatever it asked before. */
+/* Whether the agent came back to a stream of its session, which may hold answers to whatever it asked before. */
 static bool is_resuming(const struct pair *pair)
 {
     return pair->exchange.method == HTTP_METHOD_GET && exchange_has_session(&pair->exchange) &&
@@ -254,7 +255,7 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return false;
     }
-    /* Since 2026-07-28 a server asks within its answers: to a request on a stream nobody would answer. */
+    /* Since 2026-07-28 a server asks within its answers, and nobody would answer a request on a stream. */
     if (exchange->call->message.is_modern && reply.kind == MCP_REQUEST) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
@@ -291,7 +292,7 @@ static bool take_event(struct pair *pair)
     return stream__release_head(pair) && take_message(pair, event);
 }
 
-/* The stream upstream has ended between two events, or it seems so. */
+/* Takes the end of the upstream's stream, between two events or within one. */
 static void take_end(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -311,13 +312,13 @@ static void take_end(struct pair *pair)
     end_down(pair);
 }
 
-/* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
+/* Whether the agent has left so much that the upstream is read no further. */
 static bool is_full(const struct pair *pair)
 {
     return buf_len(&pair->front.out) + buf_len(&pair->exchange.text) > STREAM_HIGH_WATER;
 }
 
-/* Takes one step of what is decoded and not parsed yet. Returns: whether the next may be taken. */
+/* Parses one step of what is decoded. Returns: whether the next may be taken. */
 static bool parse_once(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -334,7 +335,7 @@ static bool parse_once(struct pair *pair)
     case SSE_STEP_EVENT:
         goes_on = take_event(pair);
         if (exchange->event.size > STREAM_HIGH_WATER && stream__flush(pair))
-            give_buffers_back(pair); /* what goes down is a copy, and may take long */
+            give_buffers_back(pair); /* what goes down is a copy, which may stay for long */
         break;
     case SSE_STEP_COMMENT:
         (void)buf_fail(&exchange->text, sse_write_comment(&exchange->text));
@@ -380,7 +381,7 @@ static bool read_body(struct pair *pair)
     return false;
 }
 
-/* The gate goes: a stream that would last ends in good order where its dialect has words for it. */
+/* Ends a lasting stream because the gate drains, in good order where its dialect has words for that. */
 static void end_lasting(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;

@@ -13,7 +13,7 @@
 
 /* ---- delivering ---- */
 
-/* It is kept where the reply ended cleanly, came after all of the call, and is followed by nothing. */
+/* The connection is kept where the reply ended cleanly, came after all of the call had gone up, and is followed by nothing. */
 void reply__end_upstream(struct pair *pair)
 {
     if (pair->back.stream == NULL)
@@ -54,7 +54,7 @@ void reply__deliver(struct pair *pair, int status, bool passes, struct span medi
     exchange->upstream_done = true;
 }
 
-/* A JSON-RPC reply: checked whole, delivered as canonical bytes. */
+/* Delivers a JSON-RPC reply, which is checked as a whole and goes down as canonical bytes. */
 static void deliver_message(struct pair *pair, struct span raw)
 {
     struct exchange *exchange = &pair->exchange;
@@ -68,7 +68,7 @@ static void deliver_message(struct pair *pair, struct span raw)
     if (!buf_is_empty(&exchange->reply)) {
         buf_clear(&exchange->event);
         exchange->event.cap_bytes = SIZE_MAX / 2;
-        buf_move(&exchange->event, &exchange->reply); /* a large one is never held twice */
+        buf_move(&exchange->event, &exchange->reply); /* moved, so that a large reply is never held twice */
         raw = buf_peek(&exchange->event);
     }
     reason = reply__read(pair, raw, exchange->route->limits.response_bytes, true, &reply);
@@ -147,7 +147,8 @@ static struct span weigh_error(struct pair *pair, struct span body, const struct
     return weighed.effect == ANSWER_REDACT ? buf_peek(&exchange->body) : body;
 }
 
-/* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
+/* Delivers an upstream's error: with its body where that is JSON or text that every reader reads alike, else only
+ * the status. */
 static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -163,7 +164,7 @@ static void deliver_error(struct pair *pair)
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     } else if (exchange->route->deceptive.results != MCP_PASS &&
         (exchange->body_kind == BODY_TEXT ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
-        exchange->was_stripped = !span_is_empty(raw); /* all of it */
+        exchange->was_stripped = !span_is_empty(raw); /* all of the body is left out */
     } else if (mcp_hides_message(raw)) {
         upstream__tell(pair, REASON_UPSTREAM_UNASKED,
                        "its error cannot be read, or is a message of another kind: its status alone goes on");
@@ -187,7 +188,7 @@ static void deliver_empty(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     bool is_taken = exchange->call->message.kind == MCP_NOTIFICATION || exchange->call->message.kind == MCP_RESPONSE ||
                     exchange->endpoint.at != NULL;
-    /* A stream that ended before it began is one still: who opened it asks what it is. */
+    /* A stream that ended before it began is still called a stream, since who opened it checks the type. */
     bool is_stream = !is_taken && http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
 
     if (exchange->reply_status >= 400) {
@@ -202,7 +203,8 @@ static void deliver_empty(struct pair *pair)
 
 /* ---- declared paths ---- */
 
-/* Nothing of them is judged, so they go down as they come, and a slow reader holds its upstream back instead of our memory. */
+/* Bodies of declared paths are not judged, so they go down as they come, and a slow reader holds back its upstream instead of
+ * filling memory. */
 
 static bool is_chunked_down(const struct pair *pair)
 {
@@ -328,7 +330,7 @@ static bool keep(struct pair *pair, struct span piece)
             reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
             return false;
         }
-        /* Its status is enough; the rest of the body is not waited for. */
+        /* The status is enough, so the rest of the body is not waited for. */
         exchange->body_kind = BODY_DROPPED;
         deliver_empty(pair);
         return false;
@@ -345,7 +347,7 @@ static bool keep(struct pair *pair, struct span piece)
     return reason == REASON_UNSET;
 }
 
-/* What a server streams in answer to a message that has none is not waited for. */
+/* Whether a server streams an answer to a message that has none, which is not waited for. */
 static bool is_endless(const struct pair *pair)
 {
     return drops_body(&pair->exchange) && pair->exchange.reply_status < 300 &&
@@ -376,7 +378,7 @@ bool reply__whole(struct pair *pair)
         if (!drops_body(exchange) && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&
             exchange->reply_status < 300 && exchange->pass == NULL &&
             pair->answers.body_bytes <= exchange->route->limits.response_bytes) {
-            deliver_message(pair, body); /* whole and in one piece: read where it lies */
+            deliver_message(pair, body); /* the body is whole and in one piece, so it is read in place */
             if (back->stream != NULL)
                 buf_drop(&back->in, used);
             return true;

@@ -46,9 +46,9 @@ bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;
  * message goes on that such a rule had an effect on. */
 bool gate_reserve_said(struct gate *gate) MUST_USE;
 
-/* What was asked last, and what was said; all zero: nothing yet. */
+/* The last question to gate_passes and its answer; all zero: there was none yet. */
 struct gate_passing {
-    uint64_t generation; /* of the snapshots by which it was answered */
+    uint64_t generation; /* number of the snapshots that gave the answer */
     bool passes;
     uint8_t method_len;
     char method[128];

@@ -101,7 +101,7 @@ void call_ask(struct call *call);
 /* Sets the question's tool, prompt or resource, by the method. The audit writes the target into the column `tool`. */
 void call_aim(struct question *question, struct span target);
 
-/* The credential's own tenant, by which floods are told apart and who is charged. */
+/* The credential's own tenant: floods are counted by it, and it is charged for memory. */
 static inline struct span call_home(const struct call *call)
 {
     return call->who != NULL ? call->who->home : SPAN_NONE;

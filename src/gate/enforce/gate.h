@@ -101,8 +101,8 @@ void gate_revoke(struct call *call, enum reason reason);
  * Returns: false: there is no room for its approvals, and nothing was done. */
 bool gate_join(struct call *call, struct call *other, struct gate_token *token) MUST_USE;
 
-/* The first is over, and is recorded as what the second asked and as it was judged, which is over with that. Takes: item: with
- * the same head. */
+/* The first call takes the question and the judgement of the second, to be recorded as that; both are over then. Takes: item:
+ * a call with the same head. */
 void gate_stand_for(struct call *call, struct call *item);
 
 /* A permitted message goes on without a record of its own, as a server's notification does. */

@@ -166,7 +166,8 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
 /* Whether some route's calls go to this path of the upstream's server, as a careless server reads paths. */
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 bool proxy_conf_trusts(const struct proxy_conf *conf, const struct sock_address *address); /* a trusted proxy's */
-/* Whether a declared POST may lead to this path of the server: then no calls can be judged that go there. */
+/* Whether a declared POST may lead to this path of the server: then calls may not go there, since the POST
+ * would pass unjudged. */
 bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 
 struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf);

@@ -20,29 +20,30 @@ struct incoming;
 struct mailbox;
 struct pair;
 
-#define PASS_BODY_MAX 65536 /* that is posted to a declared path */
-#define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
+#define PASS_BODY_MAX 65536 /* the largest body that may be posted to a declared path */
+#define AUDIT_WAIT_US INT64_C(60000000) /* after so long without a record the call is refused; the writer goes DOWN long
+                                         * before */
 
 /* How far a call has come. */
 enum progress { CALL_NONE = 0, CALL_BEGUN, CALL_JUDGED, CALL_DURABLE };
 
-/* What the upstream's reply is read as: its body. */
+/* As what the body of the upstream's reply is read. */
 enum body_kind {
-    BODY_MESSAGE = 0, /* JSON, or of a declared path whatever it is */
+    BODY_MESSAGE = 0, /* JSON, or any body on a declared path */
     BODY_STREAM,      /* events */
-    BODY_TEXT,        /* of an error */
-    BODY_METADATA,    /* it names its resource by the gate's URL */
-    BODY_EMPTY,       /* without a type: there may be none */
-    BODY_DROPPED      /* it is read and counted only */
+    BODY_TEXT,        /* the text of an error */
+    BODY_METADATA,    /* metadata, in which the gate's URL takes the place of the resource's */
+    BODY_EMPTY,       /* a body without a type, which may be empty */
+    BODY_DROPPED      /* a body that is only read and counted */
 };
 
 /* The head that the agent is sent. HELD: the head of a stream waits, at most a second, for what its first event says of the
  * server. WRITTEN: it is in front.out or gone. */
 enum reply_head { REPLY_HEAD_DUE = 0, REPLY_HEAD_HELD, REPLY_HEAD_WRITTEN };
 
-/* What rules for answers did to what came back: the strongest effect, its rule, all that was found, and the digest of the
- * messages that were changed or withheld, as they came, one behind another. */
-#define ANSWERED_MAX 16 /* of each list; what more was found is not named, and of more rules none is */
+/* What rules for answers did to the answers: the strongest effect, its rule, all that was found, and one digest over all
+ * messages that were changed or withheld, as they came. */
+#define ANSWERED_MAX 16 /* of each list; findings beyond that are not named, and with more rules none is named */
 struct answered {
     enum answer_effect effect;
     struct span rule, undecided; /* texts are in the exchange's arena */
@@ -53,71 +54,75 @@ struct answered {
     struct digest before;
 };
 
-/* One request, from its head to its outcome. Invariants: so long it has a call; route != NULL from the head on, but for
- * refusals before it; nothing went up unless the call is DURABLE. */
+/* One request, from its head to its outcome. Invariants: it has a call all that time; route != NULL from the head on,
+ * but for what was refused before; nothing goes up before the call is DURABLE. */
 struct exchange {
     enum progress progress;
     enum body_kind body_kind;
     enum reply_head head;
-    struct call *own;        /* of its head, in the arena: the call, or what holds for all in its body; NULL: between two */
-    struct call *call;       /* that is looked at: its own, or one of several */
-    struct call *calls;      /* that came in its body: its own, or those of a batch; NULL: they have ended */
-    struct call *unrecorded; /* the first whose record is not in the ring, and the first whose fate was not seen */
+    struct call *own;        /* the call of its head, in the arena; for a batch, what all its calls share; NULL: between two
+                              * requests */
+    struct call *call;       /* the call at hand: its own, or one of a batch */
+    struct call *calls;      /* all calls of its body: its own, or those of a batch; NULL: they have ended */
+    struct call *unrecorded; /* `unrecorded`: the first whose record is not in the ring; `unsettled`: the first whose fate
+                              * was not seen */
     struct call *unsettled;
-    bool wants_sse;          /* a denial as event */
+    bool wants_sse;          /* a denial goes down as an event */
     bool slot_taken;
     bool origin_allowed;
-    bool is_unlisted;        /* the slug is none of the route's: the message is read for its id, and refused */
-    bool correlation_made;   /* here: the agent has named none yet */
+    bool is_unlisted;        /* the slug is not the route's: the message is read only for its id, and refused */
+    bool correlation_made;   /* the gate made the correlation, since the agent has named none yet */
     bool saw_event_id;
     bool saw_data;           /* an event with data came */
-    bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
+    bool call_is_open;       /* HTTP+SSE: the call is in the table, since its answer comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
     bool is_long;            /* to judge it takes longer than others on the worker should wait */
     bool was_stripped;       /* of characters that deceive, in some message */
     bool is_weighed;         /* rules for answers concern the answer that was read last */
     uint32_t slot;
-    uint64_t who;            /* whose identity was shown: budget_principal */
-    int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
+    uint64_t who;            /* hash of the principal: budget_principal */
+    int64_t wait_us;         /* for REQUEST_RATE: how long until its rate has room */
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
-    enum reason opened;      /* what verb and path say of the message: UNSET, or why it is none */
+    enum reason opened;      /* what verb and path say of the message: UNSET, or why there is none */
     size_t body_left;        /* bytes at the head of front.in that are the whole body; 0: it is in `body` */
     int reply_status;        /* the upstream's */
     int status;              /* the agent's */
     const struct proxy_route *route;
-    const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
+    const struct dialect *dialect; /* in which the agent is answered: the route's; before there is a route, by the path */
     const struct proxy_pass *pass;
     struct span slug;
-    struct json_fault fault; /* why the last message of the upstream was refused; text NULL: it was not */
-    struct span upstream_path; /* where it goes, the slug filled in; of a subtree its root */
-    struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
+    struct json_fault fault; /* why the last message of the upstream was refused; text == NULL: it was not */
+    struct span upstream_path; /* where the call goes, with the slug filled in; in a subtree the root of that */
+    struct span label;       /* what metrics tell apart: asked.upstream, or the route for slugs that are not listed by name */
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
-    int64_t list_us, list_at_us, list_seen_us; /* CPU that went into its lists; when that was; CPU's clock within one, or 0 */
+    int64_t list_us, list_at_us, list_seen_us; /* CPU time that its lists took; when that was last; the CPU clock within a
+                                                * list, or 0 */
     bool is_list_costly;
     uint32_t server_requests, server_notifications, server_denied, server_withheld;
     struct identity identity;
-    struct span authorization; /* of the gate's own, that goes up; at == NULL: none, or not yet */
-    struct outgoing_token *outgoing; /* whose it is; NULL: the configuration's */
-    bool awaits_outgoing;    /* CONNECT waits for it */
+    struct span authorization; /* the gate's own Authorization that goes up; at == NULL: none, or not yet */
+    struct outgoing_token *outgoing; /* the token that `authorization` points into; NULL: it is the configuration's */
+    bool awaits_outgoing;    /* CONNECT waits for the authorization */
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
-    struct span lacking;     /* the scope for want of which the call is denied, where the route tells; at == NULL: none */
-    struct batch *batch;     /* several calls in one body; NULL: there is one, its own */
-    struct skim *skim;       /* of a message on it that is over the limit */
-    struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
-    struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
-    struct gate_passing passing; /* the notification that was asked about last */
+    struct span lacking;     /* the scope without which the call is denied, where the route names it; at == NULL: none */
+    struct batch *batch;     /* several calls in one body; NULL: there is one call */
+    struct skim *skim;       /* reads ids out of a message on the stream that is over the limit */
+    struct mailbox *mailbox; /* HTTP+SSE, a stream: what others put on it; NULL: it is no such stream, or has no endpoint yet */
+    struct span endpoint;    /* HTTP+SSE, a POST: path and query where it goes up; at == NULL: it is no such POST */
+    struct gate_passing passing; /* the notification that gate_passes was asked about last */
     struct incoming *incoming; /* a message of the upstream that is judged, and for which it is read no further; NULL: none */
-    /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
+    /* memory, from here on: given back with the outcome, so that the next call on this worker uses it while it is in the
+     * caches */
     struct arena arena;
     struct arena event_arena;
     struct buf subject;      /* the agent's token, to be exchanged; wiped */
-    struct buf body;         /* as it came, where it came in pieces */
+    struct buf body;         /* the request's body as it came, where it came in pieces */
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */
-    struct buf text;         /* one event as it goes down; before the head is written: all of them */
+    struct buf text;         /* events on their way down; before the head is written, all of them */
 };
 
 static inline bool exchange_has_session(const struct exchange *exchange)

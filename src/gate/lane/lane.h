@@ -19,7 +19,7 @@
 #include "lane/ended.h"
 #include "lane/judge.h"
 
-#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
+#define ERRANDS_MAX 64 /* per worker, so that a server that asks without end cannot open connections without end */
 
 struct lane;
 struct mailboxes;
@@ -44,11 +44,11 @@ static inline void gauge_add(atomic_uint_fast64_t *gauge, int by)
     atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + (uint64_t)by, memory_order_relaxed);
 }
 
-/* What the lane's connections do, handed down: who knows what bytes mean stands above. */
+/* What the lane's connections do. These functions are handed down, since the files above the lane know what bytes mean. */
 typedef bool (*step_fn)(struct pair *pair);
 struct lane_above {
     const step_fn *steps;                     /* by enum step */
-    void (*finish)(struct pair *pair);        /* its call is over, whatever became of it; callable twice */
+    void (*finish)(struct pair *pair);        /* ends its call, whatever became of it; may be called twice */
     void (*tell_differs)(const struct lane *lane, struct buf *out); /* what main's last look at the configuration found wrong,
                                                * appended as a sentence */
 };
@@ -63,7 +63,7 @@ struct lane {
     struct worker worker;
     struct rates *rates;  /* of all workers */
     struct mailboxes *mailboxes; /* likewise */
-    atomic_bool has_mail; /* in some mailbox of this lane's streams */
+    atomic_bool has_mail; /* whether a mailbox of this lane's streams has mail */
     const struct lane_above *above;
     struct proxy *proxy;  /* NULL in simulations */
     struct gate *gate;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pair that could go on for longer yields, so that the others on its worker get their turn. */
+/* After so many steps a pair yields, so that the others on its worker get their turn. */
 #define STEPS_A_TURN 32
 
 #define LINGER_US INT64_C(2000000)
@@ -87,7 +87,7 @@ void pair_close(struct pair *pair, enum reason reason)
 void pair_drop_back(struct pair *pair)
 {
     leg_drop(&pair->back);
-    pair->close_after = pair->close_after || pair->is_pipe; /* there is no other */
+    pair->close_after = pair->close_after || pair->is_pipe; /* a pipe has no other connection */
     pair->line = (struct upstream_line){0};
 }
 
@@ -114,7 +114,7 @@ static void log_ending(const struct pair *pair)
              pair->front.is_broken && pair->front.stream ? stream_fault(pair->front.stream) : "");
 }
 
-/* Somebody asked for the end: the call gets its outcome, and nothing is waited for. */
+/* Ends the pair: the call gets its outcome, and nothing is waited for. */
 static void end_now(struct pair *pair)
 {
     log_ending(pair);
@@ -198,7 +198,7 @@ enum code pair_collect(struct buf *body, struct span piece, const struct http_he
     enum code code;
 
     if (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length < cap_bytes)
-        body->cap_bytes = (size_t)head->content_length; /* so that its last doubling is none */
+        body->cap_bytes = (size_t)head->content_length; /* so that the buffer does not double beyond the length */
     code = buf_put(body, piece);
     body->cap_bytes = cap_bytes;
     return code;
@@ -218,8 +218,8 @@ void pair_deadline(struct pair *pair, int64_t after_us)
     pair->deadline_us = pair_now_us(pair) + after_us;
 }
 
-/* A timer that is due before the deadline is left as it is: when it fires there is time to arm it anew. So a busy
- * connection costs no work in the heap for every step that it passes. */
+/* A timer that is due before the deadline is left as it is, since it can be armed anew when it fires. So a busy
+ * connection costs no work in the heap of timers at each step. */
 static void arm(struct pair *pair)
 {
     struct loop *loop = pair->lane->worker.loop;
@@ -239,8 +239,8 @@ bool pair_linger(struct pair *pair)
 
     if (!is_over && leg_unsent(&pair->front) == 0) {
         leg_end(&pair->front);
-        buf_clear(&pair->front.in); /* what still comes belongs to a request that was answered already */
-        http_reader_rest(&pair->asks); /* its head, of which nobody may have asked for the credential */
+        buf_clear(&pair->front.in); /* bytes that still come belong to a request that was answered already */
+        http_reader_rest(&pair->asks); /* its head, in which a credential may still be that nobody has wiped */
         is_over = !pair->lingers || pair->front.is_eof;
         if (pair->deadline_us == 0 && !is_over)
             pair_deadline(pair, LINGER_US);
@@ -260,7 +260,8 @@ static void note_movement(struct pair *pair)
         pair->front_written = pair->front.written_bytes;
         pair->front_moved_us = now_us;
     }
-    if (pair->back_read != pair->back.read_bytes || leg_unsent(&pair->front) > 0) { /* held back is not silent */
+    /* an upstream that is held back is not silent */
+    if (pair->back_read != pair->back.read_bytes || leg_unsent(&pair->front) > 0) {
         pair->back_read = pair->back.read_bytes;
         pair->back_moved_us = now_us;
     }
@@ -270,15 +271,15 @@ static void note_movement(struct pair *pair)
     }
 }
 
-/* Whether what is under way reads what the agent sent, and so sees for itself that there is no more. */
+/* Whether the step reads what the agent sends, and so sees by itself that the agent has ended. */
 static bool asks_reader(const struct pair *pair)
 {
     return pair->step < STEP_JUDGE ? pair->step != STEP_IDENTIFY || pair->exchange.identity.ticket == 0
                                    : pair->step == STEP_FINISH || pair->step == STEP_CLOSING;
 }
 
-/* Whether what is under way needs an agent that is still there. One that has ended its side may be gone, or may read on: it
- * gets the answer that is ready, but nothing goes up in its name. What is judged comes to its record. */
+/* Whether the step needs an agent that is still there. An agent that has ended its side may be gone, or may read on: it
+ * gets an answer that is ready, but nothing goes up in its name. A call that is being judged still gets its record. */
 static bool needs_agent(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -325,7 +326,7 @@ static bool move(struct leg *leg)
 
 #define MUCH_BYTES 65536
 
-/* Others write the account too, so it is told in steps, and when nothing is held any more. */
+/* Other workers write the account too, so it is changed in steps, and when nothing is held any more. */
 static void charge(struct pair *pair)
 {
     uint64_t held = pair->held_bytes, charged = pair->charged_bytes;
@@ -345,7 +346,7 @@ static void account(struct pair *pair)
     charge(pair);
 }
 
-/* Bytes that wait when a turn is over wait for the agent. */
+/* Counts the time in which bytes wait for the agent: those that are left when a turn is over. */
 static void note_untaken(struct pair *pair)
 {
     int64_t now_us = pair_now_us(pair);
@@ -383,7 +384,7 @@ static void pair_drive(struct connection *connection)
         if (list_is_linked(&connection->dead))
             return;
         if (!goes_on) {
-            /* Bitwise, so that both legs move. */
+            /* `|`, not `||`, so that both legs move. */
             goes_on = ((int)move(&pair->front) | (int)move(&pair->back)) != 0;
         }
     }
@@ -429,7 +430,7 @@ struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_addres
     sock_ip_text(peer, pair->client);
     leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
-    buf_wipes(&pair->front.in); /* agents' credentials come through here, the upstream's go out there */
+    buf_wipes(&pair->front.in); /* agents' credentials come in here, and the upstream's go out there */
     buf_wipes(&pair->back.out);
     http_reader_init_request(&pair->asks, &pair->conf->rules);
     http_reader_init_reply(&pair->answers);

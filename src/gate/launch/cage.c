@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder as it is now: a link that is in the way to it can be changed from nowhere but its own folder. */
+/* Keeps the real path of the folder: a link on the way to it can be changed from nowhere but the link's own folder. */
 static enum code keep(struct conf *conf, const char *file, bool with_folders, bool may_read)
 {
     struct cage *cage = &conf->commands->cage;

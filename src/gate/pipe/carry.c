@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides which line goes where. On the child's side ids and progress tokens are replaced by numbers, so that those of two
- * askers cannot be the same. */
+/* Decides which line goes where. The child gets numbers for ids and progress tokens, so that no two askers share one. */
 #include "pipe/child_priv.h"
 
 #include "base/log.h"
@@ -179,7 +178,7 @@ static bool tell_child(struct talk *talk, struct span canonical, const struct li
     if (line_method_is(canonical, line, "notifications/cancelled"))
         return cancel(talk, canonical, line);
     if (line->kind == LINE_RESPONSE && child->conf.refuses_questions)
-        return true; /* the message is no request, so nobody answers it */
+        return true; /* the child has asked nobody, so this answers nothing */
     if (child->conf.is_shared && line_method_is(canonical, line, "notifications/initialized")) {
         if (child->was_told)
             return true;

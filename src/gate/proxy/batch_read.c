@@ -15,7 +15,8 @@ bool batch__may_come(const struct exchange *exchange)
            (exchange->version.at == NULL || span_is(exchange->version, revision));
 }
 
-/* Whose answer would it be, where two ask under one id? And a session begins with one message alone. */
+/* Refuses two calls under one id, since nobody could say whose an answer is, and a call that begins a
+ * session, which must come alone. */
 static void check_calls(const struct exchange *exchange)
 {
     for (struct call *call = exchange->calls; call != NULL; call = call->next) {
@@ -28,7 +29,7 @@ static void check_calls(const struct exchange *exchange)
     }
 }
 
-/* What goes up: the canonical bytes of all calls, as they were judged. */
+/* Writes what goes up: the canonical bytes of all calls, as they were judged. */
 static enum code join(struct exchange *exchange)
 {
     struct buf *whole = &exchange->own->canonical;
@@ -40,7 +41,7 @@ static enum code join(struct exchange *exchange)
     return buf_add_byte(whole, ']');
 }
 
-/* They lie side by side in the memory of their exchange. */
+/* Reads the calls, side by side in the exchange's arena. */
 static struct call *read_calls(struct pair *pair, const struct json_node *array)
 {
     struct exchange *exchange = &pair->exchange;
@@ -89,13 +90,14 @@ enum reason batch__read(struct pair *pair)
     check_calls(exchange);
     for (const struct call *call = calls; call != NULL; call = call->next)
         kind = call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
-    exchange->own->message = (struct mcp_message){.kind = kind}; /* it is answered as a request where one is among them */
+    /* a batch is answered as a request where a request is among its calls */
+    exchange->own->message = (struct mcp_message){.kind = kind};
     return join(exchange) == CODE_OK ? REASON_UNSET : REASON_MEMORY;
 }
 
 /* ---- JUDGE ---- */
 
-/* Who may have been called before whom nobody knows, since the server may take them in any order. */
+/* Whether a rule or a plan asks in which order these are called. The server may take them in any order, so nobody could say. */
 static bool asks_for_order(const struct exchange *exchange)
 {
     const struct policy *policy = exchange->calls->policy;

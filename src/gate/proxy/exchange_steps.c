@@ -18,7 +18,7 @@ bool exchange__begin(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
 
     BUG_ON(exchange->progress != CALL_NONE || exchange->own != NULL);
-    memset(exchange, 0, offsetof(struct exchange, arena)); /* the memory was given back by exchange__finish */
+    memset(exchange, 0, offsetof(struct exchange, arena)); /* exchange__finish has given the memory back */
     exchange->own = arena_alloc(&exchange->arena, sizeof *exchange->own);
     if (exchange->own == NULL) {
         pair_close(pair, REASON_MEMORY);
@@ -56,7 +56,8 @@ void exchange__refuse(struct pair *pair, enum reason reason)
     pair_go(pair, STEP_JUDGE);
 }
 
-/* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
+/* Finds the question that a client's answer is for, since the answer is judged as that method. An answer to
+ * no question is refused. */
 static enum reason find_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -75,7 +76,7 @@ static enum reason find_question(struct pair *pair)
     return REASON_UNSET;
 }
 
-/* What goes to a declared path is not read, and not recorded: it holds credentials of others. */
+/* Takes a body for a declared path. It is neither read nor recorded, because it holds credentials for others. */
 void exchange__pass_body(struct pair *pair, struct span body)
 {
     struct exchange *exchange = &pair->exchange;
@@ -151,7 +152,7 @@ void exchange__read_message(struct pair *pair, struct span body)
         reason = REASON_ROUTE_UNKNOWN;
     if (reason == REASON_BATCH && batch__may_come(exchange))
         reason = batch__read(pair);
-    buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
+    buf_fini(&exchange->body); /* from here on only the canonical bytes are the message */
     exchange->call->refused = reason;
     pair_go(pair, STEP_JUDGE);
 }
@@ -173,9 +174,9 @@ static void judge_item(struct gate *gate, const struct call *call, const struct 
     gate_judge(gate, item);
 }
 
-/* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
- * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
- * they take belong to the record of all. */
+/* Judges each item that a message names besides its own target as the message that would ask for that item alone. The first
+ * item that is not permitted takes the call's place in the record, because nothing goes up for its sake; the others give
+ * back what they took. Approvals that items take belong to the one record. */
 static void judge_items(struct call *call, struct gate *gate)
 {
     const struct mcp_message *message = &call->message;
@@ -189,7 +190,7 @@ static void judge_items(struct call *call, struct gate *gate)
         judge_item(gate, call, &message->items[i], &item);
         if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
             continue;
-        /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
+        /* The record has no room for all approvals; or the agent would read that the message's own method is unknown. */
         if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
             item.refused = tokens == NULL         ? REASON_MEMORY
                            : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
@@ -246,26 +247,27 @@ static void decide(struct pair *pair, struct gate *gate)
         discovery_look_for_scope(exchange, gate);
 }
 
-/* The audit forgets a fate, and the calls of one body may wait long for room: so each is asked for as soon as may be. */
+/* Takes the fates that are known. It asks for each as soon as possible, since the audit forgets fates, and calls of one
+ * body may wait long for room. */
 static void see_fates(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
     while (exchange->unsettled != exchange->unrecorded) {
         struct call *call = exchange->unsettled;
-        enum audit_fate fate = AUDIT_FAILED; /* of one that was folded: it has no row */
+        enum audit_fate fate = AUDIT_FAILED; /* a folded call has no row */
 
         if (!call->folded)
             fate = gate_fate(pair->lane->gate, call->ticket, &call->seq);
         if (fate == AUDIT_WAITING)
             return;
-        call->owes_outcome = call->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
+        call->owes_outcome = call->owes_outcome && fate == AUDIT_DURABLE; /* a call without a row has no outcome */
         gate_settle(pair->lane->gate, call);
         exchange->unsettled = call->next;
     }
 }
 
-/* Returns: CODE_BUSY: the ring is full; what was recorded is not recorded again. */
+/* Records what is not recorded yet. Returns: CODE_BUSY: the ring is full; calls that were recorded are not recorded again. */
 static enum code record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -289,8 +291,8 @@ static enum code record(struct pair *pair)
 
 static void end_calls(struct pair *pair);
 
-/* What cannot be recorded does not go on, and has its outcome at once: however long the agent takes to read this, the audit
- * remembers a ticket for a while only. */
+/* Denies what cannot be recorded, and records the outcome at once: the agent may take long to read the denial, but the
+ * audit remembers a ticket only for a while. */
 static void give_up(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
@@ -300,7 +302,7 @@ static void give_up(struct pair *pair, enum reason reason)
     deny_answer(pair, reason);
     exchange->own->is_permitted = false;
     for (struct call *call = exchange->calls; call != NULL; call = call->next)
-        call->is_permitted = false; /* whatever was judged: it was denied, and is counted so */
+        call->is_permitted = false; /* whatever the verdict was, the call is denied, and counts as denied */
     end_calls(pair);
 }
 
@@ -358,7 +360,7 @@ static bool recorded(struct pair *pair)
     return true;
 }
 
-/* Tickets settle in their order: with the last one all have. */
+/* Waits for the last ticket, since tickets settle in order. */
 static enum audit_fate await_fates(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -412,7 +414,7 @@ static void put_outcome(struct pair *pair)
     struct audit_result *result = &call->outcome;
     struct buf texts[2];
 
-    /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
+    /* The record may have settled since the last look; only an unsettled record is named by its ticket. */
     result->decision = call->seq;
     if (call->seq == 0 && gate_fate(pair->lane->gate, call->ticket, &result->decision) == AUDIT_FAILED)
         return;
@@ -479,7 +481,7 @@ static void end_call(struct pair *pair)
     question_put_back(pair);
     legacy_forget_call(pair);
     gate_let_go(call);
-    /* What a server said is told with the first. */
+    /* The first call's outcome counts what the server said. */
     exchange->server_requests = exchange->server_notifications = exchange->server_denied = exchange->server_withheld = 0;
 }
 

@@ -555,7 +555,7 @@ bool front__understand(struct pair *pair)
 
 bool front__finish(struct pair *pair)
 {
-    /* Whatever of the request was not read is not understood either: the connection cannot go on. */
+    /* Where a part of the request was not read, the connection cannot go on, since the next request could not be found. */
     bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
 
     exchange__finish(pair);

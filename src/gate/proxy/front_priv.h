@@ -19,7 +19,8 @@ bool front__read_body(struct pair *pair);
 bool front__understand(struct pair *pair);
 bool front__finish(struct pair *pair); /* our bytes are all gone */
 extern const struct lane_above front__above; /* the steps of every connection */
-/* Where exchange.identity.ticket is set it is not known yet. Returns: UNSET to go on, anything else is a refusal. */
+/* Finds who asks; while exchange.identity.ticket is set, it is not known yet. Returns: UNSET to go on; anything else
+ * is a refusal. */
 enum reason who__identify(struct pair *pair);
 /* Uses up the proof that came with a token. Returns: UNSET to go on; anything else is a refusal. */
 enum reason who__prove(struct pair *pair);
@@ -40,25 +41,27 @@ void route__correlate(struct pair *pair, const struct http_head *head); /* head 
 void route__correlate_body(struct exchange *exchange); /* takes the message's _meta.traceparent where no header named one */
 
 /* ---- exchange_steps.c ---- */
-bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory, and the pair ends */
-COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
+bool exchange__begin(struct pair *pair) MUST_USE;        /* false: no memory; then the pair ends */
+/* goes to JUDGE, so that the refusal is recorded and answered */
+COLD void exchange__refuse(struct pair *pair, enum reason reason);
 void exchange__read_message(struct pair *pair, struct span body);
-enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
-void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
+enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: the message may be judged */
+void exchange__pass_body(struct pair *pair, struct span body); /* as exchange__read_message, for a declared path */
 bool exchange__judge(struct pair *pair);
 bool exchange__record(struct pair *pair);
 bool exchange__await(struct pair *pair);
-void exchange__take_calls(struct exchange *exchange, struct call *calls); /* that are to be judged */
-void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
+void exchange__take_calls(struct exchange *exchange, struct call *calls); /* takes the calls that are to be judged */
+void exchange__finish(struct pair *pair);                /* records the outcome, if it is owed; may be called twice */
 
 /* ---- batch_read.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
-bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
-enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
-void batch__agree(struct exchange *exchange);            /* judged: none goes up unless all do */
+bool batch__may_come(const struct exchange *exchange);   /* whether the session negotiated the revision that has batches */
+/* reads the calls of a message that is an array. UNSET: all may be judged */
+enum reason batch__read(struct pair *pair);
+void batch__agree(struct exchange *exchange);            /* after all are judged: none goes up unless all do */
 
 /* ---- proxy.c, for pipes ---- */
-/* Has main look at the configuration, for a pipe that reads another one. Returns: the look's number, by which
- * it is known whether it is over (then the lane has what came of it); 0: nobody looks. */
+/* Has main look at the configuration file, for a pipe that has read another configuration. Returns: the
+ * number of the look, for proxy__has_looked; 0: nobody looks. */
 uint64_t proxy__ask_look(struct lane *lane);
 bool proxy__has_looked(struct lane *lane, uint64_t look);
 void proxy__tell_differs(const struct lane *lane, struct buf *out); /* as lane_above */

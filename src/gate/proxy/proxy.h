@@ -90,7 +90,7 @@ struct proxy_gauges {
 };
 void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 
-/* For metrics: called for each call that ended, on a worker; it only counts. NULL: nobody. Set before proxy_run. */
+/* For metrics: called on a worker for each call that has ended, to count it. NULL: nobody counts. Set before proxy_run. */
 void proxy_on_call(struct proxy *proxy, proxy_call_fn ended, void *context);
 
 #endif

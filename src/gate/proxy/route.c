@@ -235,7 +235,7 @@ enum reason route__find(struct pair *pair)
 
 /* ---- who and what, as it is recorded ---- */
 
-/* The last address of a list, which is cut off it. */
+/* Cuts the last address off a list. */
 static struct span cut_last(struct span *list)
 {
     size_t at = list->len;

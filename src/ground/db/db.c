@@ -26,7 +26,7 @@ struct db {
     struct gather *gather;          /* db_gather_wal, or NULL */
     int wal_pages;
     int64_t until_us;               /* db_take_views */
-    bool is_at_rest;   /* opened as one that does not change; as it was then: */
+    bool is_at_rest;   /* opened as a file that does not change, which `was` describes as it was then */
     struct stat was;
 };
 

@@ -40,7 +40,7 @@ struct gather {
 #define DB__PAST_VFS "callgate-past"
 void db__past_register(void); /* once */
 bool db__is_without_wal(const char *path);
-/* Where a link leads to, since what belongs to a file stands beside that. */
+/* Follows a link first, since the files that belong to a database stand beside what the link leads to. */
 bool db__stat_beside(const char *path, const char *suffix, struct stat *there);
 
 /* A connection opened with this file system: between the two, what it writes into its -wal file goes through `gather`.

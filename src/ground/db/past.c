@@ -14,8 +14,8 @@
 static sqlite3_vfs past_vfs;
 static int (*true_access)(sqlite3_vfs *, const char *, int, int *);
 
-/* "Database Header" of SQLite's format: 1 in byte 19 is a file that is not in WAL mode. By SQLite's file system, since closing
- * a descriptor of one's own gives up the locks of every connection of the process. */
+/* "Database Header" of SQLite's format: 1 in byte 19 means that the file is not in WAL mode. The file is read through SQLite's
+ * file system, because closing a descriptor of one's own would give up the locks of every connection of the process. */
 bool db__is_without_wal(const char *path)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

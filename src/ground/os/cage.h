@@ -20,8 +20,8 @@
 #include <stddef.h>
 
 struct cage_folder {
-    const char *path;  /* real: absolute, and no part of it a link */
-    bool with_folders; /* nothing of the folders in it, either */
+    const char *path;  /* absolute, and no part of it is a link */
+    bool with_folders; /* the folders in it are kept from programs, too */
     bool may_read;     /* its files are read and run, and not changed */
 };
 

@@ -116,7 +116,7 @@ static void settle(struct audit *audit)
         bool wakes = atomic_load(&lane->ring->is_lost);
 
         lane->pressing = wakes ? ring_pressing(lane->ring) : lane->pressing + lane->taken;
-        atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* not before: a failed batch is taken again */
+        atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* only now, since a failed batch is taken again */
         if (lane->ticket > audit_settled(lane->ring)) {
             ring_settle(lane->ring, lane->ticket);
             wakes = true;

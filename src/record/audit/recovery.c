@@ -138,7 +138,8 @@ static void pass_over_batch(struct audit *audit)
             else if (writer__decision_of(lane, &view.result) != 0)
                 permits_remove(&audit->ledger.permits, writer__decision_of(lane, &view.result));
             else
-                atomic_fetch_sub(&lane->ring->rooms_lost, 1); /* the sweep gave its room back already */
+                /* writer__sweep counted the room as lost, and the outcome took it */
+                atomic_fetch_sub(&lane->ring->rooms_lost, 1);
         }
         (void)ring_release(lane->ring, lane->end);
     }

@@ -178,14 +178,15 @@ static void begin_next(struct audit *audit)
     rotation->waits_for[0] = '\0';
     atomic_fetch_add(&audit->rotations, 1);
     audit->wal_pages = audit->checkpoint_pages = 0;
-    if (audit->erasing.phase != ERASE_IDLE) { /* with the first rows of the file: a start looks for it there alone */
+    if (audit->erasing.phase != ERASE_IDLE) { /* recorded with the first rows of the new file, since a start looks for it
+                                               * only there */
         audit->erasing.phase = ERASE_RECORD;
         audit->erasing.due_us = 0;
         erase__turn(audit);
     }
 }
 
-/* With what waits in the rings: it does not wait longer for us than it must. */
+/* Seals the file together with what waits in the rings, so that calls wait no longer than they must. */
 static void rotate(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;

@@ -63,8 +63,8 @@ void files_disarm(const char *path);
 /* What stands where a file of ours will, before the gate confines itself. A folder goes aside (`.aside`): what is in it is not
  * ours to remove. */
 bool files_take_away(const char *name);
-/* Takes a file that is not written any more out of WAL mode, its -wal file being gone for good. CODE_BUSY: somebody has it
- * open. files_finish: and lets nobody write it. */
+/* Takes a file that is not written any more out of WAL mode: its -wal file is copied into it and is gone. CODE_BUSY:
+ * somebody has the file open. files_finish also lets nobody write it. */
 enum code files_absorb(const char *path, struct why *why) MUST_USE;
 enum code files_finish(const char *path, struct why *why) MUST_USE;
 enum code files_may_write(const char *path, bool may) MUST_USE; /* lets its owner write it, or not */

@@ -71,7 +71,7 @@ void ledger_goes_on(struct ledger *ledger, struct ledger *next);
 /* Inside a transaction: application_id and user_version as the gate has them, whatever somebody made of them. */
 enum code ledger_put_numbers(struct ledger *ledger) MUST_USE;
 
-/* Why the file is to be left for a new one as soon as can be; the first reason stays. */
+/* Says why the file is to be left for a new one as soon as possible; the first reason stays. */
 void ledger_doubt(struct ledger *ledger, const char *why);
 
 enum code ledger_begin(struct ledger *ledger) MUST_USE;

@@ -85,7 +85,7 @@ enum code ledger_put_numbers(struct ledger *ledger)
     return db_exec(ledger->db, pragmas);
 }
 
-/* Inside a transaction. */
+/* Makes the tables and the file's row, inside the caller's transaction. */
 static enum code make_tables(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
 {
     enum code code = db_exec(ledger->db, audit_schema);
