@@ -132,7 +132,7 @@ static enum reason decide_one(const struct identity_source *source, const struct
         identity->authentication = SPAN_LIT("certificate");
         return reason == REASON_PERMITTED ? settle_tenant(tenant, NULL, request->claimed_tenant, identity) : reason;
     case IDENTITY_NONE:
-        /* Beside others it would let anybody in who simply leaves the credential out. */
+        /* `none` beside other sources would let in anybody who leaves the credential out */
         if (count > 1)
             break;
         identity->authentication = SPAN_LIT("none");

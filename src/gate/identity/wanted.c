@@ -13,10 +13,11 @@
 #define SHARDS 64
 #define SHARD_ENTRIES 256
 #define SHARD_BYTES ((size_t)1 << 20)
-#define ALWAYS UINT64_MAX /* whatever was forgotten since */
-#define PLACES 8 /* an entry stands in one of so many places behind its hash */
+#define ALWAYS UINT64_MAX /* keep the result whatever was forgotten since */
+#define PLACES 8 /* an entry is in one of so many places from its hash on */
 #define ASKED_BUCKETS 4096 /* so that hardly two share one */
-#define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* that agents cause; the rest is for key sets and the gate's own tokens */
+#define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* so many under way agents may cause; the rest is for key sets and the
+                                                 * gate's own tokens */
 
 /* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
 struct entry {
@@ -226,7 +227,7 @@ static void free_slot(struct wanted *wanted, struct slot *slot)
     wanted->first_free = (uint32_t)(slot - wanted->slots) + 1;
 }
 
-/* By asker, so that nobody's flood is another's 503. */
+/* The share of an asker, so that one's flood does not refuse another. */
 static struct share share_for(uint64_t who)
 {
     return (struct share){.tenant = who};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls want from outside (a provider's keys, what a provider says of a token, a token for an upstream), and what was
- * learned of it. Workers ask here and never wait for a network; one thread of providers/ takes what is wanted, fetches it and
+/* What calls need from outside (a provider's keys, what a provider says of a token, a token for an upstream), and what is
+ * known of it. Workers ask here and never wait for a network; one thread of providers/ takes what is wanted, fetches it and
  * answers. Verified tokens are kept here, too, by a digest of them.
  *
  * Threads: any; sharded, one short lock a shard, and one for the queue behind it. No I/O. Both callbacks are called without a
- * lock held, on whatever thread wants or answers.
+ *   lock held, on whatever thread wants or answers.
  * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
  * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
  * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
@@ -36,8 +36,8 @@ struct wanted_key {
     enum wanted_kind kind;
     unsigned char digest[DIGEST_BYTES]; /* of all that the answer depends on */
     /* No part of the key; 0: not bounded by it. */
-    uint64_t who; /* for whom it is asked: he has no more under way than may be still (base/shares.h), WANTED_EACH_AT_ONCE of
-                   * them asked, and all such leave room for the others */
+    uint64_t who; /* for whom it is asked. His share of what is under way is bounded (base/shares.h), WANTED_EACH_AT_ONCE of
+                   * it at a provider; and all that agents cause leaves room for the rest */
     uint64_t of;  /* who is asked: WANTED_AT_ONCE at a time, and the rest when these are answered */
 };
 

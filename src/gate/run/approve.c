@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The running gate between its workers and the people: asks and uses into the store, answers out of it. */
+/* Carries asks and uses from the workers into the store, and people's answers out of it. */
 #include "run/serve_priv.h"
 
 #include "store/store.h"
@@ -12,9 +12,9 @@
 #define CLOSE_WAIT_MS 1000
 #define ASKS_AT_ONCE 256
 #define MOVES_AT_ONCE 64
-#define CONFIRM_US INT64_C(60000000) /* so old at most is what a restart has to look through */
-#define FORGET_LOOK_US INT64_C(60000000) /* how often it is looked what has lapsed */
-#define ORPHAN_US INT64_C(2000000)   /* after that any gate comes for an approval, if the one that held the call has not */
+#define CONFIRM_US INT64_C(60000000) /* a restart has to search no more than the records of this time */
+#define FORGET_LOOK_US INT64_C(60000000) /* how often lapsed asks are looked for */
+#define ORPHAN_US INT64_C(2000000)   /* after so long any gate may claim an approval, if the one that held the call has not */
 
 static struct span mark_of(const struct serve *serve)
 {
@@ -46,7 +46,7 @@ static void gather(struct serve *serve)
         mine->use_count++;
 }
 
-/* Uses first: the same call asked for after its approval was used asks anew. */
+/* Writes uses before asks, since a call that comes after its approval was used asks anew. */
 static enum code put_all(struct serve *serve, struct why *why)
 {
     const struct serve_approvals *mine = &serve->approvals;
@@ -67,7 +67,8 @@ static enum code count_claim(void *context, int64_t ask, uint64_t audit_seq)
     return CODE_OK;
 }
 
-/* With nothing taken, what is on disk by now holds no use but those that are stored: a restart need not look there again. */
+/* Finds up to which row a restart need not search for uses: where no approval is taken, the rows on disk hold only uses that
+ * are stored. */
 static enum code find_confirmable(struct serve *serve, int64_t now_us, bool *is_due, struct why *why)
 {
     struct serve_approvals *mine = &serve->approvals;
@@ -154,7 +155,7 @@ struct handing {
     int64_t now_us;
     int64_t claims[MOVES_AT_ONCE], releases[MOVES_AT_ONCE];
     size_t claim_count, release_count;
-    bool is_waiting; /* some answer may become this gate's later */
+    bool is_waiting; /* this gate may claim some answer later */
 };
 
 static enum code put_answer(struct serve *serve, const struct store_approval *row, bool is_open)
@@ -173,8 +174,8 @@ static enum code put_answer(struct serve *serve, const struct store_approval *ro
     return approvals_answer(gate_approvals(serve->shared), &answer);
 }
 
-/* The call came to another gate since: one time in two the approval goes there, so that it meets also an agent whose tries go
- * from gate to gate in turn. */
+/* Lets an approval go where the call has come to another gate since. It goes there one time in two, so that it also meets an
+ * agent whose tries go from gate to gate in turn. */
 static void let_go(struct handing *handing, const struct store_approval *row)
 {
     if (span_equals(row->seen_gate, mark_of(handing->serve)) || row->seen_us % 2 != 0 ||
@@ -184,7 +185,8 @@ static void let_go(struct handing *handing, const struct store_approval *row)
         handing->releases[handing->release_count++] = row->id;
 }
 
-/* It belongs to the gate that held the call last; where that one does not come for it, to the first that does. */
+/* Claims an approval. It belongs to the gate that held the call last; where that one does not claim it, to the
+ * first that does. */
 static void come_for(struct handing *handing, const struct store_approval *row)
 {
     int64_t since_us = row->given_us > row->seen_us ? row->given_us : row->seen_us;
@@ -234,7 +236,7 @@ static enum code move_claims(const struct handing *handing, struct why *why)
     return code;
 }
 
-/* Hands in what the store has in force now, and takes from the workers what it has no more. */
+/* Hands in the answers that the store has in force, and takes from the workers those that it does not have any more. */
 static enum code hand_in_all(struct serve *serve, int64_t now_us, bool *moved, struct why *why)
 {
     struct handing handing = {.serve = serve, .now_us = now_us};
@@ -284,7 +286,7 @@ static enum code look(struct serve *serve, int64_t now_us, struct why *why)
     return code;
 }
 
-/* Whoever answers erases the arguments; nobody answers what lapses. */
+/* Erases the arguments of asks that have lapsed. An answer erases them otherwise, but a lapsed ask gets none. */
 static enum code forget_lapsed(struct serve *serve, int64_t now_us, struct why *why)
 {
     int64_t *last_us = &serve->approvals.forgot_us;

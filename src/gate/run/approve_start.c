@@ -65,7 +65,8 @@ static enum code look_through(struct db *audit, struct claims *claims, uint64_t 
     return code;
 }
 
-/* What the audit cannot answer for, because its rows are in a file that is not beside it or it is another, counts as used. */
+/* Marks claims as used for which the audit cannot answer, because the rows are in a file that is missing, or it is another
+ * audit. */
 static uint64_t mark_unknown(struct claims *claims, uint64_t first, uint64_t last, int64_t now_us)
 {
     uint64_t after = last;

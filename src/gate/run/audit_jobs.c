@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people ask of this gate's audit through the store: one at a time, each answered there when it is over. One that a
- * restart came between is asked again; the audit knows what it has done already. */
+/* Does what people ask of this gate's audit through the store: one request at a time, each answered there when it is
+ * over. A request that a restart interrupted is asked again; the audit knows what it has done already. */
 #include "run/serve_priv.h"
 
 #include "store/store.h"
@@ -23,8 +23,8 @@ static void tell_fault(struct serve *serve, enum code code, const struct why *wh
     mine->fault = *why;
 }
 
-/* Puts the answer that is there into the store. What of the erased values the store itself held goes first: where a kill comes
- * in between, the next start answers. */
+/* Puts the answer into the store. Erased values that the store itself held are erased before that: where a kill comes in
+ * between, the next start answers. */
 static void answer(struct serve *serve)
 {
     struct serve_attending *mine = &serve->attending;
@@ -37,7 +37,7 @@ static void answer(struct serve *serve)
                                      mine->request.before_us, clock_wall_us()}, &why);
     if (code == CODE_OK)
         code = store_audit_answer(serve->store, mine->request.id, done, mine->done.text, clock_wall_us(), &why);
-    if (code != CODE_OK) { /* at the next look */
+    if (code != CODE_OK) { /* tried again at the next look */
         tell_fault(serve, code, &why);
         return;
     }

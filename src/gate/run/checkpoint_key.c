@@ -50,7 +50,7 @@ enum code serve_checkpoint_key(const char *path, bool may_make, struct sign_key 
     return code;
 }
 
-/* In a process of its own, which keeps nothing of what the gate knows: it reads its key, and is shut in with it. */
+/* Runs in a process of its own, which keeps nothing of what the gate knows. It reads its key, and confines itself. */
 static void run_signer(void *context, int end)
 {
     struct serve *serve = context;
@@ -61,7 +61,7 @@ static void run_signer(void *context, int end)
     struct why why = {""};
     enum code code = CODE_NOMEM;
 
-    conf_free(&serve->conf); /* with the credentials and keys in it */
+    conf_free(&serve->conf); /* credentials and keys go with it */
     if (path != NULL)
         code = serve_checkpoint_key(path, true, &key, &why);
     if (code == CODE_OK)
@@ -98,7 +98,8 @@ static char *public_path(const char *path)
     return out;
 }
 
-/* The log and an event have the key, too: a folder that cannot be written is no reason not to start. */
+/* Writes the public key beside its own. The log and an event have it too, so a folder that cannot be
+ * written is no reason not to start. */
 static enum code write_public(const struct serve *serve, struct span vkey)
 {
     struct why why = {""};
@@ -114,7 +115,7 @@ static enum code write_public(const struct serve *serve, struct span vkey)
         code = sign_public_write(signer_public(serve->signer), &text);
     if (code == CODE_OK && file_read(path, FILE_ANY, PEM_BYTES, &there, NULL) == CODE_OK &&
         !span_equals(buf_peek(&there), buf_peek(&text)))
-        (void)unlink(path); /* of another key, or of another log */
+        (void)unlink(path); /* the old file is of another key, or of another log */
     if (code == CODE_OK)
         code = file_create(path, 0644, buf_peek(&text), &why);
     if (code != CODE_OK && code != CODE_EXISTS && why.text[0] != '\0')

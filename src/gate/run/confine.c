@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate may do once it runs: worked out from its configuration, tried in a child, then taken away for good. */
+/* Confines the gate: works out from the configuration what it has to do, tries in a child that it can do no more, and
+ * gives up the rest for good. */
 #include "run/serve_priv.h"
 
 #include "base/log.h"
@@ -28,7 +29,7 @@
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define AUDITORS (SANDBOX_BIT(SANDBOX_WRITER) | SANDBOX_BIT(SANDBOX_KEEPER) | SANDBOX_BIT(SANDBOX_NOTARY))
 
-/* What the C library and OpenSSL read by themselves, whenever they like. Links lead on: where they end is named too. */
+/* What the C library and OpenSSL read by themselves at any time. Of a link, its end is permitted too. */
 static const struct {
     const char *path;
     unsigned parts;
@@ -69,7 +70,7 @@ static enum code read_by_system(void)
     return code;
 }
 
-/* Whether the file is a key of the gate's own, which a reload does not ask for again. */
+/* Whether the file is a key of the gate's own, which a reload does not read again. */
 static bool is_read_once(const struct conf *conf, const char *file)
 {
     return strcmp(file, conf->audit.checkpoint_key) == 0 || strcmp(file, conf->audit.redact_key) == 0;
@@ -78,7 +79,7 @@ static bool is_read_once(const struct conf *conf, const char *file)
 #define HTTPS_PORT 443
 #define PROVIDER_URLS 3
 
-/* URLs that the gate asks by itself; *url may be NULL. Returns: false behind the last. */
+/* Lists the URLs that the gate itself asks; *url may be NULL. Returns: false: there are no more. */
 static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
 {
     const struct identity_provider *provider = &conf->providers[i / PROVIDER_URLS];
@@ -92,7 +93,8 @@ static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
     return true;
 }
 
-/* Where a provider's metadata lead is known only when they come: it can be no port but one of these, or that of https. */
+/* Permits the ports that the gate itself asks. Where a provider's metadata lead is known only later: only to one of these
+ * ports, or that of https. */
 static enum code may_ask(const struct proxy_conf *conf)
 {
     enum code code = conf->provider_count > 0 ? sandbox_may_connect(HTTPS_PORT, POSTER) : CODE_OK;
@@ -141,7 +143,7 @@ static enum code check_own(const struct conf *conf, const char *path, int rights
                    conf->user);
 }
 
-/* An installation that root has run so far belongs to root. */
+/* Checks that `user:` can read what the gate needs, since an installation that root has run so far belongs to root. */
 static enum code check_user(const struct conf *conf, struct why *why)
 {
     static const char *const beside[] = {"", "-journal", "-wal", "-shm", ".lock", ".heads"};
@@ -167,7 +169,7 @@ static enum code check_user(const struct conf *conf, struct why *why)
     return code == CODE_OK ? check_own(conf, conf->audit.redact_key, R_OK, why) : code;
 }
 
-/* A reload would find it unreadable, and keep the old configuration. */
+/* Warns of a file that a reload could not read, which would keep the old configuration. */
 static void warn_of_unreadable(const struct conf *conf, const char *file)
 {
     if (access(file, R_OK) != 0 && errno == EACCES)
@@ -239,7 +241,7 @@ enum code serve__prepare(struct serve *serve, struct why *why)
     if (conf->user != NULL) {
         code = user_become(conf->user, why);
         if (code == CODE_OK)
-            code = sandbox_harden(why); /* the kernel has forgotten what it was told of dumps */
+            code = sandbox_harden(why); /* the change of user has made the process dumpable again */
         if (code == CODE_OK)
             code = check_user(conf, why);
         if (code == CODE_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate and the process beside it that takes people's commands (control.h) both know: who people are to this system,
- * and how the one is started by the other.
+/* What the gate shares with the process beside it that takes people's commands (control.h): who people are to this system,
+ * and how the gate starts that process.
  *
  * Threads: main.
  * Owns: nothing.
@@ -11,7 +11,7 @@
 
 #include "conf/conf.h"
 
-#define CONTROL_WORD "control-socket" /* by which the gate calls it */
+#define CONTROL_WORD "control-socket" /* the first word by which the gate starts it */
 #define CONTROL_GATE_FD 3
 
 /* The numbers of groups, and of the accounts of members. Asks the system's name service. */

@@ -63,7 +63,8 @@ void serve__tell_control(const struct serve *serve)
         (void)!send(serve->control, "r", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Somebody has shown a login by a key that nobody knows yet. The set is kept beside the store, where who asked looks for it. */
+/* Fetches a provider's keys, because somebody has shown a login that is signed by an unknown key. The set is kept beside the
+ * store, where the process that asked looks for it. */
 static void fetch_keys(struct serve *serve, size_t number)
 {
     const struct proxy_conf *proxy = serve->conf->proxy;
@@ -72,7 +73,7 @@ static void fetch_keys(struct serve *serve, size_t number)
         outside_newer_keys(serve->outside, &proxy->providers[number]);
 }
 
-/* Where that process has ended calls are judged as before, and whoever may open the store gives commands. */
+/* Logs the end of that process. Calls are judged as before, and who may open the store can still give commands. */
 void serve__mind_control(struct serve *serve)
 {
     char byte;

@@ -14,7 +14,7 @@
 #define LISTED_PAUSE_US 10000000
 #define DROPPED_PAUSE_US (INT64_C(3600) * 1000000)
 
-/* The store is asked four times a second: one sentence is logged once, not four times a second. */
+/* Logs a fault once, although the store is asked four times a second. */
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)
 {
     if (code == CODE_BUSY && ++serve->store_busy < BUSY_LOOKS)
@@ -43,8 +43,8 @@ static void refuse_policy(struct serve *serve, uint64_t version, const struct wh
               why->text);
 }
 
-/* Where somebody else writes the store it is tried again at the next look. A server may list other tools each time, and all of
- * its tools are written anew. */
+/* Writes the tools that servers have listed into the store. Where somebody else writes it, that is tried again at the next
+ * look. It is not done often, since a server may list other tools each time, and all of its tools are written anew. */
 void serve__keep_listed(struct serve *serve)
 {
     int64_t now_us = clock_monotonic_us();
@@ -60,7 +60,7 @@ void serve__keep_listed(struct serve *serve)
         buf_clear(&serve->listed);
 }
 
-/* A day has room for so many; what comes beyond is counted. */
+/* Puts an event of definitions for which there was no room: a day has room for so many. */
 static void tell_dropped(struct serve *serve)
 {
     struct serve_definitions *definitions = &serve->definitions;
@@ -130,7 +130,8 @@ static void log_stray(void *context, const struct policy_stray *stray)
         log_warn("app", "%.*s:%d: %s", SPAN_ARG(stray->path), stray->line, stray->text);
 }
 
-/* A version may have come before its routes, or they may have gone; calls go on. */
+/* Warns of names in the policy that no route has. The policy may have come before its routes, or they may
+ * have gone; calls go on. */
 void serve__tell_strays(const struct serve *serve)
 {
     struct policy *policy = gate_policy(serve->shared);

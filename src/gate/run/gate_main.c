@@ -63,7 +63,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
     struct faults faults;
     enum code code;
 
-    /* The other listeners serve: a start that ended would close those, too. */
+    /* only a warning, since the other listeners serve */
     faults_init(&faults);
     if (!conf_certificates_hold(conf, NULL, &faults))
         for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
@@ -78,7 +78,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
     return code == CODE_OK || serve.is_called_off ? STATUS_DONE : complain_why(code, &why);
 }
 
-/* A descriptor of whoever started us; it must not be one that we may open ourselves meanwhile. */
+/* Reads the number of a descriptor that the parent process handed over; it must not be one that the gate may open itself. */
 static int read_ready_fd(const char *text, int *fd)
 {
     uint64_t number;
@@ -122,7 +122,7 @@ static int run_serve(int argc, char **argv)
     return asked.check ? check_only(&conf) : serve_all(conf, asked.why, (int64_t)asked.while_used_ms * 1000, ready_fd);
 }
 
-/* Started as `callgate serve` is: the word stays, so that whoever looks for the process by its words finds it. */
+/* Started with the words of `callgate serve`, so that who looks for the process by them finds it. */
 int main(int argc, char **argv)
 {
     if (!command_begin())

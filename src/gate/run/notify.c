@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells somebody of calls that wait for a person: by a post, by a program. What is to be told stands in the store, so that
- * nothing grows here and a restart goes on where it was. Arguments are never told: nobody would erase them there. */
+/* Tells somebody, by a POST or a program, of calls that wait for a person. The store has what is to be told, so that
+ * nothing grows here and a restart goes on where it was. Arguments are never told, since nobody would erase them there. */
 #include "run/serve_priv.h"
 
 #include "store/store.h"
@@ -14,11 +14,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define TRIES 6              /* within a minute */
+#define TRIES 6              /* tries within about a minute */
 #define POST_WAIT_US 5000000
 #define RUN_WAIT_US 10000000
-#define TEXT_BYTES 1024      /* of what an agent or a policy says */
-#define TOLD_BYTES 32768     /* of all of it */
+#define TEXT_BYTES 1024      /* the most of a text of an agent or a policy */
+#define TOLD_BYTES 32768     /* the most of a whole notification */
 #define TOLD_NAME_BYTES 32
 
 static struct poster **posters(struct serve *serve)
@@ -150,7 +150,7 @@ struct offering {
     int64_t now_us;
 };
 
-/* One that is decided meanwhile is passed over. Returns: CODE_BUSY: there is no room for more. */
+/* Offers an ask to the posters; one that is decided meanwhile is passed over. Returns: CODE_BUSY: there is no room for more. */
 static enum code offer(void *context, const struct store_approval *row)
 {
     const struct offering *offering = context;
@@ -183,7 +183,7 @@ static void remember(struct serve *serve)
     if (all == INT64_MAX || all <= serve->notify.told)
         return;
     (void)snprintf(name, sizeof name, "notify@%s", serve->gate_mark);
-    if (store_set_told(serve->store, name, all, &why) == CODE_OK) /* else at the next look */
+    if (store_set_told(serve->store, name, all, &why) == CODE_OK) /* else it is tried at the next look */
         serve->notify.told = all;
 }
 

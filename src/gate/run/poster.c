@@ -21,7 +21,7 @@
 #define QUEUE_TEXTS 64
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 60000
-#define ANSWER_BYTES 512 /* what is longer costs a connection */
+#define ANSWER_BYTES 512 /* a longer answer costs the connection */
 #define MORE_HEADERS 3
 
 struct text {
@@ -145,7 +145,7 @@ static bool add(struct poster *poster, struct span text, int64_t number)
     (void)pthread_mutex_lock(&poster->lock);
     if (poster->count == QUEUE_TEXTS && poster->conf.keeps_newest && bytes != NULL)
         drop(poster, take_first(poster));
-    /* Where nothing may fall out, a place is left for the text under way to come back to. */
+    /* Where nothing may fall out, one place is kept for the text under way, which may come back. */
     fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
     if (fits)
         poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
@@ -199,7 +199,7 @@ static void pause_for(struct poster *poster, unsigned for_ms)
         continue;
 }
 
-/* The oldest, or at the end the newest. Another may be put meanwhile, so it is taken out first. */
+/* Takes a text out: the oldest, or at the end the newest. It leaves the queue now, since others may be put meanwhile. */
 static struct text take(struct poster *poster)
 {
     while (is_stopping(poster) && poster->count > 1)
@@ -222,7 +222,7 @@ static void put_back(struct poster *poster, struct text text)
 
 #define SIGNATURE_BYTES (sizeof "v1=" + (size_t)2 * DIGEST_BYTES)
 
-/* When it was sent is signed with it, so that who reads it sees a replay. */
+/* A signature over the text and the time of sending, so that the reader can see a replay. */
 struct proof {
     char time[24], signature[SIGNATURE_BYTES];
 };
@@ -258,7 +258,7 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
     struct web_request request = {
         .url = poster->url, .headers = poster->headers, .body = text, .tls = poster->server.tls,
         .wait_us = poster->conf.wait_us, .body_max_bytes = ANSWER_BYTES,
-        .insecure = true, /* it was asked for, or the configuration would have been refused */
+        .insecure = true, /* the configuration has asked for it, or it would have been refused */
     };
     struct web_answer answer = {.code = CODE_OK};
     struct proof proof;
@@ -273,7 +273,7 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
     if (code != CODE_OK)
         return why_set(why, code, "not enough memory to sign it");
     code = web_fetch(poster->conf.web, &request, &answer, why);
-    if (answer.status != 0) /* what it says besides is nothing to us, however long it is */
+    if (answer.status != 0) /* only the status matters, however long the answer is */
         code = judge(poster, answer.status, why);
     web_answer_fini(&answer);
     return code;
@@ -311,7 +311,8 @@ static int converse(const struct poster *poster, int fd, struct span said)
     return num_u64(span_part(heard, sizeof "HTTP/1.1", SIZE_MAX), &status) == CODE_OK ? (int)status : 0;
 }
 
-/* The process that starts commands answers when the program has ended. It asks who the caller is: nobody, in zeros. */
+/* Runs a program by the process that starts commands, which answers when the program has ended. The caller's name is
+ * all zeros: nobody's. */
 static enum code run_program(struct poster *poster, struct span text, struct why *why)
 {
     struct buf said;

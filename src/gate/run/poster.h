@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Posts texts to a URL, or to a program, on a thread of its own with a bounded queue, so that a server that is slow or away
- * holds up nobody: checkpoints, of which each says all that the ones before it said, and notifications, of which none does.
+ * holds up nobody. It posts checkpoints, each of which replaces those before it, and notifications, none of which may be
+ * lost.
  *
  * Threads: poster_put and poster_offer from any thread; the rest from main.
  * Owns: a copy of where to post, its thread, the queue.
@@ -20,10 +21,10 @@ struct poster_conf {
     const char *media;
     struct span key;                     /* signs each with HMAC-SHA256; empty: nothing does */
     bool keeps_newest;                   /* the oldest falls out of a full queue, and at the end the newest is waited for */
-    unsigned tries;                      /* of one text; 0: any number */
+    unsigned tries;                      /* tries of one text; 0: any number */
     int64_t wait_us;                     /* for one answer */
-    struct web *web;                     /* asks the server */
-    /* In place of that: *fd leads to who starts the program that `server` names. */
+    struct web *web;                     /* sends the requests */
+    /* In place of `web`: makes a socket to the process that starts the program that `server` names. */
     enum code (*dial)(void *context, struct span command, int *fd);
     void *context;
 };
@@ -33,7 +34,7 @@ enum code poster_start(struct poster *poster, struct why *why) MUST_USE;
 
 /* Takes: context: the poster. Never blocks for the network. */
 void poster_put(void *context, struct span text);
-/* The same of one with a number. Returns: false: there is no room, or no memory. */
+/* The same for a text with a number. Returns: false: there is no room, or no memory. */
 bool poster_offer(struct poster *poster, struct span text, int64_t number);
 /* The number of the last that was posted or given up; 0: none yet. */
 int64_t poster_settled(struct poster *poster);
@@ -44,6 +45,7 @@ void poster_free(struct poster **poster);
 struct poster_gauges {
     uint64_t waiting, posted, failed, dropped;
 };
-void poster_gauges(struct poster *poster, struct poster_gauges *gauges); /* adds; NULL: nothing */
+/* adds its counts to `gauges`; a NULL poster adds nothing */
+void poster_gauges(struct poster *poster, struct poster_gauges *gauges);
 
 #endif

@@ -28,7 +28,8 @@ static bool same_server(const struct proxy_upstream *a, const struct proxy_upstr
     return true;
 }
 
-/* What is opened once at the start. Taking it silently would leave a configuration that says something else than is so. */
+/* Refuses a change of what is opened only at the start. Taking it silently would leave a configuration that says something
+ * else than what runs. */
 static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
 {
     const char *what = NULL;
@@ -94,8 +95,8 @@ static enum code load_fresh(const struct conf *old, struct conf **fresh, struct 
     return code == CODE_OK ? code : why_of_faults(why, code, &faults);
 }
 
-/* A listener whose certificate has ended anyway is no reason to keep what else is older, lists of revoked ones among it. After
- * proxy_check_conf: the listeners are the same. */
+/* Refuses an ended certificate, unless the listener's old one has ended too: that is no reason to keep the rest of the old
+ * configuration, such as lists of revoked certificates. Call it after proxy_check_conf, so that the listeners are the same. */
 static enum code check_certificates(const struct conf *old, const struct conf *fresh, struct why *why)
 {
     struct faults faults;
@@ -131,13 +132,13 @@ static enum code take_conf(struct serve *serve, struct why *why)
         conf_free(&fresh);
         return code;
     }
-    /* Until then calls go on under the old one. */
+    /* meanwhile calls go on under the old configuration */
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     if (serve->runner != NULL)
-        runner_reload(serve->runner); /* before a connection to what is new */
+        runner_reload(serve->runner); /* before any connection to a new command */
     serve__tell_control(serve);
-    outside_reload(serve->outside, fresh->proxy); /* before a call under it */
+    outside_reload(serve->outside, fresh->proxy); /* before any call under the new configuration */
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;
@@ -175,7 +176,8 @@ static void tell_reload(struct serve *serve, enum code code, const struct why *w
     doc_free(&doc);
 }
 
-/* What is refused now is read again for nothing but a signal, another text, or a pipe some seconds later. */
+/* Notes how a reload ended. A configuration that was refused is read again only for a signal, for another
+ * text, or for a pipe some seconds later. */
 static void note_reload(struct serve *serve, enum code code, const struct why *why)
 {
     struct serve_file *file = &serve->file;
@@ -218,7 +220,7 @@ void serve__reload(struct serve *serve)
 }
 
 #define LOOK_EVERY_US INT64_C(1000000)
-#define TRY_AGAIN_US INT64_C(5000000) /* what a refusal named, a certificate say, may be mended by then */
+#define TRY_AGAIN_US INT64_C(5000000) /* by then what was wrong, such as a certificate, may be mended */
 
 void serve__follow_conf(struct serve *serve, bool is_asked)
 {
@@ -233,12 +235,12 @@ void serve__follow_conf(struct serve *serve, bool is_asked)
     if (!file->differs || file->unread.text[0] != '\0')
         return;
     if (!is_asked && (serve->linger_us == 0 || memcmp(before, file->now, DIGEST_BYTES) != 0))
-        return; /* an operator's own gate waits for his signal; and a file that changes may be half written still */
+        return; /* a gate that an operator started waits for his signal, and a file that is changing may be half written */
     if (memcmp(file->now, file->tried, DIGEST_BYTES) != 0 || (is_asked && now_us - file->tried_us >= TRY_AGAIN_US))
         serve__reload(serve);
 }
 
-/* What a pipe hears that still reads another one. */
+/* Says why, for a pipe that has read another configuration. */
 static void say_difference(const struct serve *serve, struct why *why)
 {
     const struct serve_file *file = &serve->file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules ask of the past is read by a thread, however much it is: main goes on to take signals, to answer its port and to
- * follow the store. A gate that starts denies calls until all of it is read; a version that asks for other calls than the one
- * in force waits for them. */
+/* A thread reads what rules ask of the past, however much it is, so that main goes on to take signals, to answer the admin
+ * port and to follow the store. A gate that starts denies calls until all of it is read. A policy that asks for other calls
+ * than the one in force comes into force when these are read. */
 #include "run/serve_priv.h"
 
 #include "base/bug.h"
@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AGAIN_US 5000000 /* behind a failure */
-#define KEEP_ROWS 65536     /* what was counted is kept when so many more have come, or some and so long after the last time */
+#define AGAIN_US 5000000 /* the pause after a failure */
+#define KEEP_ROWS 65536     /* the count is kept when so many rows have come, or some rows and so long after the last time */
 #define KEEP_US INT64_C(60000000)
 #define LOOK_MS 500
 
@@ -76,7 +76,7 @@ static void read_past(struct serve *serve)
         past->kept_seq = past->remembered.from;
 }
 
-/* Keeps what was counted, where enough has come since the last time. Where nothing is asked of the past, nothing is kept. */
+/* Keeps the count where enough rows have come since the last time. Where rules ask nothing of the past, nothing is kept. */
 static void keep(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
@@ -253,7 +253,7 @@ static void tell_read(const struct serve_past *past)
                  "without them, sequences are undecided as long as they reach there, plans of then use no more steps", until);
 }
 
-/* Puts the version in force. What could not be read is unknown to whoever asks for it, for as long as rules reach back. */
+/* Puts the waiting version in force. What could not be read stays unknown for as long as its rules reach back. */
 static void take_coming(struct serve *serve)
 {
     struct serve_past *past = &serve->past;
@@ -319,7 +319,7 @@ enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, s
     enum code code;
 
     if (serve->policy_active == 0 || serve->past.is_starting || !uses_plans(fresh))
-        return CODE_OK; /* read with the rest */
+        return CODE_OK; /* it is read with the rest */
     atomic_store(&serve->past.uses_plans, true);
     code = gate_remember_plans(serve->shared, &asked, &read.remembered, why);
     if (code == CODE_OK)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The sandbox lets the gate write in these folders: what stands there is not safe from who takes it over. */
+/* Warns of a program in a folder in which the gate may write, since who takes the gate over could change it. */
 static void warn_of_folder(const struct conf *conf)
 {
     const char *files[] = {conf->path, conf->store, conf->audit.database};
@@ -48,7 +48,7 @@ enum code serve__start_runner(struct serve *serve, struct why *why)
         tell_cage(serve->conf);
         code = runner_open(serve->conf->path, log_wants(LOG_DEBUG), &serve->runner, why);
     }
-    runner_commands_unref(&serve->conf->commands); /* their secrets are not the gate's to have */
+    runner_commands_unref(&serve->conf->commands); /* the gate must not have the commands' secrets */
     return code;
 }
 
@@ -70,7 +70,7 @@ enum code serve__check_commands(const struct serve *serve, struct conf *fresh, s
                    "without any (`upstream: {command:}`); restart it", fresh->path);
 }
 
-/* Without it their routes would answer nothing but errors until somebody looks. */
+/* Whether the process has ended. Without it the routes of commands would answer only errors until somebody notices. */
 bool serve__runner_is_lost(struct serve *serve)
 {
     if (serve->runner == NULL || serve->runner_is_lost || !runner_is_gone(serve->runner))

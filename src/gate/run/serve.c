@@ -17,15 +17,16 @@
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
 #define START_WAIT_MS 5000
-#define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
+#define TRIM_CONNECTIONS 1000 /* so many connections have gone since the peak: about 10 MiB */
 #define TRIM_BYTES (32u << 20)
 #define TRIM_PAUSE_US 10000000
 #define POST_WAIT_US 5000000
-#define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
+#define ANSWERS_WAITING 256 /* how many answers, as large as a route keeps them, a worker's ring has room for */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define LISTED_MAX_BYTES ((size_t)16 << 20)
 #define LOCK_PAUSE_MS 50
-#define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
+#define STORE_WAIT_MS 20 /* main waits no longer for the store, since signals and the admin port wait behind it; a locked
+                          * store is asked again at the next look */
 
 static void take_names(void *context)
 {
@@ -78,7 +79,7 @@ static enum code open_shared(struct serve *serve, struct why *why)
     return code;
 }
 
-/* Answers wait in the ring while the disk works; what finds no room there is not kept. */
+/* The size of a worker's ring. Answers wait in it while the disk works; an answer that finds no room is not kept. */
 static uint64_t ring_bytes(const struct proxy_conf *conf)
 {
     uint64_t largest = 0;
@@ -122,7 +123,8 @@ enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
         .loss = {.why = serve->continue_why, .actor = serve->continue_actor, .is_elsewhere = serve->store_was_behind},
     };
-    enum code code = serve->signer == NULL ? serve__start_signer(serve, why) : CODE_OK; /* a command has none yet */
+    /* a command that opens the audit has no signer yet */
+    enum code code = serve->signer == NULL ? serve__start_signer(serve, why) : CODE_OK;
 
     if (gethostname(node, sizeof node - 1) != 0)
         node[0] = '\0';
@@ -168,7 +170,7 @@ static enum code open_gates(struct serve *serve)
     return CODE_OK;
 }
 
-/* A socket that the service manager handed over and the configuration does not name is a mistake worth a word. */
+/* Warns of a socket that the service manager handed over and that the configuration does not name. */
 static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inherited *inherited)
 {
     for (size_t i = 0; i < inherited->count; i++) {
@@ -235,7 +237,7 @@ static enum code open_proxy(struct serve *serve, struct why *why)
 
 static enum code open_trail(struct serve *serve, struct why *why)
 {
-    bool is_marked = serve__mark_audit(serve, why) == CODE_OK; /* else it is new, or none: audit_open says which */
+    bool is_marked = serve__mark_audit(serve, why) == CODE_OK; /* else the audit is new or missing: audit_open says which */
     enum code code = serve__compare_store(serve, why);
 
     if (code == CODE_OK)
@@ -288,7 +290,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     return code;
 }
 
-/* Threads come last: what confines the process must come before the first of them. */
+/* Starts the threads last, since the process must be confined before the first of them. */
 static enum code start_threads(struct serve *serve, struct why *why)
 {
     const struct resolver_conf conf = {.changed = names_came, .context = serve};
@@ -340,7 +342,7 @@ static void give_memory_back(struct serve *serve)
          serve->memory_peak_bytes - now.memory_bytes < TRIM_BYTES) ||
         now.connections + TRIM_CONNECTIONS / 10 < seen || now.memory_bytes + TRIM_BYTES / 10 < seen_bytes ||
         loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
-        return; /* not so much, or they still go, or it was done just now */
+        return; /* not enough has gone, or more is still going, or it was done just now */
     serve->connections_peak = now.connections;
     serve->memory_peak_bytes = now.memory_bytes;
     serve->trimmed_us = loop_now_us(serve->loop);
@@ -358,7 +360,7 @@ static void look_drained(void *context)
 
 static void begin_drain(struct serve *serve)
 {
-    if (serve->is_draining) { /* somebody is in a hurry */
+    if (serve->is_draining) { /* a second signal: somebody is in a hurry */
         serve->is_over = true;
         return;
     }
@@ -370,7 +372,8 @@ static void begin_drain(struct serve *serve)
     look_drained(serve);
 }
 
-/* Rows would go on, and nobody could prove them later: the gate ends, and whoever started it starts it with a new one. */
+/* Ends the gate where the signer has ended: rows would go on, but nobody could prove them later. Who started the gate
+ * starts it again with a new signer. */
 static void mind_signer(struct serve *serve)
 {
     if (serve->signer_is_lost || !signer_is_gone(serve->signer))
@@ -381,7 +384,8 @@ static void mind_signer(struct serve *serve)
         begin_drain(serve);
 }
 
-/* Whoever comes while it drains finds nobody listening, and starts the next. */
+/* Ends an on-demand gate that nobody uses. A pipe that comes while it drains finds nobody listening, and
+ * starts the next one. */
 static void mind_use(struct serve *serve)
 {
     struct proxy_gauges now;
@@ -421,7 +425,7 @@ static void poll_store(void *context)
         begin_drain(serve);
     gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
     if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
-        /* Without the timer revoked keys would go on working. */
+        /* without the timer revoked keys would go on working */
         log_error("app", "not enough memory to follow the store; ending");
         serve->is_over = true;
     }
@@ -437,7 +441,7 @@ static void signal_came(void *context, int signo)
         begin_drain(serve);
 }
 
-/* {"listen":["127.0.0.1:40001"]} for whoever started us and let the kernel choose the ports. */
+/* Writes {"listen":["127.0.0.1:40001"]} for the parent process, which may have let the kernel choose the ports. */
 static enum code tell_ready(struct serve *serve, int ready_fd)
 {
     struct doc *doc = doc_object();
@@ -534,7 +538,7 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
     return code;
 }
 
-/* In reverse, and so that every permit gets its outcome: first the workers, then what they wrote to. */
+/* Closes in reverse order, so that every permit gets its outcome: first the workers, then what they write to. */
 void serve_close(struct serve *serve)
 {
     struct audit_gauges gauges = {.down = true};
@@ -544,13 +548,13 @@ void serve_close(struct serve *serve)
     resolver_free(&serve->resolver);
     outside_unhear(serve->outside);
     proxy_stop(&serve->proxy);
-    serve__close_notify(serve); /* one of them asks the runner */
+    serve__close_notify(serve); /* closed before the runner, which one of them uses */
     runner_close(&serve->runner);
     metrics_free(&serve->metrics);
     if (serve->shared != NULL && serve->ring != NULL) {
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__close_approvals(serve);
-        serve__keep_definitions(serve); /* what the last lists told */
+        serve__keep_definitions(serve); /* what the last lists have told of definitions */
         serve__tell_audit(serve);
         audit_gauges(serve->audit, &gauges);
     }

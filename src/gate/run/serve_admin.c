@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators see of the running gate: the admin port's answers, out of what the rooms count. */
+/* The admin port's answers: what operators see of the running gate, from the counts of its rooms. */
 #include "run/serve_priv.h"
 
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define JUMP_US 500000 /* so much is no step of a clock that is kept right */
+#define JUMP_US 500000 /* smaller steps are those of a clock that is kept right */
 
 static void tell_low(const struct serve *serve, struct buf *out)
 {
@@ -20,8 +20,8 @@ static void tell_low(const struct serve *serve, struct buf *out)
         buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
 }
 
-/* Nothing is a reason that calls pass by: a gate that is taken out of service for what may come denies more than one
- * that is nearly full. */
+/* Says whether the gate is ready. Only what already denies calls makes it unready: taking a gate out of service for
+ * what may come would deny more calls than a disk that is nearly full. */
 static enum code unready(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -54,7 +54,7 @@ static enum code note(void *context, struct buf *out)
     return buf_code(out);
 }
 
-/* Twice the room before it counts as enough again, so that a disk at the edge says so once. */
+/* Logs a disk that gets nearly full. Only twice the room counts as enough again, so that a disk at the edge is logged once. */
 void serve__watch_disk(struct serve *serve)
 {
     uint64_t room_bytes;
@@ -72,8 +72,8 @@ void serve__watch_disk(struct serve *serve)
     }
 }
 
-/* Against what the trail was told last: many small steps are one that is told, too. A clock that is slewed takes the monotonic
- * one with it; a machine that slept has jumped. */
+/* Compares with what the trail was last told, so that many small steps are told as one. A clock that is slewed takes the
+ * monotonic one with it; the clock of a machine that slept has jumped. */
 void serve__watch_clock(struct serve *serve)
 {
     int64_t ahead_us = clock_wall_us() - clock_monotonic_us(), by_us = ahead_us - serve->clock_ahead_us;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of `callgate serve` call of each other.
+/* What the files of run/ call of each other.
  *
  * Threads: main.
  * Owns: nothing.
@@ -15,50 +15,54 @@
 #define NAMES_WAIT_MS 2000
 #define BUSY_LOOKS 8 /* so often in a row somebody else writes the store before it is worth a line in the log */
 
-/* Starts who signs with it. After serve__prepare, before anything is opened that is not for that process to have. */
+/* Starts the process that signs checkpoints. Call it after serve__prepare, before anything is opened that this
+ * process must not have. */
 enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
-/* Likewise who starts commands, where the configuration has some. The gate forgets them. */
+/* Likewise the process that starts commands, where the configuration has some. The gate then forgets their secrets. */
 enum code serve__start_runner(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__dial_command(void *context, struct span command, int *fd) MUST_USE;
-/* Whether those of a fresh configuration can be started; it forgets them. */
+/* Whether commands of a fresh configuration can be started; it forgets their secrets too. */
 enum code serve__check_commands(const struct serve *serve, struct conf *fresh, struct why *why) MUST_USE;
 /* Returns: true once, when that process has ended. */
 bool serve__runner_is_lost(struct serve *serve);
-/* Likewise who takes people's commands, where `people:` names some; the groups must be there. */
+/* Likewise the process that takes people's commands, where `people:` names some; their groups must exist. */
 enum code serve__start_control(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__check_people(const struct conf *conf, struct why *why) MUST_USE;
-void serve__tell_control(const struct serve *serve); /* that the configuration has changed */
-void serve__mind_control(struct serve *serve);       /* a line in the log once it has ended */
+void serve__tell_control(const struct serve *serve); /* tells it that the configuration has changed */
+void serve__mind_control(struct serve *serve);       /* logs its end */
 /* The public half of that key, into the file beside it and the log. */
 enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
-/* A version of the store comes into force: at once, or when what its rules ask of the past is read. Where the gate knows
- * nothing of that yet, calls are denied until it does. Takes: policy: the reference; NULL: none is active. */
+/* Takes a version of the policy into force: at once, or when what its rules ask of the past is read. Where the gate
+ * knows nothing of the past yet, calls are denied until it does. Takes: policy: a reference, which is taken; NULL: none
+ * is active. */
 void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy);
-bool serve__has_version(struct serve *serve, uint64_t version); /* it is in force, or waits; another one waits no longer */
+/* whether it is in force or waits; another one that waits is dropped */
+bool serve__has_version(struct serve *serve, uint64_t version);
 void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *policy);
 
-#define PAST_WAIT_MS 200 /* as long main waits for little to be read */
-#define PAST_START_WAIT_MS 1000 /* and connections at a start, before calls are denied */
+#define PAST_WAIT_MS 200 /* how long main waits for a short reading */
+#define PAST_START_WAIT_MS 1000 /* how long connections wait at a start before calls are denied */
 
-/* Where what was counted is kept, beside the store: for each audit by itself. */
+/* Sets where counts are kept: beside the store, for each audit on its own. */
 enum code serve__past_keeps(struct serve_past *past, const struct conf *conf, const unsigned char key[DIGEST_BYTES]) MUST_USE;
 /* Takes: audit: which is read; copied. */
 enum code serve__past_init(struct serve_past *past, const char *audit) MUST_USE;
 enum code serve__start_past(struct serve *serve, struct why *why) MUST_USE;
-/* Waits so long, and goes on with what was read. */
+/* Waits up to so long for a reading, and takes what was read. */
 void serve__mind_past(struct serve *serve, unsigned wait_ms);
-/* Before a fresh configuration comes into force: which steps of plans were used, where it is the first that has plans. */
+/* Reads which steps of plans were used, before the first configuration with plans comes into force. */
 enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, struct why *why) MUST_USE;
 void serve__past_reloaded(struct serve *serve);
 void serve__close_past(struct serve *serve);
 
 /* Tells the store which tools servers have listed, when they are others. */
 void serve__keep_listed(struct serve *serve);
-/* And what they say of them, which is news for the audit; hands the workers what is accepted, where that has changed. */
+/* Tells the store which definitions servers have told, and hands the workers those that are accepted, where these have
+ * changed. */
 void serve__keep_definitions(struct serve *serve);
 
 /* Says what the version in force names and no route has. */
@@ -71,14 +75,14 @@ enum code serve__mark_audit(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__open_approvals(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__settle_claims(struct serve *serve, struct why *why) MUST_USE;
 
-/* Asks and uses into the store, answers out of it. */
+/* Writes asks and uses into the store, and takes answers out of it. */
 void serve__mind_approvals(struct serve *serve);
 void serve__drop_asks(struct serve *serve);
 
-/* After the workers have ended: the last uses; what was not used is left to other gates. */
+/* After the workers have ended: stores the last uses, and leaves approvals that were not used to other gates. */
 void serve__close_approvals(struct serve *serve);
 
-/* Whom the configuration has told of calls that wait. Opened after the runner, started with the threads. */
+/* Tells those whom the configuration names of calls that wait. Opened after the runner, started with the threads. */
 enum code serve__open_notify(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__start_notify(struct serve *serve, struct why *why) MUST_USE;
 void serve__notify(struct serve *serve);
@@ -93,20 +97,20 @@ void serve__watch_disk(struct serve *serve);
 /* An event where the wall clock has jumped against the monotonic one, since the trail's times go by it. */
 void serve__watch_clock(struct serve *serve);
 
-/* What people ask of the audit. After serve__follow_store. */
+/* Does what people ask of the audit. Call it after serve__follow_store. */
 void serve__run_audit_jobs(struct serve *serve);
 
-/* Whether the store is the one that the trail tells of (store_behind.h). Before the audit is opened, since its event `start`
- * says what came of it. */
+/* Checks whether the store is the one that the trail tells of (store_behind.h). Call it before the audit is opened, since
+ * its event `start` says the result. */
 enum code serve__compare_store(struct serve *serve, struct why *why) MUST_USE;
 
-/* What was put is durable: the store remembers that. */
+/* Has the store remember what was put and is durable by now. */
 void serve__mark_told(struct serve *serve);
 
-/* One event of the gate's own; detail is canonical JSON. */
+/* Puts one event of the gate's own; detail is canonical JSON. */
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 
-/* How fetching tokens for upstreams goes: an event where one begins to work or to fail; metrics. */
+/* Puts an event where fetching a token for upstreams begins to work or to fail; writes metrics of it. */
 void serve__tell_outgoing(struct serve *serve);
 void serve__measure_outgoing(const struct serve *serve, struct buf *out);
 
@@ -129,7 +133,7 @@ void serve__reload(struct serve *serve);
 /* Looks at the file of the configuration, by the path that the gate was started with, and takes what it holds now: where a pipe
  * asks, or where a pipe has started the gate, so that nobody else would reload it. `serve->file` is what came of it. */
 void serve__follow_conf(struct serve *serve, bool is_asked);
-void serve__look_for_pipes(void *serve); /* an inbox's: looks, and tells those that wait */
+void serve__look_for_pipes(void *serve); /* for an inbox: looks at the file, and tells the pipes that wait */
 /* A JSON object for events: which file, which digest. */
 void serve__describe_conf(const struct conf *conf, struct buf *out);
 

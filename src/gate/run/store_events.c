@@ -188,8 +188,8 @@ static enum code put_source(struct serve *serve, const struct store_source *sour
     return code == CODE_OK || code == CODE_BUSY ? code : store_why(why, code, serve->store, "reading the store");
 }
 
-/* Events have no ticket. What was put before a commit began is in it: so after two more commits, or with nothing left in
- * any ring, it is on disk. */
+/* Whether the events that were put are on disk. They have no tickets. A commit takes all that was put before it began,
+ * so after two more commits, or with nothing left in any ring, they are. */
 static bool is_durable(const struct serve *serve)
 {
     struct audit_gauges gauges;
@@ -229,7 +229,7 @@ void serve__mark_told(struct serve *serve)
 
     if (code != CODE_OK && code != CODE_BUSY)
         log_error("app", "%s; a restart may tell the audit again", why.text);
-    serve->awaits_audit = code == CODE_BUSY; /* somebody writes: at the next look */
+    serve->awaits_audit = code == CODE_BUSY; /* somebody else writes the store: tried again at the next look */
 }
 
 /* A batch at a time: put, wait until it is durable, remember that; so a crash at any moment tells twice at worst, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a store is the one that a trail tells of, or an older copy of it: a key that was revoked would be one again, and a
- * number of a policy's version would be given twice.
+/* Whether a store is the one that a trail tells of, or an older copy. In an older copy a revoked key would be valid again,
+ * and a version's number would be given to another policy.
  *
  * Each row of an append-only table of the store stands in the trail as an event with its number and its time. The newest such
  * event of each table must be the same row in the store. The event `start` repeats the numbers, so that a start need not look
@@ -29,7 +29,7 @@ struct store_source {
 #define STORE_SOURCES 17
 extern const struct store_source store_sources[STORE_SOURCES];
 
-/* Rows by which a store is known: of each source the last that a trail was told of. */
+/* Rows by which a store is recognised: of each source the last that a trail was told of. */
 struct store_places {
     struct {
         int64_t row; /* 0: none */
@@ -42,9 +42,8 @@ struct store_places {
 enum code store_is_behind(struct db *store, const char *path, const char *audit, struct store_places *places,
                           struct why *why) MUST_USE;
 
-/* Goes on with such a store: keys that the trail says were revoked, and definitions that were withdrawn, are so again; numbers
- * that the trail knows are not given anew; all rows of the tables that differed are told to the audit again. In one
- * transaction.
+/* Goes on with an older store, in one transaction: revokes keys and withdraws definitions again as the trail says, gives no
+ * number again that the trail knows, and has all rows of the tables that differ told to the audit again.
  * Takes: mark: the audit's in the store. Appends what was done to `out`, as members of a JSON object. */
 enum code store_go_on(struct db *store, const char *audit, const char *mark, const struct store_places *places, struct buf *out,
                       struct why *why) MUST_USE;

@@ -79,7 +79,7 @@ enum code store_approval_ask(struct db *db, struct span gate, const struct appro
     enum code code = find_open(db, ask, &id);
 
     if (code == CODE_OK && id == 0 && ask->is_again)
-        return CODE_OK; /* it is over meanwhile: the next one comes with its arguments */
+        return CODE_OK; /* the ask has ended meanwhile, and the next one comes with its arguments */
     if (code == CODE_OK && id == 0) {
         code = add_ask(db, gate, ask, &id);
         if (code == CODE_OK)
@@ -157,7 +157,7 @@ static enum code rewrite_held(struct db *db)
                        "INSERT INTO main.approval_held SELECT * FROM temp.held ORDER BY ask; DROP TABLE temp.held");
 }
 
-/* What is decided nobody has to look at any more. */
+/* Erases arguments of asks that are decided, since nobody has to look at them any more. */
 enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why)
 {
     enum code code = db_change(db, "DELETE FROM approval_held WHERE ask IN (SELECT t.ask FROM approval_held t JOIN approval a "
