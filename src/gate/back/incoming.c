@@ -67,8 +67,7 @@ void incoming__deliver(struct pair *pair)
     end(pair);
 }
 
-/* Sends an error in place of an answer that is withheld, or that asks for what is not permitted. The agent's request ends
- * with it. */
+/* Sends an error in place of an answer that is withheld or asks for what is denied. The agent's request ends with it. */
 static void refuse_answer(struct pair *pair, const struct incoming *incoming, enum reason reason, uint64_t seq)
 {
     struct exchange *exchange = &pair->exchange;

@@ -115,8 +115,7 @@ static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
     };
 }
 
-/* Refuses a URI that leads to a declared path, where anybody may post and nothing is judged. Takes: uri: where the agent's
- * POSTs would go. */
+/* Refuses a URI that leads to a declared path, where nothing is judged. Takes: uri: where the agent's POSTs would go. */
 static enum code check_undeclared(struct pair *pair, struct span uri)
 {
     struct span path = span_part(uri, 0, span_find(uri, '?'));
@@ -259,8 +258,7 @@ static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
            stream__emit(pair, NULL, buf_peek(&exchange->event));
 }
 
-/* Tells the agent of each call whose answer is in a message that cannot be taken. Takes: bytes: the message, or a piece of
- * it. */
+/* Tells the agent which calls have their answers in a message that cannot be taken. Takes: bytes: a piece of it. */
 static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes, enum reason reason)
 {
     enum skim_step step;

@@ -147,8 +147,7 @@ static struct span weigh_error(struct pair *pair, struct span body, const struct
     return weighed.effect == ANSWER_REDACT ? buf_peek(&exchange->body) : body;
 }
 
-/* Delivers an upstream's error: with its body where that is JSON or text that every reader reads alike, else only
- * the status. */
+/* Delivers an upstream's error: the status, and the body where every reader reads it alike. */
 static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -203,8 +202,7 @@ static void deliver_empty(struct pair *pair)
 
 /* ---- declared paths ---- */
 
-/* Bodies of declared paths are not judged, so they go down as they come, and a slow reader holds back its upstream instead of
- * filling memory. */
+/* Bodies of declared paths are not judged, so they go down as they come, and a slow reader holds back its upstream. */
 
 static bool is_chunked_down(const struct pair *pair)
 {

@@ -363,8 +363,7 @@ static void write_mirrors(const struct pair *pair, struct buf *out)
     buf_fini(&value);
 }
 
-/* Names the caller to a command upstream, where each caller has a child of his own. No one but the gate can
- * write this header. */
+/* Names the caller to a command upstream, where each caller has his own child. Only the gate can write this header. */
 static void write_caller(const struct exchange *exchange, struct buf *out)
 {
     const struct span parts[] = {exchange->identity.tenant, exchange->identity.principal};

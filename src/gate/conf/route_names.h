@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What policies may call upstreams: the names of a configuration's routes, with the globs of their slugs in
- * them.
+/* What policies may call upstreams: the names of a configuration's routes, with the globs of their slugs in them.
  *
  * Threads: main.
  * Owns: its texts.

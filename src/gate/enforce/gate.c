@@ -324,8 +324,7 @@ static void ask_policy(struct gate *gate, struct call *call)
     gate__mind_definition(gate, call);
 }
 
-/* Whether the refusal is only counted. A refusal costs nothing to whoever provokes it, so many of them get
- * no rows of their own. */
+/* Whether the refusal is only counted. A refusal costs its cause nothing, so many get no rows of their own. */
 static bool folds(struct gate *gate, const struct call *call)
 {
     /* The credential's own tenant counts, since callers choose among those that it may act for. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of enforce/ share: the shared snapshots and questions, a worker's gate, the texts of a
- * record.
+/* What the files of enforce/ share: the shared snapshots and questions, a worker's gate, the texts of a record.
  *
  * Threads: struct gate_shared any, under its locks; struct gate one at a time.
  * Owns: as gate.h says.

@@ -11,8 +11,7 @@
 #define FILE_BYTES ((size_t)1 << 28)
 #define PATH_BYTES 4400
 
-/* Numbers are in this machine's byte order; `order` tells a file of the other order, which is refused like one of
- * another build. */
+/* Numbers are in this machine's byte order; a file of the other order is refused like one of another build. */
 struct head {
     char what[24];
     uint64_t order;

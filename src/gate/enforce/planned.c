@@ -6,8 +6,7 @@
 #include "base/num.h"
 #include "judgement/judgement.h"
 
-/* Keeps the plan that was read last, because an agent's calls mostly come one behind the other and reading a plan costs tens of
- * digests. */
+/* Keeps the plan that was read last, because an agent's calls mostly follow each other and reading costs tens of digests. */
 static enum code read_plan(struct gate *gate, const struct call *call, struct why *why)
 {
     struct plan_reader *plans = &gate->plans;
@@ -167,8 +166,7 @@ static enum code write_digests(const struct plan *plan, const struct plan_step *
     return buf_add_byte(out, '}');
 }
 
-/* Writes the plan, redacting steps in place, which stand in the text in their order. *is_whole: the result
- * is what was signed. */
+/* Writes the plan and redacts its steps, which are in order. *is_whole: the result is what was signed. */
 static void write_plan(struct gate *gate, const struct call *call,
                        struct buf *out, bool *is_whole)
 {

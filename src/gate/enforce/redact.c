@@ -45,8 +45,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->named);
 }
 
-/* Writes what sums count of the call, each path once. A start reads it from here, since arguments may be cut, redacted
- * or erased. */
+/* Writes what sums count of the call, each path once. A start reads it here, since arguments may be cut, redacted or erased. */
 static void add_spent(struct buf *out, const struct verdict_spent *spent)
 {
     const char *before = ",\"spent\":{";
@@ -212,8 +211,7 @@ struct span gate__claims_text(struct record_text *text, const struct policy *pol
     return policy_claims_write(policy, claims, &text->claims) == CODE_OK ? buf_peek(&text->claims) : SPAN_LIT("{}");
 }
 
-/* Writes what stands for a redacted value. Who holds the key can tell whether two values were equal; nobody else
- * learns anything. */
+/* Writes what stands for a redacted value. Only who holds the key can tell whether two values were equal. */
 static struct span redacted_value(char out[REDACTED_TEXT_BYTES], const unsigned char key[DIGEST_BYTES], struct span value)
 {
     unsigned char mac[DIGEST_BYTES];
@@ -286,8 +284,7 @@ static enum code add_key(struct buf *out, const char *before, const struct json_
     return buf_add_byte(out, ':');
 }
 
-/* Copies member by member: only a member's bytes are those of the message, since the object around them was
- * made for the record. */
+/* Copies member by member: only members have bytes of the message; the object was made for the record. */
 static enum code replace_members(struct stand_ins *in, const struct json_node *params, struct buf *out)
 {
     enum code code = CODE_OK;

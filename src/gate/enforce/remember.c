@@ -30,8 +30,7 @@ struct counting {
     const atomic_bool *stop;
     int64_t now_us, since_us; /* `since_us`: where the longest window begins */
     int64_t after;            /* rows up to this one are counted already */
-    int64_t latest_us;        /* later times count as this one, since a clock that was set back must not leave calls in the
-                               * future */
+    int64_t latest_us;        /* later times count as this one: a clock that was set back leaves no calls in the future */
     bool only_watches, of_answers;
     bool has_sums;
     struct arena arena; /* one row's rules */
@@ -334,8 +333,7 @@ static enum code count_plans(struct counting *counting, const char *path, int64_
     return count_trail(counting, path, before_seq, why);
 }
 
-/* The time from which windows reach back: the earlier of both clocks, so that a clock that is set forwards
- * lets nothing be forgotten. */
+/* The time from which windows reach back: the earlier of both clocks, so that setting one forwards forgets nothing. */
 int64_t remember__now(const struct gate_shared *shared, const struct remembering *remembering)
 {
     int64_t steady_us = clock_monotonic_us() + shared->clock_us;

@@ -24,8 +24,7 @@ struct remembered {
     uint64_t from;    /* the row up to which a kept file had counted; 0: no kept file could be used */
 };
 
-/* Reads the rules that a row names, of its call or of its answer; where the text cannot be read, any rule may be one of
- * them.
+/* Reads the rules that a row names, of its call or of its answer; where the text cannot be read, any rule may be one of them.
  * Returns: what sums counted, by their paths; NULL: nothing. Both live until arena or canonical are used again. */
 const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met);

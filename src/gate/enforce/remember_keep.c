@@ -165,8 +165,7 @@ enum code gate_remember(struct gate_shared *shared, const struct remembering *re
     return code;
 }
 
-/* Takes the time from the clock that this process has had since its start, so that a clock that is set
- * meanwhile changes nothing. */
+/* Takes the time from the monotonic clock since the start, so that setting the clock meanwhile changes nothing. */
 static enum code count_and_keep(struct gate_shared *shared, struct gate_state *state, const struct policy *policy,
                                 const struct remembering *remembering, uint64_t last, struct why *why)
 {

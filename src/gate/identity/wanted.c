@@ -16,8 +16,7 @@
 #define ALWAYS UINT64_MAX /* keep the result whatever was forgotten since */
 #define PLACES 8 /* an entry is in one of so many places from its hash on */
 #define ASKED_BUCKETS 4096 /* so that hardly two share one */
-#define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* so many under way agents may cause; the rest is for key sets and the
-                                                 * gate's own tokens */
+#define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* agents' part of these; the rest is for key sets and the gate's own tokens */
 
 /* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
 struct entry {

@@ -170,8 +170,7 @@ static struct span bare_host(const struct proxy_upstream *upstream)
     return span_part(host, 0, host.len - (span_ends_with(host, SPAN_LIT(".")) ? 1 : 0));
 }
 
-/* Whether two upstreams are one server, by their lower-case names. Different names of one server are known
- * only for this machine. */
+/* Whether two upstreams are one server, by their lower-case names. Only this machine's different names are known. */
 static bool is_one_server(const struct proxy_upstream *a, const struct proxy_upstream *b)
 {
     if (a->host == NULL || b->host == NULL || a->port != b->port)

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#define UNSAID_US INT64_C(4000000)   /* how long a connection is kept where its server does not say; many servers close after
-                                      * 5 s */
+#define UNSAID_US INT64_C(4000000)   /* kept so long where the server does not say how long; many close after 5 s */
 #define MARGIN_US INT64_C(1000000)   /* given up so long before the server's own time is over */
 #define AGE_MAX_US INT64_C(60000000) /* then names are looked up and certificates verified anew */
 

@@ -12,8 +12,7 @@
 #define LISTS 4
 #define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
-#define VALUES_MAX 200000 /* values in a message that a policy judges, as in an agent's; a message of fewer than
-                           * UNJUDGED_BYTES has fewer */
+#define VALUES_MAX 200000 /* values in a judged message; one of fewer than UNJUDGED_BYTES has fewer */
 #define UNJUDGED_BYTES 65536
 
 /* A list that says what there is, and which request makes use of what it names. */
@@ -74,8 +73,7 @@ struct walk {
     bool needs_tree;         /* params hold what is looked at there */
     bool wants_outcome;      /* rules for answers look into `result` or `error` */
     bool is_small;           /* the message is so small that nothing in it needs a bound */
-    bool has_asked, passes;  /* has_asked: the policy was asked whether it permits every notification of the method; passes:
-                              * it does */
+    bool has_asked, passes;  /* has_asked: gate_passes was asked about the method; passes: its answer */
     uint32_t values;
     struct json_tree tree;   /* the tree of `result`, `error` or `params` */
     /* begin_walk does not clear what follows */

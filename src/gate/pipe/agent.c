@@ -288,8 +288,7 @@ static struct wire *find_wire(struct pipe_agent *agent, bool may_start)
     return agent->wire_count < WIRES_MOST + 8 ? wire__new(agent, may_start) : NULL;
 }
 
-/* Cancels a request, whose answer is not waited for any more. In the newer era closing its connection tells
- * the server.
+/* Cancels a request, whose answer is not waited for any more. In the newer era closing its connection tells the server.
  * Returns: whether nothing more is to be sent. */
 static bool cancel(struct pipe_agent *agent, const struct post *cancels)
 {

@@ -51,8 +51,7 @@ static void end(struct fetch *fetch)
     mem_free(fetch);
 }
 
-/* Notes how a fetch ended, for each route whose calls wait for it. Takes: why: NULL: it was fetched. Returns: whether that is
- * news. */
+/* Notes how a fetch ended for each route that waits for it. Takes: why: NULL: it was fetched. Returns: whether that is news. */
 static bool note(const struct fetch *fetch, const char *why, bool is_callers)
 {
     bool is_news = false;
@@ -117,8 +116,7 @@ static struct span text_of(const struct fetch *fetch)
     return span_part(span_of(fetch->token->value, fetch->token->len), sizeof "Bearer " - 1, SIZE_MAX);
 }
 
-/* Checks that a token is the provider's, for the agent and for this upstream. A JWT says so itself, and until when
- * it is valid. */
+/* Checks that a token is the provider's, for the agent and for this upstream. A JWT says so itself, and when it ends. */
 static enum identity_fault check_token(const struct fetch *fetch, const struct identity_key_set *keys, bool *is_anothers)
 {
     const struct outgoing *outgoing = fetch->outgoing;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens for upstreams, fetched from providers: what outside.c does about WANTED_OUTGOING.
  *
- * A fetch runs on web/'s thread. While it waits for a provider's metadata or keys, it lies on the desk, where main looks at
- * it.
+ * A fetch runs on web/'s thread. While it waits for a provider's metadata or keys, it lies on the desk, where main looks at it.
  *
  * Threads: outgoing_desk_fetch any; the rest main.
  * Owns: the fetches under way, with a reference to the configuration that each began with.

@@ -56,8 +56,7 @@ void exchange__refuse(struct pair *pair, enum reason reason)
     pair_go(pair, STEP_JUDGE);
 }
 
-/* Finds the question that a client's answer is for, since the answer is judged as that method. An answer to
- * no question is refused. */
+/* Finds the question that a client's answer is for, since the answer is judged as that method. An answer to none is refused. */
 static enum reason find_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;

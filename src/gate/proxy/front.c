@@ -130,8 +130,8 @@ static enum reason belong(struct pair *pair)
 
 /* ---- how often ---- */
 
-/* Takes a token of the route's own bucket. All slugs of a route share it, so that a new slug brings no new bucket. Takes:
- * rate: one that is set. */
+/* Takes a token of the route's own bucket. All slugs share it, so that a new slug brings no new bucket. Takes: rate: one
+ * that is set. */
 static enum reason take_token(struct pair *pair, const struct rate *rate, uint64_t who)
 {
     struct exchange *exchange = &pair->exchange;
@@ -184,8 +184,7 @@ static enum reason check_session(struct pair *pair)
     if (exchange->route->http_sse_only && head->method != HTTP_METHOD_GET)
         return REASON_TRANSPORT;
     if (id.at == NULL && exchange->route->http_sse && head->method == HTTP_METHOD_GET)
-        return REASON_UNSET; /* EventSource names the last event when it reconnects, but a stream of HTTP+SSE cannot be
-                              * resumed */
+        return REASON_UNSET; /* EventSource names the last event when it reconnects, but HTTP+SSE cannot resume */
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
     exchange->session_id = exchange->call->asked.session = id;
@@ -517,8 +516,7 @@ bool front__read_body(struct pair *pair)
             return true;
         }
         keep(pair, body);
-        buf_drop(&pair->front.in, used); /* dropped also where the body was refused, since its rest must not be read as the
-                                          * next request */
+        buf_drop(&pair->front.in, used); /* also of a refused body, whose rest must not be read as the next request */
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps READ_HEAD to UNDERSTAND: what an agent asks of whom, and whether it may; and connections of this machine's
- * pipes.
+/* The steps READ_HEAD to UNDERSTAND: what an agent asks of whom, and whether it may; and connections of this machine's pipes.
  *
  * Threads: its pair's worker.
  * Owns: nothing.

@@ -15,8 +15,8 @@ static struct span header_of(const void *context, const char *name)
     return http_head_named(&((const struct pair *)context)->asks.head, span_text(name));
 }
 
-/* Whether agents who write this host reached the gate itself, because it listens on that port. Behind a proxy agents know it
- * by its public_url. */
+/* Whether agents who write this host reached the gate itself, because it listens on that port. Behind a proxy there is
+ * public_url. */
 static bool is_own_port(const struct pair *pair, struct span written)
 {
     uint64_t port = pair->is_tls ? 443 : 80;
@@ -97,8 +97,8 @@ static bool copy(struct exchange *exchange, struct span *text)
     return kept != NULL;
 }
 
-/* Copies the names unless a token holds them, since they belong to the table of keys, which may be replaced while the call
- * lasts, or to the head. */
+/* Copies the names unless a token holds them, since they belong to the table of keys, which may be replaced meanwhile, or
+ * to the head. */
 static enum reason keep_names(struct exchange *exchange)
 {
     struct identity *identity = &exchange->identity;

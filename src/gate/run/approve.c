@@ -67,8 +67,7 @@ static enum code count_claim(void *context, int64_t ask, uint64_t audit_seq)
     return CODE_OK;
 }
 
-/* Finds up to which row a restart need not search for uses: where no approval is taken, the rows on disk hold only uses that
- * are stored. */
+/* Finds up to which row a restart need not search for uses: where no approval is taken, all uses on disk are stored. */
 static enum code find_confirmable(struct serve *serve, int64_t now_us, bool *is_due, struct why *why)
 {
     struct serve_approvals *mine = &serve->approvals;
@@ -185,8 +184,7 @@ static void let_go(struct handing *handing, const struct store_approval *row)
         handing->releases[handing->release_count++] = row->id;
 }
 
-/* Claims an approval. It belongs to the gate that held the call last; where that one does not claim it, to the
- * first that does. */
+/* Claims an approval. It belongs to the gate that held the call last, or else to the first that claims it. */
 static void come_for(struct handing *handing, const struct store_approval *row)
 {
     int64_t since_us = row->given_us > row->seen_us ? row->given_us : row->seen_us;

@@ -65,8 +65,7 @@ static enum code look_through(struct db *audit, struct claims *claims, uint64_t 
     return code;
 }
 
-/* Marks claims as used for which the audit cannot answer, because the rows are in a file that is missing, or it is another
- * audit. */
+/* Marks claims as used for which the audit cannot answer, because a file is missing, or it is another audit. */
 static uint64_t mark_unknown(struct claims *claims, uint64_t first, uint64_t last, int64_t now_us)
 {
     uint64_t after = last;

@@ -57,8 +57,8 @@ static void take_up(struct serve *serve)
         mine->store_seen = serve->store_seen;
         return;
     }
-    /* A hold may have been placed since the erasure was asked for. Whoever places one after its beginning is told that it
-     * comes too late. */
+    /* A hold may have been placed since the erasure was asked for. One that is placed later comes too late, and its
+     * author hears that. */
     if (code == CODE_OK && request.kind == STORE_AUDIT_ERASE && request.id != audit_goes_on_erasing(serve->audit))
         code = store_holds_allow(serve->store, request.tenant, request.before_us, &why);
     if (code == CODE_DENIED) {

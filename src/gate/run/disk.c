@@ -32,8 +32,7 @@ uint64_t disk_hours_left(const struct disk_growth *growth, uint64_t room_bytes, 
     uint64_t most = room_bytes;
     int64_t since_us = 0;
 
-    /* The rate counts from when there was most room, since moving old files away makes room. Less than a minute tells
-     * no rate. */
+    /* The rate counts from the time of most room, since moving files away makes room. Less than a minute tells no rate. */
     for (unsigned i = oldest; i != growth->count; i++) {
         if (growth->room_bytes[i % DISK_NOTES] > most && now_us - growth->at_us[i % DISK_NOTES] >= DISK_RATE_US) {
             most = growth->room_bytes[i % DISK_NOTES];

@@ -311,8 +311,8 @@ static int converse(const struct poster *poster, int fd, struct span said)
     return num_u64(span_part(heard, sizeof "HTTP/1.1", SIZE_MAX), &status) == CODE_OK ? (int)status : 0;
 }
 
-/* Runs a program by the process that starts commands, which answers when the program has ended. The caller's name is
- * all zeros: nobody's. */
+/* Runs a program by the process that starts commands, which answers when the program has ended. The caller is all
+ * zeros: nobody. */
 static enum code run_program(struct poster *poster, struct span text, struct why *why)
 {
     struct buf said;

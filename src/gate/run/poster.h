@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Posts texts to a URL, or to a program, on a thread of its own with a bounded queue, so that a server that is slow or away
- * holds up nobody. It posts checkpoints, each of which replaces those before it, and notifications, none of which may be
- * lost.
+ * holds up nobody. It posts checkpoints, each of which replaces those before it, and notifications, none of which may be lost.
  *
  * Threads: poster_put and poster_offer from any thread; the rest from main.
  * Owns: a copy of where to post, its thread, the queue.

@@ -28,8 +28,8 @@ static bool same_server(const struct proxy_upstream *a, const struct proxy_upstr
     return true;
 }
 
-/* Refuses a change of what is opened only at the start. Taking it silently would leave a configuration that says something
- * else than what runs. */
+/* Refuses a change of what is opened only at the start. Taking it silently would leave a configuration that is not what
+ * runs. */
 static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
 {
     const char *what = NULL;

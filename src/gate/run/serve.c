@@ -384,8 +384,7 @@ static void mind_signer(struct serve *serve)
         begin_drain(serve);
 }
 
-/* Ends an on-demand gate that nobody uses. A pipe that comes while it drains finds nobody listening, and
- * starts the next one. */
+/* Ends an on-demand gate that nobody uses. A pipe that comes while it drains starts the next one. */
 static void mind_use(struct serve *serve)
 {
     struct proxy_gauges now;

@@ -36,9 +36,8 @@ enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why)
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
-/* Takes a version of the policy into force: at once, or when what its rules ask of the past is read. Where the gate
- * knows nothing of the past yet, calls are denied until it does. Takes: policy: a reference, which is taken; NULL: none
- * is active. */
+/* Takes a version of the policy into force: at once, or when what its rules ask of the past is read. Where the gate knows
+ * nothing of the past yet, calls are denied until it does. Takes: policy: a reference, which is taken; NULL: none is active. */
 void serve__take_version(struct serve *serve, uint64_t version, struct policy *policy);
 /* whether it is in force or waits; another one that waits is dropped */
 bool serve__has_version(struct serve *serve, uint64_t version);

@@ -237,8 +237,7 @@ enum policy_known approvals_known(struct approvals *approvals, const struct ques
     return known;
 }
 
-/* Takes an approval: out of the bucket, so that nobody else finds it, and onto the list, so that main does not
- * hand it in again. */
+/* Takes an approval out of the bucket, so that nobody finds it, and onto the list, so that main does not hand it in again. */
 static bool take(struct approvals *approvals, struct approval_mark *mark, int64_t time_us)
 {
     struct approval_shard *shard = approvals__lock(approvals, mark->scope);
@@ -321,8 +320,8 @@ void approvals_give_back(struct approval_marks *marks)
     marks->of = NULL;
 }
 
-/* Tells main of a held call at most once a second, so that the store knows when it was last asked for; the texts go again in
- * case they were lost. */
+/* Tells main of a held call at most once a second, so that the store knows when it was last asked for; texts go again if
+ * they were lost. */
 static void see(struct approval *approval, struct approval_mark *mark, int64_t now_us)
 {
     mark->is_noted = true;

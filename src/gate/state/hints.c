@@ -99,8 +99,7 @@ static void forget_server(struct shard *shard, struct server **at)
     mem_free(server);
 }
 
-/* Forgets a made-up upstream: the oldest of the tenant who has most, so that who makes up names pushes out no
- * other upstreams. */
+/* Forgets a made-up upstream: the oldest of the tenant who has most, so that made-up names push out no other upstreams. */
 static void forget_minted(struct shard *shard, const struct server *but)
 {
     for (;;) {

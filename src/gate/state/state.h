@@ -29,8 +29,7 @@ enum code gate_state_new(size_t cap_bytes, const struct hash_key *key, struct ga
 void gate_state_free(struct gate_state **state);
 void gate_state_clear(struct gate_state *state); /* nothing happened yet */
 
-/* Writes limits, sequences and steps of plans as bytes, and reads them into an empty state that has the
- * same key.
+/* Writes limits, sequences and steps of plans as bytes, and reads them into an empty state that has the same key.
  * Takes: over_us, now_us: as tally_read.
  * Returns: CODE_INVALID: these are no such bytes; CODE_NOMEM. Then it is to be cleared. */
 void gate_state_keep(struct gate_state *state, struct buf *out);

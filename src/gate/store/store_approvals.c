@@ -257,8 +257,8 @@ static enum code find_state(void *context, const struct store_approval *approval
     return CODE_OK;
 }
 
-/* A call that nobody can see whole is approved only with --unseen, since an agent could hide the harm behind the
- * beginning that is kept. */
+/* A call that nobody can see whole is approved only with --unseen, since the harm could be behind the beginning
+ * that is kept. */
 static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
 {
     long long number = (long long)answer->ask;
@@ -304,8 +304,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* Whether the ask may still be answered. One that is over stays over: the agent's next call asks anew, and people
- * look at that one. */
+/* Whether the ask may still be answered. One that is over stays over: the agent's next call asks anew. */
 static enum code may_answer(struct db *db, const struct store_answer *answer, struct found *found, struct why *why)
 {
     enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, found, why);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of a program: operands and options with their types, help, exit statuses, and who gives
- * the command.
+/* The command line of a program: operands and options with their types, help, exit statuses, and who gives the command.
  *
  * Threads: main, before any other is started.
  * Owns: nothing; option values point into argv, and the guest is borrowed.

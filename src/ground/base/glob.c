@@ -59,8 +59,7 @@ bool glob_matches(struct span pattern, struct span text)
     return p == pattern.len;
 }
 
-/* Fills meets[j] from the ends backwards: whether some text matches both the rest of `a` from i on and the rest of
- * `b` from j on. */
+/* Fills meets[j] from the ends backwards: whether some text matches the rest of `a` from i on and that of `b` from j on. */
 bool glob_meets(struct span a, struct span b)
 {
     bool meets[MEET_MAX + 1] = {false}, below[MEET_MAX + 1];

@@ -50,8 +50,7 @@ struct line {
     bool is_cut;
 };
 
-/* Adds text to the line. A text that does not fit is left out whole, so that the line stays JSON; two bytes
- * are kept for its end. */
+/* Adds text to the line. What does not fit is left out whole, so that the line stays JSON; its end has two bytes. */
 static void put(struct line *line, const char *text, size_t len)
 {
     if (line->is_cut || len > sizeof line->text - 2 - line->len) {

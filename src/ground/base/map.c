@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#define SWEEP_EACH 4   /* entries that are looked at for each new one; more than one, so that lapsed entries go faster than
-                        * new ones come */
+#define SWEEP_EACH 4   /* looked at for each new entry; more than one, so that lapsed ones go faster than new ones come */
 #define SWEEP_FULL 256 /* likewise where there is no room */
 
 enum code map_new(const struct map_conf *conf, struct map **out)

@@ -3,11 +3,10 @@
  *
  * X(NAME, "audit name", blame, HTTP status, JSON-RPC code, denial code, "text for the agent and the docs")
  *
- * blame:        whose fault: NOBODY, AGENT, POLICY, UPSTREAM, GATE
- * HTTP status:  of the gate's answer where the reason is answered at HTTP level, 0 where it never is
- * JSON-RPC:     code of the gate's error where the message is a request other than tools/call; 0 where none is due
- * denial code:  `code` in _meta["dev.callgate/denial"]: NONE, POLICY, APPROVAL, RATE, UNAVAILABLE, MALFORMED
- * The text never contains anything of a rule or a policy.
+ * blame:        whose fault: NOBODY, AGENT, POLICY, UPSTREAM, GATE HTTP status:  of the gate's answer where the reason is
+ * answered at HTTP level, 0 where it never is JSON-RPC:     code of the gate's error where the message is a request other than
+ * tools/call; 0 where none is due denial code:  `code` in _meta["dev.callgate/denial"]: NONE, POLICY, APPROVAL, RATE,
+ * UNAVAILABLE, MALFORMED The text never contains anything of a rule or a policy.
  *
  * To add a reason: one line here, one test that provokes it; `make` regenerates nothing else. */
 #ifndef REASON_TABLE

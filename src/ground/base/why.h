@@ -17,8 +17,7 @@ struct why {
     char text[512];
 };
 
-/* Sets the sentence and returns `code`, so that a caller can write `return why_set(why, CODE_INVALID,
- * ...)`.
+/* Sets the sentence and returns `code`, so that a caller can write `return why_set(why, CODE_INVALID, ...)`.
  * Takes: why may be NULL. */
 enum code why_set(struct why *why, enum code code, const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite, opened as the program needs it: trusted_schema off, defensive, no extensions, foreign keys on, a busy
- * timeout.
+/* SQLite, opened as the program needs it: trusted_schema off, defensive, no extensions, foreign keys on, a busy timeout.
  *
  * Threads: a db belongs to one thread at a time (opened NOMUTEX).
  * Owns: the connection; prepared statements belong to their db_stmt holder and are finalised before db_close.
  * Lifetime: db_close.
- * Errors: enum code; db_error gives SQLite's sentence. CODE_BUSY for a lock, CODE_LIMIT for a full disk, CODE_EXISTS
- *   for a broken uniqueness, CODE_IO otherwise. */
+ * Errors: enum code; db_error gives SQLite's sentence. CODE_BUSY for a lock, CODE_LIMIT for a full disk, CODE_EXISTS for a
+ *   broken uniqueness, CODE_IO otherwise. */
 #ifndef DB_DB_H
 #define DB_DB_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of db/ share: the settings of SQLite, its results as codes, and the layer that gathers what a COMMIT
- * writes.
+/* What the files of db/ share: the settings of SQLite, its results as codes, and the layer that gathers what a COMMIT writes.
  *
  * Threads: any; a gather's where its connection is.
  * Owns: nothing.

@@ -161,8 +161,7 @@ static char fold_sign(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ? c : c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : '-';
 }
 
-/* Whether a name is not in the list, but counts as one of it where all signs are alike: in CGI and WSGI X_Tenant is
- * X-Tenant. */
+/* Whether a name is not in the list, but counts as one where all signs are alike: in CGI X_Tenant is X-Tenant. */
 static bool passes_for_listed(struct span name, const struct http_names *list)
 {
     for (size_t i = 0; i < list->count; i++) {

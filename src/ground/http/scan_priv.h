@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate's own scanner of heads: line by line into struct http_head, then the rules that need the whole
- * head.
+/* The gate's own scanner of heads: line by line into struct http_head, then the rules that need the whole head.
  *
  * Threads: the reader's.
  * Owns: nothing; the bytes are in head->bytes already.

@@ -88,8 +88,8 @@ static inline bool decode(struct json__reader *r, const struct json__slice *slic
 static struct json_node *take_node(struct json__reader *r)
 {
     if (r->spare_count == 0) {
-        /* Every further node takes at least two bytes of the input. So a small document reserves few nodes: an operand
-         * of a policy is mostly one. */
+        /* Every further node takes at least two bytes of the input. So a small document, such as an operand, reserves
+         * few nodes. */
         size_t left = (size_t)(r->end - r->at) / 2 + 1;
         uint32_t count = left < SPARE_NODES ? (uint32_t)left : SPARE_NODES;
 

@@ -265,8 +265,7 @@ static inline bool copy_plain(struct json__reader *r, bool *escaped)
     return json__emit(r, run, (size_t)(r->at - run));
 }
 
-/* Reads a string from behind its opening quote. It is a function of its own so that short strings need not
- * save its registers. */
+/* Reads a string from behind its opening quote. It is apart so that short strings need not save its registers. */
 static __attribute__((noinline)) bool read_long(struct json__reader *r, struct json__slice *slice)
 {
     for (;;) {

@@ -14,8 +14,7 @@
 
 #define BACKLOG 4096
 #define MAGIC "callgate-pipe-2" /* with its NUL 16 bytes */
-#define HANDED_MAX 253          /* the most that the kernel takes with one message; where there is less room it closes the
-                                 * rest */
+#define HANDED_MAX 253          /* the kernel's most for one message; where there is less room it closes the rest */
 
 static bool set_path(struct sockaddr_un *address, const char *path)
 {
@@ -158,8 +157,8 @@ static void drop(int *fd)
     sock_close(fd);
 }
 
-/* Takes the descriptors that came with a message, which this process has to close. The first one is kept. Returns: false:
- * there were more. */
+/* Takes the descriptors that came with a message, which this process has to close. Keeps the first. Returns: false: there
+ * were more. */
 static bool keep_handed(struct local_stream *local, struct msghdr *message)
 {
     bool is_fine = (message->msg_flags & MSG_CTRUNC) == 0;

@@ -191,8 +191,7 @@ static bool forget_signals(void)
 
 extern char **environ;
 
-/* Returns: only where it failed, with errno; the caller writes that to *told, which closes by itself when the
- * program begins. */
+/* Returns: only where it failed, with errno; the caller writes that to *told, which the program's start closes. */
 static void become(const struct process_program *program, int cage, int *told, pid_t parent)
 {
     char **environment = program->environment != NULL ? (char **)(uintptr_t)program->environment : environ;

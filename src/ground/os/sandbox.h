@@ -42,8 +42,7 @@ enum sandbox_part {
 /* Gives up new privileges and dumps, and keeps debuggers of the same user out. Call it before the first secret is read. */
 enum code sandbox_harden(struct why *why) MUST_USE;
 
-/* Permits to read a file, or a folder with all that is in it. A missing one is no fault; it cannot be read later,
- * either.
+/* Permits to read a file, or a folder with all that is in it. A missing one is no fault; it cannot be read later, either.
  * Takes: path: copied; `parts`: SANDBOX_BIT of each that may. */
 enum code sandbox_may_read(const char *path, unsigned parts) MUST_USE;
 enum code sandbox_may_change(const char *folder, unsigned parts) MUST_USE; /* files in it: made, written, renamed, removed */

@@ -114,8 +114,7 @@ static const struct call calls[] = {
 #endif
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},
-    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to the children of a command: the process that starts them gets the other
-                                               * end */
+    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to children of a command: their starter gets the other end */
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT},

@@ -393,8 +393,7 @@ static enum io plain_read(struct stream *stream, void *into, size_t len, size_t 
 
     *done = 0;
     do {
-        n = recv(stream->fd, into, len, MSG_DONTWAIT); /* MSG_DONTWAIT: whoever handed the descriptor over may have made it
-                                                        * blocking */
+        n = recv(stream->fd, into, len, MSG_DONTWAIT); /* MSG_DONTWAIT, since the descriptor may have come as a blocking one */
     } while (n == -1 && errno == EINTR);
     if (n == 0)
         return IO_EOF;

@@ -24,9 +24,8 @@ static void compile_free(void *block, void *nothing)
     mem_free(block);
 }
 
-/* Finds "(*" and a letter, which is a verb outside of brackets, quotes and comments. What PCRE2 takes for those is not
- * worked out here (in `\c\(*COMMIT)` the backslash before the parenthesis belongs to `\c`), so it is refused wherever
- * it stands. */
+/* Finds "(*" and a letter, which is a verb outside of brackets, quotes and comments. What PCRE2 takes for those is not worked
+ * out here (in `\c\(*COMMIT)` the backslash before the parenthesis belongs to `\c`), so it is refused wherever it stands. */
 static size_t find_verb(struct span pattern)
 {
     for (size_t i = 0; i + 2 < pattern.len; i++)

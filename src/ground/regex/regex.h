@@ -43,8 +43,7 @@ enum regex_result { REGEX_UNDECIDED = 0, REGEX_MATCH, REGEX_NO_MATCH };
 
 struct regex;
 
-/* Compiles with UTF on, UCP off, DOTALL, DOLLAR_ENDONLY, NEVER_BACKSLASH_C; callouts and (*VERBS) of the
- * author are refused.
+/* Compiles with UTF on, UCP off, DOTALL, DOLLAR_ENDONLY, NEVER_BACKSLASH_C; callouts and (*VERBS) of the author are refused.
  * Takes: pattern text, valid UTF-8, at most 16 KiB. *offset: where in the pattern the fault is. */
 enum code regex_compile(struct span pattern, struct regex **regex, size_t *offset, struct why *why) MUST_USE;
 void regex_free(struct regex **regex);

@@ -92,8 +92,7 @@ static size_t passed_by(struct span text)
     return at;
 }
 
-/* PostgreSQL 16 reads 0x1F and 1_000 as numbers, 15 refuses them, 14 reads a number and a name; $1a was read so, too,
- * before 15. */
+/* PostgreSQL 16 reads 0x1F and 1_000 as numbers, 15 refuses them, 14 reads a number and a name; so was $1a before 15. */
 static bool is_odd_number(struct span word)
 {
     bool is_parameter = *word.at == '$';

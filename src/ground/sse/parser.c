@@ -293,8 +293,7 @@ static enum sse_step take_byte(struct sse_parser *parser, char c)
     return SSE_STEP_NEED_MORE;
 }
 
-/* Whether the line lies in the input whole, as nearly all do. Returns: false: it does not, or one of its bytes will
- * be refused. */
+/* Whether the line is whole in the input, as nearly all are. Returns: false: it is not, or one of its bytes will be refused. */
 static bool is_whole_line(struct sse_parser *parser, struct span in, struct span *line, size_t *used)
 {
     size_t len, end;

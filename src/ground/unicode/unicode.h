@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unicode over UTF-8: validation, code points, and the characters that deceive readers. This room uses
- * utf8proc.
+/* Unicode over UTF-8: validation, code points, and the characters that deceive readers. This room uses utf8proc.
  *
  * Threads: any.
  * Owns: nothing.
@@ -28,10 +27,9 @@ size_t unicode_next(struct span text, uint32_t *point);
  * font of their own) and Default_Ignorable_Code_Point, also code points that are not assigned yet. */
 bool unicode_is_ignorable(uint32_t point);
 
-/* Whether the text holds what must not be in a tool's definition: control characters other than tab, LF and CR, ignorable
- * ones, blanks that are drawn as nothing, separators of lines, noncharacters. Allowed are ZWJ and ZWNJ between letters of
- * scripts that need them and within emoji sequences, and one variation selector behind a character that has more than one
- * look. */
+/* Whether the text holds what must not be in a tool's definition: control characters other than tab, LF and CR, ignorable ones,
+ * blanks that are drawn as nothing, separators of lines, noncharacters. Allowed are ZWJ and ZWNJ between letters of scripts
+ * that need them and within emoji sequences, and one variation selector behind a character that has more than one look. */
 bool unicode_is_deceptive(struct span text);
 
 /* The same for one character in its place. Takes: before: the character before it (0: none); after: the text behind it.

@@ -68,8 +68,7 @@ void web__proxy_read(struct web_proxy *proxy)
     proxy->url = mem_alloc(room);
     if (proxy->url != NULL)
         (void)snprintf(proxy->url, room, "%s%s", has_scheme ? "" : "http://", text);
-    /* A proxy that is itself reached by TLS is refused, since it would be checked by the authorities of the
-     * server behind it. */
+    /* A proxy that is itself reached by TLS is refused, since the authorities of the server behind it would check it. */
     proxy->is_wrong = proxy->url == NULL || !web__url_read(proxy->url, true, &is_tls, &proxy->at) || is_tls;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of web/ share: a request under way, the pool of connections that it may use, and the proxy.
  *
- * Threads: a job belongs to its maker until it stands in the list of `struct web`, then to the room's
- *   thread.
+ * Threads: a job belongs to its maker until it stands in the list of `struct web`, then to the room's thread.
  * Owns: a job owns its request, its answer and its libcurl handle.
  * Lifetime: web__job_new to web__job_free.
  * Errors: as web.h. */

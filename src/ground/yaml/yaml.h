@@ -45,9 +45,8 @@ const char *yaml_file(const struct yaml_tree *tree);
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
 
-/* Adds a fault for each key of `map` that is not in `known` (which ends with NULL), with "did you mean" and the list of
- * known keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them
- * elsewhere. */
+/* Adds a fault for each key of `map` that is not in `known` (which ends with NULL), with "did you mean" and the list of known
+ * keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them elsewhere. */
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults);
 

@@ -234,8 +234,7 @@ static void blank(void *context, struct span name, size_t offset, size_t length)
     blanking->any |= length > 0;
 }
 
-/* Blanks in the whole what can be cut out of its parts. Takes: texts: the places of the parts in it. Returns: whether
- * something was blanked. */
+/* Blanks in the whole what can be cut out of its parts. Takes: texts: the parts in it. Returns: whether something was. */
 static bool blank_parts(const struct joining *joining, const struct span *texts)
 {
     struct rule_walk *walk = joining->walk.walk;
@@ -267,8 +266,7 @@ static enum truth joined_truth(const struct joining *joining, const struct json_
     return truth;
 }
 
-/* Collects what only the whole holds, and which is in no string that could be cut. Takes: truth: of the
- * whole, where `asked`. */
+/* Collects what only the whole holds, and no string that could be cut. Takes: truth: of the whole, where `asked`. */
 static void cut_joined(const struct joining *joining, const struct json_node *node, const struct span *texts, bool asked,
                        enum truth truth)
 {

@@ -11,8 +11,7 @@
 #include "policy/walk.h"
 
 /* All operators of a leaf with decoders, on all readings of a string.
- * Takes: parts: the texts of which the string was joined; each is also decoded by itself. count 0: it was
- * not joined. */
+ * Takes: parts: the texts of which the string was joined; each is also decoded by itself. count 0: it was not joined. */
 enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
                          const struct span *parts, size_t count);
 

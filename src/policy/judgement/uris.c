@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates of URIs against names: only what stands before a template's first expression and behind its last one counts,
- * and any text may be between. This assumes more URIs than the template has, so that nothing is hidden that could be
- * permitted. */
+/* Templates of URIs against names: only what stands before a template's first expression and behind its last one counts, and
+ * any text may be between. This assumes more URIs than the template has, so that nothing is hidden that could be permitted. */
 #include "judgement/judge_priv.h"
 #include "policy/match.h"
 

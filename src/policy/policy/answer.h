@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes back, as rules for answers judge it: goes on, goes on and is recorded, loses parts, or stays here.
+/* What comes back, as rules for answers judge it: it goes on, goes on and is recorded, loses parts, or is withheld.
  *
  * Threads: an answer and its verdict belong to one thread.
  * Owns: nothing; texts belong to the snapshot, the rest to the scratch that was handed in.
@@ -19,8 +19,8 @@ struct policy_answer {
     /* The method of a notification or of a server's request: it concerns the rules that name it, and those that concern the
      * call in whose stream it comes. Otherwise empty. */
     struct span method;
-    /* Which call it belongs to is not known (a resumed stream, a task, a stream of no call): of the question only the people,
-     * the upstream, path and query count, and all rules concern it that could. */
+    /* The call to which it belongs is not known (a resumed stream, a task, a stream of no call). Of the question only the
+     * people, the upstream, path and query count, and every rule that could concern it does. */
     bool of_unknown;
 };
 
@@ -31,7 +31,7 @@ enum answer_effect { ANSWER_NONE = 0, ANSWER_FLAG, ANSWER_REDACT, ANSWER_WITHHOL
 enum answer_why {
     ANSWER_AS_WRITTEN = 0,
     ANSWER_UNDECIDED,  /* a redaction that cannot be decided */
-    ANSWER_NOT_IN_TEXT, /* what was found is no part of a string that could be cut: a number, a name, a decoded reading */
+    ANSWER_NOT_IN_TEXT, /* what was found cannot be cut out of a string: it is in a number, a name or a decoded reading */
     ANSWER_TOO_COSTLY, /* of all rules; verdict.rule is empty */
     ANSWER_NO_MEMORY   /* likewise */
 };
@@ -39,14 +39,14 @@ enum answer_why {
 #define ANSWER_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
 struct answer_rule {
     struct span id;
-    enum answer_effect written, effect; /* what it came to */
+    enum answer_effect written, effect; /* `written`: the rule's own effect; `effect`: what it came to */
     enum answer_why why;
-    bool monitor; /* would have; changed nothing */
+    bool monitor; /* the rule only monitors: it would have had the effect */
 };
 
 #define ANSWER_FOUND_MAX 64
 struct answer_found {
-    struct span name; /* the detector's; of an operator that is none the rule's id */
+    struct span name; /* the detector's name; of another operator the rule's id */
     uint64_t count;
 };
 

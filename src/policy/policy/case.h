@@ -26,8 +26,8 @@ struct case_earlier {
     int64_t ago_us;
 };
 
-/* What the tenant, principal and upstream, and the method, of a call are that does not say them: a span that begins at this
- * very place was written by nobody. */
+/* Stand for a tenant, principal, upstream or method that a test does not name: a span that begins at this very place was
+ * written by nobody. */
 extern const char policy_unsaid_name[], policy_unsaid_method[];
 
 /* One of `tests:`. */
@@ -48,7 +48,7 @@ struct policy_case {
     bool has_rule, has_reason;
     struct span rule; /* at == NULL: none may decide */
     enum reason reason;
-    bool has_answer; /* what comes back is tested, and not the call */
+    bool has_answer; /* an answer is tested, not a call */
     struct policy_answer answer;
     enum answer_effect effect;
     const struct json_node *left; /* what goes on; NULL: not asked */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims of an access token: which the rules ask for, how these are recorded, and how a recorded one is asked again. A claim is
- * known by the member names that its path begins with, as RFC 9535 normalises them: `$['realm_access']['roles']`. */
+/* Claims of an access token: which of them rules ask for, how these are recorded, and how a recorded claim is asked again. A
+ * claim is named by the member names that its path begins with, as RFC 9535 normalises them: `$['realm_access']['roles']`. */
 #include "policy/snapshot.h"
 #include "policy/walk.h"
 

@@ -32,13 +32,13 @@ struct member_names {
     uint32_t count;
     const struct op *patterns; /* `matches` each */
     uint32_t pattern_count;
-    bool others; /* those that are not listed and fit no pattern */
+    bool others; /* members that are not listed and match no pattern */
 };
 
 #define CONDITION_UNCOUNTED UINT32_MAX
 
-/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params, `claim:` at what
- * an access token says of who asks, `value:` at an answer. */
+/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at the other members of params, `claim:` at the
+ * claims of the caller's access token, `value:` at an answer. */
 enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM, FROM_CLAIM, FROM_VALUE, FROM_COUNT };
 
 extern const char *const policy_root_text[FROM_COUNT + 1]; /* "arg" ..., NULL */
@@ -52,7 +52,7 @@ struct claim_ask {
     const struct claim_ask *next;
 };
 
-/* What conditions ask of _meta, and an approval is bound to. */
+/* Members of _meta that conditions ask for, and to which an approval is bound. */
 struct meta_key {
     struct span name;
     const struct meta_key *next;
@@ -75,9 +75,9 @@ struct condition {
     struct path path;
     enum condition_root from;
     const struct claim_ask *claim; /* FROM_CLAIM */
-    bool asks_keys; /* names of members in place of their values */
+    bool asks_keys; /* it asks about names of members, not their values */
     unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
-    bool joined;       /* strings and numbers that the path selects, one behind the other, are asked as one more string */
+    bool joined;       /* strings and numbers that the path selects are also asked as one string, one behind the other */
     const struct op *ops;
     uint32_t op_count;
     bool opening;

@@ -13,12 +13,12 @@
 #include "policy/verdict.h"
 #include "texts/zone.h"
 
-/* Tools that some `session` watches, or rules, or a label; one for each set of names. */
+/* What a `session` condition watches: tools, rules or a label. Each set of names has one watch. */
 struct watch {
     struct watch *next;
     struct policy_watch view;
     struct names tools, upstreams, rules;
-    const struct label *label; /* in place of all of these; or NULL */
+    const struct label *label; /* in place of all names above; or NULL */
 };
 
 struct hours { /* of the local day, in minutes; from > to: past midnight, of the day on which it begins */

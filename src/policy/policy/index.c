@@ -25,7 +25,7 @@ struct naming {
 struct index {
     struct index_bucket *buckets; /* a closed hash table */
     size_t bucket_count;    /* a power of two */
-    uint32_t *general;      /* what no exact name narrows: looked at for every new kind of call */
+    uint32_t *general;      /* rules that no exact name narrows, which every new kind of call must look at */
     uint32_t general_count;
     struct naming *namings; /* which methods are named for which upstreams */
     uint32_t naming_count;
@@ -197,7 +197,7 @@ enum code policy_index_each(const struct policy *policy, const struct question *
         if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
             code = add(context, index->buckets[i].rules, index->buckets[i].count);
     for (enum dimension d = DIM_TENANT; d <= DIM_HELD && code == CODE_OK; d++) {
-        /* An answer is about the method that it answers, too. */
+        /* An answer also counts under the method that it answers. */
         struct span key = d < DIM_HELD ? question_name(question, d) : question->answers;
         const struct index_bucket *bucket = key.len > 0 ? slot_of(index, d < DIM_HELD ? d : DIM_METHOD, key) : NULL;
 

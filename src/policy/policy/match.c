@@ -23,7 +23,7 @@ enum truth policy_regex(const struct regex *regex, bool opening, struct span sub
     return TRUTH_UNDECIDED;
 }
 
-/* A client's answer to ping comes here as `ping`. */
+/* Whether the method is one that `protocol` stands for. A client's answer to ping is asked as `ping`. */
 bool policy_is_protocol(struct span method)
 {
     static const char *const methods[] = {"initialize",  "server/discover", "ping", "tools/list",
@@ -35,8 +35,8 @@ bool policy_is_protocol(struct span method)
     return span_starts_with(method, SPAN_LIT("notifications/"));
 }
 
-/* Most globs are a beginning and a `*`. Others may try their pattern at each place of the name, and an agent or an upstream
- * chooses how long that is. */
+/* Most globs are a beginning and a `*`, which is compared at once. Others may try their pattern at each place of the name,
+ * whose length an agent or an upstream chooses, so they are charged. */
 static enum truth matches_glob(const struct match_name *name, struct span value, struct regex_budget *budget)
 {
     if (value.len < name->head || memcmp(value.at, name->text.at, name->head) != 0)
@@ -57,12 +57,12 @@ enum truth policy_name_matches(const struct match_name *name, bool opening, stru
     case NAME_GLOB: return matches_glob(name, value, budget);
     case NAME_REGEX: return policy_regex(name->regex, opening, value, name->whole, budget);
     case NAME_PROTOCOL: matches = policy_is_protocol(value); break;
-    case NAME_LABEL: break; /* it asks for more than a name */
+    case NAME_LABEL: break; /* a label asks for more than a name */
     }
     return matches ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-/* A name that spells the URI out means it, and `*` means all of them; of the rest each reading is asked. */
+/* An entry that spells the URI out matches it, and `*` matches all. Of the rest each reading of the URI is asked. */
 static enum truth uri_matches(const struct match_name *name, bool opening, struct span uri, enum reading_count count,
                               struct span usual, struct regex_budget *budget)
 {
@@ -116,13 +116,14 @@ struct held question_held(const struct question *question, enum dimension dimens
                                   : (struct held){question->scopes, question->scope_count};
 }
 
-/* Any of the names, of any that is held. Each pair is paid for: who asks may hold thousands, and rules name as many. */
+/* Whether any of the names matches any group or scope that the caller has. Each pair is charged, since both may be
+ * thousands. */
 static enum truth held_match(const struct names *names, enum dimension dimension, bool opening, const struct question *question,
                              struct regex_budget *budget)
 {
     const struct question_hidden *hidden = question->hidden;
     struct held held = question_held(question, dimension);
-    uint32_t count = held.count + (dimension == DIM_SCOPE); /* with the further scope that it is asked about */
+    uint32_t count = held.count + (dimension == DIM_SCOPE); /* plus the one further scope that the question may have */
     enum truth truth = TRUTH_FALSE;
 
     if (dimension == DIM_SCOPE && opening && question->any_scope)

@@ -14,17 +14,17 @@
 
 #define VISIT_WORK 5 /* units of a regex budget: one budget bounds all that a call costs */
 
-/* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: who asks has any
- * number of them. A label is what a version calls some of the calls. */
+/* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: a caller has any
+ * number of them. A label is a name that the policy gives to some calls. */
 enum dimension {
     DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_LABEL, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT,
     DIM_GROUP, DIM_SCOPE, DIM_COUNT
 };
 
-#define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
+#define DIM_OPTIONAL DIM_PATH /* from here on a message may have nothing, and then no list matches it, not even by `*` */
 
 #define DIM_TARGET DIM_TOOL /* the first target */
-#define DIM_HELD DIM_GROUP  /* the first that is held, and so the end of those of which a call has one value at most */
+#define DIM_HELD DIM_GROUP  /* the first that is held; before it, a call has at most one value */
 
 extern const char *const policy_dimension_text[DIM_COUNT]; /* "tenants" ... */
 
@@ -36,13 +36,13 @@ struct match_name {
     enum name_kind kind;
     bool whole;                /* REGEX */
     struct span text;
-    size_t head;               /* GLOB: bytes that stand for themselves, before the first that does not */
+    size_t head;               /* GLOB: how many bytes before the first special one */
     const struct regex *regex; /* REGEX */
     const struct label *label; /* LABEL */
 };
 
 struct names {
-    bool given; /* false: every call holds */
+    bool given; /* false: no list is given, so every call matches */
     uint32_t count;
     const struct match_name *name;
 };
@@ -54,7 +54,7 @@ struct match {
 
 /* What an entry of `labels:` stands for: the calls that any of `any` is about, by names and globs alone. */
 struct label {
-    struct label *next; /* of all of the version */
+    struct label *next; /* the next label of this version */
     struct span name;
     struct span key; /* its name and what it stands for, unambiguously */
     const struct match *any;
@@ -66,15 +66,15 @@ struct label {
 
 enum truth policy_labelled(const struct label *label, const struct question *question, struct regex_budget *budget);
 
-extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
+extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: the methods that have the target; or NULL */
 
-extern const struct names policy_answer_methods; /* those of a rule for answers that names none, and no target */
+extern const struct names policy_answer_methods; /* the methods of a rule for answers that names neither methods nor a target */
 
-/* Takes: a dimension before DIM_HELD; question_place not DIM_LABEL, of which nothing stands in a question. */
+/* Takes: a dimension before DIM_HELD; question_place: not DIM_LABEL, for which a question has nothing. */
 struct span *question_place(struct question *question, enum dimension dimension);
 struct span question_name(const struct question *question, enum dimension dimension);
 
-/* What who asks has of a dimension from DIM_HELD on. */
+/* What the caller has in a dimension from DIM_HELD on. */
 struct held {
     const struct span *name;
     uint32_t count;
@@ -84,7 +84,7 @@ struct held question_held(const struct question *question, enum dimension dimens
 enum truth policy_name_matches(const struct match_name *name, bool opening, struct span value, struct regex_budget *budget);
 enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
                               const struct question *question, struct regex_budget *budget);
-/* From one dimension to before another. *undecided: the first undecided one, where the result is undecided. */
+/* Matches dimensions from one up to before another. *undecided: the first undecided one, where the result is undecided. */
 enum truth policy_match(const struct match *match, enum dimension from, enum dimension to, const struct question *question,
                         struct regex_budget *budget, enum dimension *undecided);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators: what a condition asks of one value. All that the compiler, the evaluation and the tools for authors know of an
- * operator stands in its struct, and its struct stands in one file.
+ * operator is in its struct, which one file fills in.
  *
  * Threads: structs of operators are constants; a compiled op is immutable and shared.
  * Owns: nothing; operands live in the snapshot's arena.
@@ -26,18 +26,18 @@ struct yaml_node;
  * Implemented by who compares two policies. */
 struct samples {
     void (*json)(struct samples *samples, struct span json);
-    void (*text)(struct samples *samples, const char *before, struct span text, const char *after); /* as one string */
-    void (*glob)(struct samples *samples, struct span glob);     /* a string that it matches */
+    void (*text)(struct samples *samples, const char *before, struct span text, const char *after); /* adds one string */
+    void (*glob)(struct samples *samples, struct span glob);     /* adds a string that the glob matches */
     void (*regex)(struct samples *samples, struct span pattern); /* likewise, as far as can be guessed */
     /* `one` between open and close: one time less than count, count times, one time more; never more than `most` times. */
     void (*around)(struct samples *samples, uint64_t count, uint64_t most, const char *open, const char *one,
                    const char *close);
     /* Each string of op.written between before and after; of a map those of `hosts`. */
     void (*written)(struct samples *samples, struct span written, const char *before, const char *after);
-    void (*addresses)(struct samples *samples, struct span written); /* the first of each range in it */
+    void (*addresses)(struct samples *samples, struct span written); /* adds the first address of each range in it */
 };
 
-/* Told of a place that made an operator true. Takes: name: the detector's; at == NULL: it has none. */
+/* Called for each place that makes an operator true. Takes: name: the detector's; at == NULL: there is none. */
 typedef void (*op_found_fn)(void *context, struct span name, size_t offset, size_t length);
 
 #define TYPE_BIT(type) (1u << (type))
@@ -60,22 +60,22 @@ struct operator {
     /* All places in the text that make the operator true, from left to right, so that they can be cut out: UNDECIDED where
      * there may be more. NULL: it is about the text as a whole. */
     enum truth (*find)(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context);
-    /* What of_text costs, in visits. NULL: next to nothing, or it counts itself. */
+    /* What of_text costs, in visits. NULL: next to nothing, or of_text charges for itself. */
     uint64_t (*cost)(const struct op *op, struct span text);
 
     bool reads_decoded;   /* it is asked of each decoded reading of a string, as every of_text is */
     bool decides_absence; /* it alone says what an absent value means (Meaning 7) */
-    bool looks_inside;    /* what is hidden inside an array or object matters to it */
-    bool is_decided;      /* never undecided, where nothing varies */
+    bool looks_inside;    /* hidden values inside an array or object matter to it */
+    bool is_decided;      /* never undecided, unless variables are in it */
     bool has_anchor;      /* `anchor` goes with it: op.whole */
 
     /* For people who write policies. Values to try; NULL: one of each type will do. */
     void (*sample)(const struct op *op, struct samples *samples);
-    /* What it makes of the text, where that is more than can be seen in it; NULL: nothing. */
+    /* Says what the operator reads in the text, where that is more than one sees in it; NULL: nothing. */
     void (*tell)(const struct op *op, struct span text, struct buf *out);
-    /* Of a lower bound: the operator of the upper one. NULL: it is none. */
+    /* For a lower bound: the operator of the upper bound. NULL: it is no lower bound. */
     const struct operator *upper;
-    /* What the author hardly meant, where the operator stands in a closing leaf; NULL: nothing. */
+    /* Says what the author hardly meant, where the operator is in a closing leaf; NULL: nothing. */
     const char *(*closing_doubt)(const struct op *op);
 };
 
@@ -86,7 +86,7 @@ struct op {
     bool opening;   /* where the leaf opens (Meaning 5) */
     bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
     bool truth;
-    bool varies; /* variables stand in it: what it asks differs from call to call (variable.h) */
+    bool varies; /* it has variables, so what it asks differs from call to call (variable.h) */
     uint64_t count;
     const struct json_node *value;
     const struct json_node *const *values; /* strings first, in byte order, those with variables behind them */

@@ -72,7 +72,7 @@ struct path_inside {
     struct span document;         /* in which the tree's raw spans lie */
 };
 
-/* That of a string; NULL: it holds no JSON. Takes: inside: by where the strings stand. */
+/* Finds the JSON inside a string; NULL: it holds none. Takes: inside: sorted by where the strings are. */
 const struct path_inside *path_inside_of(const struct path_inside *inside, uint32_t count, const struct json_node *string);
 
 /* One walk. The caller sets path, visit, context and visits_left. */
@@ -82,7 +82,8 @@ struct path_walk {
     bool (*visit)(struct path_walk *walk, const struct json_node *value);
     void *context;
     uint64_t *visits_left; /* nodes that may still be looked at; at 0 the walk stops and `spent` is set */
-    /* Called once *visits_left has come down to look_at; sets that anew. Returns: false: the walk stops, `spent` is set. */
+    /* Called once *visits_left has come down to look_at, which it sets anew. Returns: false: the walk stops, and `spent` is
+     * set. */
     bool (*look)(struct path_walk *walk); /* NULL: never */
     uint64_t look_at;
     bool stop;
@@ -91,7 +92,7 @@ struct path_walk {
     const struct path_inside *inside; /* by where the strings stand; or NULL */
     uint32_t inside_count;
     const struct path_inside *within; /* in which the value lies that is visited; or NULL */
-    bool met_hidden; /* the walk ended before one */
+    bool met_hidden; /* the walk ended before a hidden value */
     bool element_lacks; /* an element of a `[*]` before further steps in which the rest of the path selected nothing */
 };
 

@@ -23,11 +23,11 @@ uint64_t policy_version(const struct policy *policy);
 struct span policy_hash(const struct policy *policy); /* of the set: names and texts, length-prefixed, in byte order of names */
 size_t policy_rule_count(const struct policy *policy);
 
-/* What an approval under this require_approval, or over a limit of this permit, is bound to; at == NULL: there is none. */
+/* The hash to which an approval under this require_approval, or over a limit of this permit, is bound; at == NULL: there
+ * is no such rule. */
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id);
 
-/* Whether some rule names this tool letter by letter: of such names there are as many as the authors wrote, however many
- * agents make up. */
+/* Whether some rule names this tool letter by letter. Such names are as many as authors wrote, however many agents make up. */
 bool policy_names_tool(const struct policy *policy, struct span tool);
 
 /* The limits of the rule with this id, the first; or NULL. */
@@ -36,8 +36,8 @@ const struct policy_limit *policy_limit_of(const struct policy *policy, struct s
 /* How far back limits and watches ask; 0: nothing of the past is asked. */
 int64_t policy_memory_us(const struct policy *policy);
 
-/* What counting must keep for the policy: `told` gets, of each limit, and of each watch by each of what it is asked by, a
- * digest of the words that tell it from others, and how far back it reaches. */
+/* What counting must keep for the policy. `told` gets, for each limit, and for each watch and each dimension by which it
+ * is asked, a digest of the words that tell it from others, and how far back it reaches. */
 void policy_each_memory(const struct policy *policy,
                         void (*told)(void *context, const unsigned char words[DIGEST_BYTES], int64_t reach_us), void *context);
 
@@ -45,7 +45,7 @@ void policy_each_memory(const struct policy *policy,
 void policy_write_millionths(struct buf *out, uint64_t amount);
 bool policy_sums(const struct policy *policy); /* whether some limit is a sum */
 
-/* Whether `policy` watches all that `other` watches, by all of it and as long. */
+/* Whether `policy` watches all that `other` watches, by the same dimensions and for as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
 
 /* Whether some rule or redaction asks for queries. */
@@ -58,8 +58,8 @@ bool policy_holds(const struct policy *policy);
 bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key);
 bool policy_asks_all_meta(const struct policy *policy, const struct question *question);
 
-/* Whether some rule asks for claims, and these as they are recorded: by their normalised paths, each in a list that is empty
- * where it is absent. */
+/* policy_asks_claims: whether some rule asks for claims. policy_claims_write: the claims as they are recorded, by their
+ * normalised paths, each in a list that is empty where the claim is absent. */
 bool policy_asks_claims(const struct policy *policy);
 enum code policy_claims_write(const struct policy *policy, const struct json_node *claims, struct buf *out) MUST_USE;
 

@@ -17,10 +17,10 @@
 
 struct question;
 
-/* What is known of something past. Zero is the safe value: who does not know, does not open. */
+/* What is known of something past. Zero is the safe value: what is not known opens nothing. */
 enum policy_known { POLICY_UNKNOWN = 0, POLICY_NO, POLICY_YES };
 
-/* What calls are counted together by, and in whose company a tool was called. */
+/* By what calls are counted together, and by what a `session` condition joins calls. */
 enum policy_by {
     POLICY_BY_TENANT = 0, POLICY_BY_PRINCIPAL, POLICY_BY_UPSTREAM, POLICY_BY_TOOL, POLICY_BY_SESSION, POLICY_BY_CLIENT,
     POLICY_BY_CORRELATION, POLICY_BY_COUNT
@@ -42,7 +42,7 @@ struct policy_limit {
     uint64_t most;
     int64_t per_us;
     uint32_t by;      /* bits: 1 << enum policy_by */
-    bool asks;        /* over it a person is asked */
+    bool asks;        /* over the limit a person is asked */
 };
 
 /* Tools whose calls a `session` condition asks for, or rules that were met. The same names are the same watch in every

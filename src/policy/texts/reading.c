@@ -186,8 +186,7 @@ static void add(struct uri_readings *readings, struct span text)
         readings->usual[readings->len++] = text.at[i];
 }
 
-/* Adds the text with small letters for the capitals of ASCII, but for those of escapes. Returns: whether
- * there were capitals. */
+/* Adds the text with ASCII's capitals made small, but for those of escapes. Returns: whether there were capitals. */
 static bool add_small(struct uri_readings *readings, struct span text)
 {
     bool has_capitals = false;

@@ -93,8 +93,7 @@ static bool read_path(struct rule_walk *walk, struct span text, struct span lead
     size_t cut = 0;
 
     walk->no_memory |= at == NULL;
-    /* The steps depend on the order in which a reader decodes, cuts and resolves. Where some steps climb, so does where the
-     * path leads. */
+    /* The steps depend on the order in which a reader decodes, cuts and resolves. So does where a climbing path leads. */
     if (at == NULL || !is_plain(text, doubts) || ((doubts & READING_LOOSE) != 0 && (doubts & READING_CLIMBS) != 0))
         return false;
     doubts = reading_of_steps(decoded);

@@ -39,8 +39,7 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
         return CODE_OK;
     }
     permit = permits_find(&audit->ledger.permits, decision);
-    if (permit == NULL || permit->closing) { /* it would fail every batch, so that it is passed over and all other rows are
-                                              * written */
+    if (permit == NULL || permit->closing) { /* it would fail every batch, so it is passed over, and other rows are written */
         ring_break(&audit->shared, "an outcome is of no open permit");
         return CODE_OK;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Down: a transaction failed. Nobody knows then whether its bytes are on the disk, so nothing of it counts: its decisions
- * are denied at once, its outcomes and events stay in the rings. The way up is to open the file again and to look at its
- * end. */
+/* Down: a transaction failed. Nobody knows then whether its bytes are on the disk, so nothing of it counts: its decisions are
+ * denied at once, its outcomes and events stay in the rings. The way up is to open the file again and to look at its end. */
 #include "audit/writer_priv.h"
 
 #include "base/buf.h"

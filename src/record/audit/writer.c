@@ -222,8 +222,7 @@ static void run_writer(void *argument)
     struct audit *audit = argument;
 
     sandbox_narrow(SANDBOX_WRITER);
-    thread_ask_short_slices(); /* every call in flight waits for this thread: on a busy machine this is worth a third of the
-                                * throughput */
+    thread_ask_short_slices(); /* all calls wait for this thread: on a busy machine it is worth a third of the rate */
     (void)prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds; the default of 50 microseconds would blur the pacing */
     while (!atomic_load(&audit->stopping)) {
         if (atomic_load(&audit->shared.down))

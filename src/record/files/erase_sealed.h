@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Erasure of a tenant's argument values: what is emptied in any file, and the finisher's part, which are
- * the sealed files.
+/* Erasure of a tenant's argument values: what is emptied in any file, and the finisher's part, which are the sealed files.
  *
  * Threads: erase_sealed_step on the finisher's.
  * Owns: struct erase_sealed: its trail and connection.

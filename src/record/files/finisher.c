@@ -43,8 +43,7 @@ static bool is_under_load(const struct finisher *finisher)
     return loaded_us != 0 && loaded_us > clock_monotonic_us() - REST_US;
 }
 
-/* The -wal file is copied whole before anything else is written, since after a failed sync nobody knows how much of it was
- * copied. */
+/* The -wal file is copied whole before anything else is written, since after a failed sync nobody knows how much was. */
 static enum code finish(struct finisher *finisher, const char *path, struct why *why)
 {
     enum code code = files_may_write(path, true);

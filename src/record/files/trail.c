@@ -320,8 +320,7 @@ static enum code link_up(struct trail *trail, struct trail_candidate *last, stru
     return CODE_OK;
 }
 
-/* Follows the link to the file that is looked at now, so that the same one is opened later: after the next rotation the
- * link leads elsewhere. */
+/* Follows the link to the file of now, so that the same one is opened later: after a rotation the link leads elsewhere. */
 static char *follow_links(const char *path)
 {
     char *at = mem_dup(path, strlen(path)), *next, target[PATH_MAX];

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US INT64_C(500000) /* looks at the latest after this time: the kernel tells nobody of a mount over the folder,
-                                 * or of another host */
+#define LOOK_US INT64_C(500000) /* looks at least so often: the kernel tells nobody of a mount over the folder or another
+                                 * host */
 
 static const char *const suffix[PLACE_PARTS] = {"", "-wal", "-shm"};
 
@@ -68,8 +68,7 @@ static void watch(struct place *place, const char *file)
 /* Whether nobody did anything since all was found to be as it should. */
 static bool is_quiet(const struct place *place)
 {
-    _Alignas(struct inotify_event) char told[1024]; /* what finds no room here is told the next time, and makes the gate look
-                                                     * again */
+    _Alignas(struct inotify_event) char told[1024]; /* what has no room here is told next time, when the gate looks again */
 
     return place->is_watched && read(place->watch_fd, told, sizeof told) < 0 && errno == EAGAIN && place->is_sound &&
            clock_monotonic_us() - place->looked_us < LOOK_US;

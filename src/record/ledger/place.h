@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices what others do to the live file, its -wal and -shm files and the link: behind every commit, before anybody is told
- * of the commit. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked
- * at.
+/* Notices what others do to the live file, its -wal and -shm files and the link: behind every commit, before anybody is told of
+ * the commit. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked at.
  *
  * Threads: where the ledger is used.
  * Owns: the descriptor by which the kernel tells.

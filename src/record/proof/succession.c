@@ -99,8 +99,7 @@ enum code successions_read(struct successions *successions, struct db *db)
     return code;
 }
 
-/* Lets a key count up to `end` (0: without an end), or further where it already does. Returns: whether this changed
- * anything. */
+/* Lets a key count up to `end` (0: without an end), or further where it does already. Returns: whether that is new. */
 static bool trust(struct keyring *ring, const struct note_key *key, uint64_t end)
 {
     size_t at = keyring_find(ring, key);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
- * record may go over the end of the room, so no bytes are wasted there, and a reservation is a plain number of bytes.
+/* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A record
+ * may go over the end of the room, so no bytes are wasted there, and a reservation is a plain number of bytes.
  *
- * A ring begins small and doubles when it is full, since one that goes round in 2 MiB touches all of them sooner or later.
- * The rooms of all sizes lie one behind the other in one allocation, which costs only the pages that were touched. Bytes
- * that were not released are copied into the larger room; the smaller one stays as it is, since the writer may be reading
- * in it. */
+ * A ring begins small and doubles when it is full, since one that goes round in 2 MiB touches all of them sooner or later. The
+ * rooms of all sizes lie one behind the other in one allocation, which costs only the pages that were touched. Bytes that were
+ * not released are copied into the larger room; the smaller one stays as it is, since the writer may be reading in it. */
 #include "rows/ring.h"
 #include "rows/ring_drain.h"
 

@@ -69,8 +69,7 @@ static void read_row(struct db_stmt *stmt, enum row_table table, struct walk_row
         row->outside[i] = i < shape->outside ? row_read(stmt, shape->count + 1 + i) : row_null();
 }
 
-/* Sets `given` to the table whose row is next. The last statement moves on only now, since the row that was given out borrows
- * from it. */
+/* Sets `given` to the table whose row is next. The last statement moves on only now, since that row borrows from it. */
 static enum code advance(struct walk *walk)
 {
     enum code code = walk->given != ROW_FILE ? step(walk, walk->given) : CODE_OK;
