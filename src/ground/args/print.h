@@ -58,7 +58,7 @@ void print_hold(void);
 /* Prints the document as one line on stdout, frees it, and wipes the text, which may hold a key. Returns: an exit status. */
 int print_doc(struct doc **doc);
 
-/* A member with a number, or with a time as text; 0 is null: of what is counted from 1, and has none. */
+/* Adds a number, or a time as text; 0 is null, for what is counted from 1 and has no number. */
 void print_number(struct doc *doc, const char *key, int64_t number);
 void print_time(struct doc *doc, const char *key, int64_t time_us);
 
