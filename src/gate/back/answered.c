@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules for answers are asked of what comes back, and what of it the outcome of the call tells. */
+/* What comes back, as rules for answers see it, and what the outcome of the call says of these rules. */
 #include "back/reply_priv.h"
 
 /* Whether the message belongs to a task, and so names a task and not the call that began it. */

@@ -16,10 +16,10 @@
 bool upstream_begin(struct pair *pair);                 /* starts connecting where there is no connection */
 bool upstream_connect(struct pair *pair);
 bool upstream_send(struct pair *pair);
-/* Finds what goes up in Authorization. Takes: may_wait: it may be asked for outside, and what is missing told in the log; a
- * pair that *waits then stands in the lane's list, and asks again when it is stirred. Returns: UNSET, or why nothing goes. */
+/* Finds what goes up in Authorization. Takes: may_wait: a token may be asked for outside, and one that is missing is logged.
+ * *waits: the pair is in the lane's list, and is to ask again when it is stirred. Returns: UNSET, or why nothing can go up. */
 enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits);
-/* Keeps the agent's own, where it is to be exchanged. */
+/* Keeps the agent's own token where it is to be exchanged. */
 enum code outgoing_keep(struct exchange *exchange, struct span authorization) MUST_USE;
 void outgoing_forget(struct exchange *exchange);
 
@@ -29,13 +29,14 @@ void incoming_forget(struct pair *pair);
 void answered_tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */
 void batch_fini(struct exchange *exchange);             /* its calls have ended */
 struct question_key question_key_of(const struct exchange *exchange, struct span id);
-void question_put_back(struct pair *pair); /* an answer that did not go up may be given again */
+void question_put_back(struct pair *pair); /* opens the question again whose answer did not go up, so that the agent may
+                                            * answer again */
 
 /* ---- DENY: the gate's own answers ---- */
 bool deny_step(struct pair *pair);
-void deny_answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
+void deny_answer(struct pair *pair, enum reason reason); /* writes the gate's answer and enters DENY */
 int deny_status(struct pair *pair, enum reason reason);
-void deny_metadata(struct pair *pair); /* of the route as a protected resource */
+void deny_metadata(struct pair *pair); /* answers with the metadata of the route as a protected resource */
 void deny_preflight(struct pair *pair);
 
 #endif

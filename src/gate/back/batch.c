@@ -215,7 +215,7 @@ void batch__go_on(struct pair *pair)
         batch__fail(pair, REASON_MEMORY);
         return;
     }
-    exchange_settle(exchange, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
+    exchange_settle(exchange, OUTCOME_ACCEPTED, REASON_COMPLETED); /* for notifications and answers among the calls */
     reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&batch->list), &batch->list,
                    NULL);
 }

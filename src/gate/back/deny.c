@@ -17,7 +17,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
 
     if (exchange->pass == &discovery_pass) {
-        /* One answer for all pages, since it is kept by what stands between. */
+        /* One answer for all pages, since caches on the way keep it. */
         buf_add_span(out, SPAN_LIT("Access-Control-Allow-Origin: *\r\n"));
     } else {
         http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);

@@ -118,7 +118,7 @@ static bool holds(struct span text, struct span token, bool is_query)
     return found;
 }
 
-/* In a second place a token would go up with what the upstream is told. */
+/* Whether the head holds the token in a second place, from where it would go up to the upstream. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head)
 {
     struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
@@ -134,7 +134,7 @@ bool discovery_is_spread(const struct proxy_route *route, const struct http_head
     return false;
 }
 
-/* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, and a header only this. */
+/* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, but a header only this. */
 bool discovery_is_scope(struct span scope)
 {
     for (size_t i = 0; i < scope.len; i++)
@@ -158,8 +158,8 @@ static void add_scope(struct span scope, struct buf *list)
     buf_add_span(list, scope);
 }
 
-/* Whose token lacks nothing but a scope may hear which, where its client can do something about that: a batch, a stream and
- * what HTTP+SSE answers by its stream have no status of their own to say it with. */
+/* Finds the scope where a token lacks nothing else and the client can do something about it: a batch, a stream and an
+ * answer on the stream of HTTP+SSE have no status of their own that could say it. */
 void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
 {
     const struct call *call = exchange->call;
@@ -245,8 +245,8 @@ static void challenge(const struct identity_source *source, struct buf *out)
     }
 }
 
-/* Only what the route takes, since who is asked for a bearer token goes and registers for one; and that first, since clients
- * read the first. */
+/* Writes a challenge only for what the route takes, since a client that is asked for a bearer token goes and registers for
+ * one. The bearer's comes first, since clients read the first. */
 enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
 {
     const struct proxy_route *route = exchange->route;
@@ -269,7 +269,7 @@ enum code discovery_challenge(const struct exchange *exchange, enum reason reaso
     return buf_len(out) > empty ? buf_add_text(out, "\r\n") : buf_code(out);
 }
 
-/* Where a credential belongs, for who sent none. Returns: empty without memory, too. */
+/* A sentence for who sent no credential: where one belongs. Returns: empty also without memory. */
 struct span discovery_say(struct exchange *exchange)
 {
     const struct proxy_route *route = exchange->route;
@@ -326,8 +326,8 @@ static bool is_loopback(struct span name)
     return span_equals_nocase(name, SPAN_LIT("localhost")) || span_is(name, "[::1]") || span_is(name, "127.0.0.1");
 }
 
-/* Where a person's browser goes to say yes, and from there back to the client, which listens on loopback. No place but one that
- * any browser can reach, so that no address behind the gate is handed out. */
+/* Whether a redirect goes where a person's browser consents, or from there back to the client, which listens on loopback. Other
+ * places would hand out an address behind the gate. */
 bool discovery_may_redirect(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -396,8 +396,9 @@ static bool mentions(struct span text, struct span name)
     return false;
 }
 
-/* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
- * quotes or as a part of another's, is replaced whole. */
+/* Writes an upstream's challenge with the gate's URL in `resource_metadata`. Clients look for that parameter with a
+ * pattern, not with a parser. So a challenge that has the name anywhere else, in quotes or as a part of another name, is
+ * replaced whole. */
 enum code discovery_rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
 {
     struct span name = SPAN_LIT("resource_metadata");
@@ -426,7 +427,7 @@ enum code discovery_rewrite_challenge(const struct exchange *exchange, struct sp
 
 /* ---- metadata that the gate makes ---- */
 
-/* Takes: slug: set where it is so. A subtree's are those of all that is below it. */
+/* Whether the gate makes the metadata at this path. A subtree has one set for all below it. *slug: set where it is so. */
 bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug)
 {
     struct span rest;
@@ -474,8 +475,8 @@ enum code discovery_write_metadata(const struct exchange *exchange, struct buf *
 
 /* ---- metadata that the upstream makes ---- */
 
-/* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
- * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
+/* Whether a declared path asks for the route's own metadata, or for no metadata. Another's may not be asked for, since
+ * `resource` becomes the route's URL whatever it was. Takes: slug: the declared path's; set to the one below a wildcard. */
 bool discovery_is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
 {
     struct span url = public_path(route, true), found, rest = span_part(path, METADATA.len, SIZE_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients of OAuth ask and are told: metadata of protected resources (RFC 9728), challenges, and what upstreams say of
- * both.
+/* What OAuth clients ask and get: metadata of protected resources (RFC 9728) and challenges, the gate's own and those of
+ * upstreams.
  *
  * Threads: its pair's worker.
  * Owns: nothing.
@@ -16,17 +16,19 @@ extern const struct proxy_pass discovery_pass;
 bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug);
 enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out);
 bool discovery_is_scope(struct span scope);
-/* An access token stands where none belongs. RFC 6750, 2. */
+/* Whether an access token is where none belongs. RFC 6750, 2. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head);
 void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */
-bool discovery_steps_up(const struct exchange *exchange, enum reason reason); /* the denial says which scope is missing */
+/* whether the denial names the scope that is missing */
+bool discovery_steps_up(const struct exchange *exchange, enum reason reason);
 enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out);
 struct span discovery_say(struct exchange *exchange);
 enum code discovery_public_url(const struct exchange *exchange, struct buf *out); /* where the route has one */
-bool discovery_is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+bool discovery_is_asked(const struct pair *pair); /* whether an OAuth client asks, and no route that judges calls is meant */
 bool discovery_may_redirect(const struct pair *pair);
 enum code discovery_refuse(enum reason reason, int status, struct buf *out);
-/* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
+/* For a route with a public_url: an upstream's WWW-Authenticate and its metadata, with the gate's URL in them. PERMITTED: it
+ * is in `out`. */
 enum code discovery_rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out);
 bool discovery_is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
 bool discovery_is_metadata(const struct pair *pair);

@@ -53,7 +53,7 @@ static struct question_key call_key(const struct exchange *exchange, struct span
     return key;
 }
 
-/* Before a byte goes up, since the answer may be faster than the 202. */
+/* Notes the call as open before a byte goes up, since its answer may be faster than the 202. */
 bool legacy_open_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;

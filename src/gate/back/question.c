@@ -33,7 +33,7 @@ void question_put_back(struct pair *pair)
         return;
     key = question_key_of(exchange, call->message.id);
     if (question_open(pair->lane->gate, &key, call->asked.answers, pair_now_us(pair)) != CODE_OK)
-        return; /* others were asked meanwhile, as many as may be */
+        return; /* as many others as may be were asked meanwhile */
 }
 
 static bool is_permitted(const struct server_question *question)

@@ -32,7 +32,7 @@ void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason 
     }
     exchange_settle(exchange, outcome, reason);
     if (exchange->head == REPLY_HEAD_WRITTEN)
-        pair_close(pair, reason); /* a declared path: what went down already cannot be taken back, so it is cut off */
+        pair_close(pair, reason); /* on a declared path, what went down cannot be taken back, so the reply is cut off */
     else
         deny_answer(pair, reason);
 }

@@ -75,7 +75,8 @@ bool batch__answer_rest(struct pair *pair, enum reason reason);
 
 /* ---- deny.c: DENY, the gate's own answers ---- */
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* as called */
-enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE; /* in place of its answer; JSON */
+/* a denial in place of an answer that is withheld; JSON */
+enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE;
 enum code deny__common_headers(const struct pair *pair, struct buf *out);
 
 #endif

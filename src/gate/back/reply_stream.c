@@ -107,7 +107,7 @@ static void end_down(struct pair *pair)
 {
     if (!stream__release_head(pair))
         return;
-    mailbox_close(pair, &pair->exchange.text); /* what is to be said from now on is said in the answer to its POST */
+    mailbox_close(pair, &pair->exchange.text); /* from now on what is to be said goes into the answer to its POST */
     if (!stream__flush(pair))
         return;
     pair->exchange.upstream_done = true;
@@ -307,7 +307,7 @@ static void take_end(struct pair *pair)
         reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
         return;
     }
-    /* With an event's id in hand the agent asks for the rest by GET and Last-Event-ID. */
+    /* An agent that has an event's id can ask for the rest by GET and Last-Event-ID. */
     exchange_settle(exchange, owes ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
     end_down(pair);
 }

@@ -92,7 +92,8 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
-    bool is_withheld = exchange->call->outcome.reason == REASON_ANSWER_WITHHELD; /* and what its head says beside it */
+    /* then what the upstream's head says is withheld too */
+    bool is_withheld = exchange->call->outcome.reason == REASON_ANSWER_WITHHELD;
     int status = is_withheld ? deny_status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
 
     reply__settle(pair, reply, false);
@@ -232,7 +233,7 @@ bool pass__begin(struct pair *pair)
     struct buf *out = &pair->front.out;
 
     if (discovery_is_metadata(pair)) {
-        pair->exchange.body_kind = BODY_METADATA; /* read whole, and changed before it goes down */
+        pair->exchange.body_kind = BODY_METADATA; /* the body is read whole, and changed before it goes down */
         return true;
     }
     if (pair->exchange.method != HTTP_METHOD_HEAD && head->framing == HTTP_FRAMING_CONTENT_LENGTH &&

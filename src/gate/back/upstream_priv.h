@@ -11,12 +11,12 @@
 
 #include "back/back.h"
 
-COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
+COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* writes a line to the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
-/* Whether what the gate shows upstreams goes up on a declared path, too (NULL: a call). */
+/* Whether the gate's own credentials go up on this declared path (NULL: a call, which gets them). */
 bool upstream__takes_credentials(const struct proxy_pass *pass);
-void outgoing__refused(struct pair *pair); /* the upstream does not take it: a newer one may be had */
-/* Takes: body_len SIZE_MAX: without a body; is_ours: for a message of the gate's own in the same session. */
+void outgoing__refused(struct pair *pair); /* the upstream refused the token: asks for a newer one */
+/* Takes: body_len: SIZE_MAX: there is no body; is_ours: it is for a message of the gate's own in the same session. */
 enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
                                struct buf *out) MUST_USE;
 

@@ -77,7 +77,7 @@ struct exchange {
     bool call_is_open;       /* HTTP+SSE: the call is in the table, since its answer comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
     bool is_long;            /* to judge it takes longer than others on the worker should wait */
-    bool was_stripped;       /* of characters that deceive, in some message */
+    bool was_stripped;       /* some message was stripped of characters that deceive */
     bool is_weighed;         /* rules for answers concern the answer that was read last */
     uint32_t slot;
     uint64_t who;            /* hash of the principal: budget_principal */
@@ -134,9 +134,10 @@ void exchange_init(struct exchange *exchange);
 void exchange_fini(struct exchange *exchange);
 void exchange_rest(struct exchange *exchange);
 size_t exchange_held_bytes(const struct exchange *exchange); /* all of its memory */
-void exchange_settle(struct exchange *exchange, enum audit_outcome outcome, enum reason reason); /* the first one stays */
-void exchange_unsettle(struct exchange *exchange);      /* whatever it was, the agent has not got it */
-void exchange_delivered(struct exchange *exchange, struct span bytes); /* body bytes that go down */
+/* sets the outcome; the first one stays */
+void exchange_settle(struct exchange *exchange, enum audit_outcome outcome, enum reason reason);
+void exchange_unsettle(struct exchange *exchange);      /* whatever the outcome was, the agent has not got the answer */
+void exchange_delivered(struct exchange *exchange, struct span bytes); /* counts body bytes that go down */
 struct span exchange_correlation_name(const struct exchange *exchange); /* of the header */
 /* What a session id of this call is bound to. */
 struct mcp_session_scope exchange_session_scope(const struct exchange *exchange);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker's judge: a thread on which large calls and answers, and calls that take long, are judged, by the same functions as
  * others, so that these have their turn on the worker meanwhile. It has one seat, which a pair holds until its call or its
- * answer is back. Who waits for it waits without a deadline: each judgement has a budget, and what waits holds memory of its
- * account.
+ * answer is back. Pairs wait for the seat without a deadline, since each judgement has a budget of time, and what they hold
+ * is charged to their accounts.
  *
  * Threads: its worker; judge_start and judge_stop main. While work is out, the thread alone touches the gate and the pair's
  *   exchange: the pair is not driven, and so cannot end, before it is back.
@@ -23,9 +23,9 @@ typedef void (*judge_fn)(struct pair *pair, struct gate *gate);
 
 struct judge {
     struct gate *gate;   /* NULL: all is judged on the worker, as in most simulations */
-    struct pair *pair;   /* that has the seat; NULL: nobody; the worker's alone */
+    struct pair *pair;   /* the pair that has the seat; NULL: none; only the worker uses this */
     judge_fn work;       /* what is to be done with it */
-    struct list waiting; /* pairs that want it, in the order in which they came */
+    struct list waiting; /* pairs that want the seat, in the order in which they came */
     struct inbox *inbox; /* the worker's */
     atomic_bool is_out;  /* the work of `pair` */
     struct thread thread;
@@ -41,8 +41,9 @@ void judge_fini(struct judge *judge);
  * pair is stirred when it may be, and asks again. */
 bool judge_has_done(struct pair *pair, size_t bytes, judge_fn work);
 bool judge_is_out(const struct pair *pair);
-void judge_leave(struct pair *pair);            /* its call or its answer is back, or it has ended */
-void judge_woken(struct judge *judge);          /* a verdict may be there */
-void judge_round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
+void judge_leave(struct pair *pair);            /* gives up the seat, or the wait for it */
+void judge_woken(struct judge *judge);          /* stirs the pair whose work may be done */
+void judge_round(struct judge *judge);          /* does the work that is out; for the thread, and for simulations in its
+                                                 * place */
 
 #endif

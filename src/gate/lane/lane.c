@@ -42,7 +42,7 @@ void lane_want(struct pair *pair, uint64_t ticket)
     if (pair->deadline_us == 0)
         pair_deadline(pair, WANTED_WAIT_US);
     if (wanted_is_settled(pair->lane->wanted, ticket))
-        pair_stir(pair); /* between its asking and its standing here */
+        pair_stir(pair); /* it was settled before the pair was in the list */
 }
 
 /* Stirs pairs whose tickets of `wanted` are settled, which happens in any order. */
@@ -96,7 +96,7 @@ void lane_adopt(struct lane *lane, struct pair *pair)
     if (old == lane->conf)
         return;
     if (!pair->is_pipe)
-        pair_drop_back(pair); /* its route belongs to the old one */
+        pair_drop_back(pair); /* the connection's route belongs to the old configuration */
     pair_take_conf(pair);
     pair->asks.rules = &pair->conf->rules;
     proxy_conf_unref(&old);
@@ -112,8 +112,7 @@ static void recheck(struct lane *lane, struct pair *pair)
         pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
-/* So does a token that has ended, whose key was taken from its provider's set, or whose provider the configuration has no
- * more. */
+/* Likewise stops a token that has ended, whose key its provider withdrew, or whose provider is not configured any more. */
 bool lane_token_holds(const struct lane *lane, const struct identity *identity)
 {
     for (size_t i = 0; i < lane->conf->provider_count; i++) {
@@ -284,7 +283,7 @@ bool lane_may_log(struct lane *lane)
 
 #define TELL_BYTES 65536
 
-/* All workers write the budget's one sum, so a lane tells its own in steps, and when it holds nothing. */
+/* All workers write the budget's one sum, so a lane adds its own in steps, and when it holds nothing any more. */
 void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 {
     uint64_t moved;

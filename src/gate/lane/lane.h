@@ -110,22 +110,27 @@ struct lane {
 
 enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, const struct lane_above *above) MUST_USE;
 void lane_fini(struct lane *lane);
-void lane_woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
-void lane_adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
-bool lane_token_holds(const struct lane *lane, const struct identity *identity); /* by the configuration of now */
-bool lane_certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
+void lane_woken(struct lane *lane);                     /* stirs pairs for which the audit settled something, or a verdict is
+                                                         * there */
+void lane_adopt(struct lane *lane, struct pair *pair);  /* gives the pair the current configuration, between two messages */
+/* whether a token is still valid by the current configuration */
+bool lane_token_holds(const struct lane *lane, const struct identity *identity);
+/* whether the agent's certificate is still valid */
+bool lane_certificate_holds(const struct lane *lane, const struct pair *pair);
 void lane_accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane_random_hex(struct lane *lane, char out[32]);
-void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
-bool lane_may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
+void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one pair of the lane */
+bool lane_may_log(struct lane *lane);                   /* whether a line that peers can provoke may be logged: only so many
+                                                         * may a second */
 void lane_drain(struct lane *lane);
 enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                     struct stream **stream) MUST_USE;
 
-/* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
+/* The fate of the pair's record (ticket). While there is none, the pair waits in the lane's list. */
 enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane_wait_for_room(struct pair *pair);
-/* The pair is stirred when the ticket of `wanted` is settled, and within WANTED_WAIT_US in any case: then it has timed out. */
+/* Puts the pair in the lane's list until the ticket of `wanted` is settled. It is stirred then, or after WANTED_WAIT_US, when
+ * it has timed out. */
 void lane_want(struct pair *pair, uint64_t ticket);
 #define WANTED_WAIT_US INT64_C(15000000)
 

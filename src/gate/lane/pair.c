@@ -44,7 +44,7 @@ void pair_go(struct pair *pair, enum step step)
     pair->timed_out = false;
 }
 
-/* The sentences of struct pair and struct exchange, as code. */
+/* The invariants of struct pair and struct exchange, as code. */
 void pair_check(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -179,7 +179,8 @@ bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t conn
     return true;
 }
 
-/* Behind this machine's own address and a trusted proxy's there may be anybody. */
+/* How many connections an address may have without an identity. Behind this machine's own address, and
+ * behind a trusted proxy, there may be many callers. */
 uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address)
 {
     uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
@@ -389,7 +390,7 @@ static void pair_drive(struct connection *connection)
         }
     }
     if (judge_is_out(pair)) {
-        leg_settle(&pair->front); /* what has come or ended is looked at when it is back */
+        leg_settle(&pair->front); /* what has come or ended meanwhile is looked at when the work is back */
         leg_settle(&pair->back);
         return;
     }

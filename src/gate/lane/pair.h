@@ -81,15 +81,20 @@ struct pair {
 };
 
 struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
-/* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
+/* From now on `who` is charged for the connection and all that it holds. Returns: false: `who` has as many
+ * connections as it may have. */
 bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
 uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
-/* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
+/* Whether the account has room for a message of so many bytes, or for more of one that has so many. Returns: UNSET: yes;
+ * else why not. */
 enum reason pair_refuses(const struct pair *pair, size_t bytes);
-enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
-bool pair_is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
-void pair_take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
-COLD void pair_close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+/* adds a piece; the buffer grows to no more than the length that the head names */
+enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE;
+/* whether the agent reads too slowly; *until_us: else when it will */
+bool pair_is_untaken(const struct pair *pair, int64_t *until_us);
+void pair_take_conf(struct pair *pair);                 /* takes the lane's configuration with its names; the old one was
+                                                         * given back before */
+COLD void pair_close(struct pair *pair, enum reason reason); /* only marks the pair; may be called twice, from anywhere */
 void pair_go(struct pair *pair, enum step step);       /* aborts where no such move is */
 bool pair_linger(struct pair *pair);                    /* CLOSING */
 void pair_check(const struct pair *pair);

@@ -14,8 +14,8 @@
  *
  * Threads: a lane's.
  * Owns: the streams, while nobody uses them.
- * Lifetime: seconds; none outlives a change of the configuration.
- * Errors: none; whoever finds none dials. */
+ * Lifetime: seconds; a change of the configuration ends all.
+ * Errors: none; a call that finds no spare connection dials. */
 #ifndef LANE_SPARE_H
 #define LANE_SPARE_H
 
@@ -44,13 +44,14 @@ struct upstream_line {
     bool spoke_early;  /* its server answered before it had read the whole request, so nobody uses it again */
 };
 
-/* What became of the connection is noted at its calls' beginnings and ends. */
+/* Note at the beginning and the end of each call what the connection is good for. */
 void spare_begin_call(struct pair *pair);
 void spare_end_call(struct pair *pair);
-bool spare_is_of_another(const struct pair *pair); /* than who asks now: behind a proxy, agents share a connection */
+bool spare_is_of_another(const struct pair *pair); /* whether somebody else used it last: behind a proxy, agents share a
+                                                    * connection */
 
-void spare_give(struct pair *pair); /* the pair is done with its connection; one that cannot be lent stays where it is */
-bool spare_take(struct pair *pair); /* for a call without one. Returns: whether there was one */
+void spare_give(struct pair *pair); /* takes the connection from a pair that is done with it, unless it may not be lent */
+bool spare_take(struct pair *pair); /* finds one for a call without a connection. Returns: whether there was one */
 void spare_sweep(struct lane *lane);
 void spare_drop_all(struct lane *lane);
 

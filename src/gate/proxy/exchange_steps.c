@@ -124,7 +124,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .param_count = exchange->route->param_count,
     };
     struct json_fault fault = {0};
-    /* Asked once more, since the account may hold more by now: the tree of a small message can take thirty times its bytes. */
+    /* Asks the budget once more, since the account may hold more by now, and a tree can take thirty times the message's
+     * bytes. */
     enum reason reason = pair_refuses(pair, body.len);
 
     if (reason == REASON_UNSET)
@@ -214,8 +215,8 @@ static void give_back(struct exchange *exchange)
         gate_let_go(call);
 }
 
-/* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. What is
- * refused as a whole is refused with each of its calls. */
+/* Judges all calls of the body. Their time is now, not that of the head, so that who holds back bodies gains no room under
+ * limits of an earlier time. A body that is refused as a whole is refused with each of its calls. */
 static void decide(struct pair *pair, struct gate *gate)
 {
     struct exchange *exchange = &pair->exchange;
@@ -309,7 +310,7 @@ bool exchange__judge(struct pair *pair)
 {
     const struct call *own = pair->exchange.own;
     bool was_long = pair->exchange.is_long;
-    /* What was refused already costs nothing to judge. */
+    /* A call that was refused already costs nothing to judge. */
     size_t bytes = own->refused != REASON_UNSET ? 0 : was_long ? SIZE_MAX : buf_len(&own->canonical);
 
     if (!judge_has_done(pair, bytes, decide))
@@ -383,10 +384,10 @@ bool exchange__await(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     bool waits;
 
-    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
+    /* The connection may be made while the record is being written; the call goes up only when that is on disk. */
     if (exchange->own->is_permitted && pair->back.stream == NULL && outgoing_settle(pair, false, &waits) == REASON_UNSET &&
         !upstream_begin(pair))
-        pair_drop_back(pair); /* CONNECT tries again, and answers if it cannot */
+        pair_drop_back(pair); /* CONNECT tries again, and denies the call if it cannot */
     switch (await_fates(pair)) {
     case AUDIT_DURABLE:
         return recorded(pair);
@@ -523,7 +524,7 @@ void exchange__finish(struct pair *pair)
     outgoing_forget(exchange);
     sse_parser_fini(&pair->events);
     if (pair->back.rest.len > 0)
-        pair_drop_back(pair); /* it was answered before it had read all, which goes now */
+        pair_drop_back(pair); /* the upstream answered before it had read all of the call, whose memory goes now */
     pair->front.rest = SPAN_NONE;
     exchange_rest(exchange); /* for the next call on this worker, on whatever connection */
     identity_leave(&exchange->identity);

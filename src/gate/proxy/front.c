@@ -104,7 +104,7 @@ static enum reason check_origin(struct pair *pair)
 
     if (origin.at == NULL)
         return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
-    /* What everybody may read, a page of any origin may. */
+    /* Everybody may read the metadata, so a page of any origin may. */
     if (exchange->pass != &discovery_pass && !route__origin_is_allowed(pair, exchange->route, origin))
         return REASON_ORIGIN_FOREIGN;
     exchange->origin_allowed = true;
@@ -342,7 +342,7 @@ bool front__find_route(struct pair *pair)
         exchange__refuse(pair, reason);
     else if (exchange->pass == &discovery_pass)
         deny_metadata(pair);
-    else if (exchange->pass != NULL) /* nobody is asked who he is */
+    else if (exchange->pass != NULL) /* a declared path asks for no identity */
         read_on(pair);
     else
         pair_go(pair, STEP_IDENTIFY);

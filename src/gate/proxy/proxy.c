@@ -80,7 +80,7 @@ static void follow(struct lane *lane)
     is_stopping = proxy->is_stopping;
     unlock(proxy);
     if (conf != lane->conf)
-        spare_drop_all(lane); /* others may be believed now, or no more */
+        spare_drop_all(lane); /* the new configuration may trust other servers */
     proxy_conf_unref(&conf);
     resolve_table_unref(&names);
     if (is_draining && !lane->is_draining)
@@ -313,7 +313,7 @@ enum code proxy_run(struct proxy *proxy, struct why *why)
         enum code code;
 
         (void)snprintf(name, sizeof name, "worker-%u", i % 1000);
-        code = judge_start(&proxy->lanes[i].judge, i, why); /* first: a worker waits for what is out */
+        code = judge_start(&proxy->lanes[i].judge, i, why); /* started first, since a worker waits for its judge */
         if (code == CODE_OK)
             code = thread_start(&proxy->lanes[i].thread, name, run_worker, &proxy->lanes[i], why);
         if (code != CODE_OK)
@@ -430,7 +430,7 @@ void proxy_stop(struct proxy **out)
     proxy->is_draining = proxy->is_stopping = true;
     unlock_and_tell(proxy);
     for (unsigned i = 0; i < proxy->lane_count; i++) {
-        thread_join(&proxy->lanes[i].thread); /* which has no pair any more, so that none is out */
+        thread_join(&proxy->lanes[i].thread); /* the thread ends without pairs, so its judge has no work */
         judge_stop(&proxy->lanes[i].judge);
     }
     proxy_conf_unref(&proxy->next_conf);

@@ -364,7 +364,7 @@ void route__correlate(struct pair *pair, const struct http_head *head)
     }
     made = arena_alloc(&exchange->arena, 32);
     if (made == NULL)
-        return; /* the next allocation refuses the call */
+        return; /* without memory the next allocation refuses the call */
     lane_random_hex(pair->lane, made);
     call->asked.correlation = span_of(made, 32);
     exchange->correlation_made = true;

@@ -147,7 +147,7 @@ enum reason who__identify(struct pair *pair)
     if (exchange->identity.consumed != NULL)
         http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
     if (reason == REASON_PERMITTED && !lane_certificate_holds(pair->lane, pair))
-        reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
+        reason = REASON_CREDENTIAL_WRONG; /* whichever credential has decided, this connection ends */
     if (reason == REASON_PERMITTED)
         reason = keep_names(exchange);
     else if (reason == REASON_UNSET)

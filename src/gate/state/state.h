@@ -66,10 +66,10 @@ struct gate_token {
     unsigned char plan[DIGEST_BYTES];
 };
 
-/* Judges, under what the state says at the moment, and takes what a permit's limits ask for: *token. Where others took the
- * last of it between the question and the taking, it is judged again, and after some rounds denied.
- * Takes: question: its `state`, and of a moment with a plan its `plan`, are the moment's from then on;
- * timed: as policy_eval. A verdict that is cut takes nothing. */
+/* Judges by the state at this moment, and takes what a permit's limits ask for: *token. Where others took the last of it
+ * between the question and the taking, it judges again, and after some rounds denies.
+ * Takes: question: its `state`, and of a moment with a plan its `plan`, are the moment's from then on; timed: as
+ * policy_eval. A verdict that is cut takes nothing. */
 void gate_state_judge(struct gate_moment *moment, const struct policy *policy, struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
