@@ -53,8 +53,8 @@ struct call {
     struct span target;         /* for the audit's column `tool` */
     struct span body;           /* canonical, as it is recorded */
     int64_t read_us;            /* monotonic, when it had been read and its judging began */
-    enum reason refused;        /* UNSET: to be judged; PERMITTED: permitted without judging (`pass`, preflight never);
-                                 * anything else: refused already, only to be recorded */
+    enum reason refused;        /* UNSET: it is to be judged; PERMITTED: it is permitted without judging (`pass`; never a
+                                 * preflight); anything else: it is refused already and only recorded */
     bool expects_outcome;       /* when permitted */
 
     /* What becomes of it. */

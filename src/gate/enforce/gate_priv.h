@@ -73,7 +73,7 @@ struct record_text {
  * policy would move its cache line between workers with every call. */
 struct gate_snapshot {
     struct policy *policy;
-    struct ref ref; /* its own, and one of each call: a call of the judge's gate ends on the worker */
+    struct ref ref; /* its own, and one of each call, which may end on another thread */
 };
 
 #define PLANS_SEEN 256

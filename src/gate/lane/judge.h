@@ -27,7 +27,7 @@ struct judge {
     judge_fn work;       /* what is to be done with it */
     struct list waiting; /* pairs that want the seat, in the order in which they came */
     struct inbox *inbox; /* the worker's */
-    atomic_bool is_out;  /* the work of `pair` */
+    atomic_bool is_out;  /* whether the work of `pair` is with the thread */
     struct thread thread;
 };
 

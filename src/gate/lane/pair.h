@@ -75,7 +75,7 @@ struct pair {
     struct http_reader asks;
     struct sse_parser events;
     struct sock_address peer;
-    struct sock_address client_address; /* the peer's, or what a trusted proxy says of it */
+    struct sock_address client_address; /* the peer's, or what a trusted proxy says */
     uint64_t client_who;      /* budget_address of it */
     char client[SOCK_TEXT_BYTES];
 };

@@ -32,8 +32,9 @@ static uint64_t mix(uint64_t hash, struct span text)
     return hash_mix(hash, text.len > 0 ? hash_span(text) : 0);
 }
 
-/* Nobody knows what a server takes for credentials: any header that goes up, and is not known not to, may hold one, and so
- * may the query, and a path that the agent chose. What a dialect writes into the path it has judged. */
+/* A hash over who asks and with which credentials. Nobody knows what a server takes for credentials, so all headers that
+ * go up count but those above, and the query, and a path that the agent chose. A path that a dialect writes was judged,
+ * and holds none. */
 static uint64_t whose(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;

@@ -165,7 +165,7 @@ void approvals__unlink(struct approval_shard *shard, struct approval *approval)
 
 /* ---- what a call is recognised by ---- */
 
-/* Takes: text: JSON. Values that are equal to every operator are one call's: 13 and 13.0. */
+/* Digests a value, so that values that are equal to every operator are the same call's: 13 and 13.0. Takes: text: JSON. */
 static struct span digest_value(struct span text, unsigned char plain[DIGEST_BYTES])
 {
     struct digest digest;

@@ -238,7 +238,7 @@ static void let_go(struct gate_token *token)
     *token = (struct gate_token){.state = NULL};
 }
 
-/* Takes: is_past: it counts, whatever the limits say. */
+/* Takes: is_past: the call was permitted before, so it counts whatever the limits say. */
 static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
                       bool is_past, struct tally_take takes[POLICY_LIMITS_MAX], uint32_t *count)
 {

@@ -34,7 +34,7 @@ static inline void buf_init(struct buf *buf, size_t cap_bytes)
     *buf = (struct buf){.cap_bytes = cap_bytes};
 }
 
-void buf_wipes(struct buf *buf);  /* from now on what leaves it is overwritten where it stood: for credentials on their way */
+void buf_wipes(struct buf *buf);  /* from now on bytes that leave it are overwritten where they stood; for credentials */
 void buf_clear(struct buf *buf);  /* empties, keeps the block, forgets a failure */
 void buf_borrow(struct buf *buf); /* gives a buffer without a block a spare one (base/mem.h), if there is one; for what ends
                                    * with the turn */

@@ -41,8 +41,8 @@ void mem_trim(void);
  * cache of files, and of the rest the system disposes sooner than of what a process holds. */
 void mem_drop_code(void);
 
-/* From now on what one large message needs stays with its thread for the next: given back and taken anew, a page costs as
- * much as reading what is on it. */
+/* From now on memory that one large message needed stays with its thread for the next, because a page that is given back
+ * and taken anew costs as much as reading all of it. */
 void mem_keep(void);
 
 /* For tests: the n-th allocation from now on (1 = the next) and, with `sticky`, all after it fail, on this

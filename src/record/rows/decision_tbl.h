@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of `decision`, each written once, in the order in which they are hashed; columns of later versions stand at the end. From these
- * lines come the places in a row, the texts in a ring, the statements, and how a record's values get there; tools/check-columns holds
- * schema/audit.sql, schema/audit-format.md and tools/verify-audit to them. The second argument is the column, and but for OWN a member: of
- * struct audit_decision, but for sizes and digests, which the ring makes:
+/* The columns of `decision`, each written once, in the order in which they are hashed; columns of later versions stand at the
+ * end. These lines make the places in a row, the texts in a ring, the statements, and how a record's values get there.
+ * tools/check-columns compares schema/audit.sql, schema/audit-format.md and tools/verify-audit with them. The second argument
+ * is the column, and but for OWN a member: of struct audit_decision, but for sizes and digests, which the ring makes:
  *
  *   OWN     the ledger's own line in fill_decision
  *   FACT    a number that is a text, or NULL, in some rows: likewise
