@@ -300,8 +300,7 @@ static void measure(const struct survey *survey, struct kept *kept)
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-/* Sets *holds: the row is as it was chained. */
-static enum code is_row(struct db *db, int64_t seq, bool *holds)
+enum code kept__is_row(struct db *db, int64_t seq, bool *holds)
 {
     unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
     struct walk_row row;
@@ -344,7 +343,7 @@ static enum code take_losses(struct survey *survey, struct db *db, uint64_t begi
         bool holds = false;
 
         if (losses->at[i].seq <= (int64_t)mark.size)
-            code = is_row(db, losses->at[i].seq, &holds);
+            code = kept__is_row(db, losses->at[i].seq, &holds);
         if (holds)
             losses->at[kept++] = losses->at[i];
     }

@@ -35,6 +35,9 @@ struct kept {
  * hashes of up to 65,536 rows. */
 enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why) MUST_USE;
 
+/* Whether the row is there as it was chained behind the one before it. */
+enum code kept__is_row(struct db *db, int64_t seq, bool *holds) MUST_USE;
+
 /* kept_unsigned.c. Takes: mark: the last checkpoint of the database that counts, or NULL. */
 enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
                                struct kept *kept) MUST_USE;

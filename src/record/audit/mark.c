@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/mark_priv.h"
 
+#include "audit/kept_priv.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "os/clock.h"
+#include "rows/walk.h"
 
 #include <string.h>
 
@@ -79,7 +82,9 @@ static enum code put_heads(struct db *db, const struct mark *mark)
     return code;
 }
 
-/* Lists the open permits as text, so that people can read it: "open", then each number with a blank before it. */
+#define OPEN_EVENT "open_permits"
+
+/* As text, for whoever looks: numbers, each with a blank before it. A list of none is a text, too. */
 static enum code list_open(const struct permits *permits, struct buf *out)
 {
     buf_add_text(out, "open");
@@ -89,13 +94,42 @@ static enum code list_open(const struct permits *permits, struct buf *out)
     return buf_code(out);
 }
 
-enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint)
+static enum code describe_list(struct span list, uint64_t size, struct buf *out)
 {
-    struct buf open;
+    unsigned char digest[DIGEST_BYTES];
+
+    digest_of(list, digest);
+    (void)buf_add_text(out, "{\"digest\":\"");
+    (void)base64_encode(span_of(digest, sizeof digest), out);
+    return buf_addf(out, "\",\"size\":%llu}", (unsigned long long)size);
+}
+
+/* Signed with the rows behind it, by the next checkpoint. */
+static enum code put_event(struct ledger *ledger, struct span list, const struct checkpoint *checkpoint)
+{
+    struct audit_event event = {.time_us = clock_wall_us(), .kind = SPAN_LIT(OPEN_EVENT), .actor = SPAN_LIT("gate")};
+    struct buf detail;
     enum code code;
 
+    buf_init(&detail, AUDIT_JSON_BYTES);
+    code = describe_list(list, checkpoint->size, &detail);
+    event.detail = buf_peek(&detail);
+    if (code == CODE_OK)
+        code = ledger_event(ledger, &event);
+    buf_fini(&detail);
+    return code;
+}
+
+enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint, bool lists)
+{
+    struct buf open;
+    enum code code = CODE_OK;
+
     buf_init(&open, MARK_BYTES);
-    code = list_open(&ledger->permits, &open);
+    if (lists)
+        code = list_open(&ledger->permits, &open);
+    if (code == CODE_OK && lists)
+        code = put_event(ledger, buf_peek(&open), checkpoint);
     if (code == CODE_OK)
         code = put_heads(ledger->db, checkpoint->mark);
     if (code == CODE_OK)
@@ -103,7 +137,7 @@ enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint)
     if (code == CODE_OK)
         code = db_change(ledger->db, "INSERT INTO head_mark VALUES (?1, ?2, ?3)",
                          DB_VALUES(db_of_int((int64_t)checkpoint->size), db_of_int((int64_t)ledger->tip.seq),
-                                   db_of_text(buf_peek(&open))));
+                                   db_of_text(lists ? buf_peek(&open) : SPAN_LIT(""))));
     buf_fini(&open);
     return code;
 }
@@ -187,17 +221,91 @@ static enum code add_open(struct ledger *ledger, struct span list)
     return code;
 }
 
-enum code mark__find_open(struct ledger *ledger, uint64_t size)
+/* ---- whether the list is what was written ---- */
+
+/* The row's event names this list. */
+static enum code is_named(struct db *db, int64_t tip, struct span list, uint64_t size, bool *is)
 {
     struct db_stmt *row = NULL;
-    int64_t tip = 0;
+    struct buf detail;
+    enum code code = db_find(db, "SELECT detail FROM event WHERE seq = ?1 AND kind = '" OPEN_EVENT "'",
+                             DB_VALUES(db_of_int(tip)), &row);
+
+    buf_init(&detail, AUDIT_JSON_BYTES);
+    if (code == CODE_OK)
+        code = describe_list(list, size, &detail);
+    *is = code == CODE_OK && span_equals(db_text(row, 0), buf_peek(&detail));
+    if (*is)
+        code = kept__is_row(db, tip, is);
+    buf_fini(&detail);
+    db_finalize(&row);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* The tree of a checkpoint that is ours, as its peaks have it. */
+static bool take_tree(const struct notary *notary, struct db_stmt *row, struct merkle *tree, struct note *note)
+{
+    unsigned char root[DIGEST_BYTES];
+    uint64_t size = (uint64_t)db_int(row, 0);
+
+    if (!is_signed(db_text(row, 2), notary, size, note) || !merkle_load(tree, size, db_blob(row, 1)))
+        return false;
+    merkle_root(tree, root);
+    return memcmp(root, note->root, DIGEST_BYTES) == 0;
+}
+
+#define CHECKPOINTS "SELECT size, peaks, note FROM checkpoint WHERE size "
+
+/* Whether our key has signed the row: the tree of the checkpoint before it, and what follows, give that of the next one. */
+static enum code is_covered(struct db *db, const struct notary *notary, uint64_t size, int64_t tip, bool *is)
+{
+    struct db_stmt *row = NULL;
+    struct merkle tree, next;
+    unsigned char root[DIGEST_BYTES];
+    struct walk leaves;
+    struct leaf leaf;
+    struct note note;
+    enum code code = db_find(db, CHECKPOINTS "= ?1", DB_VALUES(db_of_int((int64_t)size)), &row);
+
+    *is = code == CODE_OK && take_tree(notary, row, &tree, &note);
+    db_finalize(&row);
+    if (*is)
+        code = db_find(db, CHECKPOINTS ">= ?1 ORDER BY size LIMIT 1", DB_VALUES(db_of_int(tip)), &row);
+    *is = *is && code == CODE_OK && take_tree(notary, row, &next, &note);
+    db_finalize(&row);
+    if (!*is)
+        return code == CODE_NOT_FOUND ? CODE_OK : code;
+    code = walk_leaves(&leaves, db, (int64_t)size + 1, (int64_t)next.size);
+    if (code != CODE_OK)
+        return code;
+    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK && (uint64_t)leaf.seq == tree.size + 1) {
+        unsigned char hash[DIGEST_BYTES];
+
+        merkle_leaf(leaf.hash, hash);
+        merkle_add(&tree, hash);
+    }
+    walk_fini(&leaves);
+    merkle_root(&tree, root);
+    *is = tree.size == next.size && memcmp(root, note.root, DIGEST_BYTES) == 0;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code mark__find_open(struct ledger *ledger, const struct notary *notary, uint64_t size, uint64_t *behind)
+{
+    struct db_stmt *row = NULL;
+    bool is_vouched = false;
     enum code code = size == 0 ? CODE_NOT_FOUND : db_find(ledger->db, "SELECT tip, open FROM head_mark WHERE size = ?1",
                                                           DB_VALUES(db_of_int((int64_t)size)), &row);
 
-    if (code == CODE_OK) {
-        tip = db_int(row, 0);
+    if (code == CODE_OK)
+        code = is_named(ledger->db, db_int(row, 0), db_text(row, 1), size, &is_vouched);
+    if (code == CODE_OK && is_vouched)
+        code = is_covered(ledger->db, notary, size, db_int(row, 0), &is_vouched);
+    *behind = 0;
+    if (code == CODE_OK && is_vouched) {
+        *behind = (uint64_t)db_int(row, 0);
         code = add_open(ledger, db_text(row, 1));
     }
     db_finalize(&row);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? ledger_find_open(ledger, (uint64_t)tip) : code;
+    return code == CODE_OK || code == CODE_NOT_FOUND ? ledger_find_open(ledger, *behind) : code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mark: where each tenant and each open permit stood at a checkpoint, kept in the file, so that a start reads only the rows
- * behind it. A mark is no evidence: it is believed where it gives the tenants' tree that the gate's key signed in that
- * checkpoint.
+/* Where each tenant and each open permit stood at a checkpoint, kept in the file: a start reads the rows behind it alone.
+ * It is no evidence: of tenants it is believed where the tree that it gives is the one that our key signed in that checkpoint,
+ * of open permits where a row that our key has signed since names the list.
  *
  * Threads: mark__make by the notary, the others by the writer (main before its start).
  * Owns: a mark is its checkpoint's.
@@ -15,14 +15,16 @@
 /* Makes a mark of the tenants that have rows behind `since`; 0: of all tenants. */
 struct mark *mark__make(const struct tenants *tenants, uint64_t since);
 
-/* Writes the mark, inside the transaction of its checkpoint and as its last change. */
-enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
+/* Inside the transaction of its checkpoint, as its last change. Takes: lists: with the list of open permits, and an event that
+ * names it; without them a start reads for itself what is open. */
+enum code mark__put(struct ledger *ledger, const struct checkpoint *checkpoint, bool lists) MUST_USE;
 
 /* Reads the mark of the file. Sets *size: of its checkpoint; 0: there is no mark, or it is not to be believed. Whatever is
  * read because of it is read in the same transaction, since somebody may change the file meanwhile. */
 enum code mark__find(struct db *db, const struct notary *notary, uint64_t *size) MUST_USE;
 
-/* Reads permits without outcome into ledger->permits. Takes: size: as mark__find; 0: all rows since the last start are read. */
-enum code mark__find_open(struct ledger *ledger, uint64_t size) MUST_USE;
+/* Permits without outcome, into ledger->permits. Takes: size: as mark__find. *behind: rows behind this one were read, and the
+ * list taken for those before it; 0: nothing vouches for it, and all rows since the last start were read. */
+enum code mark__find_open(struct ledger *ledger, const struct notary *notary, uint64_t size, uint64_t *behind) MUST_USE;
 
 #endif

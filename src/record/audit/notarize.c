@@ -68,7 +68,8 @@ enum code writer__checkpoint(struct audit *audit)
     if (audit->names_checkpoint)
         code = put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
     if (code == CODE_OK && audit->checkpoint->mark != NULL && audit->checkpoint->size > audit->ledger.begin_seq)
-        code = mark__put(&audit->ledger, audit->checkpoint);
+        code = mark__put(&audit->ledger, audit->checkpoint,
+                         audit->ledger.tip.seq - audit->started_seq >= audit->notary.conf.rows);
     return code;
 }
 

@@ -293,6 +293,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = ledger_commit(ledger);
     writer__checkpoint_told(audit, code == CODE_OK);
     audit->rotation.begins = audit->rotation.begins && code != CODE_OK;
+    audit->started_seq = ledger->committed.seq;
     buf_fini(&text);
     return code;
 }
@@ -301,10 +302,11 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
 static enum code take_over(struct audit *audit, struct why *why)
 {
     struct ledger *ledger = &audit->ledger;
+    uint64_t behind;
     enum code code = CODE_OK;
 
     if (ledger->is_open_ended)
-        code = mark__find_open(ledger, atomic_load(&audit->notary.marked));
+        code = mark__find_open(ledger, &audit->notary, atomic_load(&audit->notary.marked), &behind);
     if (code == CODE_OK)
         code = erase__resume(audit);
     return code == CODE_OK && ledger->place.is_changed ? rotate__leave(audit, why) : code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 11.12: a start takes the tenants' last rows and the open permits from where the file says that they stood at a checkpoint, and reads
  * the rows behind it alone; what our key has not signed is not believed, and all rows are read. Either way it goes on as ever. */
+#include "audit/mark_priv.h"
 #include "audit/writer_priv.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
@@ -278,6 +279,101 @@ static void test_permits_that_a_kill_left(void **state)
     end_of(bench);
 }
 
+/* A mark with its list, and a checkpoint over the event that names it. Returns: that event's number. */
+static int64_t await_list(struct bench *bench)
+{
+    static const char sql[] = "SELECT CASE WHEN open <> '' AND tip <= (SELECT max(size) FROM checkpoint) THEN tip ELSE 0 END "
+                              "FROM head_mark";
+    int64_t tip = 0;
+
+    for (int i = 0; i < 20000 && (tip = audit_file_number(&bench->file, sql)) == 0; i++) {
+        (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
+        nap();
+    }
+    assert_int_not_equal(tip, 0);
+    return tip;
+}
+
+/* The first mark of a gate is made behind rows, and so lists what is open. */
+static uint64_t start_with_a_call(struct bench *bench)
+{
+    const struct audit_decision decision = audit_call("eve", "c");
+    struct why why = {""};
+    uint64_t ticket, seq = 0;
+
+    begin(bench);
+    ticket = audit_file_put(audit_ring(bench->audit, 0), &decision);
+    if (audit_start(bench->audit, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), ticket, &seq), AUDIT_DURABLE);
+    return seq;
+}
+
+static uint64_t read_behind(struct bench *bench)
+{
+    uint64_t marked = atomic_load(&bench->audit->notary.marked), behind = 0;
+
+    assert_int_not_equal(marked, 0);
+    assert_int_equal(mark__find_open(&bench->audit->ledger, &bench->audit->notary, marked, &behind), CODE_OK);
+    return behind;
+}
+
+/* 11.12: a list of open permits is believed where a row that our key signed names it, and nothing else is. */
+static void test_the_list_is_named_by_a_signed_row(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE head_mark SET open = 'open'", "UPDATE head_mark SET tip = tip - 1", "UPDATE head_mark SET open = ''",
+        "DROP TRIGGER event_update; UPDATE event SET detail = "
+        "'{\"digest\":\"I0j5mHRCElddhZWWdPlgerJvZ3CKkXFXRygyOGM3yQQ=\",\"size\":' || "
+        "(SELECT size FROM head_mark) || '}' WHERE kind = 'open_permits'; UPDATE head_mark SET open = 'open'",
+    };
+    struct bench *bench = *state;
+    char trigger[256];
+    int64_t tip;
+
+    bench->conf.rows = 1;
+    (void)start_with_a_call(bench);
+    tip = await_list(bench);
+    end_of(bench);
+    begin(bench);
+    assert_int_equal(read_behind(bench), tip);
+    (void)snprintf(trigger, sizeof trigger, "%s",
+                   audit_file_ask(&bench->file, "SELECT sql FROM sqlite_schema WHERE name = 'event_update'"));
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        change(bench, changes[i]);
+        if (read_behind(bench) != 0)
+            fail_msg("%s: is believed", changes[i]);
+    }
+    change(bench, trigger);
+}
+
+/* 11.12: who takes a permit out of the list hides it from nobody: a start behind a kill finds it in the rows. */
+static void test_a_forged_list_hides_nothing(void **state)
+{
+    struct bench *bench = *state;
+    char into[256];
+    struct audit_conf conf = {.rings = 1, .version = SPAN_LIT("0"), .checkpoints = {.interval_ms = 5, .key = bench->key}};
+    struct why why = {""};
+
+    bench->conf.rows = 1;
+    (void)start_with_a_call(bench);
+    (void)await_list(bench);
+    (void)snprintf(into, sizeof into, "VACUUM INTO '%.60s/copy-2026-01-01-000000000001.db'", bench->file.folder);
+    change(bench, into);
+    audit_close(&bench->audit);
+    (void)snprintf(bench->file.path, sizeof bench->file.path, "%.60s/copy-2026-01-01-000000000001.db", bench->file.folder);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM head_mark WHERE open LIKE 'open %'"), 1);
+    change(bench, "UPDATE head_mark SET open = 'open'");
+    (void)snprintf(bench->file.path, sizeof bench->file.path, "%.60s/copy.db", bench->file.folder);
+    conf.path = bench->file.path;
+    if (audit_open(&conf, &bench->audit, &why) != CODE_OK || audit_start(bench->audit, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    audit_close(&bench->audit);
+    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM outcome AS o JOIN decision AS d ON d.seq = o.decision "
+                                                "WHERE o.outcome = 'unknown' AND d.tenant = 'eve'") == 1);
+    end_of(bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +382,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_read_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permits_that_a_kill_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_list_is_named_by_a_signed_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_forged_list_hides_nothing, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
