@@ -5,6 +5,7 @@
 #include "cli/store_words.h"
 #include "cli/told.h"
 #include "store/store.h"
+#include "store/store_holds.h"
 
 #include "audit/writer.h"
 #include "files/files.h"
@@ -17,6 +18,12 @@
 
 #define LOOK_MS 50
 #define WAIT_MS 60000
+
+/* The oldest files, so many. */
+struct retiring {
+    const struct trail_file *files;
+    size_t count;
+};
 
 /* The last of the files that go. Returns: OPTIONS_GO with *at, or a status. */
 static int find_last(const struct trail *trail, const char *named, size_t *at)
@@ -47,8 +54,56 @@ static bool await_told(struct db *store, const char *mark, int64_t id, struct wh
     return told >= id;
 }
 
+/* Whether a file has calls that a hold keeps. */
+static enum code has_held(const struct trail_file *file, struct db_stmt *hold, bool *has, struct why *why)
+{
+    const struct db_value keeps[] = {
+        db_of_text(db_text(hold, 1)), db_of_text(db_text(hold, 2)),
+        db_of_int(db_is_null(hold, 3) ? INT64_MIN : db_int(hold, 3)),
+        db_of_int(db_is_null(hold, 4) ? INT64_MAX : db_int(hold, 4)),
+    };
+    struct db_stmt *row = NULL;
+    struct db *db;
+    enum code code = trail_open(file->path, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_find(db, "SELECT 1 FROM decision WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR principal = ?2) AND "
+                   "time_us >= ?3 AND time_us < ?4 LIMIT 1", keeps, sizeof keeps / sizeof keeps[0], &row);
+    *has = code == CODE_OK;
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        (void)why_set(why, code, "%s: %s", file->path, db_error(db));
+    db_finalize(&row);
+    db_close(&db);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* CODE_DENIED: who may have to show it may not give it away. */
+static enum code refuse_held(struct db *store, const struct retiring *retiring, struct why *why)
+{
+    struct db_stmt *hold = NULL;
+    enum code code = db_select(store, STORE_HOLDS_STANDING, NULL, 0, &hold);
+
+    why->text[0] = '\0';
+    while (db_next(&hold, &code))
+        for (size_t i = 0; i < retiring->count && code == CODE_OK; i++) {
+            bool has = false;
+
+            code = has_held(&retiring->files[i], hold, &has, why);
+            if (has)
+                code = why_set(why, CODE_DENIED, "nothing was given away: hold %" PRId64 " keeps calls in %s (%.*s placed it; "
+                               "`callgate audit release %" PRId64 " --why TEXT` ends it): %.*s", db_int(hold, 0),
+                               retiring->files[i].path, SPAN_ARG(db_text(hold, 5)), db_int(hold, 0),
+                               SPAN_ARG(db_text(hold, 6)));
+        }
+    if (code != CODE_OK && why->text[0] == '\0')
+        (void)why_set(why, code, "%s", db_error(store));
+    return code;
+}
+
 /* Takes: *runs: set where a gate is told, and has told its trail. */
-static int record(const struct conf *conf, const struct store_retirement *retirement, bool *runs)
+static int record(const struct conf *conf, const struct retiring *retiring, const struct store_retirement *retirement,
+                  bool *runs)
 {
     char mark[STORE_MARK_BYTES];
     struct db *store = NULL;
@@ -61,6 +116,8 @@ static int record(const struct conf *conf, const struct store_retirement *retire
     code = store_open(conf->store, DB_WRITE, &store, &why);
     if (lock_fd >= 0)
         (void)close(lock_fd);
+    if (code == CODE_OK)
+        code = refuse_held(store, retiring, &why);
     if (code == CODE_OK)
         code = store_audit_mark(conf->audit.database, mark, &why);
     if (code == CODE_OK)
@@ -117,7 +174,7 @@ static int retire(const struct conf *conf, const struct asked *asked)
         retirement.actor = span_text(actor);
         retirement.first = before + 1;
         retirement.last = trail.files[at].last_seq;
-        status = record(conf, &retirement, &runs);
+        status = record(conf, &(struct retiring){trail.files, at + 1}, &retirement, &runs);
     }
     if (status == STATUS_DONE)
         status = tell(&retirement, &trail, at, runs, asked->json);

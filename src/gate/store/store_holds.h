@@ -15,6 +15,11 @@
 
 extern const char store_holds_schema[];
 
+/* Those that were not released: id, tenant, principal, since_us, until_us, held_by, why. */
+#define STORE_HOLDS_STANDING \
+    "SELECT id, tenant, principal, since_us, until_us, held_by, why FROM audit_hold " \
+    "WHERE id NOT IN (SELECT hold FROM audit_hold_release) ORDER BY id"
+
 /* Whether a tenant's values of before a time may be erased. An erasure takes those of all persons of a tenant, so that a hold
  * of one person keeps all of them. CODE_DENIED with a sentence that names the hold. */
 enum code store_holds_allow(struct db *db, const char *tenant, int64_t before_us, struct why *why) MUST_USE;
