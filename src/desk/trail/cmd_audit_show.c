@@ -110,6 +110,8 @@ static enum code find_row(struct show *show, struct why *why)
             return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->number,
                            show->trail.files[show->trail.count - 1].path);
     code = audit_entries(&show->trail, &query, ENTRIES_EVENTS, &place, take_entry, show, &passed);
+    if ((code == CODE_OK || code == CODE_NOT_FOUND) && audit_is_restricted()) /* how many rows others have is not his to know */
+        return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 " of these tenants", show->number);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
         return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 "; the last one is %" PRId64, show->number,
                        show->trail.files[show->trail.count - 1].last_seq);

@@ -165,7 +165,14 @@ bool db_has_changed(const struct db *db)
                               is.st_mtim.tv_nsec != db->was.st_mtim.tv_nsec);
 }
 
-/* Whether SQLite lacks the -shm file and may not make it, as with a sealed file in a folder of archives. */
+bool db_has_moved(const struct db *db)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved != 0;
+}
+
+/* SQLite lacks its -shm file, and may not make it: a sealed file in a folder of archives. */
 static bool needs_rest(const char *path, int result)
 {
     return ((result & 0xff) == SQLITE_READONLY || (result & 0xff) == SQLITE_CANTOPEN) && !is_some_beside(path, "-wal");

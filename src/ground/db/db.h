@@ -33,6 +33,8 @@ const char *db_stray(const char *path, struct stat *there);
 /* Whether a file that was opened as one that does not change has changed: then what was read may be partly
  * of the old and partly of the new file. */
 bool db_has_changed(const struct db *db);
+/* Whether another file, or none, stands where it was opened. */
+bool db_has_moved(const struct db *db);
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
  * Returns: CODE_NOT_FOUND where there is no such file (but for CREATE); CODE_INVALID for what is no file or no database;

@@ -21,8 +21,9 @@
 #define RING_BYTES ((uint64_t)2 << 20)
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 #define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
-#define LOOK_US 1000000         /* how often it looks at the files while nobody calls */
-#define HEALED_US INT64_C(10000000) /* when rows were written for so long, the outage is over */
+#define LOOK_US 1000000         /* at the files, while nobody calls */
+#define HEALED_US INT64_C(10000000) /* rows were written for so long: the outage is over */
+#define STOPPING_NAP_NS 10000000
 #define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -87,8 +88,11 @@ static void down_turn(struct audit *audit)
         return;
     }
     atomic_store(&audit->shared.sleeps, RING_DOZES);
-    writer__sweep(audit); /* after `sleeps` says it: a record that comes later wakes this thread */
-    park_sleep(&audit->shared.sleeps, RING_DOZES, wait_us);
+    writer__sweep(audit); /* after saying so: what slips in later wakes us */
+    if (atomic_load(&audit->stopping)) /* whoever said so may have come before */
+        (void)nanosleep(&(struct timespec){.tv_nsec = STOPPING_NAP_NS}, NULL);
+    else
+        park_sleep(&audit->shared.sleeps, RING_DOZES, wait_us);
     atomic_store(&audit->shared.sleeps, RING_AWAKE);
 }
 

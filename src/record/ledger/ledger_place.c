@@ -28,15 +28,26 @@ static bool is_there(const struct place *place, enum place_part part, const stru
 
 /* ---- what the kernel tells --------------------------------------------------------------------------------------- */
 
-/* Watches the folder's names, the file's mode and size, and whether a folder above it moves. The -wal file is not watched,
- * since every commit writes into it. */
+/* Of a link in the way the kernel tells nobody who does not watch where it lies. */
+static bool is_straight(const char *file, const char *real)
+{
+    char here[PATH_MAX];
+    size_t len = file[0] == '/' ? 0 : getcwd(here, sizeof here) != NULL ? strlen(here) + 1 : SIZE_MAX;
+
+    if (len == 0)
+        return strcmp(file, real) == 0;
+    return len <= strlen(real) && strncmp(real, here, len - 1) == 0 && real[len - 1] == '/' && strcmp(file, real + len) == 0;
+}
+
+/* The folder's names, the file's mode and size, and whether a folder above it moves. What is written into the -wal file at
+ * every commit is not asked for. */
 static bool watch_all(int fd, const char *file)
 {
     enum { NAMES = IN_CREATE | IN_DELETE | IN_MOVE, SELF = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR };
     char name[PATH_MAX], *slash = realpath(file, name) != NULL ? strrchr(name, '/') : NULL;
     uint32_t mask = NAMES | SELF;
 
-    if (slash == NULL || inotify_add_watch(fd, name, IN_MODIFY | IN_ATTRIB) < 0)
+    if (slash == NULL || !is_straight(file, name) || inotify_add_watch(fd, name, IN_MODIFY | IN_ATTRIB) < 0)
         return false;
     for (; slash != NULL; slash = strrchr(name, '/'), mask = SELF) {
         slash[slash == name] = '\0';
@@ -65,12 +76,28 @@ static void watch(struct place *place, const char *file)
         place__forget(place);
 }
 
-/* Whether nobody did anything since all was found to be as it should. */
-static bool is_quiet(const struct place *place)
+/* What is gone is watched no more, nor what took its place: the next look is behind the next commit. */
+static bool has_lost_a_watch(const char *told, size_t len)
 {
-    _Alignas(struct inotify_event) char told[1024]; /* what has no room here is told next time, when the gate looks again */
+    struct inotify_event event;
 
-    return place->is_watched && read(place->watch_fd, told, sizeof told) < 0 && errno == EAGAIN && place->is_sound &&
+    for (size_t at = 0; at + sizeof event <= len; at += sizeof event + event.len) {
+        memcpy(&event, told + at, sizeof event);
+        if ((event.mask & (IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW)) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Nobody did anything since all was found as it should be. */
+static bool is_quiet(struct place *place)
+{
+    char told[1024]; /* what finds no room makes us look another time */
+    ssize_t len = place->is_watched ? read(place->watch_fd, told, sizeof told) : 0;
+
+    if (len > 0 && has_lost_a_watch(told, (size_t)len))
+        place__forget(place);
+    return place->is_watched && len < 0 && errno == EAGAIN && place->is_sound &&
            clock_monotonic_us() - place->looked_us < LOOK_US;
 }
 
@@ -96,11 +123,12 @@ void place__remember(struct ledger *ledger)
 
     watch(place, ledger->file); /* before the look, so that nothing comes between */
     for (enum place_part part = PLACE_FILE; part < PLACE_PARTS; part++)
-        if (look(ledger, part, &there)) {
+        if (look(ledger, part, &there) && (part != PLACE_FILE || !place__is_known(ledger))) { /* it stays the same file */
             place->at[part].device = there.st_dev;
             place->at[part].inode = there.st_ino;
-            place->bytes = part == PLACE_FILE ? there.st_size : place->bytes;
         }
+    if (look(ledger, PLACE_FILE, &there))
+        place->bytes = there.st_size;
     if (ledger->db == NULL || db_number(ledger->db, "PRAGMA schema_version", &place->schema) != CODE_OK)
         place->schema = 0;
     if (ledger->db == NULL || db_number(ledger->db, "PRAGMA data_version", &place->version) != CODE_OK)

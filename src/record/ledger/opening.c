@@ -374,6 +374,8 @@ enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us,
             (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     }
     place__remember(ledger);
+    if (code == CODE_OK && db_has_moved(ledger->db)) /* since it was opened */
+        code = why_set(why, CODE_NOT_FOUND, "%s " PLACE_GONE, ledger->file);
     if (code == CODE_OK)
         ledger->committed = ledger->tip;
     else
