@@ -63,7 +63,7 @@ static int find_policy(struct explaining *e)
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(db, version, &e->policy, &why);
     if (code == CODE_OK)
-        code = store_definitions_load(db, &e->definitions, &why);
+        code = store_definitions_load(db, NULL, &e->definitions, &why);
     db_close(&db);
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }

@@ -163,7 +163,7 @@ static struct definition_set *accepted(const struct asked *asked)
     struct why why = {""};
     struct db *db = NULL;
 
-    if (asked_store(asked, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, &set, &why) != CODE_OK)
+    if (asked_store(asked, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, NULL, &set, &why) != CODE_OK)
         set = NULL;
     db_close(&db);
     return set;

@@ -87,7 +87,7 @@ static int lay_files(struct replaying *r, struct policy **policy)
     if (code == CODE_OK)
         code = policy_store_preview(db, &change, policy, &faults, &why);
     if (code == CODE_OK)
-        code = store_definitions_load(db, &r->definitions, &why);
+        code = store_definitions_load(db, NULL, &r->definitions, &why);
     db_close(&db);
     policy_files_fini(&files);
     return code == CODE_OK ? OPTIONS_GO : complain_candidate(code, &faults, &why);
@@ -109,7 +109,7 @@ static int take_version(struct replaying *r, struct policy **policy)
     if (code == CODE_OK)
         code = store_compile_policy(db, version, policy, &why);
     if (code == CODE_OK)
-        code = store_definitions_load(db, &r->definitions, &why);
+        code = store_definitions_load(db, NULL, &r->definitions, &why);
     db_close(&db);
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }

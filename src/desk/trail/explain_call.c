@@ -386,7 +386,7 @@ enum code explain_call_policy(const struct asked *asked, const struct recorded *
     if (code == CODE_OK && recorded->policy_version != 0)
         code = store_compile_policy(db, recorded->policy_version, policy, why);
     if (code == CODE_OK)
-        code = store_definitions_load(db, definitions, why);
+        code = store_definitions_load(db, NULL, definitions, why);
     db_close(&db);
     if (code == CODE_OK && *policy != NULL && !span_equals(policy_hash(*policy), recorded->policy_hash))
         return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "

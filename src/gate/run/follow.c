@@ -86,10 +86,12 @@ static enum code take_definitions(struct serve *serve, struct why *why)
 
     if (code != CODE_OK || mark == serve->definitions.mark)
         return code;
-    code = store_definitions_load(serve->store, &set, why);
+    code = store_definitions_load(serve->store, serve->definitions.accepted, &set, why);
     if (code != CODE_OK)
         return code;
-    gate_publish_definitions(serve->shared, set);
+    gate_publish_definitions(serve->shared, definition_set_ref(set));
+    definition_set_unref(&serve->definitions.accepted);
+    serve->definitions.accepted = set;
     serve->definitions.mark = mark;
     return CODE_OK;
 }

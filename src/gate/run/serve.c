@@ -580,5 +580,6 @@ void serve_close(struct serve *serve)
     buf_fini(&serve->confined);
     buf_fini(&serve->listed);
     buf_fini(&serve->definitions.notes);
+    definition_set_unref(&serve->definitions.accepted);
     conf_free(&serve->conf);
 }

@@ -53,7 +53,8 @@ struct serve_approvals {
 
 struct serve_definitions {       /* what servers say of their tools */
     struct buf notes;            /* that the store is to be told of */
-    int64_t mark;                /* mark of the set that the workers have */
+    int64_t mark;                /* of what the workers have: */
+    struct definition_set *accepted; /* or NULL */
     uint64_t fresh, changed, dropped; /* since the start */
     uint64_t dropped_told;       /* how many of `dropped` an event has told */
     int64_t dropped_us;          /* when that was */

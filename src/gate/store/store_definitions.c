@@ -229,9 +229,8 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 /* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
 #define WAITING "word IS NULL AND (latest OR seen_us > accepted_us)"
 
-/* NULL for a schema that cannot bind: whoever accepts the definition is told so, and a permit that asks for
- * the schema does not apply. */
-static struct policy_schema *schema_of(struct span body)
+/* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
+static struct policy_schema *compile(struct span body)
 {
     const struct json_node *root = NULL, *schema;
     struct policy_schema *compiled = NULL;
@@ -252,17 +251,38 @@ static struct policy_schema *schema_of(struct span body)
     return compiled;
 }
 
-enum code store_definitions_load(struct db *db, struct definition_set **set, struct why *why)
+/* The same digest is the same definition. To compile thousands anew, each time that somebody accepts one, would hold up the
+ * main thread for seconds. */
+static enum code schema_of(struct db *db, int64_t id, const struct definition_set *before, struct definition *definition)
+{
+    const struct definition *known =
+        definition_set_accepted(before, definition->upstream, definition->tool, definition->digest);
+    struct db_stmt *stmt;
+    enum code code;
+
+    if (known != NULL) {
+        definition->schema = known->schema != NULL ? policy_schema_ref(known->schema) : NULL;
+        return CODE_OK;
+    }
+    code = db_find(db, "SELECT body FROM definition WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
+    if (code == CODE_OK)
+        definition->schema = compile(db_text(stmt, 0));
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code store_definitions_load(struct db *db, const struct definition_set *before, struct definition_set **set,
+                                 struct why *why)
 {
     struct db_stmt *stmt = NULL;
     int64_t count = 0;
     enum code code = db_number(db, STATE "SELECT count(*) FROM s " IN_SET, &count);
 
     *set = NULL;
+    if (code == CODE_OK && count > 0) /* as a rule half of them: each is told last, too */
+        code = definition_set_new(count < DEFINITION_SET_MAX ? (size_t)count : DEFINITION_SET_MAX, set);
     if (code == CODE_OK && count > 0)
-        code = definition_set_new((size_t)count, set);
-    if (code == CODE_OK && count > 0)
-        code = db_prepare(db, STATE "SELECT upstream, tool, digest, accepted, latest, body FROM s JOIN definition USING (id) "
+        code = db_prepare(db, STATE "SELECT upstream, tool, digest, accepted, latest, id FROM s JOIN definition USING (id) "
                           IN_SET, &stmt);
     while (stmt != NULL && db_next(&stmt, &code)) {
         struct definition definition = {.upstream = db_text(stmt, 0), .tool = db_text(stmt, 1),
@@ -271,7 +291,7 @@ enum code store_definitions_load(struct db *db, struct definition_set **set, str
 
         code = num_unhex(db_text(stmt, 2), definition.digest, DIGEST_BYTES);
         if (code == CODE_OK && definition.is_accepted)
-            definition.schema = schema_of(db_text(stmt, 5));
+            code = schema_of(db, db_int(stmt, 5), before, &definition);
         if (code == CODE_OK)
             code = definition_set_add(*set, &definition);
     }

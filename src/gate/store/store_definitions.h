@@ -29,8 +29,10 @@ struct store_definitions_put {
 enum code store_definitions_put(struct db *db, struct span *notes, int64_t now_us, struct store_definitions_put *put,
                                 struct why *why) MUST_USE;
 
-/* What is accepted, for workers. *set NULL: nothing is. */
-enum code store_definitions_load(struct db *db, struct definition_set **set, struct why *why) MUST_USE;
+/* What is accepted, for workers. *set NULL: nothing is.
+ * Takes: before: an earlier one of this store, whose schemas are taken over where the definition is the same; or NULL. */
+enum code store_definitions_load(struct db *db, const struct definition_set *before, struct definition_set **set,
+                                 struct why *why) MUST_USE;
 
 /* Changes with every word and every definition that another gate or command has written. */
 enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why) MUST_USE;

@@ -94,7 +94,7 @@ static struct definition_set *load(void)
     struct definition_set *set;
     struct why why = {0};
 
-    if (store_definitions_load(db, &set, &why) != CODE_OK)
+    if (store_definitions_load(db, NULL, &set, &why) != CODE_OK)
         fail_msg("%s", why.text);
     return set;
 }
@@ -140,6 +140,28 @@ static void words_decide_and_stay(void **state)
     assert_int_not_equal(db_exec(db, "DELETE FROM definition"), CODE_OK);
     assert_int_not_equal(db_exec(db, "UPDATE definition_word SET accepted = 1"), CODE_OK);
     assert_int_not_equal(db_exec(db, "DELETE FROM definition_word"), CODE_OK);
+}
+
+/* 11.13: of thousands of tools one was accepted: what is known of the others is not compiled again. */
+static void what_is_known_is_taken_over(void **state)
+{
+    static const char bound[] = "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"pay\"}";
+    struct definition_set *before, *set;
+    struct why why = {0};
+
+    (void)state;
+    (void)tell("pay", bound, NOW);
+    say("pay", bound, true);
+    before = load();
+    (void)tell("pay", NEW, NOW + 1);
+    say("pay", NEW, true);
+    assert_int_equal(store_definitions_load(db, before, &set, &why), CODE_OK);
+    assert_non_null(find(set, bound)->schema);
+    assert_ptr_equal(find(set, bound)->schema, find(before, bound)->schema);
+    assert_null(find(set, NEW)->schema);
+    definition_set_unref(&before);
+    assert_true(span_is(policy_schema_text(find(set, bound)->schema), "{\"type\":\"object\"}"));
+    definition_set_unref(&set);
 }
 
 /* 9.3: neither the disk nor the audit can be filled by a server that changes its tools all the time. */
@@ -225,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_is_kept_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(words_decide_and_stay, open_it, close_it),
+        cmocka_unit_test_setup_teardown(what_is_known_is_taken_over, open_it, close_it),
         cmocka_unit_test_setup_teardown(a_flood_is_bounded, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_is_not_kept_was_told, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_gives_way_was_told, open_it, close_it),
