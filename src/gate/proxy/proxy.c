@@ -419,11 +419,8 @@ bool proxy_is_drained(const struct proxy *proxy)
     return atomic_load_explicit(&proxy->budget.connections, memory_order_relaxed) == 0;
 }
 
-void proxy_stop(struct proxy **out)
+void proxy_stop(struct proxy *proxy)
 {
-    struct proxy *proxy = *out;
-
-    *out = NULL;
     if (proxy == NULL)
         return;
     lock(proxy);
@@ -433,6 +430,15 @@ void proxy_stop(struct proxy **out)
         thread_join(&proxy->lanes[i].thread); /* the thread ends without pairs, so its judge has no work */
         judge_stop(&proxy->lanes[i].judge);
     }
+}
+
+void proxy_free(struct proxy **out)
+{
+    struct proxy *proxy = *out;
+
+    *out = NULL;
+    if (proxy == NULL)
+        return;
     proxy_conf_unref(&proxy->next_conf);
     resolve_table_unref(&proxy->next_names);
     close_lanes(proxy);

@@ -73,8 +73,9 @@ void proxy_address(const struct proxy *proxy, size_t index, struct sock_address 
 void proxy_drain(struct proxy *proxy);
 bool proxy_is_drained(const struct proxy *proxy); /* whether no connection is left; main asks by a timer */
 
-/* Closes what is left and records its outcomes, joins the threads, and frees everything. */
-void proxy_stop(struct proxy **proxy);
+/* Closes what is left and records its outcomes, and joins the threads. */
+void proxy_stop(struct proxy *proxy);
+void proxy_free(struct proxy **proxy); /* once the audit is closed: its writer wakes workers until then */
 
 /* For status and metrics; any thread. */
 struct proxy_gauges {

@@ -546,7 +546,7 @@ void serve_close(struct serve *serve)
     serve__close_past(serve);
     resolver_free(&serve->resolver);
     outside_unhear(serve->outside);
-    proxy_stop(&serve->proxy);
+    proxy_stop(serve->proxy);
     serve__close_notify(serve); /* closed before the runner, which one of them uses */
     runner_close(&serve->runner);
     metrics_free(&serve->metrics);
@@ -561,6 +561,7 @@ void serve_close(struct serve *serve)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
     serve_close_audit(serve);
+    proxy_free(&serve->proxy);
     web_free(&serve->web); /* after the last checkpoint */
     outside_free(&serve->outside);
     identity_proofs_free(&serve->proofs);
