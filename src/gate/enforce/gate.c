@@ -298,6 +298,7 @@ static void evaluate(struct gate *gate, struct call *call, struct gate_moment *m
         settled = call->within != NULL || gate__mind_approvals(gate, call);
     }
     if (!settled) {
+        gate_token_give_back(&call->token);
         call->verdict.kind = VERDICT_HOLD;
         call->verdict.reason = REASON_APPROVAL_REQUIRED;
     }

@@ -146,7 +146,7 @@ enum code gate_remember(struct gate_shared *shared, const struct remembering *re
     struct remember_range range = {.before = INT64_MAX, .now_us = remember__now(shared, remembering),
                                    .latest_us = remembering->now_us};
     struct policy *policy = gate_policy(shared);
-    struct past_file files[PAST_FILES];
+    struct past_file files[PAST_FILES] = {{.turn = 0}};
     struct buf asked;
     enum code code;
 

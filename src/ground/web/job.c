@@ -230,7 +230,7 @@ static int refuse_lookup(void *state, void *reserved, void *context)
 
 static bool set_bounds(struct web_job *job, int64_t now_us)
 {
-    long left_ms = (long)((job->until_us - now_us) / 1000) + 1;
+    long left_ms = job->until_us > now_us ? (long)((job->until_us - now_us) / 1000) + 1 : 1; /* 0 would be no bound */
 
     return SET(TIMEOUT_MS, left_ms) && SET(CONNECTTIMEOUT_MS, left_ms < CONNECT_MAX_MS ? left_ms : (long)CONNECT_MAX_MS) &&
            SET(MAXFILESIZE_LARGE, job->part != NULL ? 0 : (curl_off_t)job->answer.body.cap_bytes) &&
