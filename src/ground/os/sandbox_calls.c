@@ -115,6 +115,7 @@ static const struct call calls[] = {
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},
     {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to children of a command: their starter gets the other end */
+    {SYS_pipe2, POSTER, FREE}, /* libcurl 8.5 wakes itself by one, as Ubuntu 24.04 has it */
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT},
