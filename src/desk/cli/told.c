@@ -125,6 +125,7 @@ static bool says(const struct scope *scope, const struct field *field)
     const struct told_member member = find(scope, field->key);
     struct span text = span_is(field->key, "@") ? scope->value->key : told__span(member.value);
     bool is_formed = field->form.len > 0 && field->kind != '*', is_said;
+    bool is_text = span_is(field->key, "@") || (member.value != NULL && member.value->type == JSON_STRING);
     struct buf formed;
 
     buf_init(&formed, TEXT_BYTES);
@@ -135,8 +136,8 @@ static bool says(const struct scope *scope, const struct field *field)
     if (field->has_word)
         is_said = span_equals(text, field->word);
     else
-        is_said = text.len > 0 && (is_formed || (!span_is(text, "false") && !span_is(text, "0") && !span_is(text, "[]") &&
-                                                 !span_is(text, "{}")));
+        is_said = text.len > 0 && (is_formed || is_text || (!span_is(text, "false") && !span_is(text, "0") &&
+                                                            !span_is(text, "[]") && !span_is(text, "{}")));
     buf_fini(&formed);
     return is_said;
 }

@@ -6,8 +6,8 @@
  *   {key}        a member, or a member of a member: {was.rule}. `.` is the value at hand, `@` its own name.
  *                What no terminal should see is drawn (unicode/terminal.h).
  *   {key:form}   the member in another form, with what the form needs behind a blank: told_forms.c has them.
- *   [ ... ]      is left out where a member within it says nothing: is not there, null, empty, false or 0. Brackets nest; what
- *                an inner one leaves out is nothing to the outer one.
+ *   [ ... ]      is left out where a member within it says nothing: is not there, null, empty, false or 0. A text says what it
+ *                is, since somebody may be called "0". Brackets nest; what an inner one leaves out is nothing to the outer one.
  *   {?key} {!key} {?key=word} {!key=word} {?key:form} ...
  *                no text, but whether a member says something, or is that word. A bracket that has some asks these alone.
  *   {*key} ... {/between}

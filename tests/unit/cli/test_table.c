@@ -175,6 +175,7 @@ static const struct { const char *words, *text; } forms[] = {
     {"{*pair}[{!@=k}{@}][{.:json}]{/}", "\"v\"l2"},
     {"{name:unlike state}[{state:unlike state}]", "a\\u001bb"},
     {"{json:members 2}{name:members 1}{empty:members 1}{none:any}", "  a     1\n  long  \"x\"\n a\\u001bb\n (none)\n[]"},
+    {"[{!called}nobody][{called}][ of {owner}][{odd}][{zero}][{!zero}none]", "0 of false[]none"}, /* 11.9: texts that look like nothing */
     {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
 };
 
@@ -195,6 +196,10 @@ static void lists_forms_and_brackets(void **state)
     doc_null(doc, "absent");
     doc_text(doc, "json", SPAN_LIT("{\"a\": 1, \"long\": \"x\"}"));
     doc_text(doc, "empty", SPAN_LIT("{}"));
+    doc_text(doc, "called", SPAN_LIT("0"));
+    doc_text(doc, "owner", SPAN_LIT("false"));
+    doc_text(doc, "odd", SPAN_LIT("[]"));
+    doc_int(doc, "zero", 0);
     (void)doc_add_array(doc, "none");
     fill_list(doc_add_array(doc, "steps"), 3);
     list = doc_add_array(doc, "list");
