@@ -465,7 +465,8 @@ const struct command commands[] = {
     {IS("audit retire", cmd_audit_retire, "record that sealed files are given away, and why"),
      ABOUT("Records that a sealed file of the trail and all files before it are given away: an event `retired` with the rows,\n"
            "who says so and why. It prints their paths and leaves them where they are: move them then. Where they are\n"
-           "missing later, --all takes the event's word for it. Nothing is given away that a hold keeps."),
+           "missing later, --all takes the event's word for it. Nothing is given away that a hold keeps, or may have kept,\n"
+           "of rows that are not here any more."),
      OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG, JSON)},
     {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
      .writes = true, BEHIND("[--tenant NAME] [--principal NAME] [--since TIME] [--until TIME] --why TEXT [OPTIONS]"),

@@ -19,10 +19,12 @@
 #define LOOK_MS 50
 #define WAIT_MS 60000
 
-/* The oldest files, so many. */
+/* The oldest files, so many, and what is missing of the trail before each of them; rows up to `before`
+ * were given away already. */
 struct retiring {
-    const struct trail_file *files;
+    const struct trail *trail;
     size_t count;
+    int64_t before;
 };
 
 /* The last of the files that go. Returns: OPTIONS_GO with *at, or a status. */
@@ -54,8 +56,8 @@ static bool await_told(struct db *store, const char *mark, int64_t id, struct wh
     return told >= id;
 }
 
-/* Whether a file has calls that a hold keeps. */
-static enum code has_held(const struct trail_file *file, struct db_stmt *hold, bool *has, struct why *why)
+/* Whether a file has calls that a hold keeps, of those that the words behind `sql` leave. */
+static enum code finds_held(const struct trail_file *file, struct db_stmt *hold, const char *sql, bool *has, struct why *why)
 {
     const struct db_value keeps[] = {
         db_of_text(db_text(hold, 1)), db_of_text(db_text(hold, 2)),
@@ -68,14 +70,38 @@ static enum code has_held(const struct trail_file *file, struct db_stmt *hold, b
 
     if (code != CODE_OK)
         return code;
-    code = db_find(db, "SELECT 1 FROM decision WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR principal = ?2) AND "
-                   "time_us >= ?3 AND time_us < ?4 LIMIT 1", keeps, sizeof keeps / sizeof keeps[0], &row);
+    code = db_find(db, sql, keeps, sizeof keeps / sizeof keeps[0], &row);
     *has = code == CODE_OK;
     if (code != CODE_OK && code != CODE_NOT_FOUND)
         (void)why_set(why, code, "%s: %s", file->path, db_error(db));
     db_finalize(&row);
     db_close(&db);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code has_held(const struct trail_file *file, struct db_stmt *hold, bool *has, struct why *why)
+{
+    return finds_held(file, hold, "SELECT 1 FROM decision WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR principal = ?2) "
+                      "AND time_us >= ?3 AND time_us < ?4 LIMIT 1", has, why);
+}
+
+/* Of rows that are not here nobody knows more than that they are older than the file behind them. */
+static enum code may_keep_missing(const struct retiring *retiring, size_t at, struct db_stmt *hold, bool *may, struct why *why)
+{
+    int64_t first, last;
+
+    *may = trail_gap(retiring->trail, at, &first, &last) && last >= first && last > retiring->before;
+    if (!*may)
+        return CODE_OK;
+    return finds_held(&retiring->trail->files[at], hold, "SELECT 1 WHERE ?1 IS ?1 AND ?2 IS ?2 AND ?4 IS ?4 AND "
+                      "coalesce((SELECT time_us FROM decision ORDER BY seq LIMIT 1), ?3 + 1) > ?3", may, why);
+}
+
+static enum code refuse_for(struct db_stmt *hold, const char *what, const char *path, struct why *why)
+{
+    return why_set(why, CODE_DENIED, "nothing was given away: hold %" PRId64 " %s %s (%.*s placed it; `callgate audit release "
+                   "%" PRId64 " --why TEXT` ends it): %.*s", db_int(hold, 0), what, path, SPAN_ARG(db_text(hold, 5)),
+                   db_int(hold, 0), SPAN_ARG(db_text(hold, 6)));
 }
 
 /* CODE_DENIED: who may have to show it may not give it away. */
@@ -87,14 +113,15 @@ static enum code refuse_held(struct db *store, const struct retiring *retiring, 
     why->text[0] = '\0';
     while (db_next(&hold, &code))
         for (size_t i = 0; i < retiring->count && code == CODE_OK; i++) {
-            bool has = false;
+            const struct trail_file *file = &retiring->trail->files[i];
+            bool has = false, may = false;
 
-            code = has_held(&retiring->files[i], hold, &has, why);
-            if (has)
-                code = why_set(why, CODE_DENIED, "nothing was given away: hold %" PRId64 " keeps calls in %s (%.*s placed it; "
-                               "`callgate audit release %" PRId64 " --why TEXT` ends it): %.*s", db_int(hold, 0),
-                               retiring->files[i].path, SPAN_ARG(db_text(hold, 5)), db_int(hold, 0),
-                               SPAN_ARG(db_text(hold, 6)));
+            code = has_held(file, hold, &has, why);
+            if (code == CODE_OK && !has)
+                code = may_keep_missing(retiring, i, hold, &may, why);
+            if (code == CODE_OK && (has || may))
+                code = refuse_for(hold, has ? "keeps calls in" : "may keep calls in rows that are not here, before", file->path,
+                                  why);
         }
     if (code != CODE_OK && why->text[0] == '\0')
         (void)why_set(why, code, "%s", db_error(store));
@@ -174,7 +201,7 @@ static int retire(const struct conf *conf, const struct asked *asked)
         retirement.actor = span_text(actor);
         retirement.first = before + 1;
         retirement.last = trail.files[at].last_seq;
-        status = record(conf, &(struct retiring){trail.files, at + 1}, &retirement, &runs);
+        status = record(conf, &(struct retiring){&trail, at + 1, before}, &retirement, &runs);
     }
     if (status == STATUS_DONE)
         status = tell(&retirement, &trail, at, runs, asked->json);
