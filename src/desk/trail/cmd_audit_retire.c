@@ -5,6 +5,7 @@
 #include "cli/store_words.h"
 #include "cli/told.h"
 #include "store/store.h"
+#include "store/store_behind.h"
 #include "store/store_holds.h"
 
 #include "audit/writer.h"
@@ -133,6 +134,7 @@ static int record(const struct conf *conf, const struct retiring *retiring, cons
                   bool *runs)
 {
     char mark[STORE_MARK_BYTES];
+    struct store_places places;
     struct db *store = NULL;
     struct why why = {""};
     int64_t id;
@@ -143,6 +145,8 @@ static int record(const struct conf *conf, const struct retiring *retiring, cons
     code = store_open(conf->store, DB_WRITE, &store, &why);
     if (lock_fd >= 0)
         (void)close(lock_fd);
+    if (code == CODE_OK && !*runs) /* an older one may lack a hold */
+        code = store_is_behind(store, conf->store, conf->audit.database, &places, &why);
     if (code == CODE_OK)
         code = refuse_held(store, retiring, &why);
     if (code == CODE_OK)
