@@ -467,7 +467,7 @@ bare:
 
 # What the other targets leave out: each flavour is built, and each bench runs for a second, so that none of them rots.
 .PHONY: flavours flavour-% bench-second
-FLAVOURS := debug tsan cover way $(if $(shell command -v clang),fuzz)
+FLAVOURS := debug asan tsan cover way $(if $(shell command -v clang),fuzz)
 flavours: $(FLAVOURS:%=flavour-%)
 flavour-%:
 	@$(MAKE) --no-print-directory FLAVOUR=$* all
@@ -573,7 +573,7 @@ help:
 #: make bench        side by side with nginx, bare stdio servers and other policy engines, as tables and JSON
 #: make way          the way of one call and of its answer through the gate: functions, files, rooms, and what is done more than once
 #: make ci           make test, flavours, bench-second and way
-#: make flavours     what the other targets leave out is built, too: debug, tsan, cover, way, and fuzz where clang is
+#: make flavours     what the other targets leave out is built, too: debug, asan, tsan, cover, way, and fuzz where clang is
 #: make bench-second the trained program, and each bench for a second, without a figure: whether they work
 #: make bare         README's two commands on four distributions as debootstrap makes them, as root and as a user (SUITES="trixie noble")
 #: make install      PREFIX=/usr/local DESTDIR=
