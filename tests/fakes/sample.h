@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 11.10: of what is tried at many places in the same way, `make check` tries each n-th, and `make test` all.
+/* 11.10: of what is tried at many places in the same way, `make check` and the sanitizers' step of `make test` try each n-th, `make test`
+ * itself and `make asan` all.
  *
  * Threads: any.
  * Owns: nothing.

@@ -6,7 +6,7 @@
 
 #define COLUMNS_MAX 80
 
-/* As schema/audit.sql has them; tests/unit/audit/test_query.c holds the two together. */
+/* As schema/audit.sql has them; tests/unit/query/test_query.c holds the two together. */
 static const char *const columns[] = {
     "seq", "time", "tenant", "principal", "correlation", "upstream", "dialect", "method", "tool", "arguments", "verdict",
     "reason", "rule", "policy_version", "outcome", "status", "latency_us", "outcome_reason", "error_code", "response_bytes",

@@ -88,7 +88,7 @@ struct lane {
     bool had_providers;     /* whether the configuration had providers at the last beat */
     int64_t told_lists_us;  /* when the revocation list ended that was logged last */
     dial_fn dial;
-    void *dial_context;   /* the lane itself for lane__dial */
+    void *dial_context;   /* the lane itself for lane_dial */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *command_context;
     proxy_call_fn ended;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8.6: requests of our own against servers that are slow, huge, away or lie. TLS and proxies: tests/integration/130-web. */
+/* 8.6: requests of our own against servers that are slow, huge, away or lie. TLS and proxies: tests/integration/123-web. */
 #include "fakes/cm.h"
 
 #include "os/clock.h"
