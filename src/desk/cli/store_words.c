@@ -81,15 +81,25 @@ enum code store_audit_note_reading(struct db *db, const char *mark, const struct
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
 
+enum code store_holds_newest(struct db *db, int64_t *hold, struct why *why)
+{
+    enum code code = db_number(db, "SELECT coalesce(max(id), 0) FROM audit_hold", hold);
+
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+}
+
 enum code store_audit_retire(struct db *db, const char *mark, const struct store_retirement *retirement, int64_t *id,
                              struct why *why)
 {
-    enum code code = db_change(db, "INSERT INTO " STORE_RETIREMENTS "(audit, first, last, retired_us, retired_by, why) VALUES "
-                               "(?1, ?2, ?3, ?4, ?5, ?6)",
+    int64_t count = 0;
+    enum code code = db_change(db, "INSERT INTO " STORE_RETIREMENTS "(audit, first, last, retired_us, retired_by, why) "
+                               "SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE (SELECT coalesce(max(id), 0) FROM audit_hold) = ?7",
                                DB_VALUES(db_of_text(span_text(mark)), db_of_int(retirement->first), db_of_int(retirement->last),
                                          db_of_int(retirement->retired_us), db_of_text(retirement->actor),
-                                         db_of_text(retirement->why)));
+                                         db_of_text(retirement->why), db_of_int(retirement->newest_hold)));
 
-    *id = code == CODE_OK ? db_last_id(db) : 0;
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT changes()", &count);
+    *id = code == CODE_OK && count > 0 ? db_last_id(db) : 0;
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }

@@ -31,6 +31,9 @@ enum code store_holds_each(struct db *db, store_hold_fn each, void *context, str
  * Takes: tenant: at == NULL: of any. */
 enum code store_audit_erasing(struct db *db, struct span tenant, int64_t *request, struct why *why) MUST_USE;
 
+/* The newest hold's number, 0: there is none. */
+enum code store_holds_newest(struct db *db, int64_t *hold, struct why *why) MUST_USE;
+
 /* What that audit alone is told of: that somebody reads it over the socket, and that files of it are given away. */
 struct store_reading {
     struct span command, tenants, actor; /* tenants: whose rows alone, as a JSON list; at == NULL: all */
@@ -43,7 +46,9 @@ struct store_retirement {
     int64_t first, last;                 /* rows */
     struct span actor, why;
     int64_t retired_us;
+    int64_t newest_hold;                 /* that was looked at; 0: there was none */
 };
+/* *id == 0: a hold was placed meanwhile, and nothing was written. */
 enum code store_audit_retire(struct db *db, const char *mark, const struct store_retirement *retirement, int64_t *id,
                              struct why *why) MUST_USE;
 

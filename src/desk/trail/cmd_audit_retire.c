@@ -130,14 +130,13 @@ static enum code refuse_held(struct db *store, const struct retiring *retiring, 
 }
 
 /* Takes: *runs: set where a gate is told, and has told its trail. */
-static int record(const struct conf *conf, const struct retiring *retiring, const struct store_retirement *retirement,
-                  bool *runs)
+static int record(const struct conf *conf, const struct retiring *retiring, struct store_retirement *retirement, bool *runs)
 {
     char mark[STORE_MARK_BYTES];
     struct store_places places;
     struct db *store = NULL;
     struct why why = {""};
-    int64_t id;
+    int64_t id = 0;
     int lock_fd = -1, status = STATUS_DONE;
     enum code code;
 
@@ -148,11 +147,14 @@ static int record(const struct conf *conf, const struct retiring *retiring, cons
     if (code == CODE_OK && !*runs) /* an older one may lack a hold */
         code = store_is_behind(store, conf->store, conf->audit.database, &places, &why);
     if (code == CODE_OK)
-        code = refuse_held(store, retiring, &why);
-    if (code == CODE_OK)
         code = store_audit_mark(conf->audit.database, mark, &why);
-    if (code == CODE_OK)
-        code = store_audit_retire(store, mark, retirement, &id, &why);
+    while (code == CODE_OK && id == 0) { /* whether a file has calls of a hold's may take long: another may come meanwhile */
+        code = store_holds_newest(store, &retirement->newest_hold, &why);
+        if (code == CODE_OK)
+            code = refuse_held(store, retiring, &why);
+        if (code == CODE_OK)
+            code = store_audit_retire(store, mark, retirement, &id, &why);
+    }
     if (code != CODE_OK)
         status = complain_why(code, &why);
     else if (*runs && !await_told(store, mark, id, &why))
