@@ -2,6 +2,9 @@
 /* Batches of 2025-03-26 in every weather: each member judged and recorded, one denial denies all, each answer to its call. */
 #include "sim/sim_check.h"
 
+#include "language/language.h"
+#include "state/approvals.h"
+
 #include <stdio.h>
 
 #define INITIALIZE(revision) \
@@ -442,10 +445,69 @@ static void judged_beside(void)
     sim_agent_leaves(sim);
 }
 
+static const char holds_mail[] =
+    "policy: batch\n"
+    "rules:\n"
+    "  - {id: mail, effect: require_approval, match: {methods: [tools/call], tools: [mail]}}\n"
+    "  - id: query\n"
+    "    effect: permit\n"
+    "    match: {methods: [tools/call], tools: [query]}\n"
+    "    when: [{arg: sql, sql: {statements: [select], tables: ['*']}}]\n";
+
+static void post_beside(const char *body)
+{
+    sim_agent_posts(sim, body, session);
+    assert_true(judge_is_out(sim_pair(sim)));
+    judge_round(&sim->lane.judge);
+    lane_woken(&sim->lane);
+    sim_run(sim);
+}
+
+/* Beside a call that takes long a person is asked about another, and what he approved is taken once, and not given back in between.
+ * 11.13 */
+static void held_beside_what_takes_long(void)
+{
+    static char batch[17000], sql[16001], tenant[64], principal[64];
+    struct policy_file file = {SPAN_LIT("batch.yaml"), span_text(holds_mail)};
+    struct approval_answer answer = {.number = 17, .is_granted = true};
+    struct approval_ask *ask;
+    struct policy *policy;
+    struct faults faults;
+
+    for (size_t i = 0; i + 2 < sizeof sql; i += 2)
+        memcpy(sql + i, ",1", 3);
+    (void)snprintf(batch, sizeof batch, "[" CALL("2", "mail") ",{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\","
+                   "\"params\":{\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 1 WHERE 1 IN (1%s)\"}}}]", sql);
+    old_session();
+    faults_init(&faults);
+    assert_int_equal(policy_compile(&file, 1, 8, &policy, &faults, NULL), CODE_OK);
+    gate_publish_policy(sim->shared, policy);
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    post_beside(batch);
+    has(sim_agent_hears(sim), "approvals show --decision");
+    assert_int_equal(sim->ring->decisions[1].verdict, AUDIT_HOLD);
+    ask = approvals_next_ask(gate_approvals(sim->shared));
+    assert_non_null(ask);
+    memcpy(answer.digest, ask->digest, DIGEST_BYTES);
+    (void)snprintf(tenant, sizeof tenant, "%.*s", SPAN_ARG(ask->tenant));
+    (void)snprintf(principal, sizeof principal, "%.*s", SPAN_ARG(ask->principal));
+    answer.tenant = span_text(tenant);
+    answer.principal = span_text(principal);
+    answer.time_us = ask->asked_us + INT64_C(3600000000);
+    approval_ask_free(&ask);
+    assert_int_equal(approvals_answer(gate_approvals(sim->shared), &answer), CODE_OK);
+    post_beside(batch);
+    assert_int_equal(sim->ring->decision_count, 5);
+    assert_int_equal(sim->ring->decisions[3].verdict, AUDIT_PERMIT);
+    assert_int_equal(sim->ring->decisions[4].verdict, AUDIT_PERMIT);
+    sim_agent_leaves(sim);
+}
+
 static void test_answers(void **state) /* 5.4, 5.23 */
 {
     (void)state;
     in_every_weather(judged_beside);
+    in_every_weather(held_beside_what_takes_long);
     in_every_weather(answered_by_events);
     in_every_weather(holds_an_answer);
     in_every_weather(answered_twice);

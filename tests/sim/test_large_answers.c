@@ -68,6 +68,7 @@ static void large_in_a_list(void)
     (void)snprintf(list, sizeof list, "[{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[]}},%s]", large);
     sim_agent_posts(sim, "[" CALL("search") ",{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"search\"}}]",
                     session);
+    comes_back(); /* several calls are judged there, too */
     (void)sim_upstream_hears(sim, 1);
     sim_upstream_answers(sim, 1, "application/json", list);
     assert_true(judge_is_out(sim_pair(sim)));

@@ -207,14 +207,6 @@ static void judge_items(struct call *call, struct gate *gate)
     }
 }
 
-/* It takes longer than a worker may: what was judged of it is given back, and all of it is judged where nobody waits. */
-static void give_back(struct exchange *exchange)
-{
-    exchange->is_long = true;
-    for (struct call *call = exchange->calls; call != NULL; call = call->next)
-        gate_let_go(call);
-}
-
 /* Judges all calls of the body. Their time is now, not that of the head, so that who holds back bodies gains no room under
  * limits of an earlier time. A body that is refused as a whole is refused with each of its calls. */
 static void decide(struct pair *pair, struct gate *gate)
@@ -234,8 +226,9 @@ static void decide(struct pair *pair, struct gate *gate)
         call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
         gate_judge(gate, call);
         call->asked.is_brief = false;
-        if (call->verdict.is_cut) {
-            give_back(exchange);
+        if (call->verdict.is_cut) { /* it takes longer than a worker may, so that it is judged where nobody waits */
+            exchange->is_long = true;
+            gate_let_go(call);
             return;
         }
         judge_items(call, gate);
@@ -306,13 +299,21 @@ static void give_up(struct pair *pair, enum reason reason)
     end_calls(pair);
 }
 
+/* Whether there is more than one judgement. Several take their time one after another, and what the first took (an approval, of
+ * which people are to be told; what a monitored limit counts) would not come back whole where the next is cut. */
+static bool asks_several(const struct exchange *exchange)
+{
+    return exchange->calls->next != NULL || exchange->own->message.item_count > 0;
+}
+
 bool exchange__judge(struct pair *pair)
 {
     const struct call *own = pair->exchange.own;
     bool was_long = pair->exchange.is_long;
-    /* A call that was refused already costs nothing to judge. */
-    size_t bytes = own->refused != REASON_UNSET ? 0 : was_long ? SIZE_MAX : buf_len(&own->canonical);
+    size_t bytes = was_long || asks_several(&pair->exchange) ? SIZE_MAX : buf_len(&own->canonical);
 
+    if (own->refused != REASON_UNSET)
+        bytes = 0; /* it costs nothing to judge */
     if (!judge_has_done(pair, bytes, decide))
         return false;
     if (pair->exchange.is_long != was_long)
