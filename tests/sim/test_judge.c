@@ -157,6 +157,35 @@ static void what_takes_long_goes_out(void)
     stream_close(&slow);
 }
 
+/* So is what a rule's names take long for, as a regex does for a long URI. */
+static void long_names_go_out(void)
+{
+    static char text[9000], uri[8001], rules[20000];
+    size_t len = (size_t)snprintf(rules, sizeof rules, "policy: judge\nrules:\n");
+
+    for (int i = 0; i < 100; i++)
+        len += (size_t)snprintf(rules + len, sizeof rules - len,
+                                "  - {id: r%d, effect: permit, match: {methods: [resources/read], resources: [{regex: '.*%d'}]}}\n",
+                                i, i);
+    memset(uri, 'x', sizeof uri - 1);
+    memcpy(uri, "file:///", 8);
+    (void)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"%s7\"}}", uri);
+    gate_publish_policy(sim->shared, policy_of(rules, 8));
+    assert_int_equal(judge_open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    sim->capacity_bytes = sizeof heard;
+    sim_connect(sim);
+    for (unsigned i = 0; i < 2; i++) { /* what the worker tried is not remembered either */
+        sim_agent_posts(sim, text, "");
+        assert_true(judge_is_out(sim_pair(sim)));
+        comes_back();
+        assert_int_equal(sim->ring->decision_count, i + 1);
+        assert_int_equal(sim_last_decision(sim)->verdict, AUDIT_PERMIT);
+        (void)sim_upstream_hears(sim, 0);
+        sim_upstream_answers(sim, 0, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"contents\":[]}}");
+        has(sim_agent_hears(sim), "contents");
+    }
+}
+
 /* What the agent was while its call was out, it is only when it is back; a token that was taken is there again. */
 static void agent_leaves_while_out(void)
 {
@@ -324,6 +353,7 @@ static void test_judge(void **state) /* 6.8 */
     memset(strstr(call, "000"), 'x', LETTERS);
     in_every_weather(others_go_on);
     in_every_weather(what_takes_long_goes_out);
+    in_every_weather(long_names_go_out);
     in_every_weather(agent_leaves_while_out);
     in_every_weather(shut_down_while_out);
     in_every_weather(policy_changes_while_out);

@@ -13,6 +13,7 @@
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
 #define KEY_PARTS 12
+#define SHORT_KEY_BYTES 1024 /* what is asked about names of so few bytes is remembered, however long it takes once */
 
 /* The candidates of one kind of call. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {
@@ -136,6 +137,7 @@ struct candidate_search {
     struct regex_budget budget, monitor_budget;
     uint32_t *numbers;
     uint32_t count, size;
+    bool is_brief;
 };
 
 static enum code add_numbers(void *context, const uint32_t *rules, uint32_t count)
@@ -211,6 +213,15 @@ static enum truth answer_match(const struct match *match, const struct candidate
                ? truth : truth_or(truth, policy_match(match, DIM_TENANT, DIM_HELD, &own, budget, undecided));
 }
 
+/* Work alone bounds these regexes, since what is remembered must not depend on how fast the machine is. */
+static void begin_budget(bool is_brief, struct regex_budget *budget)
+{
+    if (is_brief)
+        regex_budget_init_brief(budget);
+    else
+        regex_budget_init(budget);
+}
+
 /* Monitored rules spend a budget of their own: they must not make an enforced rule too costly. */
 static void ask(struct candidate_search *finding, const struct match *match, bool monitor, uint32_t number,
                 struct rule_candidate *candidates, uint32_t *count)
@@ -265,9 +276,10 @@ static enum code find_for_call(struct candidate_search *finding, struct policy_s
     }
     found->spent = finding->budget.spent;
     found->monitor_spent = finding->monitor_budget.spent;
-    regex_budget_init(&finding->budget);
+    begin_budget(finding->is_brief, &finding->budget);
     for (uint32_t i = 0; i < policy->redaction_count; i++)
         ask(finding, &policy->redactions[i].match, false, i, redactions, &found->redaction_count);
+    found->spent |= finding->is_brief && finding->budget.spent;
     return CODE_OK;
 }
 
@@ -276,16 +288,16 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
                                                              struct policy_scratch *scratch, const struct key *key,
                                                              struct candidates *candidates)
 {
-    struct candidate_search finding = {.policy = policy, .question = question, .answer = answer};
+    struct candidate_search finding = {.policy = policy, .question = question, .answer = answer,
+                                       .is_brief = question->is_brief && key->bytes > SHORT_KEY_BYTES};
     enum code code;
 
-    /* Work alone bounds these regexes, since what is remembered must not depend on how fast the machine is. */
-    regex_budget_init(&finding.budget);
-    regex_budget_init(&finding.monitor_budget);
+    begin_budget(finding.is_brief, &finding.budget);
+    begin_budget(finding.is_brief, &finding.monitor_budget);
     code = (answer != NULL ? find_for_answer : find_for_call)(&finding, scratch, candidates);
     mem_free(finding.numbers);
-    if (code == CODE_OK)
-        remember(scratch, policy, key, candidates);
+    if (code == CODE_OK && !(finding.is_brief && (candidates->spent || candidates->monitor_spent)))
+        remember(scratch, policy, key, candidates); /* but of a brief question that takes longer nothing is known */
     return code;
 }
 
@@ -354,13 +366,16 @@ static enum code narrow_both(const struct policy *policy, const struct rule *rul
     struct regex_budget budgets[2];
     enum code code;
 
-    regex_budget_init(&budgets[0]);
-    regex_budget_init(&budgets[1]);
+    begin_budget(question->is_brief, &budgets[0]);
+    begin_budget(question->is_brief, &budgets[1]);
     code = narrow(policy, rules, question, scratch, budgets, candidates);
     candidates->spent |= budgets[0].spent;
     candidates->monitor_spent |= budgets[1].spent;
-    regex_budget_init(&budgets[0]);
-    return code == CODE_OK ? narrow(policy, NULL, question, scratch, budgets, candidates) : code;
+    begin_budget(question->is_brief, &budgets[0]);
+    if (code == CODE_OK)
+        code = narrow(policy, NULL, question, scratch, budgets, candidates);
+    candidates->spent |= question->is_brief && budgets[0].spent;
+    return code;
 }
 
 enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,

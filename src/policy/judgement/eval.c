@@ -405,6 +405,7 @@ static bool hides(const struct policy *policy, const struct question *question, 
     call.method = SPAN_LIT("tools/call");
     call.tool = question->shown;
     call.root = NULL;
+    call.is_brief = false; /* where that takes long, it is not known to be hidden */
     return !policy_could_permit(policy, &call, scratch);
 }
 
