@@ -286,7 +286,8 @@ static enum code is_covered(struct db *db, const struct notary *notary, uint64_t
     }
     walk_fini(&leaves);
     merkle_root(&tree, root);
-    *is = tree.size == next.size && memcmp(root, note.root, DIGEST_BYTES) == 0;
+    /* each number once: of two rows that share it one is in the tree, and the list may be named by the other */
+    *is = code == CODE_NOT_FOUND && tree.size == next.size && memcmp(root, note.root, DIGEST_BYTES) == 0;
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -294,8 +295,8 @@ enum code mark__find_open(struct ledger *ledger, const struct notary *notary, ui
 {
     struct db_stmt *row = NULL;
     bool is_vouched = false;
-    enum code code = size == 0 ? CODE_NOT_FOUND : db_find(ledger->db, "SELECT tip, open FROM head_mark WHERE size = ?1",
-                                                          DB_VALUES(db_of_int((int64_t)size)), &row);
+    enum code code = size == 0 ? CODE_NOT_FOUND : db_find(ledger->db, "SELECT tip, open FROM head_mark WHERE size = ?1 "
+                                                          "AND tip > size", DB_VALUES(db_of_int((int64_t)size)), &row);
 
     if (code == CODE_OK)
         code = is_named(ledger->db, db_int(row, 0), db_text(row, 1), size, &is_vouched);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 struct bench {
     struct audit_file file;
@@ -347,6 +348,52 @@ static void test_the_list_is_named_by_a_signed_row(void **state)
     change(bench, trigger);
 }
 
+/* A mark with its list, whose checkpoint, or the one over its event, ends with a row that is no event. */
+static bool has_room_beside(struct bench *bench, const char *at)
+{
+    char sql[256];
+
+    (void)snprintf(sql, sizeof sql, "SELECT (SELECT count(*) FROM event WHERE seq = (%s)) = 0 AND (%s) IS NOT NULL", at, at);
+    return audit_file_number(&bench->file, sql) == 1;
+}
+
+#define SIZE "SELECT size FROM head_mark"
+#define COVERS "SELECT min(c.size) FROM checkpoint AS c, head_mark AS m WHERE c.size > m.size"
+#define FORGED(AT) "INSERT INTO event (seq, time_us, kind, actor, detail, hash) SELECT (" AT "), 0, 'open_permits', 'gate', " \
+                   "'{\"digest\":\"I0j5mHRCElddhZWWdPlgerJvZ3CKkXFXRygyOGM3yQQ=\",\"size\":' || (" SIZE ") || '}', " \
+                   "zeroblob(32); UPDATE head_mark SET open = 'open', tip = (" AT ")"
+
+/* 11.12: nor by an event that somebody gave the number of a row that our key has signed. */
+static void test_the_list_is_named_by_no_row_beside(void **state)
+{
+    static const struct { const char *at, *forged; } beside[] = {{SIZE, FORGED(SIZE)}, {COVERS, FORGED(COVERS)}};
+    struct bench *bench = *state;
+    size_t done = 0;
+
+    bench->conf.rows = 1;
+    for (int tries = 0; done < sizeof beside / sizeof beside[0]; tries++) {
+        assert_true(tries < 200);
+        (void)start_with_a_call(bench);
+        (void)await_list(bench);
+        for (int calls = 0; calls < 40; calls++) /* a start looks at the hashes of the last rows */
+            (void)audit_file_call(audit_ring(bench->audit, 0), "ada", "c");
+        end_of(bench);
+        if (has_room_beside(bench, beside[done].at)) {
+            change(bench, beside[done].forged);
+            assert_int_equal(unlink(bench->heads), 0); /* the last 65,536 rows would be held against it */
+            begin(bench);
+            if (read_behind(bench) != 0)
+                fail_msg("%s: is believed", beside[done].forged);
+            audit_close(&bench->audit);
+            done++;
+        }
+        teardown(state);
+        setup(state);
+        bench = *state;
+        bench->conf.rows = 1;
+    }
+}
+
 /* 11.12: who takes a permit out of the list hides it from nobody: a start behind a kill finds it in the rows. */
 static void test_a_forged_list_hides_nothing(void **state)
 {
@@ -383,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permits_that_a_kill_left, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_list_is_named_by_a_signed_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_list_is_named_by_no_row_beside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_forged_list_hides_nothing, setup, teardown),
     };
 
