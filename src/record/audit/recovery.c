@@ -19,6 +19,7 @@ static void undo_permits(struct audit *audit)
 {
     struct permits *permits = &audit->ledger.permits;
 
+    audit->closing_count = 0;
     for (size_t i = 0; i < permits->size;) {
         struct permit *permit = &permits->slots[i];
 

@@ -192,6 +192,28 @@ static void test_other_tables(void **state)
         left(bench, planted[i / 2].sql, "SELECT 0", i % 2 == 0, planted[i / 2].named, false);
 }
 
+/* 10.31: what a file that is left says of open permits is what the next one begins with, also where outcomes came with the row that was
+ * refused. */
+static void test_seal_counts_what_is_open(void **state)
+{
+    const struct audit_decision call = audit_call("acme", "told");
+    struct bench *bench = *state;
+    uint64_t seqs[3];
+
+    for (size_t i = 0; i < sizeof seqs / sizeof seqs[0]; i++, bench->told++)
+        assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), audit_file_put(audit_ring(bench->audit, 0), &call), &seqs[i]),
+                         AUDIT_DURABLE);
+    plant(bench, "CREATE UNIQUE INDEX theirs ON decision(verdict) WHERE seq >= (LAST)", "SELECT max(seq) FROM decision");
+    end_call(bench, seqs[0]);
+    end_call(bench, seqs[1]);
+    call_until_told(bench);
+    rotated(bench, 1);
+    end_call(bench, seqs[2]);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT detail ->> 'open_permits' FROM event WHERE kind = 'sealed'"),
+                     audit_file_number(&bench->file, "SELECT count(*) FROM permit_start"));
+}
+
 /* 10.31: what is no schema, but says whose a file is: put right again, and told. */
 static void test_other_numbers(void **state)
 {
@@ -237,7 +259,7 @@ static void test_row_tables_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_planted), TEST(test_rows_refused), TEST_SIGNED(test_rows_refused), TEST(test_other_tables),
+        TEST(test_planted), TEST(test_rows_refused), TEST_SIGNED(test_rows_refused), TEST(test_seal_counts_what_is_open), TEST(test_other_tables),
         TEST_SIGNED(test_other_tables), TEST_SIGNED(test_other_numbers), TEST(test_row_tables_gone),
     };
 
