@@ -137,11 +137,12 @@ void place__remember(struct ledger *ledger)
     place->fault.text[0] = '\0';
 }
 
-/* Takes a difference. In a table that rows go into it is a fault, since nothing is written into a table
- * that somebody else made. */
+/* Takes a difference. In a table that rows go into, or that is asked before they do, it is a fault, since nothing is written
+ * into a table that somebody else made. */
 static void judge_object(void *context, const char *field, struct span name, const char *fault)
 {
-    static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint"};
+    static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint", "tenant_start", "tenant_head",
+                                         "head_mark", "permit_start"};
     struct ledger *ledger = context;
     char text[96];
 

@@ -184,6 +184,10 @@ static void test_other_tables(void **state)
         {"ALTER TABLE decision RENAME TO kept; CREATE VIEW decision AS SELECT * FROM kept", "decision is not as the gate made it"},
         {"ALTER TABLE event ADD COLUMN more TEXT", "event is not as the gate made it"},
         {"ALTER TABLE checkpoint RENAME TO kept; CREATE VIEW checkpoint AS SELECT * FROM kept", "checkpoint is not as the gate made it"},
+        {"ALTER TABLE tenant_start RENAME TO kept; CREATE VIEW tenant_start AS SELECT * FROM kept", "tenant_start is not as the gate made it"},
+        {"ALTER TABLE tenant_head RENAME TO kept; CREATE VIEW tenant_head AS SELECT * FROM kept", "tenant_head is not as the gate made it"},
+        {"ALTER TABLE head_mark RENAME TO kept; CREATE VIEW head_mark AS SELECT * FROM kept", "head_mark is not as the gate made it"},
+        {"ALTER TABLE permit_start RENAME TO kept; CREATE VIEW permit_start AS SELECT * FROM kept", "permit_start is not as the gate made it"},
     };
     struct bench *bench = *state;
 
