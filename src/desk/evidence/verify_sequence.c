@@ -4,6 +4,7 @@
 #include "evidence/verify_priv.h"
 
 #include "files/trail.h"
+#include "rows/schema.h"
 
 enum code verify__read_erasures(struct db *db, const char *sql, struct arena *arena, struct erasure **list)
 {
@@ -41,7 +42,9 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
         code = db_open(trail->files[i].path, DB_LOOK, &db, why);
         if (code != CODE_OK)
             break;
-        code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
+        code = audit_take_views(db);
+        if (code == CODE_OK)
+            code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
         if (code == CODE_OK)
             code = losses_read(&sequence->losses, db);
         if (code == CODE_OK)

@@ -25,7 +25,8 @@ struct db {
     struct db_stmt *begin, *commit; /* NULL: not needed yet */
     struct gather *gather;          /* db_gather_wal, or NULL */
     int wal_pages;
-    int64_t until_us;               /* db_take_views */
+    const atomic_bool *stop;        /* db_stop_when, or NULL */
+    int64_t until_us;               /* db_take_views; 0: no limit */
     bool is_at_rest;   /* opened as a file that does not change, which `was` describes as it was then */
     struct stat was;
 };
@@ -288,26 +289,35 @@ void db_take_tables_alone(struct db *db)
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 }
 
-static int is_late(void *db)
+bool db_is_late(const struct db *db)
 {
-    return clock_monotonic_us() >= ((const struct db *)db)->until_us;
+    return db->until_us != 0 && clock_monotonic_us() >= db->until_us;
+}
+
+static int is_over(void *context)
+{
+    const struct db *db = context;
+
+    return (db->stop != NULL && atomic_load(db->stop)) || db_is_late(db);
+}
+
+/* SQLite asks one function, whatever ends a statement. */
+static void ask_whether_over(struct db *db)
+{
+    sqlite3_progress_handler(db->handle, 100000, db->stop != NULL || db->until_us != 0 ? is_over : NULL, db);
 }
 
 void db_take_views(struct db *db, int within_ms)
 {
     db->until_us = clock_monotonic_us() + within_ms * INT64_C(1000);
-    sqlite3_progress_handler(db->handle, 100000, is_late, db);
+    ask_whether_over(db);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 1, NULL);
-}
-
-static int is_stopped(void *stop)
-{
-    return atomic_load((const atomic_bool *)stop);
 }
 
 void db_stop_when(struct db *db, const atomic_bool *stop)
 {
-    sqlite3_progress_handler(db->handle, 100000, stop != NULL ? is_stopped : NULL, (void *)(uintptr_t)stop);
+    db->stop = stop;
+    ask_whether_over(db);
 }
 
 void db_keep_wal(struct db *db)

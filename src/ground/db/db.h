@@ -86,6 +86,7 @@ void db_take_tables_alone(struct db *db);
 /* Takes that back for views, to read through those that stand where tables were. Every statement ends, with CODE_BUSY, once so
  * long has passed: a view may have no last row. */
 void db_take_views(struct db *db, int within_ms);
+bool db_is_late(const struct db *db); /* whether that time has passed */
 
 /* BEGIN IMMEDIATE / COMMIT / ROLLBACK. */
 enum code db_begin(struct db *db) MUST_USE;

@@ -114,7 +114,9 @@ static enum code look_as(const char *path, enum db_mode mode, struct trail_candi
     *candidate = (struct trail_candidate){.continues = false};
     if (code != CODE_OK)
         return code;
-    code = reader_is_trail(db, path, why);
+    code = audit_take_views(db);
+    if (code == CODE_OK)
+        code = reader_is_trail(db, path, why);
     if (code == CODE_OK)
         code = look_into(db, candidate);
     *again = db_has_changed(db);

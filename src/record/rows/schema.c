@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define VIEWS_MS 60000
+
 TAKE_IN(audit_schema, "schema/audit.sql");
 TAKE_IN(audit_indices, "schema/indices.sql");
 
@@ -17,6 +19,17 @@ enum code audit_schema_model(struct db **model)
         code = db_exec(*model, audit_schema);
     if (code != CODE_OK)
         db_close(model);
+    return code;
+}
+
+enum code audit_take_views(struct db *db)
+{
+    int64_t views = 0;
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND name IN ('file', 'decision', "
+                               "'outcome', 'event', 'checkpoint', 'tenant_start', 'permit_start', 'erasure')", &views);
+
+    if (code == CODE_OK && views > 0)
+        db_take_views(db, VIEWS_MS);
     return code;
 }
 

@@ -318,6 +318,30 @@ static void test_written_once_more(void **state)
     db_close(&db);
 }
 
+/* 10.31: a view that has no last row ends in its time, whoever else may stop its reader. */
+static void test_views_end(void **state)
+{
+    static const char endless[] = "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    struct place *place = *state;
+    const atomic_bool never = false;
+    const atomic_bool *stops[] = {NULL, &never};
+    int64_t rows;
+
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        struct db *db = make(place->path);
+
+        assert_int_equal(db_exec(db, i == 0 ? endless : ""), CODE_OK);
+        db_take_tables_alone(db);
+        db_take_views(db, 50);
+        db_stop_when(db, stops[i]);
+        (void)alarm(20);
+        assert_int_equal(db_number(db, "SELECT count(*) FROM endless", &rows), CODE_BUSY);
+        (void)alarm(0);
+        assert_true(db_is_late(db));
+        db_close(&db);
+    }
+}
+
 static void test_out_of_memory(void **state)
 {
     struct why why = {0};
@@ -565,6 +589,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_past_strays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fifos_beside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_views_end, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
     };
