@@ -448,8 +448,8 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
     if (code == CODE_OK)
         code = check_all(&verifier);
     if (code == CODE_BUSY && db_is_late(verifier.db)) /* once more would take as long */
-        code = why_set(why, CODE_LIMIT, "%s: a view stands in a table's place, and is not read to its end in a minute; keep the "
-                       "file as evidence", conf->path);
+        code = why_set(why, CODE_LIMIT, "%s: a view stands in a table's place, and is not read to its end in a minute; keep "
+                       "the file as evidence", conf->path);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
     if (code == CODE_OK && conf->may_retry && has_changed(&verifier))

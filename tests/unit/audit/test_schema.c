@@ -184,10 +184,14 @@ static void test_other_tables(void **state)
         {"ALTER TABLE decision RENAME TO kept; CREATE VIEW decision AS SELECT * FROM kept", "decision is not as the gate made it"},
         {"ALTER TABLE event ADD COLUMN more TEXT", "event is not as the gate made it"},
         {"ALTER TABLE checkpoint RENAME TO kept; CREATE VIEW checkpoint AS SELECT * FROM kept", "checkpoint is not as the gate made it"},
-        {"ALTER TABLE tenant_start RENAME TO kept; CREATE VIEW tenant_start AS SELECT * FROM kept", "tenant_start is not as the gate made it"},
-        {"ALTER TABLE tenant_head RENAME TO kept; CREATE VIEW tenant_head AS SELECT * FROM kept", "tenant_head is not as the gate made it"},
-        {"ALTER TABLE head_mark RENAME TO kept; CREATE VIEW head_mark AS SELECT * FROM kept", "head_mark is not as the gate made it"},
-        {"ALTER TABLE permit_start RENAME TO kept; CREATE VIEW permit_start AS SELECT * FROM kept", "permit_start is not as the gate made it"},
+        {"ALTER TABLE tenant_start RENAME TO kept; CREATE VIEW tenant_start AS SELECT * FROM kept",
+         "tenant_start is not as the gate made it"},
+        {"ALTER TABLE tenant_head RENAME TO kept; CREATE VIEW tenant_head AS SELECT * FROM kept",
+         "tenant_head is not as the gate made it"},
+        {"ALTER TABLE head_mark RENAME TO kept; CREATE VIEW head_mark AS SELECT * FROM kept",
+         "head_mark is not as the gate made it"},
+        {"ALTER TABLE permit_start RENAME TO kept; CREATE VIEW permit_start AS SELECT * FROM kept",
+         "permit_start is not as the gate made it"},
     };
     struct bench *bench = *state;
 
@@ -263,8 +267,8 @@ static void test_row_tables_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_planted), TEST(test_rows_refused), TEST_SIGNED(test_rows_refused), TEST(test_seal_counts_what_is_open), TEST(test_other_tables),
-        TEST_SIGNED(test_other_tables), TEST_SIGNED(test_other_numbers), TEST(test_row_tables_gone),
+        TEST(test_planted), TEST(test_rows_refused), TEST_SIGNED(test_rows_refused), TEST(test_seal_counts_what_is_open),
+        TEST(test_other_tables), TEST_SIGNED(test_other_tables), TEST_SIGNED(test_other_numbers), TEST(test_row_tables_gone),
     };
 
     return cmocka_run_group_tests(tests, make_key, free_key);
