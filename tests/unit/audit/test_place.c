@@ -132,13 +132,39 @@ static void *copy_on_and_on(void *context)
     return NULL;
 }
 
-/* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. */
+/* One call after the other, each again where an outage denied it. Returns: whether there was one. */
+static bool call_through(struct bench *bench, int count)
+{
+    const struct audit_decision decision = audit_call("acme", "told");
+    struct audit_ring *ring = audit_ring(bench->audit, 0);
+    bool was_down = false;
+    uint64_t ticket, seq;
+
+    for (int naps = 0; count > 0; naps++) {
+        assert_true(naps < 20000);
+        if (audit_put_decision(ring, &decision, &ticket) == CODE_OK && audit_file_wait(ring, ticket, &seq) == AUDIT_DURABLE) {
+            const struct audit_result answer = audit_answer(seq);
+
+            audit_put_result(ring, &answer);
+            bench->told++;
+            count--;
+        } else {
+            was_down = true;
+            nap();
+        }
+    }
+    return was_down;
+}
+
+/* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. Where
+ * the gate's own keeper opens the file between the two, it finds a log that is not the index's: calls are denied for a moment. */
 static void test_log_taken_away_beside_a_checkpoint(void **state)
 {
     struct bench *bench = *state;
     struct copier copier = {.db = NULL};
     struct why why = {""};
     int64_t count;
+    bool was_down;
 
     call_some(bench, 5);
     assert_int_equal(db_open(bench->file.path, DB_WRITE, &copier.db, &why), CODE_OK);
@@ -146,12 +172,19 @@ static void test_log_taken_away_beside_a_checkpoint(void **state)
     assert_int_equal(db_number(copier.db, "SELECT count(*) FROM entry", &count), CODE_OK); /* it has the file open */
     assert_int_equal(pthread_create(&copier.thread, NULL, copy_on_and_on, &copier), 0);
     take_away(bench, "-wal");
-    call_some(bench, 20);
+    was_down = call_through(bench, 20);
     rotated(bench, 1);
     atomic_store(&copier.stopping, true);
     assert_int_equal(pthread_join(copier.thread, NULL), 0);
     db_close(&copier.db);
-    expect_all(bench, "-wal file was taken away");
+    if (!was_down) {
+        expect_all(bench, "-wal file was taken away");
+        return;
+    }
+    audit_close(&bench->audit);
+    audit_whole_verify(&bench->file, NULL, SPAN_NONE, "behind an outage");
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'") -
+                     audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"), bench->told);
 }
 
 static void test_index_made(void **state)
