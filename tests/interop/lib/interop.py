@@ -9,6 +9,7 @@ import select
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, free_port, main, mcp_route, skip  # noqa: F401
@@ -127,16 +128,26 @@ DENIED_PLAN = [["call", "fail", {}], ["call", "echo", {"message": "x; DROP TABLE
 
 
 class Forks:
-    """Python clients of one kind, each forked from a process that has loaded the packages: that takes longer than what a client does."""
+    """Python clients of one kind, each forked from a process that has loaded the packages: that takes longer than what a client does.
+    They come one after the other: who asks from several threads waits, and reads no other's status."""
 
     kinds = {}
+    begins = threading.Lock()
+
+    @classmethod
+    def of(cls, client):
+        with cls.begins:
+            if client not in cls.kinds:
+                cls.kinds[client] = cls(CLIENTS[client])
+            return cls.kinds[client]
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, cwd=INTO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.turn = threading.Lock()
 
     def run(self, words, seconds):
         """Returns (exit status, stdout, stderr)."""
-        with tempfile.TemporaryDirectory(prefix="callgate-client-") as folder:
+        with self.turn, tempfile.TemporaryDirectory(prefix="callgate-client-") as folder:
             files = [pathlib.Path(folder) / name for name in ("out", "err")]
             self.process.stdin.write(json.dumps([*words, *map(str, files)]) + "\n")
             self.process.stdin.flush()
@@ -152,9 +163,7 @@ def steps(client, target, plan, mode="legacy", seconds=400, oauth=None):
     refreshes them; "dpop": bound to a key of its own."""
     target = json.dumps(target) if isinstance(target, list) else target
     if PY_CLIENT in CLIENTS[client]:
-        if client not in Forks.kinds:
-            Forks.kinds[client] = Forks(CLIENTS[client])
-        code, out, err = Forks.kinds[client].run([target, json.dumps(plan), mode, oauth or ""], seconds)
+        code, out, err = Forks.of(client).run([target, json.dumps(plan), mode, oauth or ""], seconds)
     else:
         done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds,
                               env=dict(os.environ, **({"OAUTH": oauth} if oauth else {})))
