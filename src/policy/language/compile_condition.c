@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "words/text_condition.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,8 @@ struct condition_place {
 };
 
 static const char *const known[] = {
-    "arg", "meta", "param", "claim", "value", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "arg", "meta", "param", "claim", "value", "not", "any", "all", "optional", "absent", "quantify", "anchor", "front", "rest",
+    "not_matches",
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
@@ -82,11 +84,9 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
     *manner = (struct manner){.quantify = yaml_member(node, "quantify"), .anchor = yaml_member(node, "anchor")};
     if (manner->quantify != NULL)
         manner->every_written = compiler_word(c, manner->quantify, quantifiers) == 0;
-    if (manner->anchor != NULL) {
+    if (manner->anchor != NULL)
         manner->whole_written = compiler_word(c, manner->anchor, anchors) == 0;
-        if (yaml_member(node, "matches") == NULL && yaml_member(node, "not_matches") == NULL)
-            FAULT_KEY(c, manner->anchor, "`anchor` belongs to `matches` and `not_matches`; other operators are always whole");
-    }
+    compiler_companions(c, node);
     read_absence(c, node, manner);
 }
 
@@ -299,6 +299,7 @@ static void compile_leaf(struct compiler *c, const struct yaml_node *node, const
     struct condition subject = {.kind = CONDITION_LEAF}, *both;
     struct manner manner;
 
+    c->condition = node;
     read_subject(c, node, &subject);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         has_others |= policy_operator(member->key) != NULL;

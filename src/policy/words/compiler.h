@@ -47,6 +47,7 @@ struct compiler {
     bool slow_allowed;
     bool of_answers;         /* it stands under `answers:` */
     struct rule *rule;
+    const struct yaml_node *condition; /* the map in which an operator stands, with what else goes with it */
     bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;
