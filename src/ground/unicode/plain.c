@@ -12,10 +12,12 @@
 #define ONE_MAX 32 /* room for what one code point becomes: 18 at most (UAX 15) */
 #define FEW 16     /* marks that are sorted in place */
 #define OPTIONS (UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT)
+#define FOLDS (OPTIONS | UTF8PROC_CASEFOLD)
 
 struct piece {
     utf8proc_int32_t *points, *sorted;
     size_t count, size;
+    utf8proc_option_t options;
 };
 
 static enum code make_room(struct piece *piece)
@@ -53,7 +55,8 @@ static enum code decompose(struct piece *piece, struct span text)
         text = span_part(text, taken, SIZE_MAX);
         if (unicode_is_ignorable(point))
             continue;
-        more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, OPTIONS, NULL);
+        more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, piece->options,
+                                       NULL);
         if (more < 0 || more > ONE_MAX)
             return CODE_INVALID;
         piece->count += (size_t)more;
@@ -144,9 +147,26 @@ static size_t run_of(struct span text, bool ascii)
     return len;
 }
 
-enum code unicode_plain(struct span text, struct buf *out)
+/* Appends ASCII, which is in every normal form already. */
+static enum code add_ascii(struct span text, bool folds, struct buf *out)
 {
-    struct piece piece = {.size = 0};
+    enum code code;
+    char *at;
+
+    if (!folds)
+        return buf_add_span(out, text);
+    code = buf_reserve(out, text.len, &at);
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < text.len; i++)
+        at[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
+    buf_commit(out, text.len);
+    return CODE_OK;
+}
+
+static enum code add_normal(struct span text, utf8proc_option_t options, struct buf *out)
+{
+    struct piece piece = {.options = options};
     struct buf_mark before = buf_mark(out);
     enum code code = CODE_OK;
 
@@ -154,7 +174,7 @@ enum code unicode_plain(struct span text, struct buf *out)
         size_t ascii = run_of(text, true), others = run_of(span_part(text, ascii, SIZE_MAX), false);
         size_t joined = ascii > 0 && others > 0; /* the last of ASCII takes the marks behind it */
 
-        code = buf_add_span(out, span_part(text, 0, ascii - joined));
+        code = add_ascii(span_part(text, 0, ascii - joined), options == FOLDS, out);
         if (code == CODE_OK && others > 0)
             code = add_piece(&piece, span_part(text, ascii - joined, joined + others), out);
         text = span_part(text, ascii + others, SIZE_MAX);
@@ -164,4 +184,14 @@ enum code unicode_plain(struct span text, struct buf *out)
     mem_free(piece.points);
     mem_free(piece.sorted);
     return code;
+}
+
+enum code unicode_plain(struct span text, struct buf *out)
+{
+    return add_normal(text, OPTIONS, out);
+}
+
+enum code unicode_fold(struct span text, struct buf *out)
+{
+    return add_normal(text, FOLDS, out);
 }

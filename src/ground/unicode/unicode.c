@@ -102,6 +102,19 @@ static bool is_unseen(uint32_t point)
            (point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef);
 }
 
+bool unicode_is_of_word(uint32_t point)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
+
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND && !is_unseen(point) &&
+           !unicode_is_ignorable(point);
+}
+
+bool unicode_is_blank(uint32_t point)
+{
+    return utf8proc_category((utf8proc_int32_t)point) == UTF8PROC_CATEGORY_ZS || point == 0x180e || point == 0xfeff;
+}
+
 static bool is_hidden(uint32_t point)
 {
     return is_unseen(point) && point != '\t' && point != '\n' && point != '\r';

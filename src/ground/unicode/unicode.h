@@ -46,6 +46,16 @@ int unicode_cells(uint32_t point);
  * `out`; CODE_NOMEM. The time is linear in the text, however many marks stand on one letter. */
 enum code unicode_plain(struct span text, struct buf *out) MUST_USE;
 
+/* The same with full case folding: `STRASSE` and what has a sharp s in its place become one.
+ * Takes: what unicode_plain made, so that marks stand in their order before they are folded. Returns: as unicode_plain. */
+enum code unicode_fold(struct span plain, struct buf *out) MUST_USE;
+
+/* Of a word: a letter, a digit (category Nd) or a mark on one, which readers see. */
+bool unicode_is_of_word(uint32_t point);
+
+/* White space within a line (category Zs), and what some readers take for it and cut off: U+180E, U+FEFF. */
+bool unicode_is_blank(uint32_t point);
+
 /* The library behind this room and its version, for people. Threads: main. */
 const char *unicode_library(void);
 

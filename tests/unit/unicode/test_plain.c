@@ -52,6 +52,53 @@ static void test_texts(void **state)
     buf_fini(&out);
 }
 
+/* 12.3: NFKC and full case folding, of what is plain already. */
+static void test_folded(void **state)
+{
+    static const struct {
+        const char *text, *folded;
+    } rows[] = {
+        {"", ""},
+        {"Drop TABLE 1", "drop table 1"},
+        {"stra\xc3\x9f" "e STRASSE", "strasse strasse"},
+        {"\xe1\xba\x9e", "ss"},                                 /* the capital of it */
+        {"\xc3\x89" "E\xcc\x81", "\xc3\xa9\xc3\xa9"},
+        {"\xce\xa3\xcf\x82\xcf\x83", "\xcf\x83\xcf\x83\xcf\x83"}, /* sigma in its three forms */
+        {"\xef\xac\x80", "ff"},
+        {"\xe2\x84\xaa", "k"},
+        {"X\xcc\xa3\xcc\x87", "\xe1\xba\x8b\xcc\xa3"},     /* marks in their order, the letter composed */
+    };
+    struct buf plain, out;
+
+    (void)state;
+    buf_init(&plain, 1 << 16);
+    buf_init(&out, 1 << 16);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buf_clear(&plain);
+        buf_clear(&out);
+        assert_int_equal(unicode_plain(span_text(rows[i].text), &plain), CODE_OK);
+        assert_int_equal(unicode_fold(buf_peek(&plain), &out), CODE_OK);
+        if (!span_is(buf_peek(&out), rows[i].folded))
+            fail_msg("%s became %.*s", rows[i].text, SPAN_ARG(buf_peek(&out)));
+    }
+    buf_fini(&plain);
+    buf_fini(&out);
+}
+
+static void test_characters(void **state)
+{
+    static const uint32_t word[] = {'a', 'Z', '0', 0xe4, 0x301, 0x661, 0x4e2d};
+    static const uint32_t other[] = {'_', ' ', 0x2460, 0x3164, 0x115f, 0xfe0f, 0x34f, 0x16fe4, 0x200d};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        assert_true(unicode_is_of_word(word[i]));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        assert_false(unicode_is_of_word(other[i]));
+    assert_true(unicode_is_blank(' ') && unicode_is_blank(0xa0) && unicode_is_blank(0x3000) && unicode_is_blank(0xfeff));
+    assert_false(unicode_is_blank('a') || unicode_is_blank(0x200b) || unicode_is_blank('\t'));
+}
+
 /* Half a million marks on one letter take as long as half a million letters: two classes, the higher one first. */
 static void test_heaps(void **state)
 {
@@ -110,7 +157,8 @@ static void test_bounds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_heaps), cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_folded), cmocka_unit_test(test_characters),
+                                       cmocka_unit_test(test_heaps), cmocka_unit_test(test_bounds)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
