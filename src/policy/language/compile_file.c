@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "words/file_place.h"
 
 #define NAME_BYTES 64
 
 static const char *const known[] = {"policy", "description", "mode",    "shared", "patterns", "lists", "labels", "detectors",
-                                    "rules",  "answers",     "redact", "tests",  NULL};
+                                    "paths",  "rules",       "answers", "redact", "tests", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -158,6 +159,7 @@ void compile__file(struct compiler *c)
     c->lists = compile_part(c, "list", "lists");
     c->labels = compile_part(c, "label", "labels");
     c->detectors = compile_part(c, "detector", "detectors");
+    c->paths = compile_part(c, "path", "paths");
     if (c->no_memory)
         return;
     c->shares = shared != NULL && shared->truth;
@@ -169,6 +171,7 @@ void compile__file(struct compiler *c)
     (void)compiler_is_string(c, yaml_member(root, "description"));
     compile_patterns(c);
     check_lists(c);
+    compiler_file_paths(c);
     rules = first_of(c, "rules");
     answers = first_of(c, "answers");
     redact = first_of(c, "redact");

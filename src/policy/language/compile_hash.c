@@ -4,16 +4,20 @@
 
 #include "crypto/parts.h"
 
-/* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text under this key names; NULL: it names none. */
-static const struct yaml_node *named_by(const struct compiler *c, struct span key, const struct yaml_node *node)
-{
-    const struct part *part = span_is(key, "pattern")                         ? &c->patterns
-                              : span_is(key, "list")                          ? &c->lists
-                              : span_is(key, "label") || span_is(key, "labels") ? &c->labels
-                              : span_is(key, "detect")                        ? &c->detectors
-                                                                              : NULL;
+#define DEPTH_MAX 4 /* of definitions that name others: a path's list of detectors is one of three */
 
-    return part != NULL && node->type == YAML_STRING ? compiler_definition(c, part, node->text) : NULL;
+/* The part of a file of which a text under this key names an entry; NULL: it names none. */
+static const struct part *part_of(const struct compiler *c, struct span key)
+{
+    const struct { const char *key; const struct part *part; } parts[] = {
+        {"pattern", &c->patterns}, {"list", &c->lists}, {"label", &c->labels}, {"labels", &c->labels},
+        {"detect", &c->detectors}, {"none_of", &c->detectors}, {"path", &c->paths},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (span_is(key, parts[i].key))
+            return parts[i].part;
+    return NULL;
 }
 
 /* Whether the member only says something to people, and so decides nothing. */
@@ -22,11 +26,14 @@ static bool is_said(const struct yaml_node *member, bool is_rule)
     return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
 }
 
-/* Hashes types, keys and texts. Blanks, comments and quotes are not part of what a rule says. */
-static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
-                     bool is_named, bool is_rule)
+/* Hashes types, keys and texts, and behind a name what it names. Blanks, comments and quotes are not part of what a rule says.
+ * Takes: key: under which the node stands, or the list in which it does; around: the key of the map in which that stands, under
+ * which the entries of a list stand that is named there. */
+static void add_node(const struct compiler *c, struct digest *digest, struct span around, struct span key,
+                     const struct yaml_node *node, uint32_t depth, bool is_rule)
 {
-    const struct yaml_node *named = is_named ? NULL : named_by(c, key, node);
+    const struct part *part = depth < DEPTH_MAX && node->type == YAML_STRING ? part_of(c, key) : NULL;
+    const struct yaml_node *named = part != NULL ? compiler_definition(c, part, node->text) : NULL;
     uint64_t count = node->count;
 
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
@@ -38,9 +45,9 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
     parts_add(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         if (!is_said(member, is_rule))
-            add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named, false);
+            add_node(c, digest, key, member->key.len > 0 ? member->key : key, member, depth, false);
     if (named != NULL)
-        add_node(c, digest, SPAN_NONE, named, true, false);
+        add_node(c, digest, SPAN_NONE, part == &c->lists ? around : SPAN_NONE, named, depth + 1, false);
 }
 
 void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
@@ -48,6 +55,6 @@ void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, 
     struct digest digest;
 
     digest_init(&digest);
-    add_node(c, &digest, SPAN_NONE, node, false, true);
+    add_node(c, &digest, SPAN_NONE, SPAN_NONE, node, 0, true);
     digest_final(&digest, hash);
 }

@@ -70,8 +70,11 @@ void compile__warn_file(struct compiler *c)
     warn_unused(c, &c->lists);
     warn_unused(c, &c->labels);
     warn_unused(c, &c->detectors);
+    warn_unused(c, &c->paths);
     if (c->lists.map != NULL)
         warn_variables(c, c->lists.map);
+    if (c->paths.map != NULL)
+        warn_variables(c, c->paths.map);
 }
 
 void compile__warn_rule(struct compiler *c, const struct yaml_node *node)

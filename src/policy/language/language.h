@@ -23,7 +23,7 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 
-/* Whether a file's patterns, lists or detectors are for all files of its version. */
+/* Whether a file's patterns, lists, detectors or paths are for all files of its version. */
 bool policy_shares(struct span text);
 
 /* One call alone, written like `call:` of a test. Returns: CODE_OK with *holder, a policy without rules that holds the call as

@@ -50,6 +50,12 @@ struct known_set { /* one for each list that some `detect` names */
     const struct detector_set *set;
 };
 
+struct known_path { /* one of a file's `paths` */
+    struct known_path *next;
+    const struct yaml_node *node; /* while it is compiled: which definition it is */
+    const struct file_place *place;
+};
+
 struct kept_buf { /* a buffer that parsed operands point into */
     struct kept_buf *next;
     struct buf buf;
@@ -71,6 +77,7 @@ struct policy {
     struct label *labels;
     struct known_detector *detectors;
     struct known_set *sets;
+    struct known_path *paths;
     struct watch *watches;
     uint32_t watch_count;
     struct policy_source *sources;

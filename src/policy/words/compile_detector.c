@@ -240,7 +240,7 @@ static void pump(struct compiler *c, const struct yaml_node *name, struct known_
               "repetition, or accept it with `slow_regex: allow` on the rule", SPAN_ARG(name->text), known->example);
 }
 
-static const struct detector *detector_of(struct compiler *c, const struct yaml_node *name)
+const struct detector *compiler_detector(struct compiler *c, const struct yaml_node *name)
 {
     const struct yaml_node *node = compiler_named_text(c, name, &c->detectors);
 
@@ -255,22 +255,28 @@ static const struct detector *detector_of(struct compiler *c, const struct yaml_
 
 static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    *(const struct detector **)part = detector_of(c, text);
+    *(const struct detector **)part = compiler_detector(c, text);
 }
 
 const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node)
 {
-    struct known_set *known;
-    const struct detector **list;
     size_t faults = c->faults->count;
     uint32_t count = 0;
+    const struct detector **list = compiler_texts(c, node, sizeof(struct detector *), take_name, &count);
+
+    return c->faults->count > faults ? NULL : compiler_detector_set(c, node, list, count);
+}
+
+const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,
+                                                 const struct detector *const *list, uint32_t count)
+{
+    struct known_set *known;
     enum code code;
 
-    list = compiler_texts(c, node, sizeof(struct detector *), take_name, &count);
     for (uint32_t i = 0; i < count; i++)
         if (list[i] == NULL)
             return NULL; /* a fault tells it, here or where the detector is defined */
-    if (c->no_memory || count == 0 || c->faults->count > faults)
+    if (c->no_memory || count == 0)
         return NULL;
     for (known = c->policy->sets; known != NULL; known = known->next)
         if (known->count == count && memcmp(known->list, list, count * sizeof(struct detector *)) == 0)

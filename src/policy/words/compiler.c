@@ -213,7 +213,8 @@ const struct yaml_node *compiler_shared(const struct yaml_node *root, const char
 bool compiler_shares(const struct yaml_node *root)
 {
     return compiler_shared(root, "patterns") != NULL || compiler_shared(root, "lists") != NULL ||
-           compiler_shared(root, "labels") != NULL || compiler_shared(root, "detectors") != NULL;
+           compiler_shared(root, "labels") != NULL || compiler_shared(root, "detectors") != NULL ||
+           compiler_shared(root, "paths") != NULL;
 }
 
 static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
@@ -232,6 +233,22 @@ const struct yaml_node *compiler_definition(const struct compiler *c, const stru
     for (uint32_t i = 0; i < c->shared_count && found == NULL; i++)
         found = member_of(compiler_shared(c->shared[i].root, part->key), name);
     return found;
+}
+
+struct policy_source *compiler_enter(struct compiler *c, const struct part *part, const struct yaml_node *definition,
+                                     struct policy_source *there)
+{
+    struct policy_source *back = c->source;
+
+    for (uint32_t i = 0; i < c->shared_count; i++) {
+        const struct yaml_node *map = compiler_shared(c->shared[i].root, part->key);
+
+        if (map == NULL || member_of(map, definition->key) != definition)
+            continue;
+        *there = (struct policy_source){.path_text = c->shared[i].path};
+        c->source = there;
+    }
+    return back;
 }
 
 #define NAMES_TRIED 256

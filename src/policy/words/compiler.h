@@ -13,7 +13,7 @@
 #include "policy/snapshot.h"
 #include "yaml/yaml.h"
 
-/* What a file defines for its rules under `patterns:`, `lists:`, `labels:` or `detectors:`. */
+/* What a file defines for its rules under `patterns:`, `lists:`, `labels:`, `detectors:` or `paths:`. */
 struct part {
     const char *word, *key;      /* "pattern", "patterns"; "list", "lists"; "label", "labels" */
     const struct yaml_node *map; /* or NULL */
@@ -36,7 +36,7 @@ struct compiler {
     /* the file at hand */
     struct policy_source *source;
     struct yaml_tree *tree;
-    struct part patterns, lists, labels, detectors;
+    struct part patterns, lists, labels, detectors, paths;
     bool shares; /* what it defines is for all files */
     /* the files of the set that share what they define */
     const struct shared_file *shared;
@@ -87,7 +87,11 @@ const struct yaml_node *compiler_definition(const struct compiler *c, const stru
 const struct yaml_node *compiler_named(struct compiler *c, const struct yaml_node *map, struct part *part);
 const struct yaml_node *compiler_named_text(struct compiler *c, const struct yaml_node *name, struct part *part);
 
-/* A file's `patterns`, `lists`, `labels` or `detectors`, where all files of the set may name them; or NULL. */
+/* Lets faults in a definition name the file that shares it. Takes: there: room. Returns: what c->source is to be afterwards. */
+struct policy_source *compiler_enter(struct compiler *c, const struct part *part, const struct yaml_node *definition,
+                                     struct policy_source *there);
+
+/* A file's `patterns`, `lists`, `labels`, `detectors` or `paths`, where all files of the set may name them; or NULL. */
 const struct yaml_node *compiler_shared(const struct yaml_node *root, const char *key);
 bool compiler_shares(const struct yaml_node *root); /* whether the file shares any of them */
 
@@ -95,6 +99,11 @@ bool compiler_shares(const struct yaml_node *root); /* whether the file shares a
 void compiler_detectors(struct compiler *c);
 /* The set that `detect: NAMES` names; NULL: with a fault. */
 const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node);
+/* The detector of this name; NULL: there is none, which a fault says here or where it is defined. */
+const struct detector *compiler_detector(struct compiler *c, const struct yaml_node *name);
+/* The set of these; the list stays. NULL: one is missing, or there is no memory. Takes: node: for the fault of too many. */
+const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,
+                                                 const struct detector *const *list, uint32_t count);
 const char *compiler_detector_file(struct span name); /* the file of policies/detectors that has this detector; NULL: none */
 
 /* Ranges of addresses, one or a list. */

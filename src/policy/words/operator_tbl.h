@@ -23,6 +23,7 @@
     X(unique)             \
     X(exists)             \
     X(under)              \
+    X(path)               \
     X(cut)                \
     X(url)                \
     X(cidr)               \

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
  * which. */
+#include "words/file_place.h"
 #include "words/operator_priv.h"
 #include "texts/reading.h"
 #include "policy/variable.h"
 
 #include "base/glob.h"
 #include "base/num.h"
+
+#include <stdio.h>
 
 struct host_term {
     struct span text; /* in lower case; a name or a glob */
@@ -20,6 +23,8 @@ struct url_terms {
     const uint64_t *ports;
     uint32_t scheme_count, host_count, port_count;
     bool any_port;
+    const struct file_places *path; /* NULL: any */
+    bool no_query;
 };
 
 /* Takes: a host as it stands in a URL, IPv6 in brackets. Sets *address to what it reaches, so that a forbidden IPv4 address
@@ -107,9 +112,19 @@ static void compile_ports(struct compiler *c, const struct yaml_node *list, stru
     }
 }
 
+static void compile_rest(struct compiler *c, const struct yaml_node *node, struct url_terms *terms)
+{
+    static const char *const queries[] = {"none", NULL};
+    const struct yaml_node *path = yaml_member(node, "path"), *query = yaml_member(node, "query");
+
+    if (path != NULL)
+        terms->path = compiler_file_places(c, path);
+    terms->no_query = query != NULL && compiler_word(c, query, queries) == 0;
+}
+
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    static const char *const known[] = {"schemes", "hosts", "ports", NULL};
+    static const char *const known[] = {"schemes", "hosts", "ports", "path", "query", NULL};
     const struct yaml_node *schemes = yaml_member(node, "schemes"), *hosts = yaml_member(node, "hosts");
     const struct yaml_node *ports = yaml_member(node, "ports");
     struct url_terms *terms = compiler_alloc(c, 1, sizeof *terms);
@@ -128,6 +143,8 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         op->varies |= terms->hosts[i].varies;
     if (ports != NULL)
         compile_ports(c, ports, terms);
+    compile_rest(c, node, terms);
+    op->varies |= terms->path != NULL && terms->path->varies;
 }
 
 /* ---- the value's side ---- */
@@ -219,14 +236,45 @@ static enum truth port_truth(const struct url_terms *terms, const struct url_par
     return TRUTH_FALSE;
 }
 
+/* The path behind the host as it is written. A server may end a step at `;` before it climbs, so that such a path is
+ * undecided. */
+static enum truth path_truth(struct rule_walk *walk, const struct url_terms *terms, const struct url_parts *url, bool opening)
+{
+    size_t end = 0;
+    struct span path;
+
+    if (terms->path == NULL)
+        return TRUTH_TRUE;
+    while (end < url->rest.len && url->rest.at[end] != '?' && url->rest.at[end] != '#')
+        end++;
+    path = span_part(url->rest, 0, end);
+    if (span_find(path, ';') < path.len)
+        return TRUTH_UNDECIDED;
+    if (path.len == 0 && url->has_authority)
+        path = SPAN_LIT("/"); /* RFC 3986, 6.2.3 */
+    return file_places_truth(walk, terms->path, path, opening);
+}
+
+/* What stands behind `#` is no query, and some clients send it. */
+static enum truth query_truth(const struct url_terms *terms, const struct url_parts *url)
+{
+    size_t query = span_find(url->rest, '?');
+
+    if (!terms->no_query || query == url->rest.len)
+        return TRUTH_TRUE;
+    return span_find(url->rest, '#') < query ? TRUTH_UNDECIDED : TRUTH_FALSE;
+}
+
 static enum truth url(struct rule_walk *walk, const struct op *op, struct span text)
 {
     struct url_parts url;
+    enum truth truth;
 
     if (!is_visible(text) || !reading_split(text, &url) || url.has_userinfo)
         return TRUTH_UNDECIDED;
-    return truth_and(scheme_truth(op->terms, &url),
-                     truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));
+    truth = truth_and(scheme_truth(op->terms, &url),
+                      truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));
+    return truth_and(truth, truth_and(path_truth(walk, op->terms, &url, op->opening), query_truth(op->terms, &url)));
 }
 
 /* A glob may be tried at each place of a host. */
@@ -235,13 +283,25 @@ static uint64_t cost(const struct op *op, struct span text)
     const struct url_terms *terms = op->terms;
 
     return op_text_cost(op, text) + (uint64_t)terms->host_count * (HOST_MAX / 16) +
-           (terms->scheme_count + terms->port_count) / 4;
+           (terms->scheme_count + terms->port_count) / 4 + (terms->path != NULL ? file_places_cost(terms->path, text) : 0);
 }
 
 static void sample(const struct op *op, struct samples *samples)
 {
+    const struct url_terms *terms = op->terms;
+
     samples->written(samples, op->written, "https://", "/");
     samples->written(samples, op->written, "http://", "/");
+    if (terms->no_query)
+        samples->written(samples, op->written, "https://", "/?x");
+    for (uint32_t i = 0; terms->path != NULL && i < terms->path->count; i++)
+        for (uint32_t k = 0; k < terms->path->place[i]->under.count; k++) {
+            char after[256];
+            int len = snprintf(after, sizeof after, "%.*s/x", SPAN_ARG(terms->path->place[i]->under.folder[k].text));
+
+            if (len > 0 && (size_t)len < sizeof after)
+                samples->written(samples, op->written, "https://", after);
+        }
 }
 
 /* A closing `url` without ports lets calls to the same host on another port pass. */

@@ -29,6 +29,8 @@ enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct j
 
     if (operator->of_text == NULL || is_container(value))
         return operator->of_value != NULL ? operator->of_value(walk, op, value) : TRUTH_UNDECIDED;
+    if ((op->types & TYPE_BIT(value->type)) == 0) /* it is asked of texts alone: no number is one */
+        return TRUTH_FALSE;
     if (!walk_charge(walk, operator->cost != NULL ? operator->cost(op, text) : 0))
         return TRUTH_UNDECIDED;
     return operator->of_text(walk, op, text);

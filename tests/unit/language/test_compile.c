@@ -303,12 +303,12 @@ static void test_hash(void **state)
 }
 
 #define EVERYTHING                                                                                                      \
-    "policy: p\npatterns: {x: 'a+'}\nlists: {l: [a, 1]}\nrules:\n"                                                      \
+    "policy: p\npatterns: {x: 'a+'}\nlists: {l: [a, 1]}\npaths: {f: {under: [/a, '/b/{tenant}'], hidden: [.a], none_of: '*b*'}}\nrules:\n" \
     "  - {id: a, effect: permit, match: {tools: [t, 'g*', {regex: 'r.'}]}, when: [{arg: '$.a[*].b', in: {list: l}},\n"  \
     "     {any: [{not: {arg: c, not_matches: {pattern: x}, max_length: 3}}, {arg: d, equals: {e: [1]}}]}],\n"           \
     "     only_args: [a, c, d], reason: why, say: so}\n"                                                                \
     "  - {id: b, effect: forbid, match: {tools: [{regex: '(?i)z'}]}, when: [{arg: '$..*', contains: q}]}\n"             \
-    "  - {id: v, effect: forbid, match: {tools: [v]}, when: [{meta: a, keys: true, decode: [html], under: [/a, /b]},\n"   \
+    "  - {id: v, effect: forbid, match: {tools: [v]}, when: [{meta: a, keys: true, decode: [html], under: [/a, /b], path: f},\n"   \
     "     {arg: u, url: {schemes: [https], hosts: [a, '[::1]'], ports: [1]}, cidr: 10.0.0.0/8, format: uuid}]}\n"         \
     "redact: [{args: [a, '$..b']}]\n"                                                                                   \
     "tests: [{name: n, call: {tool: t, arguments: {a: 1}}, expect: {verdict: deny, rule: null}}]\n"

@@ -125,7 +125,7 @@ static inline enum verdict_kind judge_condition(const char *effect, const char *
 
     snprintf(text, sizeof text,
              "policy: p\n%srules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n",
-             strstr(condition, "detect") != NULL ? JUDGE_DETECTORS : "", effect, condition);
+             strstr(condition, "detect") != NULL || strstr(condition, "none_of") != NULL ? JUDGE_DETECTORS : "", effect, condition);
     court_open(&court, text);
     question.root = court_tree(&court, arguments);
     policy_eval(court.policy, &question, false, court.scratch, &court.verdict);

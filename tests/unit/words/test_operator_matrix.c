@@ -87,6 +87,8 @@ static const struct {
     {"exists: true", "TTTTTTTTTTTTTTTTTTT", "TTTTTTTTTTTTTTTTTTT"},
     {"exists: false", "FFFFFFFFFFFFFFFFFFF", "FFFFFFFFFFFFFFFFFFF"},
     {"under: /", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
+    {"path: {under: .}", "UFFUUFFFFTTTUUUUUUU", "UFFUUFFFFTTTUUUUUFU"},
+    {"path: {under: /}", "UFFUUFFFFUUUUUUUUUU", "UFFUUFFFFFFFUUUUUFU"},
     {"cut: s, front: {equals: ''}", "FFFUUFFFFTFFFTTUUTU", "FFFUUFFFFTFFFTTUUTU"},
     {"url: {schemes: [s]}", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"cidr: 0.0.0.0/0", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
@@ -237,9 +239,10 @@ static void test_structs(void **state)
         assert_non_null(operator->compile);
         assert_true(operator->of_text != NULL || operator->of_value != NULL);
         assert_true(operator->types != 0 && (operator->types & ~TYPES_ALL) == 0);
-        /* What costs is text that is read; what reads scalars as text is true of scalars. */
+        /* What costs is text that is read; what reads scalars as text is true of scalars, or of strings alone. */
         assert_true(operator->cost == NULL || operator->of_text != NULL);
-        assert_true(operator->of_text == NULL || (operator->types & TYPES_SCALAR) == TYPES_SCALAR);
+        assert_true(operator->of_text == NULL || (operator->types & TYPES_SCALAR) == TYPES_SCALAR ||
+                    operator->types == TYPE_BIT(JSON_STRING));
         assert_true(operator->of_value != NULL || (operator->types & ~TYPES_SCALAR) == 0);
         /* Every type of value is tried of itself, which is all that `is` and `exists` ask. */
         if (operator->sample == NULL)

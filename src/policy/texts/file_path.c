@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "texts/file_path.h"
+
+#include "base/buf.h"
+#include "unicode/unicode.h"
+
+#define WORK_MAX ((size_t)4 << 20)
+
+static bool is_ascii(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] >= 0x80)
+            return false;
+    return true;
+}
+
+static struct span keep(struct arena *arena, struct span text, enum code *code)
+{
+    char *at = arena_dup(arena, text.at, text.len);
+
+    if (at == NULL)
+        *code = CODE_NOMEM;
+    return span_of(at, at != NULL ? text.len : 0);
+}
+
+/* Appends the text without what deceives, as unicode_deceives says. */
+static enum code add_seen(struct span text, struct buf *out)
+{
+    uint32_t before = 0, point;
+    size_t taken;
+
+    for (; text.len > 0; text = span_part(text, taken, SIZE_MAX)) {
+        taken = unicode_next(text, &point);
+        if (taken == 0)
+            return CODE_INVALID;
+        if (unicode_deceives(before, point, span_part(text, taken, SIZE_MAX)))
+            continue;
+        buf_add_span(out, span_part(text, 0, taken));
+        before = point;
+    }
+    return buf_code(out);
+}
+
+static enum code read_others(struct span text, struct arena *arena, struct file_text *read)
+{
+    struct buf work, plain;
+    enum code code;
+
+    buf_init(&work, WORK_MAX);
+    buf_init(&plain, WORK_MAX);
+    code = add_seen(text, &work);
+    if (code == CODE_OK)
+        code = unicode_plain(buf_peek(&work), &plain);
+    buf_clear(&work);
+    if (code == CODE_OK)
+        code = unicode_fold(buf_peek(&plain), &work);
+    if (code == CODE_OK) {
+        read->read[FILE_PLAIN] = keep(arena, buf_peek(&plain), &code);
+        read->read[FILE_FOLDED] = keep(arena, buf_peek(&work), &code);
+    }
+    buf_fini(&work);
+    buf_fini(&plain);
+    return code;
+}
+
+enum code file_text_read(struct span text, struct arena *arena, struct file_text *read)
+{
+    enum code code = CODE_OK;
+    char *small;
+
+    read->read[FILE_WRITTEN] = text;
+    if (!is_ascii(text))
+        return read_others(text, arena, read);
+    read->read[FILE_PLAIN] = text;
+    read->read[FILE_FOLDED] = keep(arena, text, &code);
+    small = (char *)read->read[FILE_FOLDED].at;
+    for (size_t i = 0; code == CODE_OK && i < text.len; i++)
+        small[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
+    return code;
+}
+
+/* What is wrong with one reading of a step, or NULL. Sets: first: its first character. */
+static const char *doubt_of(struct span step, uint32_t *first)
+{
+    uint32_t point = 0;
+    size_t taken;
+
+    if (step.len == 0)
+        return "holds an empty step";
+    if (span_is(step, ".") || span_is(step, ".."))
+        return "holds a step `.` or `..`";
+    (void)unicode_next(step, first);
+    for (struct span rest = step; rest.len > 0; rest = span_part(rest, taken, SIZE_MAX)) {
+        taken = unicode_next(rest, &point);
+        if (taken == 0)
+            return "is no UTF-8";
+        if (point == '%' || point == '\\' || point == '`' || point == '/')
+            return "holds `%`, a backslash, a backquote or a slash in a step";
+        if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029)
+            return "holds a control character or a separator of lines";
+    }
+    if (unicode_is_blank(*first) || unicode_is_blank(point))
+        return "holds a step that begins or ends with a blank";
+    return point == '\'' || point == '"' ? "holds a step that ends with a quote" : NULL;
+}
+
+static enum code read_steps(struct span rest, struct arena *arena, struct file_path *path, const char **doubt)
+{
+    struct file_text *steps = arena_alloc(arena, (size_t)path->count * sizeof *steps);
+    enum code code = steps != NULL ? CODE_OK : CODE_NOMEM;
+
+    path->steps = steps;
+    for (uint32_t i = 0; i < path->count && code == CODE_OK; i++) {
+        uint32_t first = 0;
+
+        code = file_text_read(span_cut(rest, '/', &rest), arena, &steps[i]);
+        for (enum file_reading r = FILE_WRITTEN; r <= FILE_PLAIN && code == CODE_OK && *doubt == NULL; r++) {
+            *doubt = doubt_of(steps[i].read[r], &first);
+            if (i > 0 || path->is_absolute || *doubt != NULL)
+                continue;
+            if (first < 0x80 && strchr("-~+@='\"", (int)first) != NULL)
+                *doubt = "begins with one of `-`, `~`, `+`, `@`, `=` and quotes";
+            else if (span_find(steps[i].read[r], ':') < steps[i].read[r].len)
+                *doubt = "holds `:` in its first step, as a URL, a host or a drive does";
+        }
+        if (*doubt != NULL)
+            return CODE_INVALID;
+    }
+    return code;
+}
+
+enum code file_path_read(struct span text, struct arena *arena, struct file_path *path, const char **doubt)
+{
+    size_t count = unicode_count(text);
+    struct span rest = text;
+
+    *doubt = NULL;
+    *path = (struct file_path){.is_absolute = span_starts_with(text, SPAN_LIT("/"))};
+    if (count == SIZE_MAX) {
+        *doubt = "is no UTF-8";
+        return CODE_INVALID;
+    }
+    if (count > FILE_PATH_MAX)
+        return CODE_LIMIT;
+    if (path->is_absolute || span_starts_with(text, SPAN_LIT("./")))
+        rest = span_part(text, path->is_absolute ? 1 : 2, SIZE_MAX);
+    path->is_folder = span_is(text, "/") || span_is(text, ".");
+    if (path->is_folder)
+        return CODE_OK;
+    if (span_ends_with(rest, SPAN_LIT("/"))) {
+        path->is_folder = true;
+        rest.len--;
+    }
+    for (size_t i = 0; i < rest.len; i++)
+        path->count += rest.at[i] == '/';
+    path->count++;
+    return read_steps(rest, arena, path, doubt);
+}
