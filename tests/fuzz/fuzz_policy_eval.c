@@ -22,6 +22,11 @@ static const char *const conditions[] = {
     "{arg: '$..*', contains: drop, decode: [percent, base64, unicode, html, json]}",
     "{arg: '$..*', keys: true, equals: a, decode: [json, html]}", "{arg: '$.a[*].b', keys: true, max_length: 2}",
     "{arg: a, in: [x, /b], decode: [percent], under: [/b, /c/d], not_matches: 'y'}", "{arg: '$..*', under: /a/b}",
+    "{arg: '$..*', path: [{under: [/a, '/{tenant}', .], not_under: [/a/b, b], below: 1+, hidden: [.c],"
+    " none_of: [card, 'd*'], without: ':k'}, {under: /a, names: 'x*', endings: .c, letters: plain}]}",
+    "{arg: '$..*', cut: ':', front: {not: {in: [a, '{tenant}']}, max_length: 9},"
+    " rest: {any: [{path: {under: .}}, {cut: a, rest: {matches: 'x+'}}]}}",
+    "{arg: '$..*', url: {path: {under: /a, hidden: any}, query: none}}",
     "{arg: '$..*', url: {schemes: [https, s3], hosts: ['*.a.b', '[::1]', 10.0.0.1], ports: [443, 8443]}}",
     "{arg: '$..a', url: {hosts: ['*']}}",
     "{arg: '$..*', sql: {statements: [select], tables: ['*'], functions: ['a*']}}", "{arg: '$..*', cidr: [10.0.0.0/8, '2001:db8::/33']}",

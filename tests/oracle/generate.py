@@ -41,9 +41,9 @@ PATTERNS = ["x", "x+", "[a-z]+", "xy?", "(?i)drop", "(?i)s", "(?i)k", ".*", "a.b
 GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1*", "?*"]
 TYPES = ["integer", "null", "boolean", "number", "string", "array", "object"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of", "detect",
-             "multiple_of", "unique"]
-SPECIAL = ["under", "url", "cidr", "format", "free_of", "detect"]  # their values must be drawn on purpose: chance makes none
+             "min_length", "max_length", "min_items", "max_items", "exists", "under", "path", "path", "cut", "url", "cidr", "format", "free_of",
+             "detect", "multiple_of", "unique"]
+SPECIAL = ["under", "path", "cut", "url", "cidr", "format", "free_of", "detect"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
          "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
@@ -53,6 +53,16 @@ PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srv
 PATH_STEPS = ["srv", "srv/a", "a", "/", "/", "/", "/", "..", "..", ".", "%2e", "%2F", "%2f", "%73", "%20", "?", "#", ";", "%3f", "%5c", "%25",
               "etc", "x", "%C3%A4"]
 DIRECTORIES = ["/srv", "/srv/", "/srv/a", "/", "/etc", "/\u00e4"]
+# What `path:` is asked of, and what its maps are made of.
+FILE_BEGINS = ["/srv/a", "/srv/a", "/srv", "/srv/", "/SRV/a", "/\uff53rv/a", "a", "./a", "", "/", ".", "/srv/{principal}", "-a", "~", "./-a", "\uff0da", "/etc", "//srv/a"]
+FILE_STEPS = ["b", "b.c", "b.C", "B.c", "x.md", ".git", ".GIT", ".gi\u200bt", "\uff0egit", "\u2024git", ".gitignore", "secret", "SECRET", "se\u00adcret", "\uff53ecret",
+              "key-12ab", "KEY-12ab", "\u212aey-12ab", "a b", " b", "b ", "b\u00a0", "b\ufeff", "b'", 'b"', "'b'", "b:", "b\uff1a", "*", "[x]", "\u00e4", "a\u0308", "\u00df",
+              "SS", "\u3164", "\u0661", "\u2460", "..", "\u2025", ".", "", "%2e", "a\\b", "`", "\u2028", "a\n", "\uff0f", "\u00a8", "a\u200d", "...", "keys", "KEYS", "README",
+              "readme", "\ufe0f", "b,c", "a@b", "a=b", "x" * 998]
+FILE_FOLDERS = ["/srv", "/srv/a", "/srv/a/", "/", ".", "a", "a/b", "/SRV", "/\u00e4", "/srv/\u00df"]
+FILE_TAKEN_OUT = {"/srv": ["/srv/a", "/srv/keys", "/srv/a/Secret"], "/srv/a": ["/srv/a/keys", "/srv/A/b"], "/srv/a/": ["/srv/a/keys"], "/": ["/srv/a/b", "/etc"],
+                  ".": ["a", "keys", "a/b"], "a": ["a/keys"], "a/b": ["a/b/keys"], "/SRV": ["/srv/a"], "/\u00e4": ["/\u00e4/keys"], "/srv/\u00df": ["/srv/ss/keys"]}
+URL_RESTS = ["/srv/a/b", "/srv/a", "/", "", "/srv/a/b.c?x", "/srv/a?x", "/srv/../a", "/srv/a;x/b", "/srv//a", "/srv/%61", "/srv/a#?x", "/SRV/a/b", "/srv/a/.git", "/srv/a/"]
 SCHEMES = ["http", "https", "HTTPS", "ws", "wss", "ftp", "file", "x-y+1", "mailto"]
 HOSTS = ["example.com", "Example.COM", "a.example.com", "evil-example.com", "example.com.", "10.0.0.1", "010.0.0.1", "0x0a.0.0.1",
          "10.1", "[::1]", "[::ffff:10.0.0.1]", "[zz]", "", "ex%61mple.com", "a_b.example.com", "a..example.com", "1.2.3.4.5", "0X1f",
@@ -166,13 +176,62 @@ class Generator:
         return (choice(SCHEMES) + choice(["://"] * 6 + [":", ":/", ":///", ""]) + choice([""] * 8 + ["u@", "u:p@"])
                 + choice(HOSTS[:4] + HOSTS) + choice(PORTS) + choice(TAILS))
 
+    def file_path(self):
+        text = self.random.choice(FILE_BEGINS)
+        for _ in range(self.random.choice([0, 1, 1, 1, 2, 2, 3])):
+            text += "/" * (text != "" and not text.endswith("/")) + self.random.choice(FILE_STEPS)
+        return text + self.random.choice(["", "", "", "", "/", "//", " "])
+
+    def file_place(self):
+        choice = self.random.choice
+        under = choice(FILE_FOLDERS)
+        place = {"under": [under] if self.maybe(0.5) else [under, choice(FILE_FOLDERS)]}
+        if "variables" not in self.without and self.maybe(0.15):
+            place["under"] = [choice(["/srv/{principal}", "{tenant}", "/{tenant}/{principal}"])]
+            self.wanted.add("said")
+        elif self.maybe(0.25):
+            place["not_under"] = [choice(FILE_TAKEN_OUT[under])]
+        for word, share, made in (("below", 0.4, lambda: choice(["1+", "0", "1", "1-2", "2-3", "0-1"])),
+                                  ("hidden", 0.5, lambda: choice(["any", [".git"], [".gitignore", ".g*t"], [".\u00e4"]])),
+                                  ("names", 0.15, lambda: self.random.sample(["README*", "b", "s?cret", "\u00df", "B.c"], 2)),
+                                  ("endings", 0.3, lambda: self.random.sample([".c", ".md", ".gitignore"], 2)),
+                                  ("none_of", 0.4, lambda: self.random.sample(["key", "at_home", "*Secret*", "keys", "\\ss", "s?", "b*"], 2)),
+                                  ("letters", 0.25, lambda: "plain"), ("without", 0.25, lambda: choice([":*", "[]", "\u00c4", "k", "\u3164s"]))):
+            if self.maybe(share):
+                place[word] = made()
+        if "none_of" in place:
+            place["none_of"] = ["\\keys" if one == "keys" else one for one in place["none_of"]]
+        return place
+
+    def inner(self, depth):
+        """A condition of one text: what stands before or behind a cut."""
+        name = self.random.choice(["matches", "not_matches", "glob", "in", "max_length", "min_length", "free_of", "path", "detect", "starts_with", "not", "any", "all", "cut"])
+        if name in ("any", "all", "not", "cut") and depth == 0:
+            name = "glob"
+        if name == "not":
+            return {"not": self.inner(depth - 1)}
+        if name in ("any", "all"):
+            return {name: [self.inner(depth - 1) for _ in range(2)]}
+        if name == "cut":
+            return {"cut": self.cutting(depth - 1)}
+        more = self.inner(0) if depth > 0 and self.maybe(0.4) else {}
+        return {**more, name: self.operand(name) if name != "path" else self.file_place()}
+
+    def cutting(self, depth):
+        parts = self.random.choice([["front"], ["rest"], ["front", "rest"]])
+        return {"at": self.random.choice([":", "/", "a", "\u00e4"]), **{part: self.inner(depth) for part in parts}}
+
     def string(self):
         """Mostly one of those that the rules ask about."""
         if not self.wanted or self.maybe(0.3):
             return self.random.choice(STRINGS)
         wanted = "decode" if "decode" in self.wanted and self.maybe(0.6) else self.random.choice(sorted(self.wanted))
         if wanted == "url":
-            text = self.url()
+            text = self.url() if self.maybe(0.7) else "https://example.com" + self.random.choice(URL_RESTS)
+        elif wanted == "path":
+            text = self.file_path()
+        elif wanted == "cut":
+            text = self.random.choice(STRINGS + SAID) + self.random.choice([":", "/", "", "\u00e4", "::"]) + self.random.choice(STRINGS + [self.file_path()])
         elif wanted == "decode":
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
@@ -226,7 +285,7 @@ class Generator:
         choice = self.random.choice
         if name in ("matches", "not_matches"):
             return choice(PATTERNS)
-        if name in VARYING and "variables" not in self.without and self.maybe(0.2):
+        if name in VARYING and name != "path" and "variables" not in self.without and self.maybe(0.2):
             said = choice(SAYING_OF.get(name, SAYING))
             self.wanted.add("said")
             if name == "url":
@@ -247,6 +306,10 @@ class Generator:
         if name in ("under", "cidr"):
             pool = DIRECTORIES if name == "under" else RANGES
             return choice(pool) if self.maybe(0.5) else self.random.sample(pool, 2)
+        if name == "path":
+            return self.file_place() if self.maybe(0.7) else [self.file_place(), self.file_place()]
+        if name == "cut":
+            return self.cutting(2)
         if name == "url":
             return self.url_terms()
         if name == "format":
@@ -268,6 +331,10 @@ class Generator:
                 terms["schemes"] = self.random.sample(["http", "https"] if self.maybe(0.6) else SCHEMES[:2] + SCHEMES[3:], 2)
             if self.maybe(0.6):
                 terms["hosts"] = self.random.sample(URL_HOSTS, self.random.randrange(1, 3))
+            if self.maybe(0.25):
+                terms["path"] = [self.file_place()]
+            if self.maybe(0.2):
+                terms["query"] = "none"
             if self.maybe(0.15):
                 terms["ports"] = "any"
             elif self.maybe(0.3):
@@ -719,14 +786,31 @@ def plain_operator(name, operand, named):
     """Some patterns and lists stand under a name in the file."""
     if name in ("matches", "not_matches") and operand and picks(operand, [True, False]):
         return {"pattern": named["patterns"].setdefault(operand, f"p{len(named['patterns'])}")}
+    if name == "path":
+        places = [named["paths"].setdefault(text_of(one), f"f{len(named['paths'])}") if picks(text_of(one), [True, False]) else one
+                  for one in (operand if isinstance(operand, list) else [operand])]
+        return places if isinstance(operand, list) else places[0]
     if name == "in" and picks(text_of(operand), [True, False]):
         return {"list": named["lists"].setdefault(text_of(operand), f"l{len(named['lists'])}")}
     return operand
 
 
+def plain_operators(operators, named):
+    """As they are written: what is asked of the parts of a cut stands beside it."""
+    plain = {}
+    for name, operand in operators.items():
+        if name == "cut":
+            plain.update({"cut": operand["at"], **{part: plain_operators(operand[part], named) for part in ("front", "rest") if part in operand}})
+        elif name in ("not", "any", "all"):
+            plain[name] = [plain_operators(one, named) for one in operand] if isinstance(operand, list) else plain_operators(operand, named)
+        else:
+            plain[name] = plain_operator(name, operand, named)
+    return plain
+
+
 def plain_condition(condition, named):
     if condition["kind"] == "leaf":
-        operators = {name: plain_operator(name, operand, named) for name, operand in condition["operators"].items()}
+        operators = plain_operators(condition["operators"], named)
         return {condition["on"]: path_of(condition["steps"]), **operators, **condition["options"]}
     if condition["kind"] == "fact":
         value = condition["value"]
@@ -781,14 +865,15 @@ def plain_call(call):
 
 def policy_text(rules, calls, name="oracle"):
     """One file. What its tests expect is not looked at."""
-    named = {"patterns": {}, "lists": {}, "labels": {}}
+    named = {"patterns": {}, "lists": {}, "labels": {}, "paths": {}}
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     mode, rules = plain_modes(rules, name)
     lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
     lines[:0] = [f"policy: {name}", *mode,
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
-                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS]
+                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS,
+                 "paths: " + text_of({word: Written(place) for place, word in named["paths"].items()})]
     lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
                                      for word, value in one.items() if word != "effect"} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]

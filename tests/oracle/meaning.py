@@ -12,7 +12,7 @@ from values import FALSE, TRUE, UNDECIDED, truth
 
 SAFE = 2**53 - 1
 PROTOCOL = ["initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end"]
-STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length", "under", "url", "cidr",
+STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length", "under", "path", "cut", "url", "cidr",
                     "format", "free_of", "detect"]
 DECODED_OPERATORS = STRING_OPERATORS + ["equals", "in"]  # those that are asked of every reading
 
@@ -81,7 +81,7 @@ def as_text(value):
     return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else value
 
 
-VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "url"]
+VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "path", "url"]
 VARIABLES = ["principal", "tenant", "upstream"]
 
 
@@ -106,8 +106,45 @@ def say(text, call, name):
     return said + text[at:]
 
 
+def said_places(places, call):
+    """Of `path`: a map or a list of maps; those with what their folders say in this call."""
+    return [{**place, **{word: [say(one, call, "under") for one in listed(place[word])] for word in ("under", "not_under") if word in place}}
+            for place in listed(places)]
+
+
+def text_truth(asked, text, opening, call):
+    """12.2: a condition about one text: operators, `not_matches`, and `not`, `any`, `all` of such maps; all of it must hold."""
+    truths = []
+    for name, operand in asked.items():
+        if name == "not":
+            truths.append(-text_truth(operand, text, not opening, call))
+        elif name in ("any", "all"):
+            truths.append((any_of if name == "any" else all_of)([text_truth(one, text, opening, call) for one in operand]))
+        elif name == "not_matches":
+            truths.append(-regex(operand, text, not opening, not opening))
+        else:
+            truths.append(varying_truth(name, operand, text, opening, opening, call))
+    return all_of(truths)
+
+
+def cut_truth(operand, value, opening, call):
+    """12.2: in two at the first such character; without one it is no text in two."""
+    if type_of(value) in ("array", "object"):
+        return UNDECIDED
+    front, mark, rest = as_text(value).partition(operand["at"])
+    if mark == "":
+        return FALSE
+    return all_of([text_truth(operand[part], text, opening, call) for part, text in (("front", front), ("rest", rest)) if part in operand])
+
+
 def varying_truth(name, operand, value, whole, opening, call):
     """An operator whose operand may hold variables. Of several, each is one that may be undecided."""
+    if name == "cut":
+        return cut_truth(operand, value, opening, call)
+    if name == "path":
+        return operator_truth(name, said_places(operand, call), value, whole, opening)
+    if name == "url" and "path" in operand:
+        operand = {**operand, "path": said_places(operand["path"], call)}
     if name not in VARYING:
         return operator_truth(name, operand, value, whole, opening)
     if name == "url":
@@ -167,7 +204,9 @@ def operator_truth(name, operand, value, whole, opening):
     if name in ("under", "cidr"):
         return getattr(values, name)(operand if isinstance(operand, list) else [operand], text)
     if name == "url":
-        return values.url(operand, text, glob)
+        return values.url(operand, text, glob, opening)
+    if name == "path":
+        return values.path(operand, value, glob, opening) if isinstance(value, str) else FALSE
     if name == "format":
         return truth(values.has_format(operand, text))
     if name == "free_of":

@@ -247,6 +247,114 @@ def is_inside(path, directory):
     return steps_of(path)[:len(steps_of(directory))] == steps_of(directory)
 
 
+# ---- path ----
+
+
+def plain(text):
+    """NFKC without what nobody sees."""
+    kept = ""
+    for at, c in enumerate(text):
+        kept += "" if deceives(kept[-1:], c, text[at + 1:at + 2]) else c
+    return unicode(kept)
+
+
+def folded(text):
+    return unicodedata.normalize("NFKC", plain(text).casefold())
+
+
+def is_blank(c):
+    return unicodedata.category(c) == "Zs" or c in "\u180e\ufeff"
+
+
+def path_of(text):
+    """Whether it is absolute, its steps, whether it is a folder; None where readers may take it in several ways."""
+    if text in ("/", "."):
+        return text == "/", [], True
+    absolute = text.startswith("/")
+    rest = text[1:] if absolute else text.removeprefix("./")
+    steps = (rest[:-1] if rest.endswith("/") else rest).split("/")
+    for at, step in enumerate(steps):
+        for one in (step, plain(step)):
+            if one in ("", ".", "..") or re.search(r"[%\\`/\0-\x1f\x7f-\x9f\u2028\u2029]", one):
+                return None
+            if is_blank(one[0]) or is_blank(one[-1]) or one[-1] in "'\"":
+                return None
+            if at == 0 and not absolute and (one[0] in "-~+@='\"" or ":" in one):
+                return None
+    return absolute, steps, rest.endswith("/")
+
+
+def lies_in(path, folder):
+    """`folder`: a text, or None where a variable in it cannot be said."""
+    folder = None if folder is None else path_of(folder)
+    if folder is None:
+        return UNDECIDED
+    if path[0] != folder[0] or len(path[1]) < len(folder[1]):
+        return FALSE
+    pairs = list(zip(path[1], folder[1]))
+    if all(one == other for one, other in pairs):
+        return TRUE
+    return UNDECIDED if all(folded(one) == folded(other) for one, other in pairs) else FALSE
+
+
+def fits_any(patterns, step, fits):
+    """True as both are written, undecided where it fits once both are plain, or folded."""
+    if any(fits(one, step) for one in patterns):
+        return TRUE
+    return UNDECIDED if any(fits(read(one), read(step)) for one in patterns for read in (plain, folded)) else FALSE
+
+
+def has_plain_letters(text):
+    return all(c in "_.+@=,- " or (unicodedata.category(c)[0] in "LM" or unicodedata.category(c) == "Nd") and not unseen(c) and not ignorable(c)
+               for c in text)
+
+
+def found_in(names, step):
+    """What detectors find in a step: true as it is written, undecided in another reading."""
+    if any(DETECTORS[one](step) for one in names):
+        return TRUE
+    return UNDECIDED if any(DETECTORS[one](read(step)) for one in names for read in (plain, folded)) else FALSE
+
+
+def step_truths(place, step, glob):
+    hidden, bad = place.get("hidden"), place.get("none_of", [])
+    if plain(step).startswith(".") and hidden != "any":
+        yield UNDECIDED if hidden is None else fits_any(hidden, step, glob)
+    if "letters" in place:
+        yield TRUE if has_plain_letters(step) else UNDECIDED if has_plain_letters(folded(step)) else FALSE
+    yield -fits_any(place.get("without", ""), step, lambda c, text: c != "" and c in text)
+    if not step.startswith(".") or hidden == "any":
+        yield -fits_any([one for one in bad if one not in DETECTORS], step, glob)
+        yield -found_in([one for one in bad if one in DETECTORS], step)
+
+
+def place_truth(place, under, path, glob, opening):
+    inside = lies_in(path, under)
+    if under is not None and path_of(under) is not None and path[0] != path_of(under)[0]:
+        return FALSE if opening else UNDECIDED  # from where the server stands it may lead there
+    if inside == FALSE or under is None or path_of(under) is None:
+        return inside
+    steps = path[1][len(path_of(under)[1]):]
+    least, most = re.fullmatch(r"(\d+)(\+|-\d+)?", place.get("below", "0+")).groups()
+    truths = [inside, truth(int(least) <= len(steps) <= (500 if most == "+" else int((most or "-" + least)[1:])))]
+    truths += [-lies_in(path, out) for out in place.get("not_under", [])]
+    truths += [one for step in steps for one in step_truths(place, step, glob)]
+    if "names" in place or "endings" in place:
+        truths.append(FALSE if path[2] or not steps else max(fits_any(place.get("names", []), steps[-1], glob),
+                                                              fits_any(place.get("endings", []), steps[-1], lambda end, step: step.endswith(end))))
+    return min(truths)
+
+
+def path(places, text, glob, opening):
+    """Takes: places: maps, whose folders are said already."""
+    if len(text) > 1000:
+        return FALSE if opening else UNDECIDED
+    read = path_of(text)
+    if read is None:
+        return UNDECIDED
+    return max(place_truth(place, under, read, glob, opening) for place in places for under in place["under"])
+
+
 # ---- URIs of resources ----
 
 
@@ -357,7 +465,17 @@ def split_authority(authority):
     return (authority[:at], authority[at + 1:]) if at >= 0 else (authority, "")
 
 
-def url(terms, text, glob):
+def url_rest(terms, rest, authority, glob, opening):
+    """What stands behind the host: no query, and a path as in `path`. In a path with `;` a step may end there."""
+    query = rest.find("?")
+    if terms.get("query") == "none" and query >= 0:
+        yield UNDECIDED if "#" in rest[:query] else FALSE
+    if "path" in terms:
+        plain_path = re.split("[?#]", rest)[0]
+        yield UNDECIDED if ";" in plain_path else path(terms["path"], plain_path or ("/" if authority is not None else ""), glob, opening)
+
+
+def url(terms, text, glob, opening=True):
     match = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]*):(//([^/?#]*))?(.*)", text, re.ASCII)
     if any(not "!" <= c <= "~" or c == "\\" for c in text) or match is None:
         return UNDECIDED
@@ -377,7 +495,7 @@ def url(terms, text, glob):
     else:
         named = host_truth(hosts, host.lower(), glob)
         parts += [max(named, UNDECIDED) if unknown else named, port_truth(ports, port, scheme)]
-    return min(parts)
+    return min(parts + list(url_rest(terms, match[4], authority, glob, opening)))
 
 
 def is_date(text):
@@ -449,21 +567,19 @@ def unseen(c):
     return category in ("Zl", "Zp") or ord(c) in BLANK or (ignorable(c) and c not in VARIATIONS)
 
 
-def hides(text):
+def deceives(before, c, after):
     """A joiner is seen by what it joins: letters of scripts that need it, or, if it is wide, emoji. One variation chooses how the
     character before it looks, of ASCII only that of keycaps; a run of them is a message."""
-    for at, c in enumerate(text):
-        before, after = text[at - 1] if at > 0 else "", text[at + 1:at + 2]
-        if c in JOINERS:
-            scripts = all(one and not unseen(one) and unicodedata.name(one, "").startswith(JOINED) for one in (before, after))
-            emoji = c == "\u200d" and all(one and (ord(one) >= 0x1f300 or one == "\ufe0f") for one in (before, after))
-            if not scripts and not emoji:
-                return True
-        elif unseen(c):
-            return True
-        elif c in VARIATIONS and (before in VARIATIONS or (before < "\x80" and (before not in KEYCAPS or c not in VARIATIONS[14:]))):
-            return True
-    return False
+    if c in JOINERS:
+        scripts = all(one and not unseen(one) and unicodedata.name(one, "").startswith(JOINED) for one in (before, after))
+        return not scripts and not (c == "\u200d" and all(one and (ord(one) >= 0x1f300 or one == "\ufe0f") for one in (before, after)))
+    if unseen(c):
+        return True
+    return c in VARIATIONS and (before in VARIATIONS or (before < "\x80" and (before not in KEYCAPS or c not in VARIATIONS[14:])))
+
+
+def hides(text):
+    return any(deceives(text[at - 1] if at > 0 else "", c, text[at + 1:at + 2]) for at, c in enumerate(text))
 
 
 # ---- detect: three detectors of the generator's files, each in words of its own ----
