@@ -296,7 +296,10 @@ class Generator:
         if name in ("starts_with", "ends_with"):
             return choice(STRINGS)
         if name == "in":
-            return [self.value(1) for _ in range(self.random.randrange(1, 5))]
+            return [one for one in (self.value(1) for _ in range(self.random.randrange(1, 5))) if not names_list(one)] or [Number("1")]
+        if name == "contains":
+            one = self.value(1)
+            return "list" if names_list(one) else one
         if name == "is":
             return choice(TYPES) if self.maybe(0.7) else self.random.sample(TYPES, 2)
         if name == "multiple_of":
@@ -782,8 +785,44 @@ class Written(str):
     """Text that is YAML already."""
 
 
+PLAIN = re.compile("[ -z|~]{1,200}")  # what a parameter may be, in ASCII
+
+
+OTHER = {"text": "other", "number": "7"}  # what nobody asks for, since all are set
+
+
+def names_list(value):
+    """12.2: in place of a value this is a list's name."""
+    return isinstance(value, dict) and list(value) == ["list"] and isinstance(value["list"], str)
+
+
+def as_list(operand, named):
+    """12.2: under a name, some of them as a list that another one holds."""
+    written = text_of(operand)
+    if len(operand) > 1 and picks(written + "inner", [True, False]):
+        inner = as_list(operand[1:], named)
+        written = text_of([operand[0], inner])
+    return {"list": named["lists"].setdefault(written, f"l{len(named['lists'])}")}
+
+
+def as_parameter(kind, written, named):
+    return "{" + named["parameters"].setdefault((kind, written), f"v{len(named['parameters'])}") + "}"
+
+
+def in_part(text, is_glob, named):
+    """12.1: a text of which the rest is a parameter's value; in a glob such a rest is escaped, so that it holds nothing special."""
+    at = picks(text + "at", [0, len(text) // 2])
+    if not PLAIN.fullmatch(text) or not text[at:] or (is_glob and re.search(r"[*?\\]", text)):
+        return text
+    return text[:at] + as_parameter("text", text_of(text[at:]), named)
+
+
 def plain_operator(name, operand, named):
-    """Some patterns and lists stand under a name in the file."""
+    """Some patterns and lists stand under a name in the file, and some values are set."""
+    if name in ("equals", "contains", "starts_with", "ends_with", "glob") and isinstance(operand, str) and picks(operand + name, [True, False]):
+        return in_part(operand, name == "glob", named)
+    if name in ("min", "max") and picks(operand.lexeme + name, [True, False]):
+        return as_parameter("number", operand.lexeme, named)
     if name in ("matches", "not_matches") and operand and picks(operand, [True, False]):
         return {"pattern": named["patterns"].setdefault(operand, f"p{len(named['patterns'])}")}
     if name == "path":
@@ -791,7 +830,7 @@ def plain_operator(name, operand, named):
                   for one in (operand if isinstance(operand, list) else [operand])]
         return places if isinstance(operand, list) else places[0]
     if name == "in" and picks(text_of(operand), [True, False]):
-        return {"list": named["lists"].setdefault(text_of(operand), f"l{len(named['lists'])}")}
+        return as_list(operand, named)
     return operand
 
 
@@ -842,6 +881,8 @@ def plain_rule(rule, named):
     if "limit" in rule:
         limit = rule["limit"]
         rule = {**rule, "limit": list(map(plain_limit, limit)) if isinstance(limit, list) else plain_limit(limit)}
+    if "tools" in rule.get("match", {}) and picks(text_of(rule["match"]["tools"]), [True, False, False]):
+        rule = {**rule, "match": {**rule["match"], "tools": as_list(rule["match"]["tools"], named)}}
     if "labels" in rule.get("match", {}):
         rule = {**rule, "match": {**rule["match"], "labels": label_names(rule["match"]["labels"], named)}}
     return {**rule, "when": [plain_condition(one, named) for one in rule["when"]]} if "when" in rule else rule
@@ -865,11 +906,15 @@ def plain_call(call):
 
 def policy_text(rules, calls, name="oracle"):
     """One file. What its tests expect is not looked at."""
-    named = {"patterns": {}, "lists": {}, "labels": {}, "paths": {}}
+    named = {"patterns": {}, "lists": {}, "labels": {}, "paths": {}, "parameters": {}}
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     mode, rules = plain_modes(rules, name)
     lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
     lines[:0] = [f"policy: {name}", *mode,
+                 "parameters: " + text_of({word: Written(f"{{is: {kind}, default: {OTHER[kind]}}}" if picks(word + value, [True, False]) else
+                                                         f"{{is: {kind}, required: true}}")
+                                           for (kind, value), word in named["parameters"].items()}),
+                 "set: " + text_of({word: Written(value) for (_, value), word in named["parameters"].items()}),
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
                  "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS,

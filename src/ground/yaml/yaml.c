@@ -487,6 +487,24 @@ const char *yaml_file(const struct yaml_tree *tree)
     return tree->file;
 }
 
+struct arena *yaml_arena(struct yaml_tree *tree)
+{
+    return &tree->arena;
+}
+
+enum code yaml_put_text(struct yaml_tree *tree, struct yaml_node *node, struct span text)
+{
+    struct span copy = {arena_dup(&tree->arena, text.at, text.len), text.len};
+    const char *fault;
+
+    return copy.at != NULL ? yaml__scalar(&tree->arena, copy, false, node, &fault) : CODE_NOMEM;
+}
+
+void yaml_put_root(struct yaml_tree *tree, const struct yaml_node *root)
+{
+    tree->root = root;
+}
+
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key)
 {
     if (map == NULL || map->type != YAML_MAP)

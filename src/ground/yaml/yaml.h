@@ -42,6 +42,13 @@ void yaml_tree_free(struct yaml_tree **tree);
 const struct yaml_node *yaml_root(const struct yaml_tree *tree);
 const char *yaml_file(const struct yaml_tree *tree);
 
+/* For whoever puts something in the place of what was read, before others look: what is made for the tree lives in its arena;
+ * a node becomes a string of this text, or says no memory; and another root stands for the one that was read, which stays. */
+struct arena;
+struct arena *yaml_arena(struct yaml_tree *tree);
+enum code yaml_put_text(struct yaml_tree *tree, struct yaml_node *node, struct span text) MUST_USE;
+void yaml_put_root(struct yaml_tree *tree, const struct yaml_node *root);
+
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "fill/parameters.h"
 #include "words/file_place.h"
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode",    "shared", "patterns", "lists", "labels", "detectors",
-                                    "paths",  "rules",       "answers", "redact", "tests", NULL};
+static const char *const known[] = {"policy", "description", "mode",    "shared", "parameters", "patterns", "lists", "labels",
+                                    "detectors", "paths", "rules",  "answers", "redact", "tests", "set", "as", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -24,7 +25,7 @@ static bool is_name(struct span text)
 /* Returns: the node of the file's name, or NULL with a fault. */
 static const struct yaml_node *name_node(const struct yaml_tree *tree, const char *path, struct faults *faults)
 {
-    const struct yaml_node *root = yaml_root(tree), *name = yaml_member(root, "policy");
+    const struct yaml_node *root = yaml_root(tree), *name = parameters_name(root);
 
     if (root->type != YAML_MAP)
         faults_add(faults, path, root->line, root->column, "a policy file is a map; begin it with `policy: NAME`");
@@ -32,7 +33,7 @@ static const struct yaml_node *name_node(const struct yaml_tree *tree, const cha
         faults_add(faults, path, root->line, root->column, "the file has no name; begin it with `policy: NAME`");
     else if (name->type != YAML_STRING || !is_name(name->text))
         faults_add(faults, path, name->line, name->column,
-                   "`policy` is a name; write 1 to %d letters, digits, `_`, `.` or `-`", NAME_BYTES);
+                   "`%.*s` is a name; write 1 to %d letters, digits, `_`, `.` or `-`", SPAN_ARG(name->key), NAME_BYTES);
     else
         return name;
     return NULL;
@@ -147,7 +148,7 @@ void compile__count_parts(const struct yaml_tree *tree, struct policy *policy)
     }
 }
 
-void compile__file(struct compiler *c)
+void compile__file(struct compiler *c, bool *lists_used)
 {
     const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
     const struct yaml_node *rules, *answers, *redact, *tests, *shared = yaml_member(root, "shared");
@@ -157,6 +158,7 @@ void compile__file(struct compiler *c)
     (void)compiler_is_map_of(c, root, known, "a policy file");
     c->patterns = compile_part(c, "pattern", "patterns");
     c->lists = compile_part(c, "list", "lists");
+    c->lists.used = lists_used;
     c->labels = compile_part(c, "label", "labels");
     c->detectors = compile_part(c, "detector", "detectors");
     c->paths = compile_part(c, "path", "paths");

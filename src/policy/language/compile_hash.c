@@ -10,7 +10,7 @@
 static const struct part *part_of(const struct compiler *c, struct span key)
 {
     const struct { const char *key; const struct part *part; } parts[] = {
-        {"pattern", &c->patterns}, {"list", &c->lists}, {"label", &c->labels}, {"labels", &c->labels},
+        {"pattern", &c->patterns}, {"label", &c->labels}, {"labels", &c->labels},
         {"detect", &c->detectors}, {"none_of", &c->detectors}, {"path", &c->paths},
     };
 
@@ -26,11 +26,10 @@ static bool is_said(const struct yaml_node *member, bool is_rule)
     return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
 }
 
-/* Hashes types, keys and texts, and behind a name what it names. Blanks, comments and quotes are not part of what a rule says.
- * Takes: key: under which the node stands, or the list in which it does; around: the key of the map in which that stands, under
- * which the entries of a list stand that is named there. */
-static void add_node(const struct compiler *c, struct digest *digest, struct span around, struct span key,
-                     const struct yaml_node *node, uint32_t depth, bool is_rule)
+/* Hashes types, keys and texts, and behind a name what it names; what lists hold is in its place by now. Blanks, comments and
+ * quotes are not part of what a rule says. Takes: key: under which the node stands, or the list in which it does. */
+static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node, uint32_t depth,
+                     bool is_rule)
 {
     const struct part *part = depth < DEPTH_MAX && node->type == YAML_STRING ? part_of(c, key) : NULL;
     const struct yaml_node *named = part != NULL ? compiler_definition(c, part, node->text) : NULL;
@@ -45,9 +44,9 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
     parts_add(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         if (!is_said(member, is_rule))
-            add_node(c, digest, key, member->key.len > 0 ? member->key : key, member, depth, false);
+            add_node(c, digest, member->key.len > 0 ? member->key : key, member, depth, false);
     if (named != NULL)
-        add_node(c, digest, SPAN_NONE, part == &c->lists ? around : SPAN_NONE, named, depth + 1, false);
+        add_node(c, digest, SPAN_NONE, named, depth + 1, false);
 }
 
 void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
@@ -55,6 +54,6 @@ void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, 
     struct digest digest;
 
     digest_init(&digest);
-    add_node(c, &digest, SPAN_NONE, SPAN_NONE, node, 0, true);
+    add_node(c, &digest, SPAN_NONE, node, 0, true);
     digest_final(&digest, hash);
 }

@@ -2,6 +2,7 @@
 #include "language/compile_priv.h"
 
 #include "base/glob.h"
+#include "policy/variable.h"
 
 static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct match_name *name)
 {
@@ -37,6 +38,9 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
         return;
     if (node->text.len == 0)
         FAULT(c, node, "an empty name never matches; write a name, a glob such as '*', or {regex: '...'}");
+    if (variable_in(node->text))
+        FAULT(c, node, "`match` has parameters of the file and no variables of the call, or `{upstream}` would be every "
+              "upstream; ask in `when`, as in {arg: uri, glob: 'x://{tenant}/*'}");
     compile__warn_name(c, node, dimension);
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
         name->kind = NAME_PROTOCOL;

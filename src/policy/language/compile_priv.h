@@ -24,7 +24,7 @@ struct named_rule { /* a rule that a condition or a test names */
 /* compile_file.c: of the file at hand */
 void compile__name(struct compiler *c);
 void compile__count_parts(const struct yaml_tree *tree, struct policy *policy); /* rules, redactions, tests */
-void compile__file(struct compiler *c);
+void compile__file(struct compiler *c, bool *lists_used); /* which of its `lists` were put somewhere, by their place */
 
 /* compile_match.c. Takes: node NULL: no match was written. */
 void compile__match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);

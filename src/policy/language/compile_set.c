@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A set of files becomes a policy: read, compiled file by file, then looked over as a whole. */
 #include "language/compile_priv.h"
+#include "fill/parameters.h"
 #include "policy/index.h"
 
 #include "base/num.h"
@@ -13,7 +14,7 @@
 
 struct parsed { /* a source with its tree, so that both are sorted together */
     struct policy_source source;
-    struct yaml_tree *tree;
+    struct open_file open;
 };
 
 static int by_effect_and_id(const void *a, const void *b)
@@ -98,6 +99,7 @@ static void sort_rules(struct compiler *c)
         policy->by_id[i] = &policy->rules[i];
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
     check_all_ids(c);
+    parameters_check_copies(c);
     compile__check_cases(c);
     compile__check_named(c);
 }
@@ -130,20 +132,31 @@ static void read_source(struct compiler *c, const struct policy_file *file, stru
     source->text = compiler_copy(c, file->text);
     source->path_text = source->path.at;
     if (!c->no_memory)
-        c->no_memory = yaml_read(source->text, source->path_text, &parsed->tree, c->faults) == CODE_NOMEM;
+        c->no_memory = yaml_read(source->text, source->path_text, &parsed->open.tree, c->faults) == CODE_NOMEM;
+    parsed->open.source = source;
 }
 
 static void read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
 {
-    for (size_t i = 0; i < count; i++) {
+    struct open_file *open = mem_array(count, sizeof *open);
+
+    c->no_memory |= open == NULL;
+    for (size_t i = 0; i < count && !c->no_memory; i++) {
         read_source(c, &files[i], &parsed[i]);
-        if (parsed[i].tree == NULL)
+        open[i] = parsed[i].open;
+    }
+    if (!c->no_memory)
+        parameters_put(c, open, count, false);
+    for (size_t i = 0; i < count && !c->no_memory; i++) {
+        parsed[i].open = open[i];
+        if (open[i].tree == NULL)
             continue;
         c->source = &parsed[i].source;
-        c->tree = parsed[i].tree;
+        c->tree = open[i].tree;
         compile__name(c);
-        compile__count_parts(parsed[i].tree, c->policy);
+        compile__count_parts(open[i].tree, c->policy);
     }
+    mem_free(open);
 }
 
 static void check_names(struct compiler *c, const struct parsed *parsed, size_t count)
@@ -161,7 +174,7 @@ static void find_shared(struct compiler *c, const struct parsed *parsed, size_t 
 
     c->shared = shared;
     for (size_t i = 0; i < count && shared != NULL; i++) {
-        const struct yaml_node *root = parsed[i].tree != NULL ? yaml_root(parsed[i].tree) : NULL;
+        const struct yaml_node *root = parsed[i].open.tree != NULL ? yaml_root(parsed[i].open.tree) : NULL;
 
         if (root != NULL && compiler_shares(root))
             shared[c->shared_count++] = (struct shared_file){root, parsed[i].source.path_text};
@@ -171,7 +184,7 @@ static void find_shared(struct compiler *c, const struct parsed *parsed, size_t 
 static bool at_file(struct compiler *c, const struct parsed *parsed, size_t i)
 {
     c->source = &c->policy->sources[i];
-    c->tree = parsed[i].tree;
+    c->tree = parsed[i].open.tree;
     return c->tree != NULL;
 }
 
@@ -197,7 +210,7 @@ static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
     }
     for (size_t i = 0; i < count && !c->no_memory; i++)
         if (at_file(c, parsed, i))
-            compile__file(c);
+            compile__file(c, parsed[i].open.lists_used);
     if (!c->no_memory)
         sort_rules(c);
     if (!c->no_memory && c->faults->count == 0)
@@ -217,7 +230,7 @@ static void compile_files(struct compiler *c, const struct policy_file *files, s
     if (!c->no_memory && c->faults->count == 0)
         hash_sources(c->policy);
     for (size_t i = 0; i < count; i++)
-        yaml_tree_free(&parsed[i].tree);
+        yaml_tree_free(&parsed[i].open.tree);
     mem_free(parsed);
 }
 
@@ -232,6 +245,8 @@ static enum code hand_over(struct compiler *c, struct policy **policy, struct fa
             faults->fault[faults->count] = c->faults->fault[i];
         faults->count++;
     }
+    if (c->policy->cases == NULL) /* they were counted, and memory ran out before there was room for them */
+        c->policy->case_count = 0;
     if (code == CODE_OK)
         *policy = c->policy;
     else
@@ -261,18 +276,18 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
 static void read_call(struct compiler *c, const struct policy_file *file)
 {
     struct policy *policy = c->policy;
-    struct parsed parsed = {.tree = NULL};
+    struct parsed parsed = {.open = {.tree = NULL}};
 
     policy->cases = compiler_alloc(c, 1, sizeof *policy->cases);
     read_source(c, file, &parsed);
-    if (!c->no_memory && parsed.tree != NULL) {
+    if (!c->no_memory && parsed.open.tree != NULL) {
         policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks where a call alone stands */
         policy->case_count = 1;
         c->source = &parsed.source;
-        c->tree = parsed.tree;
-        compile__case_call(c, yaml_root(parsed.tree), &policy->cases[0]);
+        c->tree = parsed.open.tree;
+        compile__case_call(c, yaml_root(parsed.open.tree), &policy->cases[0]);
     }
-    yaml_tree_free(&parsed.tree);
+    yaml_tree_free(&parsed.open.tree);
 }
 
 enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults)

@@ -145,9 +145,6 @@ void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum d
     if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
         WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that principals of other domains are "
              "meant, too; write the domain out, as in spiffe://example.org/*");
-    if (c->warnings != NULL && variable_in(node->text))
-        WARN(c, node, "`match` has no variables, so that this name holds braces; ask in `when`, as in "
-             "{arg: uri, glob: 'x://{tenant}/*'}");
 }
 
 /* Only tokens have claims: a condition that holds without the claim holds for everybody who comes with a key or

@@ -200,6 +200,36 @@ static void look_at_tools(const struct straying *s, const struct match *match)
     }
 }
 
+/* ---- parameters ---- */
+
+/* What is set to be an upstream is one that a route has, whatever the file does with it. */
+static void look_at_parameter(struct straying *s, const struct policy_parameter *parameter)
+{
+    const char *known[NEAR_MAX + 1] = {NULL};
+    char instead[260], text[480];
+
+    s->line = parameter->line;
+    s->column = parameter->column;
+    for (size_t i = 0; i < s->count && i < NEAR_MAX; i++)
+        known[i] = s->routes[i].name;
+    for (uint32_t i = 0; i < parameter->text_count; i++) {
+        if (policy_route_exists(s->routes, s->count, parameter->texts[i]))
+            continue;
+        say_instead(known, s->count == 1 ? "there is" : "there are", parameter->texts[i], instead, sizeof instead);
+        (void)snprintf(text, sizeof text, "the parameter `%.*s` is the upstream `%.*s`, which no route has%s",
+                       SPAN_ARG(parameter->name), SPAN_ARG(utf8_cut(parameter->texts[i], NAME_SHOWN)), instead);
+        tell_stray(s, true, text);
+    }
+}
+
+static void look_at_parameters(struct straying *s, const struct policy_source *source)
+{
+    s->source = source;
+    for (uint32_t i = 0; s->count > 0 && i < source->parameter_count; i++)
+        if (source->parameters[i].type == PARAMETER_UPSTREAM || source->parameters[i].of == PARAMETER_UPSTREAM)
+            look_at_parameter(s, &source->parameters[i]);
+}
+
 /* ---- all of them ---- */
 
 /* Of calls or of answers. */
@@ -225,6 +255,8 @@ void policy_strays(const struct policy *policy, const struct policy_route *route
     look_at_rules(&s, policy->rules, policy->rule_count);
     look_at_rules(&s, policy->answers, policy->answer_count);
     s.rule = NULL;
+    for (uint32_t i = 0; i < policy->source_count; i++)
+        look_at_parameters(&s, &policy->sources[i]);
     for (s.label = policy->labels; count > 0 && s.label != NULL; s.label = s.label->next) {
         s.source = s.label->source;
         s.line = s.label->line;

@@ -13,11 +13,28 @@
 #include "policy/condition.h"
 #include "policy/verdict.h"
 
+enum parameter_type {
+    PARAMETER_TEXT = 0, PARAMETER_FOLDER, PARAMETER_HOST, PARAMETER_UPSTREAM, PARAMETER_TOOL, PARAMETER_NUMBER, PARAMETER_LIST
+};
+
+/* A value that the file left open, for who shows it, and for who holds upstreams against the routes. */
+struct policy_parameter {
+    struct span name, json; /* json: the value */
+    enum parameter_type type, of;
+    const struct span *texts; /* the value, or each of a list; of numbers none */
+    uint32_t text_count;
+    bool is_set; /* false: it is the default */
+    int line, column;
+};
+
 /* One file of the set. */
 struct policy_source {
     struct span path, name, text;
+    struct span base; /* what the file calls itself: of a copy another name */
     const char *path_text; /* with a NUL */
     bool monitor;
+    const struct policy_parameter *parameters;
+    uint32_t parameter_count;
 };
 
 struct rule {

@@ -60,18 +60,15 @@ static int by_sort_and_text(const void *a, const void *b)
 
 static void compile_in(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    const struct yaml_node *use = node;
     const struct json_node **values;
     const struct json_node *list;
 
     if (node->type == YAML_MAP)
-        node = compiler_named(c, node, &c->lists);
-    else if (!compiler_is_list(c, node))
+        FAULT(c, node, "a map here names a list; write {list: name}");
+    else if (compiler_is_list(c, node) && node->count == 0)
+        FAULT(c, node, "nothing is in an empty list; name at least one value");
+    if (node->type != YAML_LIST)
         return;
-    if (node == NULL || node->type != YAML_LIST)
-        return;
-    if (node->count == 0)
-        FAULT(c, use, "nothing is in an empty list; name at least one value");
     list = compiler_value(c, node);
     op->values = values = list != NULL ? compiler_alloc(c, list->count, sizeof *values) : NULL;
     if (values == NULL)
@@ -82,8 +79,8 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
         op->varying_count += sort_of(value) == 1;
     }
     op->varies = op->varying_count > 0;
-    for (const struct yaml_node *one = use->type == YAML_LIST ? use->child : NULL; one != NULL; one = one->next)
-        (void)compiler_varies(c, one); /* for its warnings; a list that has a name is warned about where it is defined */
+    for (const struct yaml_node *one = node->child; one != NULL; one = one->next)
+        (void)compiler_varies(c, one); /* for its warnings */
     qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 

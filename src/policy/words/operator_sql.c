@@ -38,8 +38,6 @@ static void take_pattern(struct compiler *c, const struct yaml_node *text, void 
 
 static const struct sql_pattern *compile_patterns(struct compiler *c, const struct yaml_node *list, uint32_t *count)
 {
-    if (list != NULL && list->type == YAML_MAP)
-        list = compiler_named(c, list, &c->lists);
     return compiler_is_list(c, list) ? compiler_texts(c, list, sizeof(struct sql_pattern), take_pattern, count) : NULL;
 }
 
