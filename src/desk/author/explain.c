@@ -87,6 +87,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
         SAY(telling, " or not: %s is undecided", policy_dimension_text[undecided]);
         doc_text(doc, "match_undecided", span_text(policy_dimension_text[undecided]));
     }
+    words_parameters(telling->out, doc_add_array(doc, "parameters"), rule->source);
     words_limits(&telling->text, rule->limit);
     if (rule->limit != NULL)
         telling__text(telling, "\n  ", doc, "limit");

@@ -3,14 +3,17 @@
 
 #include "author/warn.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
 #include "language/store_set.h"
 #include "unicode/unicode.h"
+#include "yaml/yaml.h"
 
 #include <stdio.h>
 
 #define MESSAGE_MAX 500
+#define VALUE_SHOWN 120
 
 const char *policy_store_fate_text(enum policy_store_fate fate)
 {
@@ -21,6 +24,43 @@ const char *policy_store_fate_text(enum policy_store_fate fate)
     case POLICY_REMOVED: return "removed";
     }
     return "kept";
+}
+
+/* A copy whose name another file has would take that one's place. */
+static void check_base(const struct yaml_node *before, const struct yaml_node *after, const struct policy_member *old,
+                       const char *path, struct faults *faults)
+{
+    const struct yaml_node *was = yaml_member(before, "policy"), *is = yaml_member(after, "policy");
+    bool is_copy = yaml_member(before, "as") != NULL || yaml_member(after, "as") != NULL;
+
+    if (is_copy && was != NULL && is != NULL && !span_equals(was->text, is->text))
+        faults_add(faults, path, 0, 0, "the active policy `%.*s` is of the file `policy: %.*s`, and this is one of `policy: "
+                   "%.*s`; give the copy another name, or remove the other one first", SPAN_ARG(old->name), SPAN_ARG(was->text),
+                   SPAN_ARG(is->text));
+}
+
+/* Who loads a newer text of a file and forgets its values would fall back to defaults, which are somebody else's folders. */
+static void keep_values(const struct policy_member *old, const struct policy_file *new, const char *path, struct faults *faults)
+{
+    struct yaml_tree *before = NULL, *after = NULL;
+    struct faults unread; /* the compiler tells them */
+    const struct yaml_node *was, *is, *known;
+
+    faults_init(&unread);
+    if (yaml_read(old->text, "", &before, &unread) != CODE_OK || yaml_read(new->text, "", &after, &unread) != CODE_OK)
+        goto out;
+    was = yaml_member(yaml_root(before), "set");
+    is = yaml_member(yaml_root(after), "set");
+    check_base(yaml_root(before), yaml_root(after), old, path, faults);
+    known = yaml_member(yaml_root(after), "parameters");
+    for (was = was != NULL ? was->child : NULL; was != NULL; was = was->next)
+        if (yaml_member(known, was->key.at) != NULL && yaml_member(is, was->key.at) == NULL) /* a key ends in a NUL */
+            faults_add(faults, path, 0, 0, "the active version sets the parameter `%.*s` of the policy `%.*s`, and this file "
+                       "does not; say it again, as in --set %.*s=%.*s, or set what it is to be from now on", SPAN_ARG(was->key),
+                       SPAN_ARG(old->name), SPAN_ARG(was->key), SPAN_ARG(utf8_cut(was->text, VALUE_SHOWN)));
+out:
+    yaml_tree_free(&before);
+    yaml_tree_free(&after);
 }
 
 /* The new files over what is active. Names are read first, so that every file's faults are told in one run. */
@@ -43,6 +83,7 @@ static enum code lay_files(struct policy_set *set, const struct policy_store_cha
         /* Two new files of one name both go in: the compiler refuses them with their places. */
         if (old != NULL && old->fate == POLICY_KEPT) {
             old->fate = POLICY_REPLACED;
+            keep_values(old, &change->files[i], path, faults);
             code = policy_set_copy(set, change->files[i].path, &old->path);
             if (code == CODE_OK)
                 code = policy_set_copy(set, change->files[i].text, &old->text);

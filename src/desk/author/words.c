@@ -258,6 +258,21 @@ void words_held(struct buf *out, const char *before, const struct question *ques
         buf_addf(out, "%s some that were not recorded", held.count > 0 ? " and" : before);
 }
 
+void words_parameters(struct buf *out, struct doc *list, const struct policy_source *source)
+{
+    for (uint32_t i = 0; i < source->parameter_count; i++) {
+        const struct policy_parameter *parameter = &source->parameters[i];
+        struct doc *one = doc_add_object(list, NULL);
+
+        doc_text(one, "parameter", parameter->name);
+        doc_json(one, "value", parameter->json);
+        doc_bool(one, "set", parameter->is_set);
+        if (out != NULL)
+            buf_addf(out, "%s%.*s: %.*s", i > 0 ? ", " : "\n  with ", SPAN_ARG(parameter->name),
+                     SPAN_ARG(utf8_cut(parameter->json, TEXT_SHOWN)));
+    }
+}
+
 const char *words_effect(const struct rule *rule)
 {
     return rule->answer != ANSWER_NONE ? answer_effect_text(rule->answer) : effect_text(rule->effect);

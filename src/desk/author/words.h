@@ -26,6 +26,8 @@ void words_until(struct buf *out, struct doc *doc, const struct rule *rule, cons
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */
 /* What the leaf's variables stand for in the call: "{principal} is bob; ". Takes: out, doc: NULL takes nothing. */
 void words_variables(struct buf *out, struct doc *doc, const struct condition *leaf, const struct question *question);
+/* The values that the rule's file was given, or has by default: "  with root: "/srv"". Takes: as words_variables. */
+void words_parameters(struct buf *out, struct doc *list, const struct policy_source *source);
 const char *words_effect(const struct rule *rule);           /* "forbid", or "redact" of a rule for answers */
 void words_names(struct buf *out, const struct names *names);    /* "[shop, 'team-*']" */
 /* What of a dimension from DIM_HELD on who asks has: " in the groups a, b and 300 more"; nothing where it has none. */

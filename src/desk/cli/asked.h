@@ -35,7 +35,8 @@ struct asked {
     uint64_t seq;
     struct option_values args, groups, scopes, claims;
     /* policies */
-    struct option_values policies;
+    struct option_values policies, sets;
+    const char *as;
     uint64_t version;
     bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
     /* who says so, and why */

@@ -55,6 +55,9 @@
 #define JSON_LINES FLAG("json", json, "one JSON object a line")
 #define FROM NUMBER("from", from, "N", 1, 0, "rows before number N were given away, and may be missing")
 #define SPAN_OF_TIME TIME("since", since_us, WHEN_FORMS), TIME("until", until_us, "likewise; not including it")
+#define VALUES                                                                                                   \
+    LIST("set", sets, "NAME=VALUE", "the value of a parameter of the file; may be repeated"),                     \
+        TEXT("as", as, "NAME", "the file is a copy under this name")
 #define ALL_FILES FLAG("all", all, "also sealed files beside the database")
 #define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
 #define REASON(example)                                                                                          \
@@ -130,7 +133,7 @@ const struct command commands[] = {
            "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
            "forbid, hold or redact must be those of some route."),
      OPERANDS(MANY("FILE", CONTENT)),
-     OPTIONS(JSON, FLAG("github", github, "as annotations of a GitHub workflow"),
+     OPTIONS(JSON, VALUES, FLAG("github", github, "as annotations of a GitHub workflow"),
              PATH("config", config, "FILE", "as for `load`, where it is there: upstreams must be its routes"),
              FLAG("strict", strict, "warnings give exit status 1"))},
     {IS("policy test", cmd_policy_test, "run the tests that stand in policy files"),
@@ -139,7 +142,7 @@ const struct command commands[] = {
      OPERANDS(MANY("FILE", CONTENT)),
      OPTIONS(TEXT("filter", filter, "GLOB", "only tests whose name it matches"),
              FLAG("coverage", coverage, "also what the tests saw: rules that decided, conditions true and false"),
-             PATH("junit", junit, "FILE", "write a JUnit report"), JSON)},
+             PATH("junit", junit, "FILE", "write a JUnit report"), VALUES, JSON)},
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
      .roles = AUTHORS | ADMINS, .writes = true,
      ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
@@ -147,7 +150,8 @@ const struct command commands[] = {
            "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
            "upstreams are held against the configuration's routes, unless --store is all that is given."),
      OPERANDS(MANY("FILE", CONTENT)),
-     OPTIONS(FLAG("only", only, "the version holds exactly these files"), FLAG("yes", yes, "--only may remove policies"),
+     OPTIONS(VALUES, FLAG("only", only, "the version holds exactly these files"),
+             FLAG("yes", yes, "--only may remove policies"),
              FLAG("despite-unknown-upstreams", despite_unknown_upstreams,
                   "store it although no route has upstreams of its forbids; needs --why"), CHANGE)},
     {IS("policy remove", cmd_policy_remove, "store a new version without one policy and activate it"),
@@ -175,7 +179,7 @@ const struct command commands[] = {
            "backed by calls: those of all tests, and calls around the bounds of what changed, judged by\n"
            "both. Exit status 0: the same, 1: it differs."),
      OPERANDS(MANY("VERSION|FILE", CONTENT)),
-     OPTIONS(FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
+     OPTIONS(VALUES, FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
      BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
      ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
@@ -201,7 +205,7 @@ const struct command commands[] = {
              TEXT("time", time, "TIME", "when it comes, such as 2026-07-06T09:30:00Z"),
              TEXT("client", client, "ADDRESS", "where it comes from"),
              PATH("answer", answered, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
-             PATHS("policy", policies, "FILE", "judge by these files; may be repeated"),
+             PATHS("policy", policies, "FILE", "judge by these files; may be repeated"), VALUES,
              NUMBER("version", version, "N", 1, 0, "judge by this stored version"), JSON, STORE)},
     {IS("policy replay", cmd_policy_replay, "judge the recorded calls again and show what flips"),
      BEHIND("[FILE... | --version N] [OPTIONS]"),
@@ -212,7 +216,7 @@ const struct command commands[] = {
            "Exit status 1 when a verdict flips, something else is done\n"
            "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing."),
      OPERANDS(MAYBE_MANY("FILE", CONTENT)),
-     OPTIONS(NUMBER("version", version, "N", 1, 0, "a stored version, instead of FILES"),
+     OPTIONS(VALUES, NUMBER("version", version, "N", 1, 0, "a stored version, instead of FILES"),
              FLAG("only", only, "FILES alone, without the policies that are active"), SPAN_OF_TIME,
              TEXT("tenant", tenant, "NAME", "calls of this tenant"), TEXT("tool", tool, "NAME", "calls of this tool"),
              PATH("audit", audit, "FILE", "the database, with the sealed ones beside it"),

@@ -2,13 +2,12 @@
 #include "cli/policy_files.h"
 #include "args/print.h"
 
-#include "base/mem.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
 
 #include <stdio.h>
 
-#define FILE_MAX_BYTES ((size_t)32 << 20)
+#define PATHS_MAX_BYTES ((size_t)1 << 24)
 
 void policy_files_fini(struct policy_files *files)
 {
@@ -16,23 +15,28 @@ void policy_files_fini(struct policy_files *files)
         buf_fini(&files->texts[i]);
     mem_free(files->texts);
     mem_free(files->files);
+    arena_fini(&files->arena);
     *files = (struct policy_files){.count = 0};
 }
 
-int policy_files_read(struct policy_files *files, const char *const *paths, size_t count)
+int policy_files_read(struct policy_files *files, const char *const *paths, size_t count, const struct asked *asked,
+                      bool tries)
 {
+    int status;
+
     *files = (struct policy_files){.files = mem_array(count, sizeof(struct policy_file)),
                                    .texts = mem_array(count, sizeof(struct buf)), .count = count};
+    arena_init(&files->arena, PATHS_MAX_BYTES);
     if (files->files == NULL || files->texts == NULL) {
         files->count = 0;
         policy_files_fini(files);
         return complain(STATUS_CANNOT, "not enough memory");
     }
     for (size_t i = 0; i < count; i++)
-        buf_init(&files->texts[i], FILE_MAX_BYTES);
+        buf_init(&files->texts[i], POLICY_FILE_MAX_BYTES);
     for (size_t i = 0; i < count; i++) {
         struct why why = {""};
-        enum code code = command_file(paths[i], FILE_MAX_BYTES, &files->texts[i], &why);
+        enum code code = command_file(paths[i], POLICY_FILE_MAX_BYTES, &files->texts[i], &why);
 
         if (code != CODE_OK) {
             policy_files_fini(files);
@@ -40,12 +44,20 @@ int policy_files_read(struct policy_files *files, const char *const *paths, size
         }
         files->files[i] = (struct policy_file){.path = span_text(paths[i]), .text = buf_peek(&files->texts[i])};
     }
-    return OPTIONS_GO;
+    status = policy_given_put(files, asked, tries);
+    if (status != OPTIONS_GO)
+        policy_files_fini(files);
+    return status;
 }
 
-int policy_files_of(struct policy_files *files, const struct given *given)
+int policy_files_of(struct policy_files *files, const struct asked *asked)
 {
-    return policy_files_read(files, (const char *const *)given->operands, (size_t)given->count);
+    return policy_files_read(files, (const char *const *)asked->given.operands, (size_t)asked->given.count, asked, false);
+}
+
+int policy_files_try(struct policy_files *files, const struct asked *asked)
+{
+    return policy_files_read(files, (const char *const *)asked->given.operands, (size_t)asked->given.count, asked, true);
 }
 
 void policy_faults_doc(const struct faults *faults, struct doc *list)

@@ -8,20 +8,17 @@
 #ifndef CLI_POLICY_FILES_H
 #define CLI_POLICY_FILES_H
 
-#include "args/command.h"
+#include "cli/policy_given.h"
 #include "json/doc.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
 
-struct policy_files {
-    struct policy_file *files;
-    struct buf *texts;
-    size_t count;
-};
-
-/* Returns: OPTIONS_GO, or the exit status after a sentence. */
-int policy_files_read(struct policy_files *files, const char *const *paths, size_t count);
-int policy_files_of(struct policy_files *files, const struct given *given); /* the operands */
+/* With what --set, --as and `with:` put into them (policy_given.h). Takes: tries: nothing of it is put in force.
+ * Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_files_read(struct policy_files *files, const char *const *paths, size_t count, const struct asked *asked,
+                      bool tries);
+int policy_files_of(struct policy_files *files, const struct asked *asked); /* the operands */
+int policy_files_try(struct policy_files *files, const struct asked *asked);
 void policy_files_fini(struct policy_files *files);
 
 /* Up to 20 of them, each as an object. */

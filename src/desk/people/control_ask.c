@@ -3,6 +3,7 @@
 #include "people/control.h"
 #include "people/login.h"
 #include "args/print.h"
+#include "cli/policy_given.h"
 
 #include "base/mem.h"
 #include "os/file.h"
@@ -157,6 +158,15 @@ static bool is_operand(const struct asked *asked, struct span path)
     return false;
 }
 
+/* And what such a file names by `with:`, which its author chose. */
+static bool is_named(const struct asked *asked, struct span path)
+{
+    for (int i = 0; i < asked->given.count; i++)
+        if (policy_given_names(asked->given.operands[i], path))
+            return true;
+    return false;
+}
+
 static enum code send_file(int fd, const struct asked *asked, struct span path)
 {
     char name[4096];
@@ -166,7 +176,7 @@ static enum code send_file(int fd, const struct asked *asked, struct span path)
 
     buf_init(&text, CONTROL_FILE_BYTES);
     (void)snprintf(name, sizeof name, "%.*s", SPAN_ARG(path));
-    if (is_operand(asked, path))
+    if (is_operand(asked, path) || is_named(asked, path))
         code = file_read(name, FILE_ANY, CONTROL_FILE_BYTES, &text, &why);
     code = code == CODE_OK ? control_send(fd, CONTROL_CONTENT, buf_peek(&text))
                            : control_send(fd, CONTROL_NO_CONTENT, span_text(why.text[0] != '\0' ? why.text : code_text(code)));

@@ -183,7 +183,7 @@ int cmd_policy_check(const struct asked *asked)
     struct route_names names;
     struct policy *policy = NULL;
     enum code code;
-    int status = policy_files_of(&files, &asked->given);
+    int status = policy_files_try(&files, asked);
 
     if (status != OPTIONS_GO)
         return status;

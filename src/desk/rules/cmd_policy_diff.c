@@ -10,6 +10,7 @@
 #include "diff/diff.h"
 #include "author/store_change.h"
 #include "base/num.h"
+#include "policy/snapshot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static int find_files(struct diffing *d)
     struct db *db = NULL;
     uint64_t active = 0;
     enum code code;
-    int status = policy_files_of(&files, given);
+    int status = policy_files_of(&files, d->asked);
 
     if (status != OPTIONS_GO)
         return status;
@@ -162,6 +163,34 @@ static void fill_backs(struct doc *list, const struct diff *diff)
     }
 }
 
+static const struct policy_parameter *parameter_of(const struct policy *policy, struct span file, struct span name)
+{
+    for (uint32_t i = 0; i < policy->source_count; i++)
+        for (uint32_t j = 0; j < policy->sources[i].parameter_count; j++)
+            if (span_equals(policy->sources[i].name, file) && span_equals(policy->sources[i].parameters[j].name, name))
+                return &policy->sources[i].parameters[j];
+    return NULL;
+}
+
+/* The values that differ: of one side, and on the other none or another one. */
+static void fill_parameters(struct doc *list, const struct policy *one, const struct policy *other, bool is_after)
+{
+    for (uint32_t i = 0; i < one->source_count; i++)
+        for (uint32_t j = 0; j < one->sources[i].parameter_count; j++) {
+            const struct policy_parameter *mine = &one->sources[i].parameters[j];
+            const struct policy_parameter *theirs = parameter_of(other, one->sources[i].name, mine->name);
+            struct doc *doc;
+
+            if (theirs != NULL && (is_after || span_equals(theirs->json, mine->json)))
+                continue;
+            doc = doc_add_object(list, NULL);
+            doc_text(doc, "policy", one->sources[i].name);
+            doc_text(doc, "parameter", mine->name);
+            doc_text_or_null(doc, "before", is_after ? SPAN_NONE : mine->json);
+            doc_text_or_null(doc, "after", is_after ? mine->json : theirs != NULL ? theirs->json : SPAN_NONE);
+        }
+}
+
 #define VERDICT(of) "{" of ".verdict}[ by {" of ".rule}][{!" of ".rule} ({" of ".reason})]"
 #define BACK(of) "[{?" of ".effect=none}goes on][{!" of ".effect=none}{" of ".effect}][ by {" of ".rule}]"
 
@@ -169,6 +198,7 @@ static const char words[] =
     "{before} -> {after}\n"
     "[{!differs}{?same_text}the same text\n]"
     "[{!differs}{!same_text}the same rules and redactions; only comments, tests or the way of writing differ\n]"
+    "{*parameters}parameter {parameter} of {policy}: [{before}][{!before}none] -> [{after}][{!after}none]\n{/}"
     "[{?differs}{*changes}[\n{way:new}:\n]  [{effect} {rule} ({file}:{line}) ]{text}"
     "[; so do[{!also:beyond 1}es] {*also}{.}{/, }]"
     "[{?calls=0} \\[no call that was tried flips by this\\]]"
@@ -182,12 +212,15 @@ static const char words[] =
 
 static struct doc *doc_of(const struct diffing *d, const struct diff *diff)
 {
-    struct doc *doc = doc_object();
+    struct doc *doc = doc_object(), *parameters;
 
     doc_text(doc, "before", span_text(d->names[0]));
     doc_text(doc, "after", span_text(d->names[1]));
     doc_bool(doc, "differs", !diff_is_empty(diff));
     doc_bool(doc, "same_text", span_equals(policy_hash(d->before), policy_hash(d->after)));
+    parameters = doc_add_array(doc, "parameters");
+    fill_parameters(parameters, d->before, d->after, false);
+    fill_parameters(parameters, d->after, d->before, true);
     fill_changes(doc_add_array(doc, "changes"), diff);
     doc_int(doc, "calls_tried", (int64_t)diff->probes);
     doc_int(doc, "calls_of_tests", (int64_t)diff->test_probes);

@@ -47,7 +47,7 @@ static int find_policy(struct explaining *e)
     if (e->asked->policies.count > 0 && e->asked->version != 0)
         return complain(STATUS_USAGE, "--policy and --version exclude each other; name one");
     if (e->asked->policies.count > 0) {
-        status = policy_files_read(&files, e->asked->policies.value, e->asked->policies.count);
+        status = policy_files_read(&files, e->asked->policies.value, e->asked->policies.count, e->asked, false);
         if (status == OPTIONS_GO)
             status = policy_files_compile(&files, &e->policy);
         policy_files_fini(&files);

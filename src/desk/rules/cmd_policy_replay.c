@@ -71,7 +71,7 @@ static int lay_files(struct replaying *r, struct policy **policy)
     struct why why = {""};
     struct db *db = NULL;
     enum code code;
-    int status = policy_files_of(&files, &r->asked->given);
+    int status = policy_files_of(&files, r->asked);
 
     if (status != OPTIONS_GO)
         return status;

@@ -13,6 +13,7 @@
 #include "author/store_change.h"
 #include "base/num.h"
 #include "os/clock.h"
+#include "yaml/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +144,7 @@ int cmd_policy_load(const struct asked *asked)
     int status = check_despite(asked);
 
     if (status == OPTIONS_GO)
-        status = policy_files_of(&files, &asked->given);
+        status = policy_files_of(&files, asked);
     if (status != OPTIONS_GO)
         return status;
     change.files = files.files;
@@ -303,6 +304,8 @@ int cmd_policy_list(const struct asked *asked)
 
 /* ---- show ---- */
 
+#define SET_MAX_BYTES ((size_t)1 << 20)
+
 struct showing {
     uint64_t version;
     struct doc *doc, *files;
@@ -317,6 +320,24 @@ static enum code show_head(void *context, const struct policy_store_version *ver
     return CODE_OK;
 }
 
+/* The values that its parameters were given. */
+static void show_set(struct doc *doc, const struct policy_store_file *file)
+{
+    struct yaml_tree *tree = NULL;
+    const struct yaml_node *set;
+    struct faults faults;
+    struct buf json;
+
+    faults_init(&faults);
+    buf_init(&json, SET_MAX_BYTES);
+    set = yaml_read(file->text, "", &tree, &faults) == CODE_OK ? yaml_member(yaml_root(tree), "set") : NULL;
+    if (set != NULL && yaml_to_json(set, &json) != CODE_OK)
+        set = NULL;
+    doc_text_or_null(doc, "set", set != NULL ? buf_peek(&json) : SPAN_NONE);
+    buf_fini(&json);
+    yaml_tree_free(&tree);
+}
+
 static enum code show_file(void *context, const struct policy_store_file *file)
 {
     struct showing *showing = context;
@@ -325,6 +346,7 @@ static enum code show_file(void *context, const struct policy_store_file *file)
     doc_text(one, "policy", file->name);
     doc_text(one, "path", file->path);
     doc_text(one, "sha256", file->sha256);
+    show_set(one, file);
     doc_text(one, "text", file->text);
     return CODE_OK;
 }
@@ -342,7 +364,7 @@ static enum code show_text(const struct doc *doc)
                  "[{!failing_tests}{?despite}# stored although no route had some of its upstreams: {despite}\n]"
                  "[# last activated {activated} by {activated_by}[: {activated_why}]\n]");
     for (; file != NULL && code == CODE_OK; file = file->next) {
-        told_say(file, "\n# ---- {policy}, loaded from {path}\n");
+        told_say(file, "\n# ---- {policy}, loaded from {path}[, with {set}]\n");
         code = print_source(told_text(file, "text"));
     }
     told_end(&told);

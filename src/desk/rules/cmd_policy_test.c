@@ -246,7 +246,7 @@ int cmd_policy_test(const struct asked *asked)
 {
     struct testing testing = {.asked = asked};
     struct policy_files files;
-    int status = policy_files_of(&files, &asked->given);
+    int status = policy_files_try(&files, asked);
 
     if (status != OPTIONS_GO)
         return status;

@@ -150,7 +150,7 @@ static void test_document(void **state)
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(buf_peek(&out)));
     holds(text, "{\"rules\":[{\"rule\":\"f\",\"effect\":\"forbid\",\"monitor\":false,\"file\":\"p.yaml\",\"line\":3,"
-                "\"match\":\"true\",\"conditions\":[{\"condition\":\"when[0] $..* matches\",\"kind\":\"leaf\",\"line\":3,"
+                "\"match\":\"true\",\"parameters\":[],\"conditions\":[{\"condition\":\"when[0] $..* matches\",\"kind\":\"leaf\",\"line\":3,"
                 "\"operators\":[{\"operator\":\"matches\",\"asks\":\"matches drop\",\"anchor\":\"anywhere\"}],"
                 "\"path\":\"$..*\",\"polarity\":\"closing\",\"quantifier\":\"any\",\"absent\":\"false\","
                 "\"values\":[{\"json\":\"9\",\"truth\":\"false\"},{\"json\":\"\\\"y\\\"\",\"truth\":\"false\"}],"
