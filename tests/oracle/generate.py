@@ -580,6 +580,25 @@ class Generator:
             rule["mode"] = self.random.choice(["monitor", "enforce"])
         return rule
 
+    def in_short(self):
+        """12.9: what one entry of `allow`, `ask` or `deny` stands for."""
+        form = self.random.choice(list(SHORT))
+        upstream = self.random.choice(["shop", "test", "shop", "test", "*", "s*"])
+        words = ["everyone", "everyone", "principal:bot", "bot", "test", "t*", "principal:everyone"]
+        words += [f"tenant:{one}" for one in TENANTS] + ([f"group:{one}" for one in GROUPS[:-1]] if "who" not in self.without else [])
+        who, tools = self.random.choice(words), self.random.sample(TOOLS + ["re*", "?e*"], 2)
+        kind, colon, name = who.partition(":")
+        match = {"upstreams": [upstream]}
+        if who != "everyone":
+            match[kind + "s" if colon else "principals"] = [name if colon else who]
+        name = f"oracle.{form}.{escaped(upstream)}.{escaped(who)}"
+        rules = [Short({"id": name, "effect": SHORT[form], "match": {**match, "tools": tools, "methods": ["tools/call"]}})]
+        if form != "deny":
+            rules.append(Short({"id": name + ".protocol", "effect": "permit", "match": {**match, "methods": ["protocol"]}}))
+        for rule in rules:
+            rule.entry = (form, upstream, who, tools)
+        return rules
+
     def call(self, rules):
         method = "tools/call" if self.maybe(0.8) else self.random.choice(METHODS)
         call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(PEOPLE if "said" in self.wanted else PEOPLE[:2]),
@@ -723,6 +742,8 @@ class Generator:
         if self.drills and "resources" not in self.without and self.maybe(0.15):
             return self.targets(calls)
         rules = [self.rule(number) for number in range(self.random.randrange(1, 7))]
+        if self.maybe(0.2):
+            rules += self.in_short()
         if self.met and not meetable(rules):
             rules.append({"id": "m9", "effect": "permit", "match": {}})
         for value in self.met:
@@ -888,6 +909,34 @@ def plain_rule(rule, named):
     return {**rule, "when": [plain_condition(one, named) for one in rule["when"]]} if "when" in rule else rule
 
 
+SHORT = {"allow": "permit", "ask": "require_approval", "deny": "forbid"}
+
+
+class Short(dict):
+    """A rule that an entry of `allow`, `ask` or `deny` stands for; whoever changes it has a rule like any other."""
+
+    entry = None
+
+
+def escaped(name):
+    """12.9: as it stands in an id."""
+    return "".join(chr(byte) if 32 < byte < 127 and chr(byte) not in '"\\%' else f"%{byte:02X}" for byte in name.encode())
+
+
+def plain_short(rules):
+    """Returns: the rules that are written out, and the lines of the others' maps: an entry stands for all of its rules, or none is short."""
+    entries = {}
+    for rule in rules:
+        if isinstance(rule, Short):
+            entries.setdefault((*rule.entry[:3], tuple(rule.entry[3])), []).append(rule)
+    whole = {key: of for key, of in entries.items() if len(of) == (1 if key[0] == "deny" else 2)}
+    short = [rule for of in whole.values() for rule in of]
+    maps = {}
+    for form, upstream, who, tools in whole:
+        maps.setdefault(form, {}).setdefault(upstream, {})[who] = list(tools)
+    return [rule for rule in rules if not any(rule is one for one in short)], [f"{form}: " + text_of(of) for form, of in maps.items()]
+
+
 def time_text(time_us):
     moment = datetime.datetime.fromtimestamp(time_us // 1000000, datetime.timezone.utc)
     return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{time_us % 1000000:06}Z"
@@ -909,8 +958,9 @@ def policy_text(rules, calls, name="oracle"):
     named = {"patterns": {}, "lists": {}, "labels": {}, "paths": {}, "parameters": {}}
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     mode, rules = plain_modes(rules, name)
+    rules, short = plain_short(rules) if name == "oracle" and not mode else (rules, [])
     lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
-    lines[:0] = [f"policy: {name}", *mode,
+    lines[:0] = [f"policy: {name}", *mode, *short,
                  "parameters: " + text_of({word: Written(f"{{is: {kind}, default: {OTHER[kind]}}}" if picks(word + value, [True, False]) else
                                                          f"{{is: {kind}, required: true}}")
                                            for (kind, value), word in named["parameters"].items()}),

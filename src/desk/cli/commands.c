@@ -169,8 +169,9 @@ const struct command commands[] = {
      ABOUT("Shows all versions, or all activations, the newest first."),
      OPTIONS(FLAG("activations", activations, "what was in force when, by whom and why"), JSON_LINES, STORE)},
     {IS("policy show", cmd_policy_show, "print a version's files"), .roles = ANYBODY,
-     ABOUT("Prints the files of a version, or of the active one."),
-     OPERANDS(MAYBE("VERSION", TEXT)), OPTIONS(JSON, STORE)},
+     ABOUT("Prints the files of a version, or of the active one; with --rules the rules that they stand for:\n"
+           "values of parameters and lists are in their places, and `allow`, `ask` and `deny` are written out."),
+     OPERANDS(MAYBE("VERSION", TEXT)), OPTIONS(FLAG("rules", shows_rules, "the rules, one a line"), JSON, STORE)},
     {IS("policy diff", cmd_policy_diff, "say what a change permits and denies, in words and in calls"),
      .roles = AUTHORS | ADMINS,
      BEHIND("VERSION [VERSION] | FILE... [OPTIONS]"),

@@ -37,26 +37,6 @@ static int by_id(const void *a, const void *b)
     return span_compare(((const struct diff_rule *)a)->rule->id, ((const struct diff_rule *)b)->rule->id);
 }
 
-/* The texts compiled, so that they read. Values of parameters are in their places; names of lists are compared. */
-static enum code read_trees(struct side *side)
-{
-    const struct policy *policy = side->policy;
-    struct open_file *files = mem_array(policy->source_count + 1, sizeof *files);
-    struct faults faults;
-    struct compiler c = {.faults = &faults};
-    enum code code = files != NULL ? CODE_OK : CODE_NOMEM;
-
-    faults_init(&faults);
-    for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++) {
-        code = yaml_read(policy->sources[i].text, policy->sources[i].path_text, &side->trees[i], &faults);
-        files[i] = (struct open_file){.tree = side->trees[i], .source = &policy->sources[i]};
-    }
-    if (code == CODE_OK)
-        parameters_put(&c, files, policy->source_count, true);
-    mem_free(files);
-    return c.no_memory ? CODE_NOMEM : code;
-}
-
 static enum code read_side(struct side *side, const struct policy *policy)
 {
     enum code code = CODE_OK;
@@ -73,7 +53,7 @@ static enum code read_side(struct side *side, const struct policy *policy)
         side->answers[i].rule = &policy->answers[i];
     if (policy->answer_count > 0)
         qsort(side->answers, policy->answer_count, sizeof *side->answers, by_id);
-    return code == CODE_OK ? read_trees(side) : code;
+    return code == CODE_OK ? parameters_trees(policy, true, side->trees) : code; /* names of lists are what is compared */
 }
 
 static int id_against(const void *id, const void *rule)

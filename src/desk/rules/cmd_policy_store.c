@@ -6,6 +6,7 @@
 #include "cli/told.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
+#include "fill/parameters.h"
 #include "store/store.h"
 #include "store/store_tools.h"
 #include "conf/conf.h"
@@ -305,9 +306,11 @@ int cmd_policy_list(const struct asked *asked)
 /* ---- show ---- */
 
 #define SET_MAX_BYTES ((size_t)1 << 20)
+#define RULE_MAX_BYTES ((size_t)64 << 20)
 
 struct showing {
     uint64_t version;
+    bool rules; /* not the files' own texts */
     struct doc *doc, *files;
 };
 
@@ -351,6 +354,54 @@ static enum code show_file(void *context, const struct policy_store_file *file)
     return CODE_OK;
 }
 
+/* The rules of each file, as one line of JSON each, which is YAML, too. */
+static enum code add_rules(struct showing *showing, const struct policy *policy, struct yaml_tree *const *trees)
+{
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++) {
+        const struct yaml_node *rules = yaml_member(yaml_root(trees[i]), "rules");
+        struct doc *one = doc_add_object(showing->files, NULL), *list;
+
+        doc_text(one, "policy", policy->sources[i].name);
+        list = doc_add_array(one, "rules");
+        for (const struct yaml_node *rule = rules != NULL ? rules->child : NULL; rule != NULL && code == CODE_OK;
+             rule = rule->next) {
+            struct buf json;
+
+            buf_init(&json, RULE_MAX_BYTES);
+            code = yaml_to_json(rule, &json);
+            doc_json(list, NULL, buf_peek(&json));
+            buf_fini(&json);
+        }
+    }
+    return code;
+}
+
+static enum code show_rules(struct db *db, struct showing *showing, struct why *why)
+{
+    struct yaml_tree **trees = NULL;
+    struct policy *policy = NULL;
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = policy_store_compile(db, showing->version, &policy, &faults, why);
+    if (code == CODE_INVALID)
+        (void)why_set(why, code, "version %" PRIu64 " no longer compiles: %s", showing->version, faults.fault[0].text);
+    if (code == CODE_OK) {
+        trees = mem_array(policy->source_count + 1, sizeof *trees);
+        code = trees != NULL ? parameters_trees(policy, false, trees) : CODE_NOMEM;
+    }
+    if (code == CODE_OK)
+        code = add_rules(showing, policy, trees);
+    for (uint32_t i = 0; trees != NULL && i < policy->source_count; i++)
+        yaml_tree_free(&trees[i]);
+    mem_free(trees);
+    policy_unref(&policy);
+    return code;
+}
+
 /* What loads again: all but the files' own lines is a comment. */
 static enum code show_text(const struct doc *doc)
 {
@@ -364,6 +415,10 @@ static enum code show_text(const struct doc *doc)
                  "[{!failing_tests}{?despite}# stored although no route had some of its upstreams: {despite}\n]"
                  "[# last activated {activated} by {activated_by}[: {activated_why}]\n]");
     for (; file != NULL && code == CODE_OK; file = file->next) {
+        if (json_member(file, SPAN_LIT("rules")) != NULL) {
+            told_say(file, "\n# ---- {policy}\n[{*rules}- {.}{/\n}\n]");
+            continue;
+        }
         told_say(file, "\n# ---- {policy}, loaded from {path}[, with {set}]\n");
         code = print_source(told_text(file, "text"));
     }
@@ -382,12 +437,14 @@ static enum code show(struct db *db, struct showing *showing, struct why *why)
     if (code == CODE_OK)
         code = policy_store_list(db, show_head, showing, why);
     showing->files = doc_add_array(showing->doc, "texts");
+    if (code == CODE_OK && showing->rules)
+        return show_rules(db, showing, why);
     return code == CODE_OK ? policy_store_files(db, showing->version, show_file, showing, why) : code;
 }
 
 int cmd_policy_show(const struct asked *asked)
 {
-    struct showing showing = {.version = 0};
+    struct showing showing = {.rules = asked->shows_rules};
     struct why why = {""};
     struct db *db = NULL;
     enum code code;

@@ -331,11 +331,32 @@ void parameters_put(struct compiler *c, struct open_file *files, size_t count, b
     for (size_t i = 0; i < count && !c->no_memory; i++)
         if (at(c, &files[i]))
             parameters__fill(c, files, count, &files[i], keeps_lists);
+    for (size_t i = 0; i < count && !c->no_memory; i++)
+        if (at(c, &files[i]))
+            parameters__expand(c, &files[i]);
     for (size_t i = 0; i < count && c->policy != NULL && !c->no_memory; i++)
         if (at(c, &files[i])) {
             keep(c, &files[i]);
             warn_unused(c, &files[i]);
         }
+}
+
+enum code parameters_trees(const struct policy *policy, bool keeps_lists, struct yaml_tree **trees)
+{
+    struct open_file *files = mem_array(policy->source_count + 1, sizeof *files);
+    struct faults faults; /* the texts compiled, so that they read */
+    struct compiler c = {.faults = &faults};
+    enum code code = files != NULL ? CODE_OK : CODE_NOMEM;
+
+    faults_init(&faults);
+    for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++) {
+        code = yaml_read(policy->sources[i].text, policy->sources[i].path_text, &trees[i], &faults);
+        files[i] = (struct open_file){.tree = trees[i], .source = &policy->sources[i]};
+    }
+    if (code == CODE_OK)
+        parameters_put(&c, files, policy->source_count, keeps_lists);
+    mem_free(files);
+    return c.no_memory ? CODE_NOMEM : code;
 }
 
 const struct yaml_node *parameters_name(const struct yaml_node *root)

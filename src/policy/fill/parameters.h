@@ -35,6 +35,10 @@ struct open_file {
  * values of `in` {list: NAME} stays as it is, for who compares what authors wrote. */
 void parameters_put(struct compiler *c, struct open_file *files, size_t count, bool keeps_lists);
 
+/* The files of a policy as they were compiled: what they leave open is in its place. Takes: trees: as many as it has sources; a
+ * tree that was made is the caller's, whatever is returned. */
+enum code parameters_trees(const struct policy *policy, bool keeps_lists, struct yaml_tree **trees) MUST_USE;
+
 /* What a file as its author wrote it says of the parameter. Returns: false: it has none of this name. */
 bool parameters_declared(const struct yaml_node *root, struct span name, enum parameter_type *type, enum parameter_type *of);
 
@@ -54,5 +58,8 @@ void parameters__read(struct compiler *c, struct open_file *file);
 const struct parameter *parameters__find(const struct open_file *file, struct span name);
 /* fill.c */
 void parameters__fill(struct compiler *c, struct open_file *files, size_t count, struct open_file *file, bool keeps_lists);
+
+/* short.c: rules in the place of `allow`, `ask` and `deny`. */
+void parameters__expand(struct compiler *c, struct open_file *file);
 
 #endif

@@ -5,8 +5,9 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode",    "shared", "parameters", "patterns", "lists", "labels",
-                                    "detectors", "paths", "rules",  "answers", "redact", "tests", "set", "as", NULL};
+static const char *const known[] = {"policy", "description", "mode", "shared", "parameters", "patterns", "lists", "labels",
+                                    "detectors", "paths", "allow", "ask", "deny", "rules", "answers", "redact", "tests",
+                                    "set", "as", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)

@@ -28,8 +28,8 @@ static bool is_said(const struct yaml_node *member, bool is_rule)
 
 /* Hashes types, keys and texts, and behind a name what it names; what lists hold is in its place by now. Blanks, comments and
  * quotes are not part of what a rule says. Takes: key: under which the node stands, or the list in which it does. */
-static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node, uint32_t depth,
-                     bool is_rule)
+static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
+                     uint32_t depth, bool is_rule)
 {
     const struct part *part = depth < DEPTH_MAX && node->type == YAML_STRING ? part_of(c, key) : NULL;
     const struct yaml_node *named = part != NULL ? compiler_definition(c, part, node->text) : NULL;

@@ -64,6 +64,8 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
 
 void compile__warn_file(struct compiler *c)
 {
+    const struct yaml_node *allow = yaml_member(yaml_root(c->tree), "allow");
+
     if (c->warnings == NULL || c->shares)
         return;
     warn_unused(c, &c->patterns);
@@ -75,6 +77,9 @@ void compile__warn_file(struct compiler *c)
         warn_variables(c, c->lists.map);
     if (c->paths.map != NULL)
         warn_variables(c, c->paths.map);
+    if (allow != NULL)
+        WARN(c, allow, "`allow` binds no arguments: who may call a tool may call it with any; for tools where that matters "
+             "write a permit under `rules:` with `when` and `only_args`");
 }
 
 void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
