@@ -47,6 +47,8 @@ static void show(const struct diff *diff)
                     SPAN_ARG(diff->flips[i].after.rule), SPAN_ARG(diff->flips[i].example));
 }
 
+#define PATH(more) PERMIT("when: [{arg: n, path: {under: /srv" more "}}]")
+
 struct row {
     const char *before, *after;
     enum diff_way way;
@@ -60,6 +62,20 @@ static const struct row rows[] = {
      DIFF_EITHER, "under '/srv/{principal}'", true},
     {PERMIT("when: [{arg: n, equals: '{tenant}'}]"), PERMIT("when: [{arg: n, in: ['{tenant}', '{principal}-1']}]"),
      DIFF_EITHER, "{principal}-1", true},
+    /* 12.3, 12.2: each word of a path keeps some call out; a text in two */
+    {PATH(""), PATH(", not_under: /srv/keys"), DIFF_EITHER, "not_under", true},
+    {PATH(", below: 1+"), PATH(""), DIFF_EITHER, "below", true},
+    {PATH(", hidden: any"), PATH(", hidden: [.a]"), DIFF_EITHER, "hidden", true},
+    {PATH(""), PATH(", endings: .c"), DIFF_EITHER, "endings", true},
+    {PATH(", names: [a, b]"), PATH(", names: [a]"), DIFF_EITHER, "names", true},
+    {PATH(", none_of: '*b*'"), PATH(""), DIFF_EITHER, "none_of", true},
+    {PATH(""), PATH(", letters: plain"), DIFF_EITHER, "letters", true},
+    {PATH(""), PATH(", without: ':'"), DIFF_EITHER, "without", true},
+    {PERMIT("when: [{arg: n, url: {hosts: [h], path: {under: /a}}}]"), PERMIT("when: [{arg: n, url: {hosts: [h], path: {under: /b}}}]"),
+     DIFF_EITHER, "/b", true},
+    {PERMIT("when: [{arg: n, url: {hosts: [h]}}]"), PERMIT("when: [{arg: n, url: {hosts: [h], query: none}}]"), DIFF_EITHER, "query", true},
+    {PERMIT("when: [{arg: n, cut: ':', front: {max_length: 1}}]"), PERMIT("when: [{arg: n, cut: ':', front: {equals: b}}]"),
+     DIFF_EITHER, "front", true},
     /* 9.1: what only a reading has, or two values together */
     {LEAK(""), LEAK(", decode: [base64_inside]"), DIFF_EITHER, "decode", true},
     {LEAK(", decode: [hex]"), LEAK(""), DIFF_EITHER, "decode", true},

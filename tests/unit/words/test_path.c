@@ -207,6 +207,7 @@ static const struct row steps[] = {
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/documents\"", 'F', 'F'},
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/docs/../key\"", 'U', 'U'},
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/docs/..;/key\"", 'U', 'U'},
+    {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/docs/a;x/b\"", 'U', 'U'},
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/docs/%2e%2e/key\"", 'U', 'U'},
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://h/x?/docs/a\"", 'F', 'F'},
     {"url: {hosts: [h], path: {under: /docs}}", "\"https://i/docs/a\"", 'F', 'F'},
@@ -383,6 +384,7 @@ static void test_names(void **state)
         assert_int_equal(held(policy, "{\"v\":\"/srv/.gitignore\"}"), 'T');
         assert_int_equal(held(policy, "{\"v\":\"/srv/.git\"}"), 'F');
         assert_int_equal(held(policy, "{\"v\":\"/srv/my-key\"}"), 'F');
+        assert_int_equal(held(policy, "{\"v\":\"/srv/my-KEY\"}"), 'U');
         assert_int_equal(held(policy, "{\"v\":\"/etc/x\"}"), 'F');
         policy_unref(&policy);
     }
