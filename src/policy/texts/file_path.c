@@ -94,8 +94,8 @@ static const char *doubt_of(struct span step, uint32_t *first)
         taken = unicode_next(rest, &point);
         if (taken == 0)
             return "is no UTF-8";
-        if (point == '%' || point == '\\' || point == '`' || point == '/')
-            return "holds `%`, a backslash, a backquote or a slash in a step";
+        if (point == '%' || point == '\\' || point == '`')
+            return "holds `%`, a backslash or a backquote";
         if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029)
             return "holds a control character or a separator of lines";
     }
@@ -104,35 +104,45 @@ static const char *doubt_of(struct span step, uint32_t *first)
     return point == '\'' || point == '"' ? "holds a step that ends with a quote" : NULL;
 }
 
-static enum code read_steps(struct span rest, struct arena *arena, struct file_path *path, const char **doubt)
+/* Parts all readings alike: a slash that only one of them has would be a step more. */
+static bool part(struct file_text rest, struct file_text *steps, uint32_t count)
 {
-    struct file_text *steps = arena_alloc(arena, (size_t)path->count * sizeof *steps);
-    enum code code = steps != NULL ? CODE_OK : CODE_NOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        for (enum file_reading r = FILE_WRITTEN; r < FILE_READINGS; r++) {
+            if ((span_find(rest.read[r], '/') == rest.read[r].len) != (i + 1 == count))
+                return false;
+            steps[i].read[r] = span_cut(rest.read[r], '/', &rest.read[r]);
+        }
+    return true;
+}
 
-    path->steps = steps;
-    for (uint32_t i = 0; i < path->count && code == CODE_OK; i++) {
-        uint32_t first = 0;
+static const char *doubt_of_steps(const struct file_path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        for (enum file_reading r = FILE_WRITTEN; r <= FILE_PLAIN; r++) {
+            struct span step = path->steps[i].read[r];
+            uint32_t first = 0;
+            const char *doubt = doubt_of(step, &first);
 
-        code = file_text_read(span_cut(rest, '/', &rest), arena, &steps[i]);
-        for (enum file_reading r = FILE_WRITTEN; r <= FILE_PLAIN && code == CODE_OK && *doubt == NULL; r++) {
-            *doubt = doubt_of(steps[i].read[r], &first);
-            if (i > 0 || path->is_absolute || *doubt != NULL)
+            if (doubt != NULL)
+                return doubt;
+            if (i > 0 || path->is_absolute)
                 continue;
             if (first < 0x80 && strchr("-~+@='\"", (int)first) != NULL)
-                *doubt = "begins with one of `-`, `~`, `+`, `@`, `=` and quotes";
-            else if (span_find(steps[i].read[r], ':') < steps[i].read[r].len)
-                *doubt = "holds `:` in its first step, as a URL, a host or a drive does";
+                return "begins with one of `-`, `~`, `+`, `@`, `=` and quotes";
+            if (span_find(step, ':') < step.len)
+                return "holds `:` in its first step, as a URL, a host or a drive does";
         }
-        if (*doubt != NULL)
-            return CODE_INVALID;
-    }
-    return code;
+    return NULL;
 }
 
 enum code file_path_read(struct span text, struct arena *arena, struct file_path *path, const char **doubt)
 {
-    size_t count = unicode_count(text);
+    size_t count = text.len <= 4 * FILE_PATH_MAX ? unicode_count(text) : FILE_PATH_MAX + 1;
     struct span rest = text;
+    struct file_text whole;
+    struct file_text *steps;
+    enum code code;
 
     *doubt = NULL;
     *path = (struct file_path){.is_absolute = span_starts_with(text, SPAN_LIT("/"))};
@@ -154,5 +164,9 @@ enum code file_path_read(struct span text, struct arena *arena, struct file_path
     for (size_t i = 0; i < rest.len; i++)
         path->count += rest.at[i] == '/';
     path->count++;
-    return read_steps(rest, arena, path, doubt);
+    path->steps = steps = arena_alloc(arena, (size_t)path->count * sizeof *steps);
+    code = steps != NULL ? file_text_read(rest, arena, &whole) : CODE_NOMEM;
+    if (code == CODE_OK)
+        *doubt = part(whole, steps, path->count) ? doubt_of_steps(path) : "holds a character that stands for a slash";
+    return *doubt != NULL ? CODE_INVALID : code;
 }

@@ -238,11 +238,11 @@ static uint64_t weight_of(const struct file_place *place)
 {
     const struct file_patterns *const all[] = {&place->hidden, &place->names, &place->endings, &place->bad_names,
                                                &place->without};
-    uint64_t weight = 4 + place->not_under.count;
+    uint64_t weight = 2 + place->not_under.count + place->is_plain;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (uint32_t k = 0; k < all[i]->count; k++)
-            weight += 1 + all[i]->pattern[k].read[FILE_WRITTEN].len / 4;
+            weight += 1 + all[i]->pattern[k].read[FILE_WRITTEN].len / 16;
     return weight * place->under.count;
 }
 

@@ -39,7 +39,7 @@ struct file_place {
     struct file_patterns hidden, names, endings, bad_names, without;
     const struct detector_set *bad; /* NULL: none */
     bool is_plain;        /* letters: plain */
-    uint64_t weight;      /* what a text costs, in times that it is read */
+    uint64_t weight;      /* what a byte of a text costs, in visits */
 };
 
 /* A map, a name under `paths:`, or a list of them, of which any may hold. */

@@ -237,9 +237,14 @@ enum truth file_places_truth(struct rule_walk *walk, const struct file_places *p
     return truth;
 }
 
+/* A byte takes 50 ns with three patterns, one of what is no ASCII up to 250 ns, as it is normalised, and folded. */
 uint64_t file_places_cost(const struct file_places *places, struct span text)
 {
-    return (1 + (uint64_t)(text.len < 4 * FILE_PATH_MAX ? text.len : 0) / 16) * (8 + places->weight);
+    bool is_ascii = true, is_read = text.len <= 4 * FILE_PATH_MAX;
+
+    for (size_t i = 0; is_read && i < text.len; i++)
+        is_ascii &= (unsigned char)text.at[i] < 0x80;
+    return is_read ? (4 + (uint64_t)text.len) * (2 + places->weight) * (is_ascii ? 1 : 4) : 1 + (uint64_t)text.len / 16;
 }
 
 /* ---- the operator ---- */
