@@ -4,7 +4,7 @@
 
 #include "crypto/parts.h"
 
-#define DEPTH_MAX 4 /* of definitions that name others: a path's list of detectors is one of three */
+#define DEPTH_MAX 4 /* of definitions that name others, as a path names detectors */
 
 /* The part of a file of which a text under this key names an entry; NULL: it names none. */
 static const struct part *part_of(const struct compiler *c, struct span key)

@@ -16,14 +16,6 @@ static bool read_text(struct compiler *c, struct span text, struct file_text *re
     return code == CODE_OK;
 }
 
-/* The texts of a node, or of the list that it names. */
-static void *texts_of(struct compiler *c, const struct yaml_node *node, size_t bytes, compiler_take_fn take, uint32_t *count)
-{
-    const struct yaml_node *list = node->type == YAML_MAP ? compiler_named(c, node, &c->lists) : node;
-
-    return list != NULL ? compiler_texts(c, list, bytes, take, count) : NULL;
-}
-
 /* ---- folders ---- */
 
 static void take_folder(struct compiler *c, const struct yaml_node *text, void *part)
@@ -51,7 +43,7 @@ static struct file_folders folders_of(struct compiler *c, const struct yaml_node
 {
     struct file_folders folders = {.count = 0};
 
-    folders.folder = texts_of(c, node, sizeof *folders.folder, take_folder, &folders.count);
+    folders.folder = compiler_texts(c, node, sizeof *folders.folder, take_folder, &folders.count);
     return folders;
 }
 
@@ -136,7 +128,7 @@ static void compile_hidden(struct compiler *c, const struct yaml_node *node, str
     place->says_hidden = true;
     place->any_hidden = node->type == YAML_STRING && span_is(node->text, "any");
     if (!place->any_hidden)
-        place->hidden.pattern = texts_of(c, node, sizeof *place->hidden.pattern, take_hidden, &place->hidden.count);
+        place->hidden.pattern = compiler_texts(c, node, sizeof *place->hidden.pattern, take_hidden, &place->hidden.count);
 }
 
 /* ---- none_of: detectors and globs ---- */
@@ -171,7 +163,7 @@ static void compile_none_of(struct compiler *c, const struct yaml_node *node, st
 
     if (node == NULL)
         return;
-    all = texts_of(c, node, sizeof *all, take_bad, &count);
+    all = compiler_texts(c, node, sizeof *all, take_bad, &count);
     detectors = compiler_alloc(c, count, sizeof *detectors);
     globs = compiler_alloc(c, count, sizeof *globs);
     for (uint32_t i = 0; all != NULL && detectors != NULL && globs != NULL && i < count; i++)
@@ -270,9 +262,9 @@ static const struct file_place *compile_place(struct compiler *c, const struct y
     compile_below(c, yaml_member(map, "below"), place);
     compile_hidden(c, yaml_member(map, "hidden"), place);
     if (names != NULL)
-        place->names.pattern = texts_of(c, names, sizeof *place->names.pattern, take_name, &place->names.count);
+        place->names.pattern = compiler_texts(c, names, sizeof *place->names.pattern, take_name, &place->names.count);
     if (endings != NULL)
-        place->endings.pattern = texts_of(c, endings, sizeof *place->endings.pattern, take_ending, &place->endings.count);
+        place->endings.pattern = compiler_texts(c, endings, sizeof *place->endings.pattern, take_ending, &place->endings.count);
     compile_none_of(c, yaml_member(map, "none_of"), place);
     place->is_plain = plain != NULL && compiler_word(c, plain, letters) == 0;
     compile_without(c, yaml_member(map, "without"), place);
