@@ -42,8 +42,8 @@ GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1
 TYPES = ["integer", "null", "boolean", "number", "string", "array", "object"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
              "min_length", "max_length", "min_items", "max_items", "exists", "under", "path", "path", "cut", "url", "cidr", "format", "free_of",
-             "detect", "multiple_of", "unique"]
-SPECIAL = ["under", "path", "cut", "url", "cidr", "format", "free_of", "detect"]  # their values must be drawn on purpose: chance makes none
+             "detect", "multiple_of", "unique", "email"]
+SPECIAL = ["under", "path", "cut", "url", "cidr", "format", "free_of", "detect", "email"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
          "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
@@ -70,6 +70,15 @@ HOSTS = ["example.com", "Example.COM", "a.example.com", "evil-example.com", "exa
 PORTS = ["", "", ":", ":80", ":443", ":8080", ":65535", ":65536", ":x", ":-1", ":+80", ":80:80", ":21"]
 TAILS = ["", "/", "/a?b@c", "?q", "#f", "/a\\b", "/\u00e4", "/ a", "/a\n", "?a:b@c/d"]
 URL_HOSTS = ["example.com", "EXAMPLE.com", "*.example.com", "*", "10.0.0.1", "10.*", "[::1]", "localhost", "?", "*example*"]
+INSIDE = ["8.8.8.8", "db.internal", "a.nip.io", "nip.io", "[64:ff9b::a00:1]", "[2002:a00:1::]", "[2001:4860::1]", "192.0.0.9", "192.0.0.8", "168.63.129.16", "[::1]",
+          "[::ffff:8.8.8.8]", "[4000::1]", "localhost", "localhost.example.com", "[64:ff9b:1::808:808]"]
+# What stands around and between links.
+LINKING = ["see ", " ", "x", "git+", "(", ")", ".", ",", "'", "\"", "`", "<", ">", "\t", "\n", "@", "\u00a0", "\u201d", "\u00e4", "http:/", "http:\\\\", "https:\t//", "a.b",
+           "://", ":", "|", "**", "]", "?u=", "//", "ftp:/"]
+MAIL = ["ada@example.com", "bot@example.com", "BOT@example.com", "bot+x@example.com", "test@a.example.com", "a@b", "mallory%evil.net@example.com", "-oQ@example.com", "\"a,b\"@example.com",
+        "ada@example.com.", "ada@10.0.0.1", "ada@0x1", "a.b-c_d@EXAMPLE.com", "a..b@example.com", "ada@bot.example.com", "_x@acme", "", "Ada <ada@example.com>", "ada@example.com "]
+MAIL_DOMAINS = ["example.com", "EXAMPLE.com", "*.example.com", "*", "b", "{tenant}", "{principal}.example.com"]
+MAIL_LOCALS = ["ada", "{principal}", "*", "b?t", "a", "BOT", "{principal}+*"]
 ADDRESSES = ["10.0.0.1", "10.255.255.255", "11.0.0.0", "192.168.1.1", "::1", "2001:db8::1", "2001:DB8:0::1", "::ffff:10.0.0.1",
              "010.0.0.1", "10.0.0.1x", "10.0.0", "10.0.0.1/8", "fe80::1%eth0", "::", "0.0.0.0", "[::1]", "1.2.3.4.5", "10.0.0.256",
              "::ffff:a00:1", "2001:db8:ffff::", "::10.0.0.1"]
@@ -171,7 +180,7 @@ class Generator:
     def url(self):
         choice = self.random.choice
         if self.maybe(0.7):  # ordinary, or in its host alone not
-            hosts = HOSTS if self.maybe(0.5) else HOSTS[:3] + ["10.0.0.1", "[::1]", "[::ffff:10.0.0.1]", "localhost"]
+            hosts = INSIDE if self.maybe(0.2) else HOSTS if self.maybe(0.5) else HOSTS[:3] + ["10.0.0.1", "[::1]", "[::ffff:10.0.0.1]", "localhost"]
             return choice(SCHEMES[:3]) + "://" + choice(hosts) + choice(["", "", ":80", ":443", ":8080"]) + choice(TAILS[:5])
         return (choice(SCHEMES) + choice(["://"] * 6 + [":", ":/", ":///", ""]) + choice([""] * 8 + ["u@", "u:p@"])
                 + choice(HOSTS[:4] + HOSTS) + choice(PORTS) + choice(TAILS))
@@ -235,6 +244,10 @@ class Generator:
         elif wanted == "decode":
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
+        elif wanted == "links":
+            text = "".join(self.url() if self.maybe(0.4) else self.random.choice(LINKING) for _ in range(self.random.randrange(1, 6)))
+        elif wanted == "email":
+            text = self.random.choice([",", ", ", ",  ", ";"]).join(self.random.choice(MAIL) for _ in range(self.random.choice([1, 1, 1, 2, 3])))
         elif wanted == "under" and self.maybe(0.6):
             text = "/" * self.maybe(0.9) + "".join(self.random.choice(["srv", *PATH_STEPS]) for _ in range(self.random.randrange(1, 10)))
         else:
@@ -288,6 +301,8 @@ class Generator:
         if name in VARYING and name != "path" and "variables" not in self.without and self.maybe(0.2):
             said = choice(SAYING_OF.get(name, SAYING))
             self.wanted.add("said")
+            if name == "email":
+                return self.mail_terms()
             if name == "url":
                 return {"schemes": ["https"], "hosts": [said] if self.maybe(0.5) else [said, choice(URL_HOSTS)]}
             return [said, "x", Number("1")] if name == "in" else [said, "/etc"] if name == "under" and self.maybe(0.5) else said
@@ -317,6 +332,8 @@ class Generator:
             return self.url_terms()
         if name == "format":
             return choice(["uuid", "email", "date", "date-time", "ipv4", "ipv6"])
+        if name == "email":
+            return self.mail_terms()
         if name == "detect":
             return self.random.sample(["visa", "key", "at_home"], self.random.randrange(1, 3))
         if name == "free_of":
@@ -327,9 +344,22 @@ class Generator:
             return Number(str(self.random.randrange(4)))
         return self.maybe(0.5) if name == "exists" else self.value(1)
 
-    def url_terms(self):
+    def mail_terms(self):
         terms = {}
         while not terms:
+            for word, pool in (("domains", MAIL_DOMAINS), ("local", MAIL_LOCALS)):
+                if self.maybe(0.7 if word == "domains" else 0.3):
+                    pool = [one for one in pool if "variables" not in self.without or "{" not in one]
+                    terms[word] = self.random.choice(pool) if self.maybe(0.5) else self.random.sample(pool, 2)
+            if self.maybe(0.3):
+                terms["most"] = Number(self.random.choice("123"))
+            if self.maybe(0.3):
+                terms["none"] = self.maybe(0.8)
+        return terms
+
+    def url_terms(self):
+        terms = {"to": "public"} if self.maybe(0.25) else {}
+        while not terms or (len(terms) == 1 and "to" in terms and self.maybe(0.5)):
             if self.maybe(0.5):
                 terms["schemes"] = self.random.sample(["http", "https"] if self.maybe(0.6) else SCHEMES[:2] + SCHEMES[3:], 2)
             if self.maybe(0.6):
@@ -398,9 +428,11 @@ class Generator:
                 descends(step) or not isinstance(step[0] if isinstance(step, Several) and len(step) == 1 else step, (str, int))
                 for step in steps):
             options["joined"] = self.maybe(0.9)
-        if "keys" not in self.without and self.maybe(0.1):
+        if not set(names) - DECODED and "joined" not in options and self.maybe(0.5 if "url" in names else 0.1):
+            options["links"] = self.maybe(0.95)
+        elif "keys" not in self.without and self.maybe(0.1):
             options["keys"] = self.maybe(0.9)
-        self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode"])
+        self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode", "links"])
         on = self.random.choice(["meta", "param"]) if "meta" not in self.without and self.maybe(0.15) else "arg"
         if "who" not in self.without and self.maybe(0.12):
             on = "claim"

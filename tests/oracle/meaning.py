@@ -14,7 +14,7 @@ SAFE = 2**53 - 1
 PROTOCOL = ["initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end"]
 STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length", "under", "path", "cut", "url", "cidr",
                     "format", "free_of", "detect"]
-DECODED_OPERATORS = STRING_OPERATORS + ["equals", "in"]  # those that are asked of every reading
+DECODED_OPERATORS = STRING_OPERATORS + ["equals", "in", "email"]  # those that are asked of every reading
 
 
 class Number:
@@ -81,7 +81,7 @@ def as_text(value):
     return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else value
 
 
-VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "path", "url"]
+VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "path", "url", "email"]
 VARIABLES = ["principal", "tenant", "upstream"]
 
 
@@ -150,6 +150,10 @@ def varying_truth(name, operand, value, whole, opening, call):
     if name == "url":
         hosts = {"hosts": [say(one, call, name) for one in operand["hosts"]]} if "hosts" in operand else {}
         return operator_truth(name, {**operand, **hosts}, value, whole, opening)
+    if name == "email":
+        said = {word: [say(one, call, place) for one in (operand[word] if isinstance(operand[word], list) else [operand[word]])]
+                for word, place in (("domains", "url"), ("local", "glob")) if word in operand}
+        return operator_truth(name, {**operand, **said}, value, whole, opening)
     if name in ("in", "under"):
         each = operand if isinstance(operand, list) else [operand]
         return max(varying_one(name, one, value, whole, opening, call) for one in each)
@@ -188,6 +192,8 @@ def operator_truth(name, operand, value, whole, opening):
         if kind not in ("array", "object"):
             return UNDECIDED
         return truth(len(value) >= int(operand.lexeme) if name == "min_items" else len(value) <= int(operand.lexeme))
+    if name == "email":
+        return values.email(operand, value, opening, glob)
     if name == "contains" and kind == "array":
         return truth(any(equal(operand, one) for one in value))
     if kind in ("array", "object"):
@@ -329,9 +335,19 @@ def selected_by(leaf, call, opening):
     texts = [name for name in leaf["operators"] if name in STRING_OPERATORS]
 
     def skips(value):
-        """4: at the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
+        """4: what has no link where links are asked. At the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
+        if leaf["options"].get("links") is True:
+            return links_of(value, leaf["options"].get("decode")) == []
         return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
     return [] if root is ABSENT else select(steps, root, opening, keys, skips)
+
+
+def links_of(value, decode):
+    """The URLs in all readings of a string; None where these are too many."""
+    if not isinstance(value, str):
+        return []
+    found = values.readings(value, decode) if decode else [value]
+    return None if found is None else [link for one in found for link in values.links(one)]
 
 
 def joined_parts(leaf, call):
@@ -374,6 +390,10 @@ def leaf_truth(leaf, call, closes, nots):
     def one(value, parts=()):
         if value is ABSENT:
             return absent
+        if options.get("links") is True:
+            found = links_of(value, options.get("decode"))
+            return UNDECIDED if found is None else (all_of if every else any_of)(
+                [all_of([varying_truth(name, operand, link, whole, opening, call) for name, operand in operators.items()]) for link in found])
         return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"), call, parts)
                        for name, operand in operators.items()])
 
@@ -696,6 +716,8 @@ def rule_truth(rule, call):
     if ending and at == len(matched):
         return UNDECIDED, "until"
     at -= len(matched) + len(ending)
+    if at == len(when):  # of a permit, which then does not apply
+        return UNDECIDED, "arguments"
     return UNDECIDED, undecided_place(when[at], call, closes, 0, f"when[{at}]")
 
 

@@ -491,11 +491,156 @@ def url(terms, text, glob, opening=True):
     if not host and scheme in PORTS:
         parts += [UNDECIDED]  # these need a host
     elif not host:
-        parts += [UNDECIDED if hosts is not None else TRUE, port_truth(ports, port, scheme)]
+        parts += [UNDECIDED if hosts is not None or "to" in terms else TRUE, port_truth(ports, port, scheme)]
     else:
         named = host_truth(hosts, host.lower(), glob)
-        parts += [max(named, UNDECIDED) if unknown else named, port_truth(ports, port, scheme)]
+        named = max(named, UNDECIDED) if unknown else named
+        parts += [public_truth(host.lower(), named, hosts) if "to" in terms else named, port_truth(ports, port, scheme)]
     return min(parts + list(url_rest(terms, match[4], authority, glob, opening)))
+
+
+# ---- to: public ----
+
+
+def lists_of(path):
+    """The lists of a policy file whose entries are words without a meaning in YAML."""
+    found, name = {}, None
+    for line in path.read_text().splitlines():
+        line = re.sub(r"(^|\s)#.*", "", line).rstrip()
+        if entry := re.fullmatch(r"  ([a-z0-9-]+):(?: \[(.*)\])?", line):
+            name = found.setdefault(entry[1], [one.strip() for one in (entry[2] or "").split(",") if one.strip()])
+        elif entry := re.fullmatch(r"    - '?([^']+)'?", line):
+            name.append(entry[1])
+    return found
+
+
+PUBLIC = lists_of(pathlib.Path(__file__).parents[2] / "policies/words/public.yaml")
+
+
+def is_public_address(one):
+    one = unmapped(one)
+    for text in PUBLIC["holds-ipv4"]:
+        network = ipaddress.ip_network(text)
+        if one in network:
+            one = ipaddress.IPv4Address(one.packed[network.prefixlen // 8:][:4])
+            break
+    ranges = [(ipaddress.ip_network(text), word) for word in ("reachable", "not-reachable") for text in PUBLIC[word]]
+    holding = [(network.prefixlen, word) for network, word in ranges if one in network]
+    return bool(holding) and max(holding)[1] == "reachable"
+
+
+def is_public_name(name):
+    labels = name.split(".")
+    ends = {".".join(labels[at:]) for at in range(len(labels))}
+    return len(labels) > 1 and not ends & {*PUBLIC["special-names"], *PUBLIC["names-that-lead-inside"]}
+
+
+def public_truth(host, named, hosts):
+    """Takes: named: what the hosts say of it. An address that is public need not be listed where none are."""
+    in_brackets = host.startswith("[") and host.endswith("]")
+    one = address(host[1:-1] if in_brackets else host)
+    if one is None:
+        last = host.split(".")[-1]
+        is_name = re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", host, re.ASCII) and not re.fullmatch("[0-9]+|0x.*", last, re.ASCII)
+        return FALSE if is_name and not is_public_name(host) else named
+    if (one.version == 6) != in_brackets:
+        return UNDECIDED
+    return named if hosts is not None and is_public_address(one) else truth(is_public_address(one))
+
+
+# ---- links ----
+
+QUOTES = "\"'\u00ab\u00bb\u2039\u203a" + "".join(map(chr, range(0x2018, 0x2020)))
+
+
+def is_blank(c):
+    """White_Space, and controls."""
+    return unicodedata.category(c) in ("Cc", "Zs", "Zl", "Zp")
+
+
+def links(text):
+    """The URLs in a text."""
+    found = []
+    for colon in [at for at, c in enumerate(text) if c == ":"]:
+        run = re.search(r"[A-Za-z0-9+.-]*$", text[:colon], re.ASCII)[0]
+        scheme = re.sub("^[^A-Za-z]+", "", run)
+        inner = re.fullmatch("(?i).+?(https?)", scheme, re.ASCII)
+        for one in [scheme] + ([inner[1]] if inner else []):
+            slashes = re.compile("[\t\r\n]*[/\\\\][/\\\\\t\r\n]*").match(text, colon + 1) if one.lower() in PORTS else None
+            if one and text.startswith("://", colon):
+                found.append(link_at(text, colon - len(one), colon + 3))
+            elif one and slashes:
+                found.append(link_at(text, colon - len(one), slashes.end()))
+    return found
+
+
+def link_at(text, begin, host):
+    end = host
+    while end < len(text) and not is_blank(text[end]) and text[end] not in QUOTES + "<>`":
+        end += 1
+    if re.search(r"[/\\?#]", text[host:end]):
+        return text[begin:end]
+    further = further_end(text, end, all(c <= " " for c in text[:begin]))
+    if further > end:
+        return text[begin:further]
+    ends = ".,;:!)}*_~|" + ("" if "[" in text[host:end] else "]")
+    return text[begin:host] + text[host:end].rstrip(ends)
+
+
+def further_end(text, end, is_whole):
+    """Up to where some readers go on with the host."""
+    rest = re.match(r"[^/\\?#]*", text[end:], re.DOTALL)[0]
+    if not is_whole:
+        rest = next((rest[:at] for at, c in enumerate(rest) if is_blank(c) or c in "<>"), rest)
+    if "@" in rest:
+        return end + rest.index("@") + 1
+    left_out = re.match("[\t\r\n`" + QUOTES + "]*", rest)[0]
+    more = rest[len(left_out):].rstrip(" \t\r\n.,;:!?)'\"`\0")
+    if not left_out or not more or not (re.match("[A-Za-z0-9+._%-]", more, re.ASCII) or more[0] >= "\x80"):
+        return end
+    if any(c in "<>" or (is_blank(c) and c not in "\t\r\n") for c in more):
+        return end
+    return end + len(left_out) + len(more)
+
+
+# ---- email ----
+
+
+def email(terms, value, opening, glob):
+    """Takes: terms: with None for each entry that cannot be said."""
+    none = terms.get("none") is True
+    if value is None and none:
+        return TRUE
+    if isinstance(value, str):
+        value = re.split(", *", value) if value else []
+    if not isinstance(value, list):
+        return UNDECIDED
+    if not value:
+        return truth(none)
+    truths = [email_truth(terms, one, glob) for one in value]
+    whole = min(truths) if opening else max(truths)
+    if "most" in terms and len(value) > int(terms["most"].lexeme) and (opening or whole == TRUE):
+        return FALSE
+    return whole
+
+
+def email_truth(terms, text, glob):
+    local, at, domain = text.partition("@") if isinstance(text, str) else ("", "", "")
+    labels = domain.lower().split(".")
+    if not at or len(text) > 254 or len(local) > 64 or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*", local, re.ASCII):
+        return UNDECIDED
+    if not all(re.fullmatch("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", one, re.ASCII) for one in labels) or re.fullmatch("[0-9]+|0x.*", labels[-1], re.ASCII):
+        return UNDECIDED
+
+    def local_matches(one):
+        if one is None:
+            return UNDECIDED
+        if glob(one, local):
+            return TRUE
+        return UNDECIDED if glob(one.lower(), local.lower()) or glob(one.lower(), local.lower().split("+")[0]) else FALSE
+    whose = [TRUE] if "domains" not in terms else [UNDECIDED if one is None else truth(glob(one.lower(), domain.lower())) for one in terms["domains"]]
+    who = [TRUE] if "local" not in terms else list(map(local_matches, terms["local"]))
+    return min(max(whose), max(who))
 
 
 def is_date(text):

@@ -170,7 +170,10 @@ static void tell_manner(struct telling *telling, const struct condition *leaf, s
         doc_bool(doc, "keys", true);
     if (leaf->joined)
         doc_bool(doc, "joined", true);
-    SAY(telling, " (%s, %s value%s", polarity(leaf), leaf->every ? "every" : "any", leaf->joined ? " and all joined" : "");
+    if (leaf->links)
+        doc_bool(doc, "links", true);
+    SAY(telling, " (%s, %s %s%s", polarity(leaf), leaf->every ? "every" : "any", leaf->links ? "link" : "value",
+        leaf->joined ? " and all joined" : "");
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->has_anchor)
             SAY(telling, ", %s", leaf->ops[i].whole ? "whole" : "anywhere");
@@ -326,7 +329,9 @@ static void say_value(struct telling *telling, const struct condition *leaf, con
         telling__text(telling, "`", NULL, NULL);
         SAY(telling, "` is not listed: ");
     }
-    if (trace_is_joined(value) || leaf->asks_keys)
+    if (trace_is_link(leaf, value))
+        say_quoted(telling, "the link ", shown);
+    else if (trace_is_joined(value) || leaf->asks_keys)
         say_quoted(telling, trace_is_joined(value) ? "all joined: " : "the name ", shown);
     else
         SAY(telling, "%.*s", SPAN_ARG(shown));
@@ -348,7 +353,11 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
         if (is_kept_back(telling, leaf))
             doc_int(doc, "bytes", (int64_t)value->raw.len);
         else
-            doc_text(doc, trace_is_joined(value) ? "joined" : leaf->asks_keys ? "name" : "json",
+            doc_text(doc,
+                     trace_is_link(leaf, value) ? "link"
+                     : trace_is_joined(value)   ? "joined"
+                     : leaf->asks_keys          ? "name"
+                                                : "json",
                      span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
         if (hidden != NULL && question_hides(hidden, value)) {
             SAY(telling, " (not recorded)");

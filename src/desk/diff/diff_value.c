@@ -189,6 +189,8 @@ static void add_disguised(struct diff_values *v, const struct condition *leaf)
             add_halves(v, sample->text);
         if (sample != NULL && sample->type == JSON_STRING && sample->text.len > 1 && leaf->decoders != 0)
             add_encoded(v, sample->text);
+        if (sample != NULL && sample->type == JSON_STRING && leaf->links)
+            diff__add_text(&v->samples, "see ", sample->text, " there");
         buf_fini(&canonical);
     }
 }
@@ -203,6 +205,6 @@ void diff__collect(struct diff_values *v, struct arena *arena, const struct ques
             leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
     }
     v->varies = NULL;
-    if (leaf->joined || leaf->decoders != 0)
+    if (leaf->joined || leaf->decoders != 0 || leaf->links)
         add_disguised(v, leaf);
 }

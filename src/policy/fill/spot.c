@@ -18,7 +18,7 @@ static const struct word rule_words[] = {
     {"groups", PLACE_GLOB, false, false}, {"scopes", PLACE_GLOB, false, false}, {"called", PLACE_GLOB, false, false},
     {"glob", PLACE_GLOB, false, false}, {"hosts", PLACE_GLOB, false, false}, {"tables", PLACE_GLOB, false, false},
     {"functions", PLACE_GLOB, false, false}, {"hidden", PLACE_GLOB, false, false}, {"names", PLACE_GLOB, false, false},
-    {"none_of", PLACE_GLOB, false, false},
+    {"none_of", PLACE_GLOB, false, false}, {"domains", PLACE_GLOB, false, false}, {"local", PLACE_GLOB, false, false},
     {"arg", PLACE_PATH, false, false}, {"meta", PLACE_PATH, false, false}, {"param", PLACE_PATH, false, false},
     {"claim", PLACE_PATH, false, false}, {"value", PLACE_PATH, false, false}, {"sum", PLACE_PATH, false, false},
     {"args", PLACE_PATH, false, false}, {"params", PLACE_PATH, false, false}, {"answer", PLACE_PATH, false, false},

@@ -2,6 +2,7 @@
 /* Redacts answers: finds which parts of which strings are cut, and writes the strings without them. A text that holds
  * JSON is written anew string by string, so that it stays JSON. */
 #include "judgement/answer_priv.h"
+#include "judgement/judge_priv.h"
 
 #include <stdlib.h>
 
@@ -74,6 +75,8 @@ static void found(void *context, struct span name, size_t offset, size_t length)
 
 static bool has_find(const struct condition *leaf)
 {
+    if (leaf->links)
+        return true;
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->find != NULL)
             return true;
@@ -93,7 +96,9 @@ static bool find_in(struct rule_walk *walk, const struct condition *leaf, const 
                             .cut = {.within = within, .string = string, .leaf = leaf,
                                     .everywhere = is_everywhere(&leaf->path)}};
 
-    for (uint32_t i = 0; i < leaf->op_count; i++)
+    if (leaf->links && eval__find_links(walk, leaf, text, found, &in) == TRUTH_UNDECIDED)
+        walk->cuts->undecided = true;
+    for (uint32_t i = 0; i < leaf->op_count && !leaf->links; i++)
         if (leaf->ops[i].operator->find != NULL &&
             leaf->ops[i].operator->find(walk, &leaf->ops[i], text, found, &in) == TRUTH_UNDECIDED)
             walk->cuts->undecided = true;

@@ -37,15 +37,10 @@ enum truth eval__truth_here(struct rule_walk *walk, const struct condition *cond
     return truth;
 }
 
-static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
-                              const struct span *parts, size_t count)
+enum truth eval__ops(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value)
 {
     enum truth all = TRUTH_TRUE;
 
-    if (leaf->kind == CONDITION_EACH)
-        return eval__truth_here(walk, leaf->members, value);
-    if (leaf->decoders != 0 && value->type == JSON_STRING)
-        return eval__decoded(walk, leaf, value, parts, count);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
         enum truth truth = policy_op(walk, &leaf->ops[i], value);
 
@@ -54,6 +49,20 @@ static enum truth value_truth(struct rule_walk *walk, const struct condition *le
         all = truth_and(all, truth);
     }
     return all;
+}
+
+static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+                              const struct span *parts, size_t count)
+{
+    bool any;
+
+    if (leaf->kind == CONDITION_EACH)
+        return eval__truth_here(walk, leaf->members, value);
+    if (leaf->links)
+        return eval__links(walk, leaf, value, &any);
+    if (leaf->decoders != 0 && value->type == JSON_STRING)
+        return eval__decoded(walk, leaf, value, parts, count);
+    return eval__ops(walk, leaf, value);
 }
 
 bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value)
@@ -101,7 +110,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     struct leaf_walk *leaf = path->context;
     const struct member_names *names = leaf->leaf->names;
     enum truth truth, takes = names != NULL ? eval__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
-
+    bool has_links = true, told = false;
     struct json_node name;
 
     if (leaf->leaf->asks_keys) {
@@ -115,11 +124,15 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     arena_reset(leaf->walk->arena);
     if (is_blind(leaf, value))
         truth = walk_guess(leaf->walk, leaf->leaf->opening);
+    else if ((told = leaf->leaf->links) != false)
+        truth = eval__links(leaf->walk, leaf->leaf, value, &has_links);
     else
         truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
+    if (!has_links) /* none is no value */
+        return false;
     if (takes == TRUTH_UNDECIDED)
         truth = truth_or(truth, TRUTH_UNDECIDED);
-    if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF)
+    if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF && !told)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
     if (leaf->collects && truth != TRUTH_FALSE)
         eval__cut(leaf->walk, leaf->leaf, value, path->within, truth);

@@ -250,6 +250,25 @@ static enum truth ask_readings(struct rule_walk *walk, const struct condition *l
     return best;
 }
 
+bool eval__each_reading(struct rule_walk *walk, unsigned decoders, struct span text, void (*take)(void *context, struct span),
+                        void *context)
+{
+    struct readings readings;
+
+    if (decoders == 0) {
+        take(context, text);
+        return true;
+    }
+    readings.parts = NULL;
+    readings.part_count = 0;
+    find_readings(walk, decoders, text, &readings);
+    if (readings.too_many && walk->trace != NULL)
+        walk->trace->too_many(walk->trace);
+    for (uint32_t i = 0; i < readings.count && !readings.too_many; i++)
+        take(context, readings.reading[i].text);
+    return !readings.too_many;
+}
+
 enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
                          const struct span *parts, size_t count)
 {

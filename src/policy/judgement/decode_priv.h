@@ -15,4 +15,9 @@
 enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
                          const struct span *parts, size_t count);
 
+/* Calls `take` with the text and with each reading that the decoders make of it. Returns: false: there are too many, and `take`
+ * was called with none. */
+bool eval__each_reading(struct rule_walk *walk, unsigned decoders, struct span text, void (*take)(void *context, struct span),
+                        void *context);
+
 #endif

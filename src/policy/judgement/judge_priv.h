@@ -26,6 +26,15 @@ enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, c
 enum truth eval__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value);
 enum truth eval__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key);
 
+/* condition.c: what the leaf's operators say of the value together. */
+enum truth eval__ops(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value);
+
+/* links.c: what the leaf says of the URLs inside of a text, together as of values. *any: whether there are some; where not, the
+ * truth is FALSE. eval__find_links: those for which it holds, as operator.find; UNDECIDED where it may hold for more. */
+enum truth eval__links(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value, bool *any);
+enum truth eval__find_links(struct rule_walk *walk, const struct condition *leaf, struct span text, op_found_fn found,
+                            void *context);
+
 /* fact.c: conditions beyond arguments. */
 enum truth eval__fact(struct rule_walk *walk, const struct fact *fact);
 

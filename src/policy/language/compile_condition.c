@@ -20,7 +20,7 @@ static const char *const known[] = {
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
-    "keys", "decode", "joined", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
+    "keys", "decode", "joined", "links", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
 
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
@@ -141,6 +141,7 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
         FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
     compiler_path(c, path, &subject->path);
     subject->asks_keys = read_bool(c, yaml_member(node, "keys"), "keys");
+    subject->links = read_bool(c, yaml_member(node, "links"), "links");
     if (subject->path.text.at == NULL)
         return;
     if (subject->asks_keys && path_select_members(&subject->path, &c->policy->arena) != CODE_OK)
@@ -149,6 +150,8 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
     if (subject->joined && path_is_single(&subject->path))
         FAULT_KEY(c, joined, "`%.*s` selects one value, and there is nothing to be joined with it; write '$..*' or leave "
                   "`joined` out", SPAN_ARG(subject->path.text));
+    if (subject->joined && subject->links)
+        FAULT_KEY(c, joined, "`joined` makes one text of several, and `links` asks about parts of each; write two conditions");
 }
 
 /* Meaning 7: what the leaf says of an absent value, all its operators together. */
@@ -170,8 +173,8 @@ static void label_leaf(struct compiler *c, const struct yaml_node *node, const s
 {
     bool is_arg = leaf->from == FROM_ARG;
     char more[320];
-    int len = snprintf(more, sizeof more, " %s%s%s%.200s", is_arg ? "" : policy_root_text[leaf->from], is_arg ? "" : " ",
-                       leaf->asks_keys ? "keys of " : "", leaf->path.text.at);
+    int len = snprintf(more, sizeof more, " %s%s%s%s%.200s", is_arg ? "" : policy_root_text[leaf->from], is_arg ? "" : " ",
+                       leaf->links ? "links in " : "", leaf->asks_keys ? "keys of " : "", leaf->path.text.at);
 
     for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
         len += snprintf(more + len, sizeof more - (size_t)len, " %s", leaf->ops[i].operator->word);
@@ -210,6 +213,18 @@ static void note_meta(struct compiler *c, const struct condition *leaf)
         add_meta(c, &asks[false], name);
 }
 
+/* What asks about texts that were joined, or about the links in them, must ask about texts. */
+static void check_texts(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    const char *word = leaf->joined ? "joined" : "links";
+
+    for (uint32_t i = 0; i < leaf->op_count && (leaf->joined || leaf->links); i++)
+        if (!op_reads_decoded(&leaf->ops[i]))
+            FAULT_KEY(c, yaml_member(node, word), "`%s` %s, and `%s` asks nothing of a text; write a condition of its own",
+                      word, leaf->joined ? "makes one text of several" : "asks about the URLs in a text",
+                      leaf->ops[i].operator->word);
+}
+
 /* Takes: leaf: with its subject and its operators. */
 static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
@@ -221,14 +236,11 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     leaf->every = manner->quantify ? manner->every_written : leaf->opening;
     leaf->absent = absent_truth(leaf, manner, place->negated);
     leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
-    for (uint32_t i = 0; i < leaf->op_count && leaf->joined; i++)
-        if (!op_reads_decoded(&leaf->ops[i]))
-            FAULT_KEY(c, yaml_member(node, "joined"), "`joined` makes one text of several, and `%s` asks nothing of a text; "
-                      "write a condition of its own", leaf->ops[i].operator->word);
+    check_texts(c, node, leaf);
     for (uint32_t i = 0; i < leaf->op_count; i++)
         leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
     for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
-        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && leaf->ops[i].operator->find != NULL;
+        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || leaf->ops[i].operator->find != NULL);
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
     else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)

@@ -27,6 +27,12 @@ static inline bool trace_is_joined(const struct json_node *value)
     return value->type == JSON_STRING && value->key.at != NULL && value->raw.at == value->text.at;
 }
 
+/* Whether it is a URL inside of a text, for a leaf that asks about these: a text of its own has quotes in `raw`. */
+static inline bool trace_is_link(const struct condition *leaf, const struct json_node *value)
+{
+    return leaf->links && value->type == JSON_STRING && value->raw.at == value->text.at;
+}
+
 /* What a rule for answers found. */
 struct trace_found {
     const struct json_node *string;   /* in which it stands; NULL: in none, but in a number, a name or a decoded reading */

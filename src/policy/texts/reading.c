@@ -115,6 +115,21 @@ bool reading_is_name(struct span text, const char *more)
     return text.len > 0;
 }
 
+#define LABEL_MAX 63 /* RFC 1035, 2.3.4 */
+
+bool reading_is_domain(struct span text)
+{
+    if (!reading_is_name(text, "-"))
+        return false;
+    while (text.len > 0) {
+        struct span label = span_cut(text, '.', &text);
+
+        if (label.len > LABEL_MAX || label.at[0] == '-' || label.at[label.len - 1] == '-')
+            return false;
+    }
+    return true;
+}
+
 bool reading_ends_in_number(struct span name)
 {
     size_t begin = name.len;

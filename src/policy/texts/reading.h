@@ -42,6 +42,9 @@ bool reading_is_scheme(struct span text); /* RFC 3986, 3.1 */
 /* Labels of letters, digits and what is in `more`, with single dots between them. */
 bool reading_is_name(struct span text, const char *more);
 
+/* RFC 1035, 2.3.1: labels of letters, digits and inner hyphens, as mail has them. */
+bool reading_is_domain(struct span text);
+
 /* Whether some client takes the name for an IPv4 address: 2130706433, 127.1, 0x7f.1. */
 bool reading_ends_in_number(struct span name);
 

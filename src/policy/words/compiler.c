@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "words/compiler.h"
+#include "words/public.h"
 #include "policy/variable.h"
 
 #include "base/hash.h"
@@ -338,6 +339,13 @@ static void warn_braces(struct compiler *c, const struct yaml_node *node)
         WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
              nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
     }
+}
+
+const struct public_space *compiler_public(struct compiler *c)
+{
+    if (c->public == NULL && public_space_make(&c->policy->arena, &c->public) != CODE_OK)
+        c->no_memory = true;
+    return c->public;
 }
 
 bool compiler_varies(struct compiler *c, const struct yaml_node *text)

@@ -20,6 +20,7 @@ struct part {
     bool *used;                  /* by their place in the map */
 };
 
+struct public_space;
 struct named_rule; /* a rule that some file names, and that must exist */
 
 struct shared_file {
@@ -52,6 +53,7 @@ struct compiler {
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;
     struct named_rule *named_rules;
+    const struct public_space *public; /* NULL: none of its `url` asks for it yet */
 };
 
 #define FAULT(c, node, ...) \
@@ -108,6 +110,9 @@ const char *compiler_detector_file(struct span name); /* the file of policies/de
 
 /* Ranges of addresses, one or a list. */
 const struct address_range *compiler_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count);
+
+/* What leads out into the internet (words/public.h), made once for the set. */
+const struct public_space *compiler_public(struct compiler *c);
 
 /* Whether the node is a string with variables. Warns about what looks like a variable and is none. */
 bool compiler_varies(struct compiler *c, const struct yaml_node *text);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format: forms that a text has or has not; none is ever undecided. */
 #include "texts/date.h"
+#include "texts/reading.h"
 #include "words/operator_priv.h"
 
 #include "base/num.h"
 
 #define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
-#define LABEL_MAX 63  /* RFC 1035, 2.3.4 */
 #define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
 
 static bool is_digit(char c)
@@ -30,21 +30,6 @@ static bool is_uuid(struct span text)
     return text.len == 36;
 }
 
-/* Labels of letters, digits and inner hyphens. */
-static bool is_domain(struct span text)
-{
-    do {
-        struct span label = span_cut(text, '.', &text);
-
-        if (label.len == 0 || label.len > LABEL_MAX || label.at[0] == '-' || label.at[label.len - 1] == '-')
-            return false;
-        for (size_t i = 0; i < label.len; i++)
-            if (!is_letter_or_digit(label.at[i]) && label.at[i] != '-')
-                return false;
-    } while (text.at != NULL && text.len > 0);
-    return true;
-}
-
 /* RFC 5322, dot-atom-text. */
 static bool is_dot_atom(struct span text)
 {
@@ -63,8 +48,7 @@ static bool is_email(struct span text)
 {
     struct span domain, local = span_cut(text, '@', &domain);
 
-    return text.len <= EMAIL_MAX && local.len <= LOCAL_MAX && is_dot_atom(local) && is_domain(domain) &&
-           text.at[text.len - 1] != '.';
+    return text.len <= EMAIL_MAX && local.len <= LOCAL_MAX && is_dot_atom(local) && reading_is_domain(domain);
 }
 
 static bool is_address(struct span text, unsigned family)

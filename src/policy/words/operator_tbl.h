@@ -28,6 +28,7 @@
     X(url)                \
     X(cidr)               \
     X(format)             \
+    X(email)              \
     X(free_of)            \
     X(sql)                \
     X(detect)

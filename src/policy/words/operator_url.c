@@ -3,6 +3,7 @@
  * which. */
 #include "words/file_place.h"
 #include "words/operator_priv.h"
+#include "words/public.h"
 #include "texts/reading.h"
 #include "policy/variable.h"
 
@@ -25,6 +26,7 @@ struct url_terms {
     bool any_port;
     const struct file_places *path; /* NULL: any */
     bool no_query;
+    const struct public_space *to_public; /* NULL: it may lead anywhere */
 };
 
 /* Takes: a host as it stands in a URL, IPv6 in brackets. Sets *address to what it reaches, so that a forbidden IPv4 address
@@ -124,9 +126,10 @@ static void compile_rest(struct compiler *c, const struct yaml_node *node, struc
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    static const char *const known[] = {"schemes", "hosts", "ports", "path", "query", NULL};
+    static const char *const known[] = {"schemes", "hosts", "ports", "path", "query", "to", NULL};
+    static const char *const leads[] = {"public", NULL};
     const struct yaml_node *schemes = yaml_member(node, "schemes"), *hosts = yaml_member(node, "hosts");
-    const struct yaml_node *ports = yaml_member(node, "ports");
+    const struct yaml_node *ports = yaml_member(node, "ports"), *to = yaml_member(node, "to");
     struct url_terms *terms = compiler_alloc(c, 1, sizeof *terms);
 
     op->written = compiler_written(c, node);
@@ -145,6 +148,8 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         compile_ports(c, ports, terms);
     compile_rest(c, node, terms);
     op->varies |= terms->path != NULL && terms->path->varies;
+    if (to != NULL && compiler_word(c, to, leads) == 0)
+        terms->to_public = compiler_public(c);
 }
 
 /* ---- the value's side ---- */
@@ -176,12 +181,15 @@ static enum truth term_truth(struct rule_walk *walk, const struct host_term *ter
     return truth_of(glob_matches(said, host));
 }
 
-/* An address holds where it is listed as an address. A glob says nothing about addresses, as `10.*` matches names too. */
+/* An address holds where it is listed as an address, or where all that are public are meant. A glob says nothing about
+ * addresses, as `10.*` matches names too. */
 static enum truth address_truth(struct rule_walk *walk, const struct url_terms *terms, const struct address *address,
                                 struct span text)
 {
     bool could = terms->hosts == NULL;
 
+    if (terms->to_public != NULL && (could || !public_holds_address(terms->to_public, address)))
+        return truth_of(public_holds_address(terms->to_public, address));
     for (uint32_t i = 0; i < terms->host_count; i++) {
         const struct host_term *term = &terms->hosts[i];
 
@@ -202,7 +210,8 @@ static enum truth host_truth(struct rule_walk *walk, const struct url_terms *ter
     struct span host = span_of(lower, url->host.len);
 
     if (url->host.len == 0)
-        return terms->hosts != NULL || reading_usual_port(url->scheme) != 0 ? TRUTH_UNDECIDED : TRUTH_TRUE;
+        return terms->hosts != NULL || terms->to_public != NULL || reading_usual_port(url->scheme) != 0 ? TRUTH_UNDECIDED
+                                                                                                        : TRUTH_TRUE;
     if (url->host.len > sizeof lower)
         return TRUTH_UNDECIDED;
     for (size_t i = 0; i < host.len; i++)
@@ -213,7 +222,7 @@ static enum truth host_truth(struct rule_walk *walk, const struct url_terms *ter
         return TRUTH_UNDECIDED;
     for (uint32_t i = 0; i < terms->host_count && truth != TRUTH_TRUE; i++)
         truth = truth_or(truth, term_truth(walk, &terms->hosts[i], host));
-    return truth;
+    return terms->to_public != NULL && !public_holds_name(terms->to_public, host) ? TRUTH_FALSE : truth;
 }
 
 static enum truth port_truth(const struct url_terms *terms, const struct url_parts *url)
@@ -283,7 +292,8 @@ static uint64_t cost(const struct op *op, struct span text)
     const struct url_terms *terms = op->terms;
 
     return op_text_cost(op, text) + (uint64_t)terms->host_count * (HOST_MAX / 16) +
-           (terms->scheme_count + terms->port_count) / 4 + (terms->path != NULL ? file_places_cost(terms->path, text) : 0);
+           (terms->scheme_count + terms->port_count) / 4 + (terms->path != NULL ? file_places_cost(terms->path, text) : 0) +
+           (terms->to_public != NULL ? public_entries(terms->to_public) / 4 : 0);
 }
 
 static void sample(const struct op *op, struct samples *samples)
@@ -302,6 +312,11 @@ static void sample(const struct op *op, struct samples *samples)
             if (len > 0 && (size_t)len < sizeof after)
                 samples->written(samples, op->written, "https://", after);
         }
+    if (terms->to_public == NULL)
+        return;
+    samples->json(samples, SPAN_LIT("\"https://www.example.org/\""));
+    samples->json(samples, SPAN_LIT("\"http://169.254.169.254/\""));
+    samples->json(samples, SPAN_LIT("\"http://127.0.0.1.nip.io/\""));
 }
 
 /* A closing `url` without ports lets calls to the same host on another port pass. */
@@ -309,6 +324,9 @@ static const char *closing_doubt(const struct op *op)
 {
     const struct url_terms *terms = op->terms;
 
+    if (terms->to_public != NULL)
+        return "this closes what leads out into the internet and lets what leads inside pass; write not: {..., url: {to: "
+               "public}}";
     return terms->any_port || terms->ports != NULL
                ? NULL
                : "a `url` without `ports` holds for the scheme's default port only, so that another gets around it; write "

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "texts/links.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* All links of the text, `|` between them. */
+static void check(const char *text, const char *wanted)
+{
+    struct links links = {.text = span_text(text)};
+    struct span link;
+    char found[1024] = "";
+    size_t len = 0;
+
+    while (links_next(&links, &link) && len < sizeof found - 1)
+        len += (size_t)snprintf(found + len, sizeof found - len, "%s%.*s", len > 0 ? "|" : "", SPAN_ARG(link));
+    if (strcmp(found, wanted) != 0)
+        fail_msg("in `%s` were found `%s`, wanted `%s`", text, found, wanted);
+}
+
+/* 12.5: from the scheme to the next blank, control, quote, angle or backquote; what a sentence puts behind a host is the sentence's. */
+static void test_in_sentences(void **state)
+{
+    (void)state;
+    check("", "");
+    check("no link: none :// http https: a:b", "");
+    check("https://a.example/x", "https://a.example/x");
+    check("see https://a.example/x?y=z#w and ftp://b.example/ too", "https://a.example/x?y=z#w|ftp://b.example/");
+    check("see https://a.example.", "https://a.example");
+    check("(https://a.example), <https://b.example>; 'https://c.example' \"https://d.example\" `https://e.example`.",
+          "https://a.example|https://b.example|https://c.example|https://d.example|https://e.example");
+    check("[x](https://a.example/y) **https://b.example** _https://c.example_ | https://d.example |",
+          "https://a.example/y)|https://b.example|https://c.example|https://d.example");
+    check("a\nhttps://a.example\nb https://b.example\tc", "https://a.example|https://b.example");
+    check("<a href=\"https://a.example\">https://b.example</a>", "https://a.example|https://b.example");
+    check("{\"url\":\"https://a.example\",\"n\":1}", "https://a.example");
+    check("{\"url\":\"https://a.example/x\",\"m\":\"a@b.example\"}", "https://a.example/x");
+    check("http://[::1] and http://[::1]:80. x", "http://[::1]|http://[::1]:80");
+    check("\xe2\x80\x9chttps://a.example\xe2\x80\x9d https://b.example\xc2\xa0x https://c.example\xe3\x80\x80y",
+          "https://a.example|https://b.example|https://c.example");
+    check("https://a.example/\xc3\xa4", "https://a.example/\xc3\xa4");
+    check("HTTPS://A.example, Git+SSH://b.example/x", "HTTPS://A.example|Git+SSH://b.example/x");
+}
+
+/* 12.5: links in links, behind letters, and with the slashes that clients take for two. */
+static void test_hidden_ones(void **state)
+{
+    (void)state;
+    check("https://a.example/?u=http://b.example/", "https://a.example/?u=http://b.example/|http://b.example/");
+    check("jar:http://a.example!/x", "http://a.example!/x");
+    check("view-source:https://a.example/", "https://a.example/");
+    check("xhttp://a.example/", "xhttp://a.example/|http://a.example/");
+    check("12https://a.example/", "https://a.example/");
+    check("git+https://a.example/", "git+https://a.example/|https://a.example/");
+    check("sftp://a.example/", "sftp://a.example/");
+    check("http:/a.example http:\\\\a.example https:\\a.example", "http:/a.example|http:\\\\a.example|https:\\a.example");
+    check("http:\t//a.example http:/\n/a.example", "http:\t//a.example|http:/\n/a.example");
+    check("c:\\x d:/y note:/z", "");
+    check("https:///a.example", "https:///a.example");
+    check("https://", "https://");
+    check("https:// x", "https://");
+    check("://a.example", "");
+    check("1://a.example", "");
+}
+
+/* 12.5: where readers end the host in different places the link holds the character at which they differ, so that `url` cannot tell. */
+static void test_ended_otherwise(void **state)
+{
+    (void)state;
+    check("see https://a.example'@b.example/", "https://a.example'@");
+    check("see https://a.example\"@b.example/ x", "https://a.example\"@");
+    check("see https://a.example'.b.example/", "https://a.example'.b.example");
+    check("see 'https://a.example'.", "https://a.example");
+    check("see https://a.example <me@b.example>", "https://a.example");
+    check("https://a.example@b.example/", "https://a.example@b.example/");
+    check("https://a.example @b.example/", "https://a.example @");
+    check("  https://a.example<@b.example/", "https://a.example<@");
+    check("https://a.example\t.b.example/", "https://a.example\t.b.example");
+    check("https://a.example\nb", "https://a.example\nb");
+    check("https://a.example\nb and more", "https://a.example");
+    check("https://a.example\n", "https://a.example");
+    check("https://a.example/\n@b", "https://a.example/");
+    check("https://a.example more /x@b", "https://a.example");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_sentences),
+        cmocka_unit_test(test_hidden_ones),
+        cmocka_unit_test(test_ended_otherwise),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/policy/judge.h"
+
+/* T, F or U of `url: {to: public}` where it opens. */
+static char leads(const char *url)
+{
+    char arguments[512];
+
+    snprintf(arguments, sizeof arguments, "{\"v\":\"%s\"}", url);
+    return truth_of_condition("{arg: v, url: {to: public}}", span_text(arguments), true);
+}
+
+static void all_lead(const char *const *hosts, size_t count, char wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        char url[256], truth;
+
+        snprintf(url, sizeof url, "https://%s/x", hosts[i]);
+        truth = leads(url);
+        if (truth != wanted)
+            fail_msg("%s is %c, wanted %c", url, truth, wanted);
+    }
+}
+
+#define ALL_LEAD(hosts, wanted) all_lead(hosts, sizeof hosts / sizeof *hosts, wanted)
+
+/* 12.5: one address of each range of IANA's registries and their edges, and how else they are written. */
+static void test_addresses(void **state)
+{
+    static const char *const inside[] = {
+        "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.100.100.200", "100.127.255.255", "127.0.0.1",
+        "127.255.255.255", "169.254.0.0", "169.254.169.254", "169.254.170.2", "169.254.255.255", "172.16.0.0", "172.31.255.255",
+        "192.0.0.0", "192.0.0.8", "192.0.0.170", "192.0.0.192", "192.0.0.255", "192.0.2.1", "192.88.99.2", "192.168.0.0",
+        "192.168.255.255", "198.18.0.0", "198.19.255.255", "198.51.100.7", "203.0.113.7", "224.0.0.1", "239.255.255.255", "240.0.0.1",
+        "255.255.255.255", "168.63.129.16",
+        "[::]", "[::1]", "[::7f00:1]", "[::127.0.0.1]", "[::10.1.2.3]", "[::ffff:127.0.0.1]", "[::ffff:a9fe:a9fe]",
+        "[0:0:0:0:0:ffff:10.0.0.1]", "[64:ff9b::10.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::8.8.8.8]", "[2002:7f00:1::]",
+        "[2002:a00:1::5]", "[2002:a9fe:a9fe::1]", "[100::1]", "[2001::1]", "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2001:2::1]",
+        "[2001:10::1]", "[2001:1::4]", "[2001:db8::1]", "[3fff::1]", "[3fff:fff::1]", "[5f00::1]", "[fc00::1]", "[fd00:ec2::254]",
+        "[fe80::1]", "[fec0::1]", "[ff02::1]", "[ff0e::1]", "[4000::1]", "[1::1]", "[::ffff:0:8.8.8.8]",
+    };
+    static const char *const outside[] = {
+        "1.0.0.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
+        "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.0.9", "192.0.0.10", "192.0.1.0",
+        "192.0.3.0", "192.31.196.1", "192.52.193.1", "192.88.98.255", "192.167.255.255", "192.169.0.0", "192.175.48.1", "198.17.255.255",
+        "198.20.0.0", "198.51.101.0", "203.0.112.255", "203.0.114.0", "223.255.255.255", "168.63.129.15", "168.63.129.17",
+        "[2000::1]", "[2001:1::1]", "[2001:1::2]", "[2001:1::3]", "[2001:3::1]", "[2001:4:112::1]", "[2001:20::1]", "[2001:30::1]",
+        "[2001:200::1]", "[2001:4860:4860::8888]", "[2620:4f:8000::1]", "[2001:db7:ffff::1]", "[2001:db9::1]", "[3ffe::1]",
+        "[3fff:1000::1]", "[::8.8.8.8]", "[::ffff:8.8.8.8]", "[64:ff9b::8.8.8.8]", "[2002:808:808::1]",
+    };
+    static const char *const debatable[] = {
+        "2130706433", "0x7f000001", "017700000001", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "127.0.0.01", "127.0.0.1.",
+        "[::1%25lo]", "[fe80::1%25eth0]", "[::1", "::1", "[127.0.0.1]", "[1.2.3.4.5]", "256.1.1.1", "1.2.3", "0", "1",
+        "8.8.8.8@127.0.0.1", "8.8.8.8:80@127.0.0.1", "127.0.0.1%2f", "127.0.0.1%23.example.org", "%31%32%37.0.0.1", "\\u2488.0.0.1",
+        "\\uff11\\uff12\\uff17.0.0.1", "127\\u30020\\u30020\\u30021", "127.0.0.1\\\\@example.org", "a b.example.org", "", ":80",
+        "example.org.", "www..example.org", ".example.org", "ex%61mple.org", "b\\u00fccher.example.org", "example.org:0x50",
+    };
+
+    (void)state;
+    ALL_LEAD(inside, 'F');
+    ALL_LEAD(outside, 'T');
+    ALL_LEAD(debatable, 'U');
+}
+
+/* 12.5: names with a dot, but those of special use, those that lead inside, and what only looks like these. */
+static void test_names(void **state)
+{
+    static const char *const inside[] = {
+        "localhost", "LOCALHOST", "metadata", "intranet", "a.localhost", "db.internal", "metadata.google.internal", "printer.local",
+        "x.home.arpa", "1.0.0.127.in-addr.arpa", "x.onion", "x.test", "x.invalid", "x.alt", "shop.example", "nas.lan",
+        "x.localdomain", "api.default.svc", "api.default.svc.cluster.local", "host.docker.internal", "nip.io", "127.0.0.1.nip.io",
+        "app-7f000001.NIP.IO", "10-0-0-1.sslip.io", "a.b.localtest.me", "lvh.me", "x.lvh.me", "10-0-0-1.x.plex.direct",
+        "7f000001.c0a80001.rbndr.us", "metadata.tencentyun.com", "fritz.box", "x.corp", "x.mail",
+    };
+    static const char *const outside[] = {
+        "example.com", "files.example.org", "WWW.EXAMPLE.NET", "metadata.example.org", "localhost.example.org", "notnip.io",
+        "nip.io.example.org", "mynip.io", "local.example.org", "internal.example.org", "a.xn--p1ai", "x.io", "localhost-notes.org",
+        "under_score.example.org", "localtest.men", "mailto.org", "svc.org",
+    };
+
+    (void)state;
+    ALL_LEAD(inside, 'F');
+    ALL_LEAD(outside, 'T');
+}
+
+/* 12.5: with the other words of `url`, and where there is no host. */
+static void test_with_others(void **state)
+{
+    static const struct {
+        const char *asks, *url;
+        char truth;
+    } rows[] = {
+        {"{to: public, schemes: [https]}", "http://example.org/", 'F'},
+        {"{to: public, hosts: ['*.example.org']}", "https://a.example.org/", 'T'},
+        {"{to: public, hosts: ['*.example.org']}", "https://a.example.com/", 'F'},
+        {"{to: public, hosts: ['*']}", "https://a.internal/", 'F'},
+        {"{to: public, hosts: ['*']}", "https://8.8.8.8/", 'U'},
+        {"{to: public, hosts: ['8.8.8.8', '10.0.0.1']}", "https://8.8.8.8/", 'T'},
+        {"{to: public, hosts: ['8.8.8.8', '10.0.0.1']}", "https://10.0.0.1/", 'F'},
+        {"{to: public}", "https://example.org:8443/", 'F'},
+        {"{to: public, ports: any}", "https://example.org:8443/", 'T'},
+        {"{to: public, ports: [8443]}", "https://example.org/", 'F'},
+        {"{to: public}", "ftp://example.org/", 'T'},
+        {"{to: public}", "ftp://10.0.0.1/", 'F'},
+        {"{to: public}", "gopher://10.0.0.1/", 'F'},
+        {"{to: public}", "mailto:ada@example.org", 'U'},
+        {"{to: public}", "data:text/html,x", 'U'},
+        {"{to: public}", "file:///etc/passwd", 'U'},
+        {"{to: public}", "file://10.0.0.1/x", 'F'},
+        {"{to: public}", "javascript:alert(1)", 'U'},
+        {"{to: public}", "//example.org/", 'U'},
+        {"{to: public}", "example.org", 'U'},
+        {"{to: public}", "/x", 'U'},
+        {"{to: public}", "", 'U'},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char condition[256], arguments[256], truth;
+
+        snprintf(condition, sizeof condition, "{arg: v, url: %s}", rows[i].asks);
+        snprintf(arguments, sizeof arguments, "{\"v\":\"%s\"}", rows[i].url);
+        truth = truth_of_condition(condition, span_text(arguments), true);
+        if (truth != rows[i].truth)
+            fail_msg("%s of %s is %c, wanted %c", rows[i].asks, rows[i].url, truth, rows[i].truth);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_with_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
