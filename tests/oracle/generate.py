@@ -9,7 +9,7 @@ import re
 import zlib
 import zoneinfo
 
-from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
+from meaning import DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
@@ -122,7 +122,7 @@ DETECTORS = ("detectors: {visa: {pattern: '4[0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4}(
 UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u0001b", "\u007f", "\u0085", "\t\r\n", "a\u2028b", "\ufeffx",
           "\u0628\u200c\u0628", "\u0915\u094d\u200d\u0937", "a\u200db", "\U0001f468\u200d\U0001f469", "\U0001f468\u200c\U0001f469",
           "\u200d\u0628", "\u0628\u200d", "\u0628\u200d\u200d\u0628", "\u2764\ufe0f", "\ufe0f", "a\ufe0f\ufe0f", "\u0600\u0661", "\u115f",
-          "\u3164", "\u2065", "\ufff0", "a\ufe00b", "1\ufe0f", "1\ufe01", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
+          "=?utf-8?q?a?=", "x=??B?", "=? =?a?x?", "a\u000bb", "\u2029", "\r", "\u3164", "\u2065", "\ufff0", "a\ufe00b", "1\ufe0f", "1\ufe01", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
 ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
 DECODERS = ["percent", "base64", "unicode", "html", "json", "hex", "base64_inside", "homoglyph"]
 LETTERS = {"a": "\u0430", "o": "\u03bf", "p": "\u0440", "x": "\u0445", "I": "\u0406", "O": "\u041e", "k": "\u043a", "r": "\U0001d42b"}
@@ -337,7 +337,7 @@ class Generator:
         if name == "detect":
             return self.random.sample(["visa", "key", "at_home"], self.random.randrange(1, 3))
         if name == "free_of":
-            return "hidden"
+            return "hidden" if self.maybe(0.4) else self.random.sample(["hidden", "line_ends", "encoded_words"], self.random.randrange(1, 4))
         if name in ("min", "max"):
             return Number(choice(NUMBERS))
         if name.startswith(("min_", "max_")):
@@ -415,7 +415,7 @@ class Generator:
         options = {}
         if self.maybe(0.3) and names != ["exists"]:
             if effect == "permit":
-                options["optional"] = self.maybe(0.7)
+                options["optional"] = self.random.choice([True, True, "or_null", False])
             else:
                 options["absent"] = self.random.choice(["applies", "ignored"])
         if self.maybe(0.25):
@@ -437,10 +437,14 @@ class Generator:
         if "who" not in self.without and self.maybe(0.12):
             on = "claim"
         operators = {name: self.operand(name) for name in names}
+        if set(names) & set(FOLDING) and not {"matches", "not_matches"} & set(names) and self.maybe(0.3) and all(
+                isinstance(operators[name], str) for name in ("equals", "contains") if name in operators):
+            options["ignore_case"] = self.maybe(0.9)
+        more = [self.steps() for _ in range(self.random.choice([1, 1, 2]))] if on != "claim" and self.maybe(0.15) else []
         if "decode" in options:
             for one in operators.values():
                 self.named += [text for text in (one if isinstance(one, list) else [one]) if isinstance(text, str)] * 5
-        return {"kind": "leaf", "steps": steps, "on": on, "operators": operators, "options": options}
+        return {"kind": "leaf", "steps": steps, "more": more, "on": on, "operators": operators, "options": options}
 
     def day(self, timed):
         """Of a moment at which some call may be made, by some clock."""
@@ -903,7 +907,9 @@ def plain_operators(operators, named):
 def plain_condition(condition, named):
     if condition["kind"] == "leaf":
         operators = plain_operators(condition["operators"], named)
-        return {condition["on"]: path_of(condition["steps"]), **operators, **condition["options"]}
+        paths = list(map(path_of, [condition["steps"], *condition["more"]]))
+        return {condition["on"]: paths if condition["more"] or picks(paths[0], [True] + [False] * 9) and condition["on"] != "claim" else paths[0],
+                **operators, **condition["options"]}
     if condition["kind"] == "fact":
         value = condition["value"]
         if condition["word"] == "session" and "label" in value:

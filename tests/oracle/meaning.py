@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""2.9: a second evaluator of policies: slow, obvious, written from the sentences of the policy language and, where these
+"""2.9, 12.2, 12.5: a second evaluator of policies: slow, obvious, written from the sentences of the policy language and, where these
 leave a choice, from "What the words mean exactly" in src/README.md, and from nothing else. It reads the same structures that the generator prints: dicts, lists, strings, booleans, None and Number."""
 
 import re
@@ -82,6 +82,7 @@ def as_text(value):
 
 
 VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "path", "url", "email"]
+FOLDING = ["equals", "in", "contains", "glob", "starts_with", "ends_with"]
 VARIABLES = ["principal", "tenant", "upstream"]
 
 
@@ -131,14 +132,35 @@ def cut_truth(operand, value, opening, call):
     """12.2: in two at the first such character; without one it is no text in two."""
     if type_of(value) in ("array", "object"):
         return UNDECIDED
+    call = {**call, "folds": False}
     front, mark, rest = as_text(value).partition(operand["at"])
     if mark == "":
         return FALSE
     return all_of([text_truth(operand[part], text, opening, call) for part, text in (("front", front), ("rest", rest)) if part in operand])
 
 
+def folded_truth(name, operand, value, whole, opening, call):
+    """ignore_case: texts, operands and what variables stand for are folded before they are compared; operators of text read scalars
+    as texts."""
+    def fold(one):
+        return values.fold(one) if isinstance(one, str) else one
+    if name not in ("equals", "in") and type_of(value) not in ("array", "object"):
+        value = as_text(value)
+    if name == "contains" and isinstance(value, list):
+        value = [fold(one) for one in value]
+    call = {**call, **{word: fold(call[word]) for word in VARIABLES if word in call}}
+    truths = []
+    for one in operand if name == "in" else [operand]:
+        said = say(one, call, name) if isinstance(one, str) else one
+        truths.append(UNDECIDED if isinstance(one, str) and said is None else
+                      operator_truth(name, [fold(said)] if name == "in" else fold(said), fold(value), whole, opening))
+    return max(truths)
+
+
 def varying_truth(name, operand, value, whole, opening, call):
     """An operator whose operand may hold variables. Of several, each is one that may be undecided."""
+    if call.get("folds") and name in FOLDING:
+        return folded_truth(name, operand, value, whole, opening, call)
     if name == "cut":
         return cut_truth(operand, value, opening, call)
     if name == "path":
@@ -216,7 +238,7 @@ def operator_truth(name, operand, value, whole, opening):
     if name == "format":
         return truth(values.has_format(operand, text))
     if name == "free_of":
-        return truth(not values.hides(text))
+        return truth(values.is_free_of(operand if isinstance(operand, list) else [operand], text))
     if name == "detect":
         return truth(any(values.DETECTORS[one](text) for one in operand))
     if name == "contains":
@@ -329,17 +351,25 @@ def subject_of(leaf, call):
     return root, steps, keys
 
 
+def paths_of(leaf, call):
+    """The root, all paths of the leaf, and whether names are asked for."""
+    each = [subject_of({**leaf, "steps": steps}, call) for steps in [leaf["steps"], *leaf.get("more", [])]]
+    return each[0][0], [steps for _, steps, _ in each], each[0][2]
+
+
 def selected_by(leaf, call, opening):
-    root, steps, keys = subject_of(leaf, call)
-    everywhere = steps and descends(steps[-1]) and selects_all(steps[-1])
+    root, paths, keys = paths_of(leaf, call)
+    everywhere = any(steps and descends(steps[-1]) and selects_all(steps[-1]) for steps in paths)
     texts = [name for name in leaf["operators"] if name in STRING_OPERATORS]
 
     def skips(value):
         """4: what has no link where links are asked. At the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
+        if leaf["options"].get("optional") == "or_null" and value is None:
+            return True
         if leaf["options"].get("links") is True:
             return links_of(value, leaf["options"].get("decode")) == []
         return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
-    return [] if root is ABSENT else select(steps, root, opening, keys, skips)
+    return [] if root is ABSENT else [one for steps in paths for one in select(steps, root, opening, keys, skips)]
 
 
 def links_of(value, decode):
@@ -352,8 +382,8 @@ def links_of(value, decode):
 
 def joined_parts(leaf, call):
     """joined: the strings and numbers, or names, that the path selects, once each, as they stand in the document."""
-    root, steps, keys = subject_of(leaf, call)
-    found = dict(places(steps, root)) if root is not ABSENT else {}
+    root, paths, keys = paths_of(leaf, call)
+    found = {place: one for steps in paths for place, one in places(steps, root)} if root is not ABSENT else {}
     if keys:
         parents = dict(below(root, ())) if found else {}
         named = [(place, parents[place[:-1]]) for place in sorted(found)]
@@ -378,10 +408,11 @@ def leaf_truth(leaf, call, closes, nots):
     """`closes`: of the rule; `nots`: how many stand above."""
     opening = closes == (nots % 2 == 1)  # 5
     operators, options = leaf["operators"], leaf["options"]
-    lets_apply = options.get("optional") is True or options.get("absent") == "applies"
+    lets_apply = options.get("optional") in (True, "or_null") or options.get("absent") == "applies"
     whole = {"whole": True, "anywhere": False, None: opening}[options.get("anchor")]  # 8
     every = {"every": True, "any": False, None: opening}[options.get("quantify")]  # 6
     found = selected_by(leaf, call, opening)
+    call = {**call, "folds": options.get("ignore_case") is True}
     # 7: what makes the rule apply is true at the top, and each `not` turns it round.
     absent = truth(lets_apply == (nots % 2 == 0))
     if "exists" in operators:

@@ -56,6 +56,11 @@ def unicode(text):
     return unicodedata.normalize("NFKC", "".join(c for c in text if not ignorable(c)))
 
 
+def fold(text):
+    """What texts are compared as that differ in nothing but case, or in what NFKC makes equal."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", text).casefold())
+
+
 def from_html(text):
     """Well-formed escapes of characters that are scalar values; names with their semicolon."""
     def one(match):
@@ -725,6 +730,12 @@ def deceives(before, c, after):
 
 def hides(text):
     return any(deceives(text[at - 1] if at > 0 else "", c, text[at + 1:at + 2]) for at, c in enumerate(text))
+
+
+def is_free_of(words, text):
+    """Of what the words name."""
+    return not (("hidden" in words and hides(text)) or ("line_ends" in words and re.search("[\n-\r\x85\u2028\u2029]", text))
+                or ("encoded_words" in words and re.search(r"=\?[^?]*\?[BbQq]\?", text)))
 
 
 # ---- detect: three detectors of the generator's files, each in words of its own ----

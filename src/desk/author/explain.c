@@ -172,11 +172,15 @@ static void tell_manner(struct telling *telling, const struct condition *leaf, s
         doc_bool(doc, "joined", true);
     if (leaf->links)
         doc_bool(doc, "links", true);
+    if (leaf->folds)
+        doc_bool(doc, "ignore_case", true);
     SAY(telling, " (%s, %s %s%s", polarity(leaf), leaf->every ? "every" : "any", leaf->links ? "link" : "value",
         leaf->joined ? " and all joined" : "");
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->has_anchor)
             SAY(telling, ", %s", leaf->ops[i].whole ? "whole" : "anywhere");
+    if (leaf->folds)
+        SAY(telling, ", case ignored");
     for (unsigned i = 0; i < DECODER_COUNT; i++)
         if ((leaf->decoders >> i & 1) != 0) {
             SAY(telling, "%s%s", (leaf->decoders & ((1u << i) - 1)) != 0 ? ", " : ", decoded by ", policy_decoder_text[i]);

@@ -166,7 +166,7 @@ static const struct condition *needs_unlisted(const struct rule *rule, const str
         if (member->kind == CONDITION_ALL)
             found = needs_unlisted(rule, member);
         else if (member->kind == CONDITION_LEAF && member->absent != TRUTH_TRUE && member->from == FROM_ARG &&
-                 member->path.count > 0 && !first->descends && first->count == 1 &&
+                 member->path.next == NULL && member->path.count > 0 && !first->descends && first->count == 1 &&
                  first->selectors[0].kind == SELECTOR_NAME && !is_listed(rule, first->selectors[0].name))
             found = member;
         if (found != NULL)

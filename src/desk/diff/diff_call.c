@@ -159,8 +159,9 @@ static void vary_leaf(struct making *m, const struct json_node *base, const stru
     if (!is_varied(leaf))
         return;
     collect(m, &v, leaf);
-    for (size_t i = 0; i <= v.count && m->code == CODE_OK; i++) /* and without it */
-        (leaf->from == FROM_CLAIM ? put_claimed : put_changed)(m, base, &leaf->path, i < v.count ? v.json[i] : SPAN_NONE);
+    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
+        for (size_t i = 0; i <= v.count && m->code == CODE_OK; i++) /* and without it */
+            (leaf->from == FROM_CLAIM ? put_claimed : put_changed)(m, base, path, i < v.count ? v.json[i] : SPAN_NONE);
 }
 
 /* The call at the edges of some time. */

@@ -53,10 +53,9 @@ static enum code decompose(struct piece *piece, struct span text)
         if (code != CODE_OK)
             return code;
         text = span_part(text, taken, SIZE_MAX);
-        if (unicode_is_ignorable(point))
+        if (piece->options != FOLDS && unicode_is_ignorable(point))
             continue;
-        more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, piece->options,
-                                       NULL);
+        more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, OPTIONS, NULL);
         if (more < 0 || more > ONE_MAX)
             return CODE_INVALID;
         piece->count += (size_t)more;
@@ -115,6 +114,32 @@ static enum code order(struct piece *piece)
     return CODE_OK;
 }
 
+/* Folds what is decomposed and in order: a mark that becomes a letter (U+0345) must have been behind the others by then. */
+static enum code fold(struct piece *piece)
+{
+    size_t count = piece->count;
+    utf8proc_int32_t *points = mem_alloc((count + 1) * sizeof *points);
+    enum code code = points != NULL ? CODE_OK : CODE_NOMEM;
+
+    if (points != NULL && count > 0)
+        memcpy(points, piece->points, count * sizeof *points);
+    piece->count = 0;
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+        utf8proc_ssize_t more;
+
+        code = make_room(piece);
+        if (code != CODE_OK)
+            break;
+        more = utf8proc_decompose_char(points[i], piece->points + piece->count, ONE_MAX, FOLDS, NULL);
+        if (more < 0 || more > ONE_MAX)
+            code = CODE_INVALID;
+        else
+            piece->count += (size_t)more;
+    }
+    mem_free(points);
+    return code == CODE_OK ? order(piece) : code;
+}
+
 static enum code add_piece(struct piece *piece, struct span text, struct buf *out)
 {
     enum code code = decompose(piece, text);
@@ -124,6 +149,8 @@ static enum code add_piece(struct piece *piece, struct span text, struct buf *ou
 
     if (code == CODE_OK)
         code = order(piece);
+    if (code == CODE_OK && piece->options == FOLDS)
+        code = fold(piece);
     if (code != CODE_OK)
         return code;
     count = utf8proc_normalize_utf32(piece->points, (utf8proc_ssize_t)piece->count, OPTIONS);

@@ -46,9 +46,9 @@ int unicode_cells(uint32_t point);
  * `out`; CODE_NOMEM. The time is linear in the text, however many marks stand on one letter. */
 enum code unicode_plain(struct span text, struct buf *out) MUST_USE;
 
-/* The same with full case folding: `STRASSE` and what has a sharp s in its place become one.
- * Takes: what unicode_plain made, so that marks stand in their order before they are folded. Returns: as unicode_plain. */
-enum code unicode_fold(struct span plain, struct buf *out) MUST_USE;
+/* Appends the text in NFKC after full case folding, so that texts which differ in case or in what NFKC makes equal are the
+ * same. Takes, returns: as unicode_plain; ignorable characters stay. */
+enum code unicode_fold(struct span text, struct buf *out) MUST_USE;
 
 /* Of a word: a letter, a digit (category Nd) or a mark on one, which readers see. */
 bool unicode_is_of_word(uint32_t point);

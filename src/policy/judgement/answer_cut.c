@@ -78,14 +78,16 @@ static bool has_find(const struct condition *leaf)
     if (leaf->links)
         return true;
     for (uint32_t i = 0; i < leaf->op_count; i++)
-        if (leaf->ops[i].operator->find != NULL)
+        if (op_finds(&leaf->ops[i]))
             return true;
     return false;
 }
 
 static bool is_everywhere(const struct path *path)
 {
-    return path->count == 1 && path->ends_everywhere;
+    while (path != NULL && !(path->count == 1 && path->ends_everywhere))
+        path = path->next;
+    return path != NULL;
 }
 
 /* Takes: string: NULL: the text is in no string that could be cut. Returns: whether something was found. */
@@ -99,7 +101,7 @@ static bool find_in(struct rule_walk *walk, const struct condition *leaf, const 
     if (leaf->links && eval__find_links(walk, leaf, text, found, &in) == TRUTH_UNDECIDED)
         walk->cuts->undecided = true;
     for (uint32_t i = 0; i < leaf->op_count && !leaf->links; i++)
-        if (leaf->ops[i].operator->find != NULL &&
+        if (op_finds(&leaf->ops[i]) &&
             leaf->ops[i].operator->find(walk, &leaf->ops[i], text, found, &in) == TRUTH_UNDECIDED)
             walk->cuts->undecided = true;
     return in.any;

@@ -110,7 +110,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     struct leaf_walk *leaf = path->context;
     const struct member_names *names = leaf->leaf->names;
     enum truth truth, takes = names != NULL ? eval__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
-    bool has_links = true, told = false;
+    bool has_links = true, told = false, blind;
     struct json_node name;
 
     if (leaf->leaf->asks_keys) {
@@ -121,8 +121,11 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     }
     if (takes == TRUTH_FALSE || policy_leaf_skips(leaf->leaf, value))
         return false;
+    blind = is_blind(leaf, value);
+    if (leaf->leaf->null_is_none && value->type == JSON_NULL && !blind)
+        return false;
     arena_reset(leaf->walk->arena);
-    if (is_blind(leaf, value))
+    if (blind)
         truth = walk_guess(leaf->walk, leaf->leaf->opening);
     else if ((told = leaf->leaf->links) != false)
         truth = eval__links(leaf->walk, leaf->leaf, value, &has_links);
@@ -257,7 +260,7 @@ static bool blank_parts(const struct joining *joining, const struct span *texts)
     for (size_t i = 0; i < joining->count; i++)
         for (uint32_t k = 0; k < leaf->op_count && joining->parts[i].can_cut; k++) {
             blanking.at = (char *)texts[i].at;
-            if (leaf->ops[k].operator->find != NULL)
+            if (op_finds(&leaf->ops[k]))
                 (void)leaf->ops[k].operator->find(walk, &leaf->ops[k], joining->parts[i].text, blank, &blanking);
         }
     return blanking.any;

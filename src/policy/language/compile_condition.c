@@ -20,7 +20,8 @@ static const char *const known[] = {
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
-    "keys", "decode", "joined", "links", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
+    "keys", "decode", "joined", "links", "ignore_case", "during", "session", "client", "annotations", "plan", "size", "media",
+    NULL};
 
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
@@ -51,6 +52,8 @@ struct manner {
     const struct yaml_node *quantify, *anchor, *absent;
     bool every_written, whole_written;
     bool lets_apply; /* an absent value lets the rule apply */
+    bool or_null;    /* and so does null */
+    bool folds;      /* `ignore_case` */
 };
 
 static void read_absence(struct compiler *c, const struct yaml_node *node, struct manner *manner)
@@ -65,8 +68,10 @@ static void read_absence(struct compiler *c, const struct yaml_node *node, struc
         FAULT_KEY(c, optional,
                   "`optional` is for permits; write `absent: applies` to have the rule apply where the argument is "
                   "absent");
+    else if (optional != NULL && optional->type == YAML_STRING && span_is(optional->text, "or_null"))
+        manner->or_null = manner->lets_apply = true;
     else if (optional != NULL && optional->type != YAML_BOOL)
-        FAULT(c, optional, "`optional` is true or false%s", yaml_bool_words(optional));
+        FAULT(c, optional, "`optional` is true, false or or_null%s", yaml_bool_words(optional));
     else if (optional != NULL)
         manner->lets_apply = optional->truth;
     if (absent != NULL && permit)
@@ -75,6 +80,34 @@ static void read_absence(struct compiler *c, const struct yaml_node *node, struc
                   "the argument is absent");
     else if (absent != NULL)
         manner->lets_apply = compile__absent_applies(c, absent);
+}
+
+static bool read_bool(struct compiler *c, const struct yaml_node *node, const char *word)
+{
+    if (node != NULL && node->type != YAML_BOOL)
+        FAULT(c, node, "`%s` is true or false%s", word, yaml_bool_words(node));
+    return node != NULL && node->truth;
+}
+
+/* `ignore_case`: something must compare texts, and no regex stand beside it for which it would seem to hold. */
+static bool read_folds(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *folds = yaml_member(node, "ignore_case");
+    bool can_fold = false;
+
+    if (folds == NULL || !read_bool(c, folds, "ignore_case"))
+        return false;
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next) {
+        const struct operator *operator = policy_operator(member->key);
+
+        can_fold |= operator != NULL && operator->can_fold;
+        if (span_is(member->key, "matches") || span_is(member->key, "not_matches"))
+            FAULT_KEY(c, folds, "`ignore_case` says nothing to a regex; write (?i) in front of it, and a condition for each");
+    }
+    if (!can_fold)
+        FAULT_KEY(c, folds, "`ignore_case` goes with `equals`, `in`, `contains`, `glob`, `starts_with` and `ends_with`; "
+                  "leave it out");
+    return true;
 }
 
 static void read_manner(struct compiler *c, const struct yaml_node *node, struct manner *manner)
@@ -88,6 +121,7 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
         manner->whole_written = compiler_word(c, manner->anchor, anchors) == 0;
     compiler_companions(c, node);
     read_absence(c, node, manner);
+    manner->folds = read_folds(c, node);
 }
 
 static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
@@ -120,14 +154,7 @@ static const struct yaml_node *root_node(const struct yaml_node *node, enum cond
     return found;
 }
 
-static bool read_bool(struct compiler *c, const struct yaml_node *node, const char *word)
-{
-    if (node != NULL && node->type != YAML_BOOL)
-        FAULT(c, node, "`%s` is true or false%s", word, yaml_bool_words(node));
-    return node != NULL && node->truth;
-}
-
-/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, `keys`, `joined` and `decode`. */
+/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, of arguments several, `keys`, `joined`, `links` and `decode`. */
 static void read_subject(struct compiler *c, const struct yaml_node *node, struct condition *subject)
 {
     const struct yaml_node *path = root_node(node, &subject->from), *joined = yaml_member(node, "joined");
@@ -139,7 +166,9 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
                       "a condition asks about one of `arg`, `meta`, `param` and `claim`; write two conditions");
     if (subject->from == FROM_VALUE && !c->of_answers)
         FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
-    compiler_path(c, path, &subject->path);
+    compiler_paths(c, path, &subject->path);
+    if (subject->from == FROM_CLAIM && subject->path.next != NULL)
+        FAULT(c, path, "`claim` names one path, by which its value is kept in the audit; write a condition for each");
     subject->asks_keys = read_bool(c, yaml_member(node, "keys"), "keys");
     subject->links = read_bool(c, yaml_member(node, "links"), "links");
     if (subject->path.text.at == NULL)
@@ -194,18 +223,18 @@ static void add_meta(struct compiler *c, struct meta_asks *asks, struct span nam
     asks->keys = key;
 }
 
-/* Notes what the leaf may see of _meta, in calls with arguments and in others. */
-static void note_meta(struct compiler *c, const struct condition *leaf)
+/* Notes what one of the leaf's paths may see of _meta, in calls with arguments and in others. */
+static void note_meta(struct compiler *c, const struct condition *leaf, const struct path *path)
 {
     struct meta_asks *asks = c->policy->meta_asks;
-    struct span first = path_name_at(&leaf->path, 0), name = first;
+    struct span first = path_name_at(path, 0), name = first;
 
     if (c->of_answers || leaf->from == FROM_VALUE) /* no approval is bound to an answer */
         return;
     if (leaf->from != FROM_META) {
         if (first.at != NULL && !span_is(first, "_meta"))
             return;
-        name = first.at != NULL ? path_name_at(&leaf->path, 1) : SPAN_NONE;
+        name = first.at != NULL ? path_name_at(path, 1) : SPAN_NONE;
     }
     if (leaf->from != FROM_ARG)
         add_meta(c, &asks[true], name);
@@ -235,20 +264,24 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     leaf->opening = is_opening(c, place);
     leaf->every = manner->quantify ? manner->every_written : leaf->opening;
     leaf->absent = absent_truth(leaf, manner, place->negated);
-    leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
+    leaf->null_is_none = manner->or_null;
+    leaf->folds = manner->folds;
+    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
+        leaf->counts_lacks |= leaf->opening && path->has_inner_wild;
     check_texts(c, node, leaf);
-    for (uint32_t i = 0; i < leaf->op_count; i++)
-        leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
+    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
+        for (uint32_t i = 0; i < leaf->op_count; i++)
+            leaf->skips_containers |= path->ends_everywhere && leaf->ops[i].operator->of_text != NULL;
     for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
-        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || leaf->ops[i].operator->find != NULL);
+        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || op_finds(&leaf->ops[i]));
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
     else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         compile__warn_absence(c, node, leaf);
     if (leaf->from == FROM_CLAIM)
         compile__claim(c, leaf);
-    else
-        note_meta(c, leaf);
+    for (const struct path *path = leaf->from != FROM_CLAIM ? &leaf->path : NULL; path != NULL; path = path->next)
+        note_meta(c, leaf, path);
     compile__warn_decode(c, node, leaf);
     compile__warn_closing(c, node, leaf);
     compile__warn_claim(c, node, leaf);
@@ -263,6 +296,7 @@ static void compile_op(struct compiler *c, const struct yaml_node *node, const s
     op->types = operator->types;
     op->opening = is_opening(c, place);
     op->whole = manner->anchor ? manner->whole_written : op->opening;
+    op->folds = manner->folds && operator->can_fold;
     operator->compile(c, node, op);
 }
 

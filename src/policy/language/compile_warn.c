@@ -100,7 +100,11 @@ void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
 /* A path with `..` looks everywhere: where it finds nothing, no single argument is absent. */
 void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
-    if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
+    bool descends = false;
+
+    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
+        descends |= path->descends;
+    if (c->warnings != NULL && !descends && !span_is(leaf->path.text, "$"))
         WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
              "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
 }

@@ -77,6 +77,7 @@ struct condition {
     const struct claim_ask *claim; /* FROM_CLAIM */
     bool asks_keys; /* it asks about names of members, not their values */
     unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
+    bool folds;        /* case is ignored where texts are compared */
     bool links;        /* it asks about each URL inside of the texts, not about the texts */
     bool joined;       /* strings and numbers that the path selects are also asked as one string, one behind the other */
     const struct op *ops;
@@ -84,6 +85,7 @@ struct condition {
     bool opening;
     bool every;              /* quantifier */
     bool skips_containers;   /* a string operator at the end of `..*` */
+    bool null_is_none;       /* null counts as nothing (`optional: or_null`) */
     bool counts_lacks;       /* opening, with `[*]` before further steps */
     enum truth absent;       /* of an absent value */
 };

@@ -67,6 +67,7 @@ struct operator {
     bool decides_absence; /* it alone says what an absent value means (Meaning 7) */
     bool looks_inside;    /* hidden values inside an array or object matter to it */
     bool is_decided;      /* never undecided, unless variables are in it */
+    bool can_fold;        /* it compares texts, so that `ignore_case` goes with it: op.folds */
     bool has_anchor;      /* `anchor` goes with it: op.whole */
 
     /* For people who write policies. Values to try; NULL: one of each type will do. */
@@ -86,6 +87,7 @@ struct op {
     bool opening;   /* where the leaf opens (Meaning 5) */
     bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
     bool truth;
+    bool folds;  /* texts are compared without case and what NFKC makes equal; the operand is folded */
     bool varies; /* it has variables, so what it asks differs from call to call (variable.h) */
     uint64_t count;
     const struct json_node *value;
@@ -101,6 +103,12 @@ struct op {
 static inline bool op_reads_decoded(const struct op *op)
 {
     return op->operator->of_text != NULL || op->operator->reads_decoded;
+}
+
+/* Whether it says which places of a text make it true, so that these can be cut out. */
+static inline bool op_finds(const struct op *op)
+{
+    return op->operator->find != NULL && !op->folds;
 }
 
 /* One visit for each 16 bytes: the usual cost of reading a text once. */

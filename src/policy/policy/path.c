@@ -201,12 +201,17 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
 void path_run(struct path_walk *walk, const struct json_node *root)
 {
     bool is_one = root != NULL && root->type != JSON_ARRAY && root->type != JSON_OBJECT; /* as an answer may be */
+    const struct path *first = walk->path;
 
     walk->stop = walk->spent = walk->element_lacks = walk->met_hidden = false;
-    if (is_one && walk->path->count == 1 && walk->path->ends_everywhere && count_visit(walk))
-        (void)walk->visit(walk, root);
-    if (root != NULL)
-        (void)walk_from(walk, 0, root);
+    for (const struct path *path = first; path != NULL && root != NULL && !walk->stop; path = path->next) {
+        walk->path = path;
+        if (is_one && path->count == 1 && path->ends_everywhere && count_visit(walk))
+            (void)walk->visit(walk, root);
+        if (!walk->stop)
+            (void)walk_from(walk, 0, root);
+    }
+    walk->path = first;
 }
 
 struct span path_name_at(const struct path *path, uint32_t step)
@@ -220,6 +225,8 @@ struct span path_name_at(const struct path *path, uint32_t step)
 
 bool path_is_single(const struct path *path)
 {
+    if (path->next != NULL)
+        return false;
     for (uint32_t i = 0; i < path->count; i++)
         if (path->segments[i].descends || path->segments[i].count != 1 ||
             (path->segments[i].selectors[0].kind != SELECTOR_NAME && path->segments[i].selectors[0].kind != SELECTOR_INDEX))

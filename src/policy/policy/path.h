@@ -44,6 +44,7 @@ struct path {
     bool has_inner_wild;  /* `[*]` before further steps */
     bool ends_everywhere; /* the last step is `..*` */
     bool descends;        /* some step is `..` */
+    const struct path *next; /* of several, whose values are selected together; or NULL */
 };
 
 /* Takes: a path that begins with `$`, or a bare word, which stands for `$.word`.
@@ -54,7 +55,8 @@ enum code path_compile(struct span text, struct arena *arena, struct path *path,
  * stays as it was written. */
 enum code path_select_members(struct path *path, struct arena *arena) MUST_USE;
 
-/* The one name that this step selects; at == NULL: there is no such step, or perhaps it selects others. */
+/* Of one path, whatever stands behind it: the one name that this step selects; at == NULL: there is no such step, or perhaps it
+ * selects others. */
 struct span path_name_at(const struct path *path, uint32_t step);
 
 /* Whether it selects at most one value: it has names and numbers only. */

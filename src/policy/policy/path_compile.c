@@ -314,7 +314,17 @@ enum code path_select_members(struct path *path, struct arena *arena)
 {
     static const struct path_selector wild = {.kind = SELECTOR_WILD};
     struct path_segment *segments;
+    struct path *next;
 
+    if (path->next != NULL) {
+        next = arena_alloc(arena, sizeof *next);
+        if (next == NULL)
+            return CODE_NOMEM;
+        *next = *path->next;
+        path->next = next;
+        if (path_select_members(next, arena) != CODE_OK)
+            return CODE_NOMEM;
+    }
     if (path->count > 0 && has_wild(&path->segments[path->count - 1]))
         return CODE_OK;
     segments = arena_zalloc(arena, (path->count + 1) * sizeof *segments);

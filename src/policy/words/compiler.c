@@ -4,6 +4,7 @@
 #include "policy/variable.h"
 
 #include "base/hash.h"
+#include "unicode/unicode.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,20 @@ struct span compiler_copy(struct compiler *c, struct span text)
 
     c->no_memory |= at == NULL;
     return span_of(at, at != NULL ? text.len : 0);
+}
+
+struct span compiler_folded(struct compiler *c, struct span text)
+{
+    struct span folded = SPAN_NONE;
+    struct buf out;
+
+    buf_init(&out, OPERAND_MAX_BYTES);
+    if (unicode_fold(text, &out) == CODE_OK)
+        folded = compiler_copy(c, buf_peek(&out));
+    else
+        c->no_memory = true;
+    buf_fini(&out);
+    return folded;
 }
 
 static const char *type_text(enum yaml_type type)
@@ -201,6 +216,32 @@ void compiler_path(struct compiler *c, const struct yaml_node *node, struct path
     c->no_memory |= code == CODE_NOMEM;
     if (code == CODE_INVALID)
         FAULT(c, node, "the path `%.*s` at its byte %zu: %s", SPAN_ARG(node->text), offset + 1, why.text);
+}
+
+void compiler_paths(struct compiler *c, const struct yaml_node *node, struct path *path)
+{
+    struct path *paths;
+    uint32_t count = 0;
+
+    if (node->type != YAML_LIST) {
+        compiler_path(c, node, path);
+        return;
+    }
+    *path = (struct path){.count = 0};
+    paths = compiler_alloc(c, node->count, sizeof *paths);
+    if (node->count == 0)
+        FAULT(c, node, "nothing is in an empty list; name at least one path");
+    for (const struct yaml_node *one = node->child; paths != NULL && one != NULL; one = one->next, count++) {
+        compiler_path(c, one, &paths[count]);
+        if (paths[count].text.at == NULL)
+            return;
+        if (count > 0)
+            paths[count - 1].next = &paths[count];
+    }
+    if (count == 0)
+        return;
+    *path = paths[0];
+    path->text = compiler_written(c, node);
 }
 
 const struct yaml_node *compiler_shared(const struct yaml_node *root, const char *key)

@@ -66,6 +66,7 @@ struct compiler {
 /* Small parts. What cannot be made for want of memory is NULL or empty, and no_memory is set. */
 void *compiler_alloc(struct compiler *c, size_t count, size_t bytes) MUST_USE; /* zeroed, in the snapshot's arena */
 struct span compiler_copy(struct compiler *c, struct span text) MUST_USE;
+struct span compiler_folded(struct compiler *c, struct span text) MUST_USE; /* as `ignore_case` compares it */
 /* A string, a list or a map; otherwise a fault. Absent (NULL) is false without one. */
 bool compiler_is_string(struct compiler *c, const struct yaml_node *node);
 bool compiler_is_list(struct compiler *c, const struct yaml_node *node);
@@ -79,6 +80,7 @@ const struct json_node *compiler_value(struct compiler *c, const struct yaml_nod
 struct span compiler_written(struct compiler *c, const struct yaml_node *node);
 const struct regex *compiler_pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole);
 void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path); /* without text: with a fault */
+void compiler_paths(struct compiler *c, const struct yaml_node *node, struct path *path); /* likewise, of one or a list */
 /* Calls `take` with the node if it is a string, or with each string of the list that it is; others are faults.
  * Returns: as many structs of `bytes` bytes as *count says. */
 typedef void (*compiler_take_fn)(struct compiler *c, const struct yaml_node *text, void *part);

@@ -9,17 +9,32 @@
 
 /* ---- equals ---- */
 
+/* The string as it is compared; anything else as it is. */
+static const struct json_node *folded(struct compiler *c, const struct op *op, const struct json_node *value)
+{
+    bool is_text = op->folds && value != NULL && value->type == JSON_STRING;
+    struct json_node *copy = is_text ? compiler_alloc(c, 1, sizeof *copy) : NULL;
+
+    if (copy == NULL)
+        return value;
+    *copy = *value;
+    copy->text = compiler_folded(c, value->text);
+    return copy;
+}
+
 static void compile_value(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    op->value = compiler_value(c, node);
+    op->value = folded(c, op, compiler_value(c, node));
     op->varies = compiler_varies(c, node);
+    if (op->folds && node->type != YAML_STRING)
+        FAULT(c, node, "`ignore_case` compares texts; write one here, or leave `ignore_case` out");
 }
 
 /* What a string that varies says in this call. Returns: false: undecided. */
-static bool say(struct rule_walk *walk, const struct json_node *string, struct json_node *said)
+static bool say(struct rule_walk *walk, const struct op *op, const struct json_node *string, struct json_node *said)
 {
     *said = (struct json_node){.type = JSON_STRING};
-    return variable_said(walk, string->text, VARIABLE_TEXT, &said->text);
+    return operator__said(walk, op, string->text, VARIABLE_TEXT, &said->text);
 }
 
 static enum truth equals(struct rule_walk *walk, const struct op *op, const struct json_node *value)
@@ -28,7 +43,7 @@ static enum truth equals(struct rule_walk *walk, const struct op *op, const stru
 
     if (!op->varies)
         return truth_of(json_equal(op->value, value));
-    return say(walk, op->value, &said) ? truth_of(json_equal(&said, value)) : TRUTH_UNDECIDED;
+    return say(walk, op, op->value, &said) ? truth_of(json_equal(&said, value)) : TRUTH_UNDECIDED;
 }
 
 static void sample_equals(const struct op *op, struct samples *samples)
@@ -38,7 +53,7 @@ static void sample_equals(const struct op *op, struct samples *samples)
 
 const struct operator operator__equals = {
     .word = "equals", .types = TYPES_ALL, .compile = compile_value, .of_value = equals, .reads_decoded = true,
-    .looks_inside = true, .is_decided = true, .sample = sample_equals,
+    .looks_inside = true, .is_decided = true, .sample = sample_equals, .can_fold = true,
 };
 
 /* ---- in ---- */
@@ -74,7 +89,7 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     if (values == NULL)
         return;
     for (const struct json_node *value = list->child; value != NULL; value = value->next) {
-        values[op->value_count++] = value;
+        values[op->value_count++] = folded(c, op, value);
         op->string_count += sort_of(value) == 0;
         op->varying_count += sort_of(value) == 1;
     }
@@ -109,7 +124,7 @@ static enum truth in(struct rule_walk *walk, const struct op *op, const struct j
     for (uint32_t i = 0; i < op->varying_count && truth != TRUTH_TRUE; i++) {
         struct json_node said;
 
-        truth = truth_or(truth, say(walk, op->values[op->string_count + i], &said) ? truth_of(json_equal(&said, value))
+        truth = truth_or(truth, say(walk, op, op->values[op->string_count + i], &said) ? truth_of(json_equal(&said, value))
                                                                                   : TRUTH_UNDECIDED);
     }
     return truth;
@@ -124,7 +139,7 @@ static void sample_in(const struct op *op, struct samples *samples)
 
 const struct operator operator__in = {
     .word = "in", .types = TYPES_ALL, .compile = compile_in, .of_value = in, .reads_decoded = true, .looks_inside = true,
-    .is_decided = true, .sample = sample_in,
+    .is_decided = true, .sample = sample_in, .can_fold = true,
 };
 
 /* ---- contains ---- */
@@ -133,7 +148,7 @@ static enum truth contains_text(struct rule_walk *walk, const struct op *op, str
 {
     struct span part = op->value->text;
 
-    if (op->value->type != JSON_STRING || (op->varies && !variable_said(walk, op->value->text, VARIABLE_TEXT, &part)))
+    if (op->value->type != JSON_STRING || (op->varies && !operator__said(walk, op, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
     return truth_of(part.len == 0 || (text.len > 0 && memmem(text.at, text.len, part.at, part.len) != NULL));
 }
@@ -144,7 +159,7 @@ static enum truth find_contained(struct rule_walk *walk, const struct op *op, st
     struct span part = op->value->text, left = text;
     const char *at;
 
-    if (op->value->type != JSON_STRING || (op->varies && !variable_said(walk, op->value->text, VARIABLE_TEXT, &part)))
+    if (op->value->type != JSON_STRING || (op->varies && !operator__said(walk, op, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
     while (left.at != NULL && part.len > 0 && (at = memmem(left.at, left.len, part.at, part.len)) != NULL) {
         found(context, SPAN_NONE, (size_t)(at - text.at), part.len);
@@ -158,13 +173,18 @@ static enum truth contains_member(struct rule_walk *walk, const struct op *op, c
     const struct json_node *wanted = op->value;
     struct json_node said;
 
-    if (value->type != JSON_ARRAY || !walk_charge(walk, value->count) || (op->varies && !say(walk, op->value, &said)))
+    if (value->type != JSON_ARRAY || !walk_charge(walk, value->count) || (op->varies && !say(walk, op, op->value, &said)))
         return TRUTH_UNDECIDED;
     if (op->varies)
         wanted = &said;
-    for (const struct json_node *member = value->child; member != NULL; member = member->next)
-        if (json_equal(member, wanted))
+    for (const struct json_node *member = value->child; member != NULL; member = member->next) {
+        struct json_node plain = *member;
+
+        if (op->folds && member->type == JSON_STRING && !operator__fold(walk, member->text, &plain.text))
+            return TRUTH_UNDECIDED;
+        if (json_equal(&plain, wanted))
             return TRUTH_TRUE;
+    }
     return TRUTH_FALSE;
 }
 
@@ -178,7 +198,7 @@ static void sample_contains(const struct op *op, struct samples *samples)
 const struct operator operator__contains = {
     .word = "contains", .types = TYPES_SCALAR | TYPE_BIT(JSON_ARRAY), .compile = compile_value, .of_text = contains_text,
     .of_value = contains_member, .find = find_contained, .cost = op_text_cost, .looks_inside = true,
-    .sample = sample_contains,
+    .sample = sample_contains, .can_fold = true,
 };
 
 /* ---- unique ---- */

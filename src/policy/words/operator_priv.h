@@ -10,7 +10,15 @@
 
 #include "words/compiler.h"
 #include "words/operators.h"
+#include "policy/variable.h"
 #include "policy/walk.h"
+
+/* The text without its case, in the walk's arena. Returns: false: undecided. */
+bool operator__fold(struct rule_walk *walk, struct span text, struct span *folded);
+
+/* What an operand with variables says in this call, folded where the operator ignores case. Returns: false: undecided. */
+bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place,
+                    struct span *said);
 
 #define X(word) extern const struct operator operator__##word;
 OPERATOR_TABLE(X)

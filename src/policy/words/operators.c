@@ -3,6 +3,11 @@
 
 #include "words/operator_priv.h"
 
+#include "base/utf8.h"
+#include "unicode/unicode.h"
+
+#define FOLDED_MAX_BYTES ((size_t)64 << 20)
+
 static const struct operator *const operators[] = {
 #define X(word) &operator__##word,
     OPERATOR_TABLE(X)
@@ -17,6 +22,41 @@ const struct operator *policy_operator(struct span word)
     return NULL;
 }
 
+bool operator__fold(struct rule_walk *walk, struct span text, struct span *folded)
+{
+    enum code code = CODE_LIMIT;
+    struct buf out;
+
+    if (!walk_charge(walk, utf8_plain(text) == text.len ? text.len / 16 : text.len)) /* Unicode's tables cost */
+        return false;
+    buf_init(&out, FOLDED_MAX_BYTES);
+    code = unicode_fold(text, &out);
+    folded->len = buf_len(&out);
+    folded->at = code == CODE_OK ? arena_dup(walk->arena, buf_peek(&out).at, folded->len) : NULL;
+    walk->no_memory |= code == CODE_NOMEM || (code == CODE_OK && folded->at == NULL);
+    buf_fini(&out);
+    return folded->at != NULL;
+}
+
+/* Variables are folded before they are put into a glob, which may not grow wildcards by it, and once more with what stands
+ * around them. */
+bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place, struct span *said)
+{
+    const struct question *asked = walk->question;
+    struct question folded = *asked;
+    bool is_said;
+
+    if (!op->folds)
+        return variable_said(walk, text, place, said);
+    if (!operator__fold(walk, asked->principal, &folded.principal) || !operator__fold(walk, asked->tenant, &folded.tenant) ||
+        !operator__fold(walk, asked->upstream, &folded.upstream))
+        return false;
+    walk->question = &folded;
+    is_said = variable_said(walk, text, place, said);
+    walk->question = asked;
+    return is_said && operator__fold(walk, *said, said);
+}
+
 static bool is_container(const struct json_node *value)
 {
     return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
@@ -26,7 +66,15 @@ enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct j
 {
     const struct operator *operator = op->operator;
     struct span text = value->type == JSON_STRING ? value->text : value->raw;
+    struct json_node folded;
 
+    if (op->folds && !is_container(value)) {
+        if (!operator__fold(walk, text, &text))
+            return TRUTH_UNDECIDED;
+        folded = *value;
+        folded.text = value->type == JSON_STRING ? text : value->text;
+        value = &folded;
+    }
     if (operator->of_text == NULL || is_container(value))
         return operator->of_value != NULL ? operator->of_value(walk, op, value) : TRUTH_UNDECIDED;
     if ((op->types & TYPE_BIT(value->type)) == 0) /* it is asked of texts alone: no number is one */
