@@ -80,6 +80,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
     struct doc *doc = put_rule(telling, rule, match);
 
     telling->depth = 0;
+    gist__rule(telling, rule);
     *level(telling) = (struct trace_level){.self = doc};
     SAY(telling, "%s %.*s (%s:%d)%s: its match holds", words_effect(rule), SPAN_ARG(rule->id), rule->source->path_text,
         rule->line, rule->monitor ? ", monitored" : "");
@@ -109,6 +110,7 @@ static void tell_applies(struct trace *heard, const struct rule *rule, enum trut
     if (applies && rule->monitor)
         SAY(telling, ", but is only monitored");
     SAY(telling, "\n");
+    gist__applies(telling, rule, truth);
     put_truth(doc, truth);
     doc_bool(doc, "applies", applies);
     if (telling->coverage != NULL)
@@ -131,6 +133,7 @@ static void tell_limit(struct trace *heard, const struct policy_limit *limit, en
     struct telling *telling = telling_of(heard);
 
     telling->has_room = fits && (limit->at == 0 || telling->has_room);
+    gist__limit(telling, limit, known, amount, fits);
     if (limit->next == NULL)
         doc_bool(telling->levels[0].self, "has_room", telling->has_room);
     if (telling->out != NULL)
@@ -277,6 +280,7 @@ static void tell_leave(struct trace *heard, const struct condition *condition, e
     indent(telling);
     SAY(telling, "= %s\n", policy_truth_text(truth));
     put_truth(doc, truth);
+    gist__leave(telling, condition, truth);
     telling->depth--;
     if (telling->coverage != NULL)
         coverage__condition(telling->coverage, condition, truth);
@@ -287,6 +291,7 @@ static void tell_fact(struct trace *heard, struct span seen)
 {
     struct telling *telling = telling_of(heard);
 
+    gist__fact(telling, seen);
     if (telling->values >= VALUES_SHOWN)
         return;
     indent(telling);
@@ -349,6 +354,7 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
     const struct question_hidden *hidden = telling->question != NULL ? telling->question->hidden : NULL;
     struct doc *doc;
 
+    gist__value(telling, leaf, value, hidden == NULL || !question_hides(hidden, value), truth);
     if (telling->values++ < VALUES_SHOWN) {
         say_value(telling, leaf, value);
         doc = add_value(telling);
@@ -439,6 +445,7 @@ static void tell_absent(struct trace *heard, const struct condition *leaf, bool 
     struct telling *telling = telling_of(heard);
     struct doc *doc = add_value(telling);
 
+    gist__absent(telling, leaf);
     indent(telling);
     SAY(telling, "%s: %s\n", is_element ? "absent in an element" : "nothing there", policy_truth_text(leaf->absent));
     doc_text(doc, "absent", is_element ? SPAN_LIT("in an element") : SPAN_LIT("nothing there"));
@@ -515,6 +522,7 @@ static void tell_missed(struct telling *telling, const struct rule *rule, enum d
 {
     struct doc *doc = put_rule(telling, rule, TRUTH_FALSE);
 
+    gist__missed(telling, rule, policy_dimension_text[missed]);
     words_limits(&telling->text, rule->limit);
     if (rule->limit != NULL)
         telling__text(telling, NULL, doc, "limit");
@@ -589,8 +597,14 @@ enum code explain_verdict(const struct policy *policy, const struct question *qu
                           struct verdict *verdict, const struct explain_to *to)
 {
     struct telling telling = telling_to(to->words, to->rules, to->redacted, NULL);
+    struct gist gist = {.count = 0};
 
+    gist__init(&gist);
+    telling.gist = to->gist != NULL ? &gist : NULL;
     explain(policy, question, scratch, &telling, verdict);
+    if (to->gist != NULL)
+        gist__say(&gist, verdict, to->gist_of.at != NULL ? to->gist_of : verdict->rule, to->gist);
+    gist__fini(&gist);
     buf_fini(&telling.text);
     return telling.code == CODE_OK && to->words != NULL ? buf_code(to->words) : telling.code;
 }

@@ -15,6 +15,8 @@
 /* Where it goes; each may be NULL: nowhere. */
 struct explain_to {
     struct buf *words;
+    struct buf *gist;     /* of a call, one sentence: the verdict, the rule with its file and line, the value that decided */
+    struct span gist_of;  /* the rule that it is about; at == NULL: the one that decides */
     struct doc *rules;    /* an array: an object for each candidate, with its conditions in it, and for each rule that
                            * misses the call by one part of its match ("match": "false") */
     struct doc *redacted; /* of a call, an array: the paths of its answer that the audit does not keep */

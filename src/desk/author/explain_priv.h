@@ -22,6 +22,27 @@ struct trace_level {
     struct doc *self, *members, *values, *readings;
 };
 
+#define GIST_RULES_MAX 64 /* candidates; of more the sentence names the rule alone */
+#define GIST_TRUTHS 3
+
+/* A verdict in one sentence. Of each truth the texts of what decided first. */
+struct gist {
+    struct buf value[GIST_TRUTHS]; /* of the leaf at hand */
+    struct buf leaf[GIST_TRUTHS];  /* of the rule's own condition at hand */
+    struct buf rule[GIST_TRUTHS];  /* of the rule at hand */
+    struct buf used_up;            /* what of the rule's limits has no room */
+    struct buf said;               /* of all rules so far */
+    bool is_opening;               /* the rule at hand */
+    struct gist_rule {
+        const struct rule *rule;
+        size_t at, len; /* in `said` */
+        bool is_used_up; /* a limit of it has no room */
+    } of[GIST_RULES_MAX];
+    size_t count;
+    const struct rule *missed; /* the first permit that misses the call by one part of its match alone */
+    const char *missed_by;
+};
+
 struct telling {
     struct trace heard;
     struct buf *out;           /* words; NULL: none */
@@ -30,6 +51,7 @@ struct telling {
     const struct policy *policy;
     const struct policy_answer *answered; /* rules for answers are told of, and nothing that the answer holds; or NULL */
     struct doc *found;         /* what they found, an array; NULL: none */
+    struct gist *gist;         /* NULL: nobody wants the sentence */
     struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
     const struct question *question;
     struct buf text;           /* what words.c says for a document */
@@ -54,6 +76,22 @@ void telling__text(struct telling *telling, const char *before, struct doc *doc,
 void telling__question(struct telling *telling, const struct question *question);
 /* Rules that concern the call but for one part of their match: what an author looks for who wonders where a rule is. */
 void telling__missed(struct telling *telling, const struct rule *rules, uint32_t rule_count, const struct question *question);
+
+/* gist.c, while a walk is told, and at its end. Each but the last two does nothing for a telling without one. */
+void gist__rule(struct telling *telling, const struct rule *rule);
+void gist__value(struct telling *telling, const struct condition *leaf, const struct json_node *value, bool is_recorded,
+                 enum truth truth);
+void gist__absent(struct telling *telling, const struct condition *leaf);
+void gist__fact(struct telling *telling, struct span seen);
+/* Before the depth is that of what is around it. */
+void gist__leave(struct telling *telling, const struct condition *condition, enum truth truth);
+void gist__limit(struct telling *telling, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
+void gist__applies(struct telling *telling, const struct rule *rule, enum truth truth);
+void gist__missed(struct telling *telling, const struct rule *rule, const char *by);
+void gist__init(struct gist *gist);
+void gist__fini(struct gist *gist);
+/* The sentence, without a line end. Takes: about: a rule's id; at == NULL: none decides. */
+void gist__say(const struct gist *gist, const struct verdict *verdict, struct span about, struct buf *out);
 
 /* explain_answer.c */
 /* What of the answer a route that keeps answers leaves out; which values these are, nobody knows before it is there. */

@@ -184,9 +184,10 @@ const struct command commands[] = {
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
      BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
      ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
-           "--policy files, and says why; with --answer also what rules for answers find where, and\n"
-           "what becomes of it. Nothing that the answer holds is printed. Exit status 0: permit, 1:\n"
-           "deny or hold, or something of the answer does not go on. Nothing is sent or recorded."),
+           "--policy files, and says why in a sentence: the verdict, the rule with its file and line, the\n"
+           "value that decided. --all shows the walk over each rule, --answer also what rules for answers\n"
+           "find where, and what becomes of it. Nothing that the answer holds is printed. Exit status 0:\n"
+           "permit, 1: deny or hold, or something of the answer does not go on. Nothing is sent or recorded."),
      OPTIONS(PATH("call", call, "FILE", "a call as under `tests:`, or a JSON-RPC request"),
              TEXT("test", test, "NAME", "the call of a test of the policy"),
              NUMBER("seq", seq, "N", 1, 0, "a recorded call, by its number in the audit"),
@@ -207,7 +208,8 @@ const struct command commands[] = {
              TEXT("client", client, "ADDRESS", "where it comes from"),
              PATH("answer", answered, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
              PATHS("policy", policies, "FILE", "judge by these files; may be repeated"), VALUES,
-             NUMBER("version", version, "N", 1, 0, "judge by this stored version"), JSON, STORE)},
+             NUMBER("version", version, "N", 1, 0, "judge by this stored version"),
+             FLAG("all", all, "also the walk over each rule and condition"), JSON, STORE)},
     {IS("policy replay", cmd_policy_replay, "judge the recorded calls again and show what flips"),
      BEHIND("[FILE... | --version N] [OPTIONS]"),
      ABOUT("Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
@@ -378,12 +380,14 @@ const struct command commands[] = {
              NUMBER("stop-after", stop_after, "N", 1, 0, "end once so many were shown"), OUT, CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
-     ABOUT("Tells one call as a story: what was asked, what came of it, how the policy version of then\n"
-           "walks over it, approvals, and the calls of the same correlation around it. N is the number\n"
+     ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line,\n"
+           "and the value that decided: what was asked, what came of it, approvals, the calls of the same\n"
+           "correlation around it and, with --all, how the policy version of then walks over it. N is the number\n"
            "of a decision, or of its outcome; of an event, that is shown. Sealed files beside the\n"
            "database are looked through, too."),
      OPERANDS(ONE("N", TEXT), MAYBE("DATABASE", FILE)),
-     OPTIONS(FLAG("json", json, "the same as one JSON object"), STORE)},
+     OPTIONS(FLAG("all", all, "also the walk of the policy over each rule and condition"),
+             FLAG("json", json, "the same, and the walk, as one JSON object"), STORE)},
     {IS("audit stats", cmd_audit_stats, "calls, denials and latencies by tenant, tool, rule ..."),
      .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true,
      ABOUT("Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"

@@ -179,7 +179,7 @@ struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *appro
 #define REFUSE "callgate approvals refuse {approval} --why TEXT --for 24h"
 
 static const char words[] =
-    "approval {approval}: {state}\n\n{principal} of tenant {tenant} "
+    "approval {approval}: {state}[; {gist}]\n\n{principal} of tenant {tenant} "
     "[{?method=tools/call}wants to call][{!method=tools/call}asks for {method}] {tool} of {upstream}[ at {path}]"
     "[ with the query {query}][ and beside its arguments {params}]"
     "[{?params_cut} ... (their beginning: the rest is approved --unseen)] with\n\n{arguments:members 4}"
@@ -222,6 +222,19 @@ static struct span rule_now(const struct showing *showing, const struct store_ap
     return span_equals(hash, approval->rule_hash) ? SPAN_NONE : SPAN_LIT("this rule with another text");
 }
 
+/* Of what is decided nobody asks any more, and of another text of the rule it would say what never was. */
+static void add_gist(struct doc *doc, const struct showing *showing, const struct store_approval *approval)
+{
+    struct buf text;
+
+    buf_init(&text, TEXT_BYTES);
+    if (showing->policy != NULL && store_approval_state(approval, showing->now_us) == APPROVAL_IS_WAITING &&
+        rule_now(showing, approval).at == NULL)
+        cmd_approvals__gist(showing->policy, approval, &text);
+    doc_text_or_null(doc, "gist", buf_len(&text) > 0 ? buf_peek(&text) : SPAN_NONE);
+    buf_fini(&text);
+}
+
 static enum code show_one(void *context, const struct store_approval *approval)
 {
     struct showing *showing = context;
@@ -230,6 +243,7 @@ static enum code show_one(void *context, const struct store_approval *approval)
     if (showing->count++ > 0 && !showing->as_json)
         putchar('\n');
     doc_text_or_null(doc, "rule_now", rule_now(showing, approval));
+    add_gist(doc, showing, approval);
     return told_answer(&doc, showing->as_json, words) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
 }
 

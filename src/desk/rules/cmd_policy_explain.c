@@ -188,17 +188,24 @@ static enum code explain_what_comes(struct explaining *e)
     return code;
 }
 
-static const char words[] =
-    "[{?recorded}decision {recorded.seq} of {recorded.time}: {recorded.verdict} ({recorded.reason})[ by {recorded.rule}], by "
-    "[policy version {recorded.policy_version}][{!recorded.policy_version}no policy]\n"
-    "[{!recorded.arguments=whole}the record's arguments are {recorded.arguments}: what hangs on the missing part is guessed\n]"
-    "[{?recorded.query_unknown}its query is not in the record: rules for queries are asked as if there were none\n]"
-    "[{?recorded.answers_unknown}what it answers is not in the record: rules for the answered method are not asked\n]\n]"
-    "[the call does not say all, so it is asked with the {*defaults}{@} `{.}`{/, the }\n[{!route_exists=false}\n]]"
-    "[{?route_exists=false}no route is named `{upstream}`: no call comes to the gate with this upstream; there are"
-    "{*routes:first 12} `{.}`{/,}[ and {routes:beyond 12} more]\n\n]"
-    "{words:lines 0}" EXPLAIN_CALL_DOUBT("", "")
-    "[{?answer}[{!verdict=permit}\nthe call is not permitted: nothing comes back; if it did:\n]\n{answer.words:lines 0}]";
+/* What is sure to be asked for first, and what makes it doubtful. */
+#define FRONT \
+    "{gist}\n" EXPLAIN_CALL_DOUBT("", "") \
+    "[\n{?recorded}decision {recorded.seq} of {recorded.time}: {recorded.verdict} ({recorded.reason})[ by {recorded.rule}], " \
+    "by " \
+    "[policy version {recorded.policy_version}][{!recorded.policy_version}no policy]\n" \
+    "[{!recorded.arguments=whole}the record's arguments are {recorded.arguments}: what hangs on the missing part is guessed" \
+    "\n]" \
+    "[{?recorded.query_unknown}its query is not in the record: rules for queries are asked as if there were none\n]" \
+    "[{?recorded.answers_unknown}what it answers is not in the record: rules for the answered method are not asked\n]]" \
+    "[\nthe call does not say all, so it is asked with the {*defaults}{@} `{.}`{/, the }\n]" \
+    "[\n{?route_exists=false}no route is named `{upstream}`: no call comes to the gate with this upstream; there are" \
+    "{*routes:first 12} `{.}`{/,}[ and {routes:beyond 12} more]\n]"
+#define ANSWER \
+    "[{?answer}[{!verdict=permit}\nthe call is not permitted: nothing comes back; if it did:\n]\n{answer.words:lines 0}]"
+
+static const char brief[] = FRONT "\nadd --all for the walk over each rule and condition\n" ANSWER;
+static const char whole[] = FRONT "\n{words:lines 0}" ANSWER;
 
 static int answer(struct explaining *e)
 {
@@ -216,7 +223,7 @@ static int answer(struct explaining *e)
         doc_null(e->doc, "answer");
     if (code != CODE_OK)
         return complain_why(code, &why);
-    if (told_answer(&e->doc, e->asked->json, words) != STATUS_DONE)
+    if (told_answer(&e->doc, e->asked->json, e->asked->all ? whole : brief) != STATUS_DONE)
         return STATUS_CANNOT;
     return e->call.verdict->kind == VERDICT_PERMIT && (e->answered == NULL || e->answered->effect <= ANSWER_FLAG)
                ? STATUS_DONE : STATUS_NEGATIVE;

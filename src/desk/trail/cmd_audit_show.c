@@ -259,9 +259,15 @@ static const char call_words[] =
     "[{?answer:json=\"\"}nothing of its {answer_bytes} bytes was kept: the gate was short of room for them]"
     "[{answer:tree 15}][{?answer_cut} ... (the beginning of {answer_bytes} bytes; the rest was not kept)]]";
 
+/* What is sure to be asked for first. */
+static const char gist_words[] = "[{walk.gist}\n][{!walk}{call.verdict} ({call.reason})[ by rule {call.rule}]\n]"
+                                 EXPLAIN_CALL_DOUBT("", "walk.") "\n";
+
+static const char walk_words[] = "[\n\nthe policy's walk\n{walk.words:lines 2}][{!walk}\n]";
+
 /* Of what belongs to it. */
 static const char rest_words[] =
-    "\n\nthe policy's walk\n[  {no_walk}\n]{walk.words:lines 2}" EXPLAIN_CALL_DOUBT("  ", "walk.")
+    "[\n{no_walk}\n]"
     "[\napprovals\n{*approvals}  {time}  {kind}  by {actor}  {detail}\n{/}]"
     "[{?neighbours:beyond 1}\nin the same correlation, {neighbours:count} of {related} calls\n]";
 
@@ -295,7 +301,9 @@ static int tell(struct show *show)
     if (code == CODE_OK && show->kind == ENTRY_EVENT) {
         told_say(json_member(told.root, SPAN_LIT("event")), event_words);
     } else if (code == CODE_OK) {
+        told_say(told.root, gist_words);
         told_say(json_member(told.root, SPAN_LIT("call")), call_words);
+        told_say(told.root, show->asked->all ? walk_words : "\n");
         told_say(told.root, rest_words);
         code = print_neighbours(json_member(told.root, SPAN_LIT("neighbours")));
     }

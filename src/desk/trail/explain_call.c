@@ -450,8 +450,8 @@ enum code explain_call_judge(struct explain_call *call, const struct policy *pol
                              struct doc *doc, struct why *why)
 {
     enum verdict_kind otherwise;
-    struct buf words;
-    struct explain_to to = {.words = &words};
+    struct buf words, gist;
+    struct explain_to to = {.words = &words, .gist = &gist};
     bool is_guessed = false;
     enum code code = policy_scratch_new(&call->scratch);
 
@@ -467,13 +467,16 @@ enum code explain_call_judge(struct explain_call *call, const struct policy *pol
     if (call->is_recorded && call->question.hidden != NULL)
         is_guessed = recorded_guess(&call->recorded, &call->question, policy, call->scratch, call->verdict, &otherwise);
     buf_init(&words, WORDS_MAX_BYTES);
+    buf_init(&gist, WORDS_MAX_BYTES);
     to.rules = doc_add_array(doc, "candidates");
     to.redacted = doc_add_array(doc, "answer_redacted");
     code = explain_verdict(policy, &call->question, call->scratch, call->verdict, &to);
     if (code == CODE_OK) {
         fill_verdict(doc, call, is_guessed ? verdict_text(otherwise) : NULL);
+        doc_text(doc, "gist", buf_peek(&gist));
         doc_text(doc, "words", buf_peek(&words));
     }
+    buf_fini(&gist);
     buf_fini(&words);
     return code;
 }

@@ -66,6 +66,67 @@ static void test_words(void **state)
     court_close(&court);
 }
 
+static char *gist_of(struct court *court, const char *arguments, const char *tool)
+{
+    static char said[4096];
+    struct question question = plain_question();
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    question.tool = span_text(tool);
+    question.root = court_tree(court, span_text(arguments));
+    assert_int_equal(explain_verdict(court->policy, &question, court->scratch, &court->verdict,
+                                     &(struct explain_to){.gist = &out}), CODE_OK);
+    snprintf(said, sizeof said, "%.*s", SPAN_ARG(buf_peek(&out)));
+    buf_fini(&out);
+    return said;
+}
+
+/* 12.13: one sentence: the verdict, the rule with its file and line, the value that decided. */
+static void test_gist(void **state)
+{
+    struct court court;
+
+    (void)state;
+    court_open(&court, POLICY);
+    assert_string_equal(gist_of(&court, "{\"a\":1}", "t"), "permit (permitted) by rule p (p.yaml:5): 1 of `a` fits max 5");
+    assert_string_equal(gist_of(&court, "{\"a\":1,\"b\":\"a drop\"}", "t"),
+                        "deny (forbidden) by rule f (p.yaml:3): \"a drop\" of `$..*` fits matches drop");
+    assert_string_equal(gist_of(&court, "{\"a\":1,\"b\":2}", "t"),
+                        "deny (no_rule): no rule permits it; nearest is p (p.yaml:5), but b is none of the arguments that it lists");
+    assert_string_equal(gist_of(&court, "{\"a\":[1]}", "t"),
+                        "permit (permitted) by rule p (p.yaml:5): `b` is not there");
+    assert_string_equal(gist_of(&court, "{}", "u"),
+                        "deny (no_rule): no rule permits it; nearest is p (p.yaml:5), but its match is about other tools");
+    court_close(&court);
+    court_open(&court,
+               "policy: p\nrules:\n"
+               "  - {id: a, effect: require_approval, match: {tools: [t]},\n"
+               "     when: [{arg: to, not_matches: '.*@us'}, {client: [10.0.0.0/8]}]}\n"
+               "  - {id: b, effect: permit, match: {tools: [t]}, when: [{arg: to, exists: true}, {arg: n, max: 5}]}\n"
+               "  - {id: c, effect: forbid, mode: monitor, match: {tools: [t]}}\n");
+    assert_string_equal(gist_of(&court, "{\"to\":\"eve\"}", "t"),
+                        "hold (approval_required) by rule a (p.yaml:3): client [\"10.0.0.0/8\"] is undecided "
+                        "(the client's address is not known)");
+    assert_string_equal(gist_of(&court, "{\"to\":\"ann@us\",\"n\":9}", "t"),
+                        "deny (no_rule): no rule permits it; nearest is b (p.yaml:5), but 9 of `n` does not fit max 5");
+    assert_string_equal(gist_of(&court, "{\"to\":\"ann@us\"}", "t"),
+                        "deny (no_rule): no rule permits it; nearest is b (p.yaml:5), but `n` is not there");
+    assert_string_equal(gist_of(&court, "{\"to\":\"ann@us\",\"n\":5}", "t"),
+                        "permit (permitted) by rule b (p.yaml:5): \"ann@us\" of `to` fits exists true");
+    court_close(&court);
+    court_open(&court, "policy: p\nrules:\n"
+                       "  - {id: a, effect: forbid, match: {tools: [t]}, when: [{not: {arg: to, matches: '.*@us'}}]}\n"
+                       "  - {id: b, effect: permit, match: {tools: [t]}, limit: {calls: 1, per: minute, by: [session]}}\n");
+    assert_string_equal(gist_of(&court, "{\"to\":\"eve\"}", "t"),
+                        "deny (forbidden) by rule a (p.yaml:3): \"eve\" of `to` does not fit matches '.*@us'");
+    assert_string_equal(gist_of(&court, "{\"to\":\"ann@us\"}", "t"), "permit (permitted) by rule b (p.yaml:4)");
+    court_close(&court);
+    court_open(&court, "policy: p\nrules:\n  - {id: a, effect: permit, match: {tenants: [other], tools: [v]}}\n");
+    assert_string_equal(gist_of(&court, "{}", "t"), "deny (no_rule): no rule is about it");
+    court_close(&court);
+}
+
 /* 2.4: what is asked, what an absent value counts as, which operator decided, which rules are just missed, what else applies. */
 static void test_more_words(void **state)
 {
@@ -381,6 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers), cmocka_unit_test(test_what_comes_back),
+        cmocka_unit_test(test_gist),
         cmocka_unit_test(test_words), cmocka_unit_test(test_more_words), cmocka_unit_test(test_facts), cmocka_unit_test(test_document),
         cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
         cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),

@@ -216,22 +216,23 @@ static void test_explain_ways(void **state)
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, NULL);
     expect(run("load %s %s", path_of("other.yaml"), store), 0, out, NULL);
     write_file("call.json", "tool: t\nprincipal: bot\narguments:\n  n: 3   # a few\n");
-    expect(run("explain --call %s %s", path_of("call.json"), store), 0, out, "bot of tenant test asks tools/call t of test");
-    expect(run("explain --call %s --principal eve %s", path_of("call.json"), store), 0, out, "eve of tenant test");
+    expect(run("explain --all --call %s %s", path_of("call.json"), store), 0, out, "bot of tenant test asks tools/call t of test");
+    expect(run("explain --all --call %s --principal eve %s", path_of("call.json"), store), 0, out, "eve of tenant test");
     write_file("call.json", "tool: t\nargument: {}\n");
     expect(run("explain --call %s %s", path_of("call.json"), store), 2, err, "call.json:2:1: ");
     assert_non_null(strstr(err, "did you mean `arguments`?"));
     write_file("call.json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}");
     expect(run("explain --call %s %s", path_of("call.json"), store), 2, err, "`tool` goes with");
-    expect(run("explain --test large --policy %s", path_of("good.yaml")), 1, out, "9: false\n");
-    expect(run("explain --test small %s", store), 0, out, "by p");
+    expect(run("explain --all --test large --policy %s", path_of("good.yaml")), 1, out, "9: false\n");
+    expect(run("explain --all --test small %s", store), 0, out, "by p");
     expect(run("explain --test smaller %s", store), 2, err, "no test is named");
-    expect(run("explain --tool t --arg n=\xe2\x80\xae\xc2\x9b %s", store), 1, out, "\"\\u202e\\u009b\": undecided");
+    expect(run("explain --all --tool t --arg n=\xe2\x80\xae\xc2\x9b %s", store), 1, out, "\"\\u202e\\u009b\": undecided");
+    expect(run("explain --tool t --arg n=\xe2\x80\xae\xc2\x9b %s", store), 1, out, "\\u202e\\u009b\" of `n` cannot be decided"); /* 12.13 */
     expect(run("explain --test small --tool t %s", store), 2, err, "exclude each other");
     expect(run("explain --seq 1 --tenant x %s", store), 2, err, "the record says who asked");
     expect(run("explain --seq one %s", store), 2, err, "is no number from 1 on");
     expect(run("explain --tool u --version 1 %s", store), 1, out, "(no_rule)");
-    expect(run("explain --tool u --version 2 %s", store), 1, out, "by f");
+    expect(run("explain --all --tool u --version 2 %s", store), 1, out, "by f");
     expect(run("explain --tool u --version 3 %s", store), 3, err, "no policy version 3");
     expect(run("explain --tool t --arg n=9 --json %s", store), 1, out,
            "\"candidates\":[{\"rule\":\"p\",\"effect\":\"permit\"");
@@ -299,8 +300,8 @@ static void test_explain(void **state)
 
     (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
-    expect(run("explain --policy %s --tool t --arg n=3", path_of("good.yaml")), 0, out, "verdict: permit (permitted) by p");
-    expect(run("explain --policy %s --tool t --arg n=x", path_of("good.yaml")), 1, out, "\"x\": undecided");
+    expect(run("explain --all --policy %s --tool t --arg n=3", path_of("good.yaml")), 0, out, "verdict: permit (permitted) by p");
+    expect(run("explain --all --policy %s --tool t --arg n=x", path_of("good.yaml")), 1, out, "\"x\": undecided");
     expect(run("explain --policy %s --tool t --arg n=9 --json", path_of("good.yaml")), 1, out, "\"verdict\":\"deny\"");
     expect(run("explain --policy %s --method pong", path_of("good.yaml")), 1, out, "(method_unknown)");
     expect(run("explain --policy %s", path_of("good.yaml")), 2, err, "no tool is named");
@@ -308,9 +309,9 @@ static void test_explain(void **state)
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, NULL);
     write_file("call.json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
                             "\"params\":{\"name\":\"t\",\"arguments\":{\"n\":5}}}");
-    expect(run("explain --call %s %s", path_of("call.json"), store), 0, out, "by p");
+    expect(run("explain --all --call %s %s", path_of("call.json"), store), 0, out, "by p");
     write_file("call.json", "{\"tool\":\"t\",\"principal\":\"bot\",\"arguments\":{\"n\":6}}");
-    expect(run("explain --call %s %s", path_of("call.json"), store), 1, out, "bot of tenant test asks tools/call t");
+    expect(run("explain --all --call %s %s", path_of("call.json"), store), 1, out, "bot of tenant test asks tools/call t");
     write_file("call.json", "{\"tool\":\"t\",\"tool\":\"u\"}");
     expect(run("explain --call %s %s", path_of("call.json"), store), 2, err, "call.json:1:13: key `tool` is written twice");
     write_file("call.json", "[]");
