@@ -253,9 +253,9 @@ void gist__say(const struct gist *gist, const struct verdict *verdict, struct sp
         say_rule(out, rule->rule);
         say_why(out, gist, rule, ", but ");
     } else if (gist->missed != NULL) {
-        buf_add_text(out, ": no rule permits it; nearest is ");
+        buf_add_text(out, ": no rule permits it; ");
         say_rule(out, gist->missed);
-        buf_addf(out, ", but its match is about other %s", gist->missed_by);
+        buf_addf(out, " and its like are about other %s", gist->missed_by);
     } else if (verdict->reason == REASON_NO_RULE || verdict->reason == REASON_METHOD_UNKNOWN) {
         buf_add_text(out, ": no rule is about it");
     }

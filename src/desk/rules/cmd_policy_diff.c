@@ -201,14 +201,16 @@ static const char words[] =
     "{*parameters}parameter {parameter} of {policy}: [{before}][{!before}none] -> [{after}][{!after}none]\n{/}"
     "[{?differs}{*changes}[\n{way:new}:\n]  [{effect} {rule} ({file}:{line}) ]{text}"
     "[; so do[{!also:beyond 1}es] {*also}{.}{/, }]"
-    "[{?calls=0} \\[no call that was tried flips by this\\]]"
-    "[ \\[{calls} call[{!calls=1}s] flip[{?calls=1}s] by this\\]]\n{/}"
-    "[{?calls_tried}\n{calls_tried} calls were tried ({calls_of_tests} of tests, the others around the bounds of what "
-    "changed): {calls_flipped} flip[{?calls_flipped=1}s]\n[{calls_left_out} more were not tried, there being too many\n]"
+    "[{?calls=0} \\[no call that was tried gets another verdict by this\\]]"
+    "[ \\[{calls} of the calls that were tried get[{?calls=1}s] another verdict by this\\]]\n{/}"
+    "[{?calls_tried}\n{calls_tried} calls were tried by both ({calls_of_tests} of tests, the others made up around the "
+    "bounds of what changed): {calls_flipped} get[{?calls_flipped=1}s] another verdict"
+    "[{?calls_flipped}, so many of each kind:]\n"
+    "[{calls_left_out} more calls were not tried, there being too many\n]"
     "{*flips}{calls:right 8}  " VERDICT("before") " -> " VERDICT("after") "\n          as in {example:cut 160}\n{/}]"
     "[{?answers_tried}\n{answers_tried} answers were tried ({answers_of_tests} of tests): with {answers_changed} something "
     "else is done\n{*answers}{answers:right 8}  " BACK("before") " -> " BACK("after") "[, as in the test `{test}`]\n{/}]"
-    "[{?tests_changed}tests: {tests_before} -> {tests_after}\n]]";
+    "[{?tests_changed}tests in the files: {tests_before} before, {tests_after} now\n]]";
 
 static struct doc *doc_of(const struct diffing *d, const struct diff *diff)
 {

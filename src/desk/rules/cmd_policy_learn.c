@@ -114,15 +114,16 @@ static struct doc *doc_of(const struct learning *l)
 }
 
 static const char words[] =
-    "{rules} rules from {calls} permitted calls; replayed, the draft permits {permitted}\n"
-    "[{cannot_be_judged} cannot be judged: what was cut, redacted or erased would decide\n]"
-    "[{not_in_any_record} cannot be judged: what no record holds would decide, such as a definition that nobody has accepted "
-    "(`callgate tools list`)\n]"
-    "[{answers_changed} had their answers changed by rules for answers; the draft has none\n]"
-    "[{without_a_rule} have no rule; comments in the draft say why\n]"
+    "{rules} rule[{!rules=1}s] drafted from {calls} recorded, permitted call[{!calls=1}s]; judged again by it, "
+    "the draft permits {permitted} of these calls\n"
+    "[{cannot_be_judged} of these calls cannot be judged: what was cut, redacted or erased would decide\n]"
+    "[{not_in_any_record} of these calls cannot be judged: what no record holds would decide, such as a definition "
+    "that nobody has accepted (`callgate tools list`)\n]"
+    "[{answers_changed} of these calls had their answers changed by rules for answers; the draft has none\n]"
+    "[{without_a_rule} of these calls have no rule; comments in the draft say why\n]"
     "[{failed_tests} of the draft's {tests} tests fail; see `callgate policy test`\n]"
-    "[the draft denies {denied} calls that it should permit, the first is {first_denied}; see `callgate policy explain "
-    "--seq`\n]";
+    "[the draft denies {denied} of these calls, which it should permit; the first is {first_denied}; see "
+    "`callgate policy explain --seq`\n]";
 
 /* The words go to stderr, so that the draft alone goes into a file. */
 static int tell(const struct learning *l)

@@ -306,23 +306,28 @@ static void fill_answers(struct doc *doc, const struct replaying *r)
     fill_groups(doc_add_array(doc, "by_rule"), r, true);
 }
 
-/* Takes: of: nothing, or the object that has them. */
-#define LACKS(of) \
-    "[{" of "not_replayed} cannot be replayed, because what decides them is not in the record:{*" of "cannot_be_replayed}" \
+/* Takes: of: nothing, or the object that has them; what: these are. */
+#define LACKS(of, what) \
+    "[{" of "not_replayed} " what " cannot be replayed, because what decides them is not in the record:"       \
+    "{*" of "cannot_be_replayed}" \
     "[{?.}{!@=otherwise} {.} {@},]{/} {" of "cannot_be_replayed.otherwise:any} otherwise\n]"
 #define FLIPS(of) "{*" of "by_rule}{calls:right 10}  " WORD("was") "  ->  " WORD("is") "\n{/}"
 
 static const char words[] =
     "[{!calls}no recorded call is meant\n]"
-    "[{?calls}{judged} calls from {first} to {last}, replayed in {took_us:us} ({calls_per_second} calls/s)\n"
-    "{kept} keep their verdict[, {kept_by_another_rule} of them by another rule or for another reason]\n"
-    "flips: {flips}\n" FLIPS("") "[{?further_flips}{further_flips:right 10}  of further kinds\n]"
-    "[{flips_of_this_version} of these were judged by this very version then: what decided them is not in the record\n]"
-    LACKS("")
-    "[{not_asked} were never put to a policy: {refused_before_a_policy:any} refused before, "
+    "[{?calls}{judged} recorded call[{!judged=1}s], from {first} to {last}, judged again in {took_us:us} "
+    "({calls_per_second} a second)\n"
+    "{kept} of them get the verdict that they had[, {kept_by_another_rule} of these by another rule or for another reason]\n"
+    "{flips} of them get another verdict (flip)[{?flips}, so many of each kind:]\n"
+    FLIPS("") "[{?further_flips}{further_flips:right 10}  of further kinds\n]"
+    "[{flips_of_this_version} of those that flip were judged by this very version then: what decided them is not in the "
+    "record\n]"
+    LACKS("", "recorded calls")
+    "[{not_asked} recorded calls were never put to a policy: {refused_before_a_policy:any} refused before, "
     "{passed_without_a_policy:any} passed by configuration\n]"
-    "[{?answers.concerned}answers: {answers.judged} judged again, {answers.changes} otherwise\n"
-    FLIPS("answers.") LACKS("answers.") "]]";
+    "[{?answers.concerned}{answers.judged} recorded answer[{!answers.judged=1}s] judged again: with {answers.changes} of them "
+    "something else is done\n"
+    FLIPS("answers.") LACKS("answers.", "recorded answers") "]]";
 
 static int print_sum(const struct replaying *r, int64_t took_us)
 {

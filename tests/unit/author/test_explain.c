@@ -97,7 +97,7 @@ static void test_gist(void **state)
     assert_string_equal(gist_of(&court, "{\"a\":[1]}", "t"),
                         "permit (permitted) by rule p (p.yaml:5): `b` is not there");
     assert_string_equal(gist_of(&court, "{}", "u"),
-                        "deny (no_rule): no rule permits it; nearest is p (p.yaml:5), but its match is about other tools");
+                        "deny (no_rule): no rule permits it; p (p.yaml:5) and its like are about other tools");
     court_close(&court);
     court_open(&court,
                "policy: p\nrules:\n"

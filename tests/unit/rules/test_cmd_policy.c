@@ -250,14 +250,14 @@ static void test_diff(void **state)
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, NULL);
     expect(run("load %s %s", path_of("other.yaml"), store), 0, out, NULL);
     expect(run("diff 1 2 %s", store), 1, out, "version 1 -> version 2\n\nbecomes denied:\n  forbid f (");
-    assert_non_null(strstr(out, ") is new: for tools [u] [no call that was tried flips by this]\n"));
+    assert_non_null(strstr(out, ") is new: for tools [u] [no call that was tried gets another verdict by this]\n"));
     expect(run("diff 2 2 %s", store), 0, out, "the same text\n");
     expect(run("diff 1 %s", store), 1, out, "version 1 -> version 2");
     expect(run("diff %s %s", path_of("call.json"), store), 0, out, "version 2 -> the file\nthe same text");
     write_file("call.json", "policy: a\nrules:\n  - {id: p, effect: permit, match: {tools: [t]}, when: [{arg: n, max: 6}]}\n");
     expect(run("diff %s %s", path_of("call.json"), store), 1, out, "asks `n`: max 6; it asked `n`: max 5 [");
     assert_non_null(strstr(out, "deny (no_rule) -> permit by p\n          as in {\"tool\":\"t\",\"arguments\":{\"n\":6}}\n"));
-    assert_non_null(strstr(out, "tests: 3 -> 0\n"));
+    assert_non_null(strstr(out, "tests in the files: 3 before, 0 now\n"));
     expect(run("diff --only %s %s", path_of("call.json"), store), 1, out, "forbid f (");
     expect(run("diff --json %s %s", path_of("call.json"), store), 1, out,
            "{\"before\":\"version 2\",\"after\":\"the file\",\"differs\":true,");
