@@ -137,7 +137,7 @@ void policy_unref(struct policy **policy)
             regex_free(&pattern->regex);
     for (struct kept_buf *kept = gone->kept; kept != NULL; kept = kept->next)
         buf_fini(&kept->buf);
-    for (uint32_t i = 0; i < gone->case_count; i++)
+    for (uint32_t i = 0; gone->cases != NULL && i < gone->case_count; i++) /* NULL: there was no memory for them */
         policy_schema_unref(&gone->cases[i].schema);
     arena_fini(&gone->arena);
     mem_free(gone);
