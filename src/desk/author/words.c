@@ -124,13 +124,13 @@ void words_made(struct buf *out, const struct condition *leaf, const struct json
 {
     const char *before = "";
 
-    for (uint32_t i = 0; i < leaf->op_count && value->type == JSON_STRING; i++) {
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
         const struct operator *operator = leaf->ops[i].operator;
 
-        if (operator->tell == NULL)
+        if (operator->tell == NULL || value->type != (operator->of_text != NULL ? JSON_STRING : JSON_ARRAY))
             continue;
         buf_addf(out, "%s%s reads ", before, operator->word);
-        operator->tell(&leaf->ops[i], value->text, out);
+        operator->tell(&leaf->ops[i], value, out);
         before = "; ";
     }
 }

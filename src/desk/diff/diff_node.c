@@ -37,12 +37,26 @@ const struct yaml_node *diff__member(const struct yaml_node *map, struct span ke
 }
 
 static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
+                    const struct yaml_node *b, struct span key);
+
+/* What the capital words of forms stand for. */
+static bool same_kinds(const struct diff_rule *left, const struct diff_rule *right)
+{
+    const struct yaml_node *a = left->root != NULL ? yaml_member(left->root, "kinds") : NULL;
+    const struct yaml_node *b = right->root != NULL ? yaml_member(right->root, "kinds") : NULL;
+
+    return a == b || (a != NULL && b != NULL && is_same(left, a, right, b, SPAN_NONE));
+}
+
+static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
                     const struct yaml_node *b, struct span key)
 {
     const struct yaml_node *first = diff__definition(left, key, a), *second = diff__definition(right, key, b);
     const struct yaml_node *other = b->child;
 
     if (a->type != b->type || a->count != b->count || !span_equals(a->json, b->json))
+        return false;
+    if (a->type == YAML_MAP && span_is(key, "words") && !same_kinds(left, right))
         return false;
     if (first != NULL && second != NULL && first != a && !is_same(left, first, right, second, SPAN_NONE))
         return false;

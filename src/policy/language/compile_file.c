@@ -6,8 +6,8 @@
 #define NAME_BYTES 64
 
 static const char *const known[] = {"policy", "description", "mode", "shared", "parameters", "patterns", "lists", "labels",
-                                    "detectors", "paths", "allow", "ask", "deny", "rules", "answers", "redact", "tests",
-                                    "set", "as", NULL};
+                                    "detectors", "paths", "kinds", "allow", "ask", "deny", "rules", "answers", "redact",
+                                    "tests", "set", "as", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -175,6 +175,7 @@ void compile__file(struct compiler *c, bool *lists_used)
     compile_patterns(c);
     check_lists(c);
     compiler_file_paths(c);
+    compiler_kinds(c);
     rules = first_of(c, "rules");
     answers = first_of(c, "answers");
     redact = first_of(c, "redact");

@@ -49,11 +49,22 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
         add_node(c, digest, SPAN_NONE, named, depth + 1, false);
 }
 
+static bool has_words(const struct yaml_node *node)
+{
+    bool has = span_is(node->key, "words");
+
+    for (const struct yaml_node *member = node->child; member != NULL && !has; member = member->next)
+        has = has_words(member);
+    return has;
+}
+
 void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
 {
     struct digest digest;
 
     digest_init(&digest);
     add_node(c, &digest, SPAN_NONE, node, 0, true);
+    if (c->kinds.map != NULL && has_words(node)) /* which of them its forms name stands in texts */
+        add_node(c, &digest, SPAN_NONE, c->kinds.map, 0, false);
     digest_final(&digest, hash);
 }

@@ -66,7 +66,10 @@ void compile__warn_file(struct compiler *c)
 {
     const struct yaml_node *allow = yaml_member(yaml_root(c->tree), "allow");
 
-    if (c->warnings == NULL || c->shares)
+    if (c->warnings == NULL)
+        return;
+    warn_unused(c, &c->kinds);
+    if (c->shares)
         return;
     warn_unused(c, &c->patterns);
     warn_unused(c, &c->lists);

@@ -40,6 +40,17 @@ struct samples {
 /* Called for each place that makes an operator true. Takes: name: the detector's; at == NULL: there is none. */
 typedef void (*op_found_fn)(void *context, struct span name, size_t offset, size_t length);
 
+/* A value that makes an operator true, or nearly. */
+struct op_near {
+    struct span form; /* the part of what was written from which it was made, and its line */
+    int line;
+    const struct json_node *value;
+    const char *change; /* how it differs from what is true; NULL: not at all */
+    bool passes;        /* by this part alone */
+};
+
+typedef void (*op_near_fn)(void *context, const struct op_near *near);
+
 #define TYPE_BIT(type) (1u << (type))
 #define TYPES_SCALAR \
     (TYPE_BIT(JSON_NULL) | TYPE_BIT(JSON_FALSE) | TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING))
@@ -72,8 +83,10 @@ struct operator {
 
     /* For people who write policies. Values to try; NULL: one of each type will do. */
     void (*sample)(const struct op *op, struct samples *samples);
-    /* Says what the operator reads in the text, where that is more than one sees in it; NULL: nothing. */
-    void (*tell)(const struct op *op, struct span text, struct buf *out);
+    /* Says what the operator reads in the value, a string or an array, where that is more than one sees; NULL: nothing. */
+    void (*tell)(const struct op *op, const struct json_node *value, struct buf *out);
+    /* Makes values that are true, and for each some that differ in one thing; NULL: who asks cannot know any. */
+    void (*near)(const struct op *op, op_near_fn take, void *context);
     /* For a lower bound: the operator of the upper bound. NULL: it is no lower bound. */
     const struct operator *upper;
     /* Says what the author hardly meant, where the operator is in a closing leaf; NULL: nothing. */

@@ -361,6 +361,12 @@ void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t by
     return parts;
 }
 
+/* `-{abc}` of a form (words/form.h), which may stand in any list. */
+static bool is_letters_of_form(struct span text, size_t brace)
+{
+    return brace > 0 && text.at[brace - 1] == '-' && (brace == 1 || strchr(" [(", text.at[brace - 2]) != NULL);
+}
+
 /* Warns of {word} where it is no variable. `${...}` has a warning of its own (author/warn*.c), `{{...}}` means braces. */
 static void warn_braces(struct compiler *c, const struct yaml_node *node)
 {
@@ -374,7 +380,7 @@ static void warn_braces(struct compiler *c, const struct yaml_node *node)
             ;
         word = span_part(text, at, end + 1 - at);
         if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
-            (at > 0 && strchr("${", text.at[at - 1]) != NULL))
+            (at > 0 && strchr("${", text.at[at - 1]) != NULL) || is_letters_of_form(text, at))
             continue;
         nearest = why_nearest(word.at + 1, word.len - 2, names);
         WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",

@@ -13,7 +13,7 @@
 #include "policy/snapshot.h"
 #include "yaml/yaml.h"
 
-/* What a file defines for its rules under `patterns:`, `lists:`, `labels:`, `detectors:` or `paths:`. */
+/* What a file defines for its rules under `patterns:`, `lists:`, `labels:`, `detectors:`, `paths:` or `kinds:`. */
 struct part {
     const char *word, *key;      /* "pattern", "patterns"; "list", "lists"; "label", "labels" */
     const struct yaml_node *map; /* or NULL */
@@ -22,6 +22,7 @@ struct part {
 
 struct public_space;
 struct named_rule; /* a rule that some file names, and that must exist */
+struct made_kind;  /* compile_kind.c */
 
 struct shared_file {
     const struct yaml_node *root;
@@ -38,6 +39,7 @@ struct compiler {
     struct policy_source *source;
     struct yaml_tree *tree;
     struct part patterns, lists, labels, detectors, paths;
+    struct part kinds; /* of this file alone, whatever it shares */
     bool shares; /* what it defines is for all files */
     /* the files of the set that share what they define */
     const struct shared_file *shared;
@@ -49,11 +51,13 @@ struct compiler {
     bool of_answers;         /* it stands under `answers:` */
     struct rule *rule;
     const struct yaml_node *condition; /* the map in which an operator stands, with what else goes with it */
+    bool of_closing_word; /* it is a kind in a closing condition: its regexes are as whole as where it opens */
     bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;
     struct named_rule *named_rules;
     const struct public_space *public; /* NULL: none of its `url` asks for it yet */
+    struct made_kind *made_kinds;
 };
 
 #define FAULT(c, node, ...) \
@@ -109,6 +113,11 @@ const struct detector *compiler_detector(struct compiler *c, const struct yaml_n
 const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,
                                                  const struct detector *const *list, uint32_t count);
 const char *compiler_detector_file(struct span name); /* the file of policies/detectors that has this detector; NULL: none */
+
+/* compile_kind.c: reads the `kinds:` of the file at hand. */
+void compiler_kinds(struct compiler *c);
+/* What the file says of this capital word. Sets: *condition; NULL: with a fault, told before. Returns: false: nothing. */
+bool compiler_kind(struct compiler *c, struct span name, bool opening, const struct condition **condition);
 
 /* Ranges of addresses, one or a list. */
 const struct address_range *compiler_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count);

@@ -41,7 +41,7 @@ static void sample(const struct op *op, struct samples *samples)
 }
 
 /* Tells which detectors found something and where, but not what: explanations are kept in places that must hold no secrets. */
-static void tell_places(const struct op *op, struct span text, struct buf *out)
+static void tell_places(const struct op *op, const struct json_node *value, struct buf *out)
 {
     struct regex_budget budget;
     struct finding one;
@@ -50,7 +50,7 @@ static void tell_places(const struct op *op, struct span text, struct buf *out)
 
     buf_init(&found, (size_t)1 << 20);
     regex_budget_init(&budget);
-    if (detector_find(op->terms, text, &budget, &found) == TRUTH_UNDECIDED)
+    if (detector_find(op->terms, value->text, &budget, &found) == TRUTH_UNDECIDED)
         buf_add_text(out, "what cannot be decided");
     for (size_t at = 0; buf_code(&found) == CODE_OK && at + sizeof one <= buf_len(&found); at += sizeof one, before = ", ") {
         memcpy(&one, buf_peek(&found).at + at, sizeof one);

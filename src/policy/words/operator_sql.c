@@ -121,7 +121,7 @@ static uint64_t cost(const struct op *op, struct span text)
 }
 
 /* Tells "select from public.orders; functions count", and marks what is not listed. */
-static void show(const struct op *op, struct span text, struct buf *out)
+static void show(const struct op *op, const struct json_node *value, struct buf *out)
 {
     static const char *const before[] = {[SQL_STATEMENT] = "", [SQL_TABLE] = " from ", [SQL_FUNCTION] = "; functions "};
     struct sql_reading reading;
@@ -130,7 +130,7 @@ static void show(const struct op *op, struct span text, struct buf *out)
     enum code code;
 
     arena_init(&arena, (size_t)1 << 20);
-    code = sql_read(text, &arena, &reading, &why);
+    code = sql_read(value->text, &arena, &reading, &why);
     if (code != CODE_OK)
         buf_addf(out, "not read: %s", code == CODE_NOMEM ? "not enough memory" : why.text);
     for (enum sql_kind kind = SQL_STATEMENT; code == CODE_OK && kind <= SQL_FUNCTION; kind++) {

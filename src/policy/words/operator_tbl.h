@@ -31,5 +31,6 @@
     X(email)              \
     X(free_of)            \
     X(sql)                \
+    X(words)              \
     X(detect)
 #endif

@@ -114,6 +114,15 @@ static inline const struct verdict *judge_args(struct court *court, const char *
     "  fifth: {pattern: '\\b\\d{2}(?!\\d)', literals: ['\\b\\d\\d'], finds: ['19']}\n" \
     "  card: {pattern: '\\b\\d{4}(?: ?\\d){9,18}', literals: ['\\b\\d\\d\\d\\d'], check: payment_card, finds: ['4111111111111111']}\n"
 
+/* UNDER is undecided of texts that are no path. */
+#define JUDGE_KINDS \
+    "kinds:\n" \
+    "  FILE: {matches: '[a-z][a-z0-9./]*'}\n" \
+    "  N: {matches: '-?[0-9]{1,4}'}\n" \
+    "  TEXT: {max_length: 100}\n" \
+    "  HEAD: {equals: HEAD}\n" \
+    "  UNDER: {under: /srv}\n"
+
 /* One rule with the condition; what the verdict is for these arguments. */
 static inline enum verdict_kind judge_condition(const char *effect, const char *condition, struct span arguments,
                                                 bool *undecided)
@@ -124,8 +133,9 @@ static inline enum verdict_kind judge_condition(const char *effect, const char *
     char text[4096];
 
     snprintf(text, sizeof text,
-             "policy: p\n%srules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n",
-             strstr(condition, "detect") != NULL || strstr(condition, "none_of") != NULL ? JUDGE_DETECTORS : "", effect, condition);
+             "policy: p\n%s%srules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n",
+             strstr(condition, "detect") != NULL || strstr(condition, "none_of") != NULL ? JUDGE_DETECTORS : "",
+             strstr(condition, "words:") != NULL ? JUDGE_KINDS : "", effect, condition);
     court_open(&court, text);
     question.root = court_tree(&court, arguments);
     policy_eval(court.policy, &question, false, court.scratch, &court.verdict);

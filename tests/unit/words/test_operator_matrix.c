@@ -96,6 +96,7 @@ static const struct {
     {"email: {domains: [s]}", "FUUFUUUUUUUUUUUUUUU", "FUUFUUUUUUUUUUUUUUU"},
     {"email: {most: 1, none: true}", "TTUTUUUUUUUUUUUUUUU", "TTUTUUUUUUUUUUUUFUF"},
     {"url: {ports: any}, links: true", "FFFFFFFFFFFFFFFFFFF", "TTTTTTTTTTTTTTTTTTT"},
+    {"words: {forms: ['s [s]']}", "FFFFFFFFFFFFFFFFTFF", "FFFFFFFFFFFFFFFFTFF"},
     {"sql: {statements: [select]}", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"free_of: hidden", "TTTUUTTTTTTTTTTUUTU", "TTTUUTTTTTTTTTTUUTU"},
     {"free_of: [line_ends, encoded_words]", "TTTUUTTTTTTTTTFUUTU", "TTTUUTTTTTTTTTFUUTU"},
