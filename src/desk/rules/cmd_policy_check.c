@@ -6,6 +6,7 @@
 #include "cli/told.h"
 #include "args/print.h"
 #include "store/store_tools.h"
+#include "author/near.h"
 #include "author/warn.h"
 #include "language/language.h"
 #include "language/store.h"
@@ -48,6 +49,7 @@ struct check {
     struct asked asked; /* with the configuration that `load` would read, where none was named */
     struct db *store; /* NULL: there is none yet, or no right to read it */
     struct faults faults, warnings;
+    const struct policy *policy; /* NULL: it has faults */
     size_t files, active, rules; /* active: files of the active version that others lean on */
 };
 
@@ -64,6 +66,8 @@ static struct doc *check_doc(const struct check *check)
     doc_int(doc, "error_count", (int64_t)check->faults.count);
     policy_faults_doc(&check->warnings, doc_add_array(doc, "warnings"));
     doc_int(doc, "warning_count", (int64_t)check->warnings.count);
+    if (check->policy != NULL)
+        doc_int(doc, "near_misses_tried", (int64_t)near_misses(check->policy, doc_add_array(doc, "near_misses")));
     return doc;
 }
 
@@ -84,6 +88,7 @@ static int tell_check(const struct check *check)
         print_faults(&check->warnings, "warning: ");
     }
     return told_answer(&doc, check->asked.json,
+                       "{*near_misses}{file}:{line}: `{form}` takes {*passing}{command} ({change}){/, }[ and {more} more]\n{/}"
                        "[{?valid}{files} file[{!files=1}s][ and {active_files} of the active version], {rules} "
                        "rule[{!rules=1}s]: no errors, {warning_count} warning[{!warning_count=1}s]\n[{!config}no "
                        "configuration was read: names of upstreams were not held against its routes, as `load` "
@@ -200,6 +205,7 @@ int cmd_policy_check(const struct asked *asked)
     code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;
     check.files = files.count;
     check.rules = policy != NULL ? policy_rule_count(policy) : 0;
+    check.policy = policy;
     if (status == OPTIONS_GO)
         status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check)
                                                          : complain(STATUS_CANNOT, "%s", code_text(code));
