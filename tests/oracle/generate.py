@@ -9,6 +9,7 @@ import re
 import zlib
 import zoneinfo
 
+import forms
 from meaning import DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
@@ -42,7 +43,7 @@ GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1
 TYPES = ["integer", "null", "boolean", "number", "string", "array", "object"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
              "min_length", "max_length", "min_items", "max_items", "exists", "under", "path", "path", "cut", "url", "cidr", "format", "free_of",
-             "detect", "multiple_of", "unique", "email"]
+             "detect", "multiple_of", "unique", "email", "words"]
 SPECIAL = ["under", "path", "cut", "url", "cidr", "format", "free_of", "detect", "email"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
@@ -166,6 +167,7 @@ class Generator:
         self.random = random
         self.without = set(without)  # words of the language that are left out
         self.wanted = set()     # what the rules ask of strings
+        self.forms = []         # of commands, which rules name
         self.named = []         # strings that stand in rules, so that calls may hide them
         self.wanted_facts = set()
         self.met = []           # conditions that ask for rules
@@ -264,6 +266,8 @@ class Generator:
 
     def value(self, depth):
         kind = self.random.randrange(10) if depth > 0 else 9
+        if self.forms and self.maybe(0.3):
+            return forms.command(self.random, self.forms)
         if kind < 2:
             return [self.value(depth - 1) for _ in range(self.random.randrange(4))]
         if kind < 4:
@@ -338,6 +342,10 @@ class Generator:
             return self.random.sample(["visa", "key", "at_home"], self.random.randrange(1, 3))
         if name == "free_of":
             return "hidden" if self.maybe(0.4) else self.random.sample(["hidden", "line_ends", "encoded_words"], self.random.randrange(1, 4))
+        if name == "words":
+            lines = [forms.form(self.random) for _ in range(self.random.choice([1, 1, 2, 3]))]
+            self.forms += lines
+            return {"forms": lines}
         if name in ("min", "max"):
             return Number(choice(NUMBERS))
         if name.startswith(("min_", "max_")):
@@ -735,14 +743,14 @@ class Generator:
         rules = []
         for number in range(self.random.randrange(2, 5)):
             effect = self.random.choice(EFFECTS[1:])
-            name = self.random.choice(SPECIAL + sorted(DECODED - {"contains"}))
-            leaf = self.leaf(effect, [name], name not in SPECIAL)
+            name = self.random.choice(SPECIAL + ["words"] * 3 + sorted(DECODED - {"contains"}))
+            leaf = self.leaf(effect, [name], name in DECODED and name not in SPECIAL)
             leaf["steps"] = ["a"]
             of = {"kind": "not", "of": leaf} if self.maybe(0.3) else leaf
             rules.append({"id": f"d{number}", "effect": effect, "match": {"methods": ["tools/call"]}, "when": [of]})
         made = [{**self.call(rules), "method": "tools/call", "tool": "read"} for _ in range(calls)]
         for call in made:
-            call["root"] = {"a": self.string()}
+            call["root"] = {"a": forms.command(self.random, self.forms) if self.forms and self.maybe(0.6) else self.string()}
             for word in ("answers", "prompt"):
                 call.pop(word, None)
         return rules, made
@@ -886,6 +894,8 @@ def plain_operator(name, operand, named):
         places = [named["paths"].setdefault(text_of(one), f"f{len(named['paths'])}") if picks(text_of(one), [True, False]) else one
                   for one in (operand if isinstance(operand, list) else [operand])]
         return places if isinstance(operand, list) else places[0]
+    if name == "words" and picks(text_of(operand), [True, False]):
+        return {"forms": plain_operator("in", operand["forms"], named)}
     if name == "in" and picks(text_of(operand), [True, False]):
         return as_list(operand, named)
     return operand
@@ -1005,7 +1015,7 @@ def policy_text(rules, calls, name="oracle"):
                  "set: " + text_of({word: Written(value) for (_, value), word in named["parameters"].items()}),
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
-                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS,
+                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS, forms.KINDS_TEXT,
                  "paths: " + text_of({word: Written(place) for place, word in named["paths"].items()})]
     lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
                                      for word, value in one.items() if word != "effect"} for one in redactions])]

@@ -7,6 +7,7 @@ import zoneinfo
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
+import forms
 import values
 from values import FALSE, TRUE, UNDECIDED, truth
 
@@ -216,6 +217,8 @@ def operator_truth(name, operand, value, whole, opening):
         return truth(len(value) >= int(operand.lexeme) if name == "min_items" else len(value) <= int(operand.lexeme))
     if name == "email":
         return values.email(operand, value, opening, glob)
+    if name == "words":
+        return forms.words_truth(operand["forms"], value)
     if name == "contains" and kind == "array":
         return truth(any(equal(operand, one) for one in value))
     if kind in ("array", "object"):
