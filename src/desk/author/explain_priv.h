@@ -72,8 +72,9 @@ struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer
  * alone; doc NULL: words alone. */
 void telling__text(struct telling *telling, const char *before, struct doc *doc, const char *key);
 
-/* Who asks what. */
+/* explain_around.c: who asks what, and what comes of it. */
 void telling__question(struct telling *telling, const struct question *question);
+void telling__verdict(struct telling *telling, const struct verdict *verdict);
 /* Rules that concern the call but for one part of their match: what an author looks for who wonders where a rule is. */
 void telling__missed(struct telling *telling, const struct rule *rules, uint32_t rule_count, const struct question *question);
 
