@@ -361,7 +361,7 @@ void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t by
     return parts;
 }
 
-/* `-{abc}` of a form (words/form.h), which may stand in any list. */
+/* `-{abc}` of a form (forms/form.h), which may stand in any list. */
 static bool is_letters_of_form(struct span text, size_t brace)
 {
     return brace > 0 && text.at[brace - 1] == '-' && (brace == 1 || strchr(" [(", text.at[brace - 2]) != NULL);

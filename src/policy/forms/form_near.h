@@ -5,11 +5,11 @@
  * Owns: nothing.
  * Lifetime: none.
  * Errors: none; a form whose kinds take none of the usual words has no near misses, as nobody knows what it takes. */
-#ifndef WORDS_FORM_NEAR_H
-#define WORDS_FORM_NEAR_H
+#ifndef FORMS_FORM_NEAR_H
+#define FORMS_FORM_NEAR_H
 
 #include "policy/operator.h"
-#include "words/form.h"
+#include "forms/form.h"
 
 /* Hands on a command of this form, and each near miss of it, with how it differs; op_near_fn of operator.h. */
 void form_near(const struct form *form, op_near_fn take, void *context);

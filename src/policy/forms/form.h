@@ -11,8 +11,8 @@
  * Lifetime: the snapshot's.
  * Errors: a form that cannot be read is the author's fault, with its place in the line. A fit that costs too much is
  * undecided. */
-#ifndef WORDS_FORM_H
-#define WORDS_FORM_H
+#ifndef FORMS_FORM_H
+#define FORMS_FORM_H
 
 #include "policy/walk.h"
 #include "words/compiler.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words: a command that is handed to a program word by word is one of these forms (words/form.h). */
-#include "words/form_near.h"
+/* words: a command that is handed to a program word by word is one of these forms (forms/form.h). */
+#include "forms/form_near.h"
 #include "words/operator_priv.h"
 
 struct written_form {

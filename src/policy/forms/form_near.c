@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "words/form_near.h"
+#include "forms/form_near.h"
 
 #include "words/text_condition.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A command goes through a form: word by word, in all places at once in which it can be. */
-#include "words/form.h"
+#include "forms/form.h"
 
 #include "words/text_condition.h"
 

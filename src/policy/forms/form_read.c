@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line as in a manual page's SYNOPSIS becomes a form. What could be read in two ways is a fault, not a guess. */
-#include "words/form.h"
+#include "forms/form.h"
 
 #include "unicode/unicode.h"
 
