@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words: a command that is handed to a program word by word is one of these forms (forms/form.h). */
 #include "forms/form_near.h"
-#include "words/operator_priv.h"
+#include "words/compiler.h"
+#include "words/operators.h"
 
 struct written_form {
     const struct yaml_node *node;

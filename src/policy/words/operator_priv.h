@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structs of all operators, and what they say to the compiler.
+/* What operators share.
  *
  * Threads: any.
  * Owns: nothing.
@@ -19,9 +19,5 @@ bool operator__fold(struct rule_walk *walk, struct span text, struct span *folde
 /* What an operand with variables says in this call, folded where the operator ignores case. Returns: false: undecided. */
 bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place,
                     struct span *said);
-
-#define X(word) extern const struct operator operator__##word;
-OPERATOR_TABLE(X)
-#undef X
 
 #endif

@@ -11,6 +11,10 @@
 #include "policy/operator.h"
 #include "words/operator_tbl.h"
 
+#define X(word) extern const struct operator operator__##word; /* each in its own file, one in a room of its own */
+OPERATOR_TABLE(X)
+#undef X
+
 /* The operator of this word; NULL: there is none. */
 const struct operator *policy_operator(struct span word);
 
