@@ -1001,22 +1001,28 @@ def plain_call(call):
     return plain
 
 
+def nothing_named():
+    return {"patterns": {}, "lists": {}, "labels": {}, "paths": {}, "parameters": {}}
+
+
+def definitions(named):
+    """The lines of a file that say what its rules name."""
+    values = {word: value for (_, value), word in named["parameters"].items()}
+    parameters = {word: Written(f"{{is: {kind}, default: {OTHER[kind]}}}" if picks(word + value, [True, False]) else
+                                f"{{is: {kind}, required: true}}") for (kind, value), word in named["parameters"].items()}
+    return ["parameters: " + text_of(parameters), "set: " + text_of({word: Written(value) for word, value in values.items()}),
+            "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}), DETECTORS, forms.KINDS_TEXT] + [
+                f"{part}: " + text_of({word: Written(values) for values, word in named[part].items()}) for part in ("lists", "labels", "paths")]
+
+
 def policy_text(rules, calls, name="oracle"):
     """One file. What its tests expect is not looked at."""
-    named = {"patterns": {}, "lists": {}, "labels": {}, "paths": {}, "parameters": {}}
+    named = nothing_named()
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     mode, rules = plain_modes(rules, name)
     rules, short = plain_short(rules) if name == "oracle" and not mode else (rules, [])
     lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
-    lines[:0] = [f"policy: {name}", *mode, *short,
-                 "parameters: " + text_of({word: Written(f"{{is: {kind}, default: {OTHER[kind]}}}" if picks(word + value, [True, False]) else
-                                                         f"{{is: {kind}, required: true}}")
-                                           for (kind, value), word in named["parameters"].items()}),
-                 "set: " + text_of({word: Written(value) for (_, value), word in named["parameters"].items()}),
-                 "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
-                 "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
-                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS, forms.KINDS_TEXT,
-                 "paths: " + text_of({word: Written(place) for place, word in named["paths"].items()})]
+    lines[:0] = [f"policy: {name}", *mode, *short, *definitions(named)]
     lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
                                      for word, value in one.items() if word != "effect"} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]
