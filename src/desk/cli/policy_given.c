@@ -311,22 +311,29 @@ static void add_lines(struct buf *out, const struct giving *g, int indent, const
     }
 }
 
+/* Where the document ends: at a line `...`, if there is one. */
+static size_t end_of(struct span text)
+{
+    const char *end = text.len > 0 ? memmem(text.at, text.len, "\n...", 4) : NULL;
+
+    return end != NULL ? (size_t)(end + 1 - text.at) : text.len;
+}
+
 /* Writes the values behind what the author wrote, so that its lines stay where they are. */
 static enum code write_text(struct giving *g)
 {
     struct span text = buf_peek(g->text);
-    size_t begin = offset_of(text, root_of(g));
+    size_t begin = offset_of(text, root_of(g)), last = end_of(text);
     bool is_flow = begin < text.len && text.at[begin] == '{';
     struct buf out;
     enum code code;
 
     buf_init(&out, SIZE_MAX / 2);
-    buf_add_span(&out, span_part(text, 0, is_flow ? begin + 1 : text.len));
-    if (!is_flow && text.len > 0 && text.at[text.len - 1] != '\n')
+    buf_add_span(&out, span_part(text, 0, is_flow ? begin + 1 : last));
+    if (!is_flow && last > 0 && text.at[last - 1] != '\n')
         buf_add_byte(&out, '\n');
     add_lines(&out, g, is_flow ? 0 : root_of(g)->column - 1, is_flow ? ", " : "\n");
-    if (is_flow)
-        buf_add_span(&out, span_part(text, begin + 1, SIZE_MAX));
+    buf_add_span(&out, span_part(text, is_flow ? begin + 1 : last, SIZE_MAX));
     code = buf_code(&g->set) != CODE_OK ? buf_code(&g->set) : buf_code(&out);
     buf_clear(g->text);
     if (code == CODE_OK)

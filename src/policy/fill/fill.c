@@ -21,7 +21,6 @@ struct filling {
     const struct yaml_node *use;  /* where the outermost list is named, which is the place of all that it brings; or NULL */
     const struct yaml_node *open[LISTS_DEPTH]; /* definitions that are within each other */
     size_t open_count;
-    struct span as; /* empty: it is no copy */
     bool keeps_lists;
     uint32_t made;
 };
@@ -267,9 +266,9 @@ static void note_use(struct filling *f, const struct yaml_node *node, const stru
     if (!spot->closes || parameter->is_required)
         return;
     parameter->is_required = true; /* what is told once is enough */
-    FAULT_HERE(f, node, "`{%.*s}` says which calls %s%.*s%s closes, so it has no default: where that is not there, nothing "
-               "would be closed, and nobody would see it; write `required: true` in its place", SPAN_ARG(parameter->name),
-               id != NULL ? "`" : "what", SPAN_ARG(id != NULL ? id->text : SPAN_NONE), id != NULL ? "`" : "");
+    FAULT_HERE(f, node, "`{%.*s}` says which calls %s%.*s%s, so it has no default: where that is not there, nothing would "
+               "be closed, and nobody would see it; write `required: true` in its place", SPAN_ARG(parameter->name),
+               id != NULL ? "`" : "are closed here", SPAN_ARG(id != NULL ? id->text : SPAN_NONE), id != NULL ? "` closes" : "");
 }
 
 static void add_value(struct filling *f, const struct yaml_node *node, enum place place, struct span value, struct buf *out)
@@ -377,55 +376,6 @@ static struct parameter *whole(const struct filling *f, const struct yaml_node *
     return found != NULL && found->name.len + 2 == node->text.len && spot->place < PLACE_REGEX ? found : NULL;
 }
 
-/* ---- ids of a copy ---- */
-
-static struct span front_of(struct span id)
-{
-    return span_part(id, 0, span_find(id, '.'));
-}
-
-static bool defines(const struct filling *f, struct span front)
-{
-    static const char *const keys[] = {"rules", "answers"};
-    const struct yaml_node *name = yaml_member(f->file->written, "policy");
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct yaml_node *list = yaml_member(f->file->written, keys[i]);
-
-        for (const struct yaml_node *rule = list != NULL ? list->child : NULL; rule != NULL; rule = rule->next) {
-            const struct yaml_node *id = yaml_member(rule, "id");
-
-            if (id != NULL && span_equals(front_of(id->text), front))
-                return true;
-        }
-    }
-    return name != NULL && span_equals(name->text, front);
-}
-
-/* What the copy calls it. Ids of other files stay. */
-static struct span renamed(struct filling *f, const struct yaml_node *node, struct span id)
-{
-    struct span front = front_of(id);
-    struct buf text;
-    char *at;
-
-    if (f->as.len == 0 || !defines(f, front))
-        return id;
-    if (front.len == id.len) {
-        FAULT_HERE(f, node, "the id `%.*s` has no dot, so that a copy of the file could not call it otherwise; write %.*s.%.*s",
-                   SPAN_ARG(id), SPAN_ARG(f->as), SPAN_ARG(id));
-        return id;
-    }
-    buf_init(&text, TEXT_MAX_BYTES);
-    buf_add_span(&text, f->as);
-    buf_add_span(&text, span_part(id, front.len, SIZE_MAX));
-    at = buf_code(&text) == CODE_OK ? arena_dup(yaml_arena(f->file->tree), buf_peek(&text).at, buf_len(&text)) : NULL;
-    f->c->no_memory |= at == NULL;
-    id = at != NULL ? span_of(at, buf_len(&text)) : id;
-    buf_fini(&text);
-    return id;
-}
-
 /* ---- the tree ---- */
 
 /* Whether what a list holds is put in the place of its name. */
@@ -456,7 +406,7 @@ static void put_key(struct filling *f, const struct yaml_node *member, const str
     struct yaml_node filled = key;
 
     if (spot->ids_keys)
-        made->key = renamed(f, &key, member->key);
+        made->key = parameters__id(f->c, f->file, &key, member->key);
     if (!spot->names_keys)
         return;
     put_text(f, &key, spot, &filled);
@@ -507,6 +457,15 @@ static void fill_several(struct filling *f, const struct yaml_node *node, const 
     chain_into(&chain, made, YAML_LIST);
 }
 
+/* The id that the copy has. */
+static void put_id(struct filling *f, const struct yaml_node *node, struct yaml_node *made)
+{
+    struct span id = parameters__id(f->c, f->file, f->use != NULL ? f->use : node, made->text);
+
+    if (id.at != made->text.at)
+        f->c->no_memory |= yaml_put_text(f->file->tree, made, id) != CODE_OK;
+}
+
 static struct yaml_node *fill(struct filling *f, const struct yaml_node *node, const struct spot *spot)
 {
     struct parameter *parameter = whole(f, node, spot);
@@ -524,12 +483,11 @@ static struct yaml_node *fill(struct filling *f, const struct yaml_node *node, c
             put_scalar(f, made, one_of(parameter), spot->place);
     } else if (node->type == YAML_STRING && spot->place >= PLACE_REGEX) {
         refuse_in(f, node, spot->place);
-        made->text = spot->place == PLACE_ID ? renamed(f, node, node->text) : node->text;
-        if (made->text.at != node->text.at)
-            f->c->no_memory |= yaml_put_text(f->file->tree, made, made->text) != CODE_OK;
     } else if (node->type == YAML_STRING) {
         put_text(f, node, spot, made);
     }
+    if (made->type == YAML_STRING && (spot->place == PLACE_ID || spot->place == PLACE_RULE))
+        put_id(f, node, made);
     return made;
 }
 
@@ -577,16 +535,15 @@ static bool names_some_list(const struct yaml_node *node)
 void parameters__fill(struct compiler *c, struct open_file *files, size_t count, struct open_file *file, bool keeps_lists)
 {
     struct filling f = {.c = c, .files = files, .count = count, .file = file, .from = file, .keeps_lists = keeps_lists};
-    const struct yaml_node *as = yaml_member(file->written, "as"), *lists = yaml_member(file->written, "lists");
+    const struct yaml_node *lists = yaml_member(file->written, "lists");
     struct chain chain = {.first = NULL};
     struct yaml_node *root;
 
     file->lists_used = arena_zalloc(yaml_arena(file->tree), (lists != NULL ? lists->count : 0) + 1);
     c->no_memory |= file->lists_used == NULL;
-    if (c->no_memory || (file->count == 0 && as == NULL && !names_some_list(file->written)))
+    if (c->no_memory || (file->count == 0 && yaml_member(file->written, "as") == NULL && !names_some_list(file->written)))
         return;
     root = copy(&f, file->written);
-    f.as = as != NULL && as->type == YAML_STRING ? as->text : SPAN_NONE;
     for (const struct yaml_node *member = file->written->child; member != NULL && !c->no_memory; member = member->next)
         chain_add(&chain, fill_member(&f, member));
     if (root == NULL || c->no_memory)

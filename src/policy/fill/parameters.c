@@ -366,6 +366,54 @@ const struct yaml_node *parameters_name(const struct yaml_node *root)
     return as != NULL ? as : yaml_member(root, "policy");
 }
 
+/* ---- ids of a copy ---- */
+
+static struct span front_of(struct span id)
+{
+    return span_part(id, 0, span_find(id, '.'));
+}
+
+/* Whether ids of the file begin so. */
+static bool defines(const struct yaml_node *root, struct span front)
+{
+    static const char *const keys[] = {"rules", "answers"};
+    const struct yaml_node *name = yaml_member(root, "policy");
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct yaml_node *list = yaml_member(root, keys[i]);
+
+        for (const struct yaml_node *rule = list != NULL ? list->child : NULL; rule != NULL; rule = rule->next) {
+            const struct yaml_node *id = yaml_member(rule, "id");
+
+            if (id != NULL && span_equals(front_of(id->text), front))
+                return true;
+        }
+    }
+    return name != NULL && span_equals(name->text, front);
+}
+
+struct span parameters__id(struct compiler *c, const struct open_file *file, const struct yaml_node *at, struct span id)
+{
+    const struct yaml_node *as = yaml_member(file->written, "as");
+    struct span front = front_of(id), rest = span_part(id, front.len, SIZE_MAX);
+    char *made;
+
+    if (as == NULL || as->type != YAML_STRING || !defines(file->written, front))
+        return id;
+    if (rest.len == 0) {
+        FAULT(c, at, "the id `%.*s` has no dot, so that a copy of the file could not call it otherwise; write %.*s.%.*s",
+              SPAN_ARG(id), SPAN_ARG(as->text), SPAN_ARG(id));
+        return id;
+    }
+    made = arena_alloc(yaml_arena(file->tree), as->text.len + rest.len);
+    c->no_memory |= made == NULL;
+    if (made == NULL)
+        return id;
+    memcpy(made, as->text.at, as->text.len);
+    memcpy(made + as->text.len, rest.at, rest.len);
+    return span_of(made, as->text.len + rest.len);
+}
+
 /* ---- two copies ---- */
 
 static bool may_be_one(const struct match_name *a, const struct match_name *b)

@@ -9,7 +9,7 @@ struct word {
 };
 
 static const struct word rule_words[] = {
-    {"id", PLACE_ID, false, false}, {"met", PLACE_ID, false, false},
+    {"id", PLACE_ID, false, false}, {"met", PLACE_RULE, false, false},
     {"matches", PLACE_REGEX, false, false}, {"not_matches", PLACE_REGEX, false, false}, {"regex", PLACE_REGEX, false, false},
     {"pattern", PLACE_REGEX, false, false}, {"forms", PLACE_REGEX, false, false},
     {"tenants", PLACE_GLOB, false, false}, {"principals", PLACE_GLOB, false, false}, {"upstreams", PLACE_GLOB, false, false},
@@ -27,7 +27,7 @@ static const struct word rule_words[] = {
 };
 
 static const struct word test_words[] = {
-    {"rule", PLACE_ID, false, false}, {"met", PLACE_ID, false, false}, {"approved", PLACE_ID, false, false},
+    {"rule", PLACE_RULE, false, false}, {"met", PLACE_RULE, false, false}, {"approved", PLACE_RULE, false, false},
     {"arguments", PLACE_TEXT, true, false}, {"params", PLACE_TEXT, true, false}, {"param", PLACE_TEXT, true, false},
     {"meta", PLACE_TEXT, true, false}, {"claims", PLACE_TEXT, true, false}, {"answer", PLACE_TEXT, true, false},
     {"schema", PLACE_TEXT, true, false}, {"left", PLACE_TEXT, true, false}, {NULL, PLACE_TEXT, false, false},

@@ -15,6 +15,7 @@ enum place {
     PLACE_TEXT = 0, /* as it is */
     PLACE_GLOB,     /* `*`, `?` and `\` escaped */
     PLACE_PATH,     /* of arguments: a plain name */
+    PLACE_RULE,     /* as it is: what names a rule, whose id a value may be a part of by `allow` and its like */
     PLACE_REGEX,    /* not at all */
     PLACE_ID,       /* not at all; and ids belong to the copy */
 };

@@ -177,6 +177,7 @@ static const struct row rows[] = {
     {OF("is: upstream, default: x") "answers:\n  - {id: r, effect: flag, match: {upstreams: ['{a}']}}\n", 4, 47, "write `required: true`"},
     {OF("is: upstream, default: x") "redact:\n  - {match: {upstreams: ['{a}']}, args: [b]}\n", 4, 26, "write `required: true`"},
     {OF("is: upstream, default: x") "lists: {l: ['{a}']}\n" CLOSING("match: {upstreams: {list: l}}"), 5, 48, "write `required: true`"},
+    {OF("is: upstream, default: x") "deny: {'{a}': {everyone: [b]}}\n", 3, 8, "which calls are closed here, so it has no default"},
     {OF("is: tool, default: x") "labels: {l: ['{a}']}\n", 3, 14, "write `required: true`"},
     /* where nothing is put */
     {SET PERMIT("match: {tools: [{regex: '{who}'}]}"), 8, 53, "stands in a pattern"},
@@ -324,6 +325,25 @@ static void test_copies(void **state)
     assert_int_equal(lost, 1);
 }
 
+/* What tests say of rules in short has the value in the id, and the copy's name. */
+static void test_short(void **state)
+{
+    struct policy *policy = compiled("policy: s\nparameters: {a: {is: upstream, default: shop}}\nallow: {'{a}': {everyone: [t]}}\n"
+                                     "tests: [{name: a, call: {upstream: '{a}', tool: t}, expect: {verdict: permit, rule: "
+                                     "'s.allow.{a}.everyone'}}]\nset: {a: kiosk}\nas: z\n", "");
+    struct policy_scratch *scratch;
+    unsigned passed = 0;
+    size_t good, bad;
+
+    (void)state;
+    assert_non_null(policy_rule_by_id(policy, SPAN_LIT("z.allow.kiosk.everyone")));
+    assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
+    assert_int_equal(policy_test(policy, scratch, take, &passed, &good, &bad), CODE_OK);
+    assert_int_equal(passed, 1);
+    policy_scratch_free(&scratch);
+    policy_unref(&policy);
+}
+
 /* ---- what people are shown ---- */
 
 static void test_diff(void **state)
@@ -370,7 +390,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_faults), cmocka_unit_test(test_many), cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_shared), cmocka_unit_test(test_copies), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
