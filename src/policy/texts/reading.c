@@ -239,6 +239,7 @@ static enum reading_count count_readings(const struct url_parts *url, bool is_fi
     bool has_known_port = num_u64(url->port, &port) == CODE_OK && port == known;
     bool drops_host = is_file && url->host.len > 0;
     int unusual = url->has_userinfo + has_known_port + drops_host;
+    size_t host_at;
     bool is_small;
 
     if (url->has_authority ? (is_file && url->port.len > 0) || !is_plain_server(url, (size_t)(url->rest.at - url->host.at))
@@ -246,7 +247,10 @@ static enum reading_count count_readings(const struct url_parts *url, bool is_fi
         return READING_MANY;
     is_small = add_small(readings, url->scheme);
     add(readings, span_text(url->has_authority ? "://" : ":"));
-    is_small |= add_small(readings, drops_host ? SPAN_NONE : url->host);
+    host_at = readings->len;
+    is_small |= add_small(readings, url->host);
+    if (drops_host)
+        readings->len = host_at;
     if (url->port.len > 0 && !has_known_port)
         add(readings, span_of(url->port.at - 1, url->port.len + 1));
     add(readings, url->rest);

@@ -53,7 +53,7 @@ static const struct {
     {"db://u:p@h/x", "db://h/x"}, {"file://localhost/etc/a", "file:///etc/a"}, {"file://server/share", "file:///share"},
     {"db://CAF%C3%A9/x", "db://caf%C3%A9/x"},
     /* several of them */
-    {"FILE://localhost/a", ""}, {"http://me@Example.com/", ""}, {"http://me@h:80/", ""},
+    {"FILE://localhost/a", ""}, {"file://Server/a", ""}, {"http://me@Example.com/", ""}, {"http://me@h:80/", ""},
     /* who reads it decides */
     {"file:///docs/../key", ""}, {"file:///docs/.", ""}, {"file:///docs/%2e%2e/key", ""}, {"file:///docs/%2E%2E/key", ""},
     {"file:///docs/..%2Fkey", ""}, {"file:///docs\\..\\key", ""}, {"file:///docs%5Ckey", ""}, {"file:///docs//key", ""},
