@@ -11,7 +11,7 @@ struct looking {
     const struct rule *rule;
     struct doc *list, *told, *passing;
     struct span form; /* the part at hand */
-    const char *seen[TOLD_MAX]; /* parts of this policy: where their texts stand */
+    struct op_near seen[TOLD_MAX]; /* parts of this policy, told or not */
     size_t seen_count;
     bool is_again;
     uint64_t tried, tried_here, passed;
@@ -47,9 +47,9 @@ static void begin_part(struct looking *looking, const struct op_near *near)
     looking->form = near->form;
     looking->is_again = false;
     for (size_t i = 0; i < looking->seen_count && !looking->is_again; i++)
-        looking->is_again = looking->seen[i] == near->form.at;
+        looking->is_again = looking->seen[i].line == near->line && span_equals(looking->seen[i].form, near->form);
     if (!looking->is_again && looking->seen_count < TOLD_MAX)
-        looking->seen[looking->seen_count++] = near->form.at;
+        looking->seen[looking->seen_count++] = *near;
 }
 
 static void tell_passing(struct looking *looking, const struct op_near *near)

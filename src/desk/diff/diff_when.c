@@ -79,21 +79,37 @@ bool diff__is_one_way(const struct diff_telling *t, const struct yaml_node *befo
     return is_known && (turns == TURN_WIDER || turns == TURN_NARROWER);
 }
 
+static void compare_named(struct diff_telling *t, struct span what, struct span name, const struct yaml_node *before,
+                          const struct yaml_node *after, enum diff_way way)
+{
+    if (before == NULL || after == NULL || diff__same(&t->pair->before, before, &t->pair->after, after))
+        return;
+    SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(what), SPAN_ARG(span_part(name, 0, 80)));
+    diff__say(&t->text, after);
+    SAY(t, " and was ");
+    diff__say(&t->text, before);
+    diff__keep_as(t, way, true);
+}
+
+/* The capital words of forms: which of them a form names stands in its text, so each that differs is told. */
+static void compare_kinds(struct diff_telling *t, enum diff_way way)
+{
+    const struct yaml_node *before = t->pair->before.root != NULL ? yaml_member(t->pair->before.root, "kinds") : NULL;
+    const struct yaml_node *after = t->pair->after.root != NULL ? yaml_member(t->pair->after.root, "kinds") : NULL;
+
+    for (const struct yaml_node *kind = after != NULL ? after->child : NULL; kind != NULL && before != NULL; kind = kind->next)
+        compare_named(t, SPAN_LIT("kind"), kind->key, diff__member(before, kind->key), kind, way);
+}
+
 /* The same words that now stand for something else. */
 void diff__compare_definitions(struct diff_telling *t, struct span key, const struct yaml_node *node, enum diff_way way)
 {
-    const struct yaml_node *before = diff__definition(&t->pair->before, key, node);
-    const struct yaml_node *after = diff__definition(&t->pair->after, key, node);
+    struct span what = span_is(key, "labels") ? SPAN_LIT("label") : span_is(key, "detect") ? SPAN_LIT("detector") : key;
 
-    if (before != NULL && after != NULL && !diff__same(&t->pair->before, before, &t->pair->after, after)) {
-        SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(span_is(key, "labels") ? SPAN_LIT("label")
-                                                                     : span_is(key, "detect") ? SPAN_LIT("detector") : key),
-            SPAN_ARG(span_part(node->text, 0, 80)));
-        diff__say(&t->text, after);
-        SAY(t, " and was ");
-        diff__say(&t->text, before);
-        diff__keep_as(t, way, true);
-    }
+    compare_named(t, what, node->text, diff__definition(&t->pair->before, key, node),
+                  diff__definition(&t->pair->after, key, node), way);
+    if (node->type == YAML_MAP && span_is(key, "words"))
+        compare_kinds(t, way);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         diff__compare_definitions(t, node->type == YAML_MAP ? member->key : key, member, way);
 }

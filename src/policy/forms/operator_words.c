@@ -27,8 +27,6 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         return;
     if (list == NULL)
         FAULT(c, node, "`words` without `forms` allows no command; write {forms: ['ls [-{la}] [FILE...]']}");
-    if (list != NULL && list->type == YAML_MAP)
-        list = compiler_named(c, list, &c->lists);
     if (list == NULL)
         return;
     if (c->warnings != NULL && !op->opening && c->effect == EFFECT_FORBID)

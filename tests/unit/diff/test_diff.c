@@ -316,6 +316,7 @@ static void test_several(void **state)
 /* What several rules have in common is told once, and what has another name only is no new rule. */
 static void test_shared(void **state)
 {
+#define FORMS "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, words: {forms: ['ls [-{l}] F']}}]}\n"
 #define TWO "rules:\n  - {id: a, effect: permit, match: {tools: [a]}, when: [{arg: x, matches: {pattern: w}}, " \
     "{arg: y, matches: {pattern: w}}]}\n" \
     "  - {id: b, effect: permit, match: {tools: [b]}, when: [{arg: x, matches: {pattern: w}}]}\n" \
@@ -331,6 +332,11 @@ static void test_shared(void **state)
     also = diff_also(&diff->changes[0], diff->changes[0].rule);
     assert_true(span_is(also, "b"));
     assert_null(diff_also(&diff->changes[0], also).at);
+    assert_true(diff->changes[0].probes > 0);
+    diff_free(&diff);
+    /* 12.4: what the capital words of forms stand for, of which the rule says nothing but in texts */
+    diff = compare("policy: p\nkinds: {F: {glob: 'a*'}}\n" FORMS, "policy: p\nkinds: {F: {glob: '*'}}\n" FORMS);
+    assert_int_equal(diff->change_count, 1);
     assert_true(diff->changes[0].probes > 0);
     diff_free(&diff);
     EXPECT(RULE("permit", "match: {tools: [t]}"), HEAD "  - {id: s, effect: permit, match: {tools: [t]}}\n",

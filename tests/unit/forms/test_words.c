@@ -315,6 +315,24 @@ static void test_warnings(void **state)
     assert_string_equal(warning_of("{arg: v, words: {forms: ['rm FILE']}, absent: ignored}", "require_approval"), "");
 }
 
+/* An approval is bound to what the capital words stand for, though the rule's own text names them within its forms alone. */
+static void test_bound(void **state)
+{
+#define ASKS "rules:\n  - {id: r, effect: require_approval, match: {tools: [t]}, " \
+    "when: [{arg: v, words: {forms: ['rm F']}, absent: ignored}]}\n"
+    struct court one, other, same;
+
+    (void)state;
+    court_open(&one, "policy: p\npatterns: {x: 'a+'}\nkinds: {F: {matches: {pattern: x}}}\n" ASKS);
+    court_open(&other, "policy: p\npatterns: {x: 'a*'}\nkinds: {F: {matches: {pattern: x}}}\n" ASKS);
+    court_open(&same, "policy: p\npatterns: {x: a+, y: b}\nkinds: {F: {matches: {pattern: x}}} # as before\n" ASKS);
+    assert_memory_not_equal(one.policy->rules[0].hash, other.policy->rules[0].hash, DIGEST_BYTES);
+    assert_memory_equal(one.policy->rules[0].hash, same.policy->rules[0].hash, DIGEST_BYTES);
+    court_close(&one);
+    court_close(&other);
+    court_close(&same);
+}
+
 struct nearly {
     size_t true_ones, near, taken;
     char last[64];
@@ -373,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),     cmocka_unit_test(test_faults), cmocka_unit_test(test_more_faults),
         cmocka_unit_test(test_cost),     cmocka_unit_test(test_warnings), cmocka_unit_test(test_near),
+        cmocka_unit_test(test_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
