@@ -10,7 +10,7 @@ import zlib
 import zoneinfo
 
 import forms
-from meaning import DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
+from meaning import Other, DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
@@ -114,6 +114,8 @@ HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
 MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 1730613600, 1710054000, 1709164800, 100000, 4102444800, 951782400,
            1325242800, 2524607999, 1699999999, 32503679999]
 # Hidden or not by themselves or by what stands beside them.
+TIMES = ["2023-11-14T22:13:20Z", "2023-11-14T23:13:20+01:00", "2023-11-14T22:12:20.5Z", "2024-02-29T23:59:60Z", "2024-11-04T07:00:39.800003z", "1970-01-01T00:00:00Z",
+         "2023-11-14T22:13:20", "soon"]
 DETECTED = ["4111 1111 1111 1111", "4111 1111 1111 1112", "x4111 1111 1111 1111", "pay 4000 0566 5566 5556.", "4111 1111 1111 11111", "KEY-12ab", "key-12ab", "a key-12abc",
             "skey-0000,key-00", "a@home", "@home", "\u00e4@home", "1@home b@homes"]
 # As values.DETECTORS says them in Python.
@@ -127,7 +129,7 @@ UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u
 ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
 DECODERS = ["percent", "base64", "unicode", "html", "json", "hex", "base64_inside", "homoglyph"]
 LETTERS = {"a": "\u0430", "o": "\u03bf", "p": "\u0440", "x": "\u0445", "I": "\u0406", "O": "\u041e", "k": "\u043a", "r": "\U0001d42b"}
-DECODED = {*DECODED_OPERATORS, "not_matches"}
+DECODED = {*DECODED_OPERATORS, "not_matches", "not_equals"}
 EFFECTS = ["permit", "permit", "forbid", "require_approval"]
 
 
@@ -253,7 +255,7 @@ class Generator:
         elif wanted == "under" and self.maybe(0.6):
             text = "/" * self.maybe(0.9) + "".join(self.random.choice(["srv", *PATH_STEPS]) for _ in range(self.random.randrange(1, 10)))
         else:
-            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID, "detect": DETECTED}[wanted])
+            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID, "detect": DETECTED, "time": TIMES}[wanted])
         return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
 
     def scalar(self):
@@ -298,8 +300,20 @@ class Generator:
             steps = [("..", WILD)]
         return [] if self.maybe(0.03) else steps
 
+    def other(self):
+        steps = [self.random.choice(["a", "b", "list"]) for _ in range(self.random.choice([1, 1, 2]))]
+        return Other(self.random.choice(["arg", "arg", "claim"]) if "who" not in self.without else "arg", steps)
+
+    def moment(self):
+        plus = self.random.choice([0, 0, 60, -3600, 86400])
+        return self.random.choice([Other("now", [], plus), Other("arg", [self.random.choice("ab")], plus), self.random.choice(TIMES[:6])])
+
     def operand(self, name):
         choice = self.random.choice
+        if name in ("equals", "not_equals", "in", "min", "max") and self.maybe(0.15):
+            return self.other()
+        if name == "not_equals":
+            name = "equals"
         if name in ("matches", "not_matches"):
             return choice(PATTERNS)
         if name in VARYING and name != "path" and "variables" not in self.without and self.maybe(0.2):
@@ -445,8 +459,12 @@ class Generator:
         if "who" not in self.without and self.maybe(0.12):
             on = "claim"
         operators = {name: self.operand(name) for name in names}
+        if "is" in names and {"min", "max"} & set(names) and self.maybe(0.6):
+            operators["is"] = "time" if self.maybe(0.7) else ["time", "null"]
+            operators.update({name: self.moment() for name in ("min", "max") if name in names})
+            self.wanted.add("time")
         if set(names) & set(FOLDING) and not {"matches", "not_matches"} & set(names) and self.maybe(0.3) and all(
-                isinstance(operators[name], str) for name in ("equals", "contains") if name in operators):
+                isinstance(operators[name], (str, Other)) for name in ("equals", "not_equals", "contains") if name in operators):
             options["ignore_case"] = self.maybe(0.9)
         more = [self.steps() for _ in range(self.random.choice([1, 1, 2]))] if on != "claim" and self.maybe(0.15) else []
         if "decode" in options:
@@ -882,7 +900,15 @@ def in_part(text, is_glob, named):
     return text[:at] + as_parameter("text", text_of(text[at:]), named)
 
 
+def plain_other(operand):
+    named = {"now": True} if operand.on == "now" else {operand.on: path_of(operand.steps)}
+    plus = {"plus": picks(str(operand.plus), [f"{operand.plus}s"])} if operand.plus else {}
+    return "now" if operand.on == "now" and not plus else {**named, **plus}
+
+
 def plain_operator(name, operand, named):
+    if isinstance(operand, Other):
+        return plain_other(operand)
     """Some patterns and lists stand under a name in the file, and some values are set."""
     if name in ("equals", "contains", "starts_with", "ends_with", "glob") and isinstance(operand, str) and picks(operand + name, [True, False]):
         return in_part(operand, name == "glob", named)

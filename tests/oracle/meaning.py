@@ -29,6 +29,63 @@ class Number:
         return self.value == self.value.to_integral_value()
 
 
+class Other:
+    """{arg: PATH} or {claim: PATH} in place of a value; of a moment so many seconds later. on == "now": that of the call."""
+
+    def __init__(self, on, steps, plus=0):
+        self.on, self.steps, self.plus = on, steps, plus
+
+    def value(self, call):
+        """ABSENT: there is none."""
+        root = call.get({"arg": "root", "claim": "claims"}[self.on], ABSENT)
+        found = [] if root is ABSENT else select(self.steps, root, False, False, lambda value: False)
+        return found[0] if found else ABSENT
+
+    def moment(self, call):
+        if self.on == "now":
+            return call["time"] + us_of(self.plus) if call.get("time", 0) > 0 else None
+        at = moment_of(self.value(call))
+        return None if at is None else at + us_of(self.plus)
+
+
+def moment_of(text):
+    """Microseconds since 1970; None: it is no time."""
+    if not isinstance(text, str) or not values.has_format("date-time", text):
+        return None
+    clock, fraction, offset = re.fullmatch(r"(.{19})(?:\.([0-9]+))?(.*)", text).groups()
+    leap = clock[17:] == "60"
+    at = datetime.fromisoformat(clock[:10] + "T" + clock[11:17] + ("59" if leap else clock[17:])).replace(tzinfo=timezone.utc)
+    ahead = 0 if offset in "Zz" else (int(offset[1:3]) * 60 + int(offset[4:])) * (-60 if offset[0] == "-" else 60)
+    return us_of(round((at - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds()) + leap - ahead) + int(((fraction or "") + "000000")[:6])
+
+
+def other_truth(name, operand, value, call):
+    """12.6: compared with another value; what is not there, or is of another type, is undecided."""
+    other = operand.value(call)
+    if other is ABSENT:
+        return UNDECIDED
+    if call.get("folds") and name in FOLDING:
+        value, other = (values.fold(one) if isinstance(one, str) else one for one in (value, other))
+        other = [values.fold(one) if isinstance(one, str) else one for one in other] if isinstance(other, list) and name == "in" else other
+    if name == "in":
+        return truth(any(equal(one, value) for one in other)) if isinstance(other, list) else UNDECIDED
+    if type_of(other) != type_of(value):
+        return UNDECIDED
+    if name == "equals":
+        return truth(equal(other, value))
+    if type_of(other) != "number" or (other.is_integer() and abs(other.value) > SAFE):
+        return UNDECIDED
+    return operator_truth(name, other, value, False, False)
+
+
+def moment_truth(name, operand, value, call):
+    """Beside `is: time` bounds are moments."""
+    at, bound = moment_of(value), operand.moment(call) if isinstance(operand, Other) else moment_of(operand)
+    if at is None or bound is None:
+        return UNDECIDED
+    return truth(at >= bound if name == "min" else at <= bound)
+
+
 def type_of(value):
     if value is None:
         return "null"
@@ -133,7 +190,7 @@ def cut_truth(operand, value, opening, call):
     """12.2: in two at the first such character; without one it is no text in two."""
     if type_of(value) in ("array", "object"):
         return UNDECIDED
-    call = {**call, "folds": False}
+    call = {**call, "folds": False, "times": False}
     front, mark, rest = as_text(value).partition(operand["at"])
     if mark == "":
         return FALSE
@@ -160,6 +217,10 @@ def folded_truth(name, operand, value, whole, opening, call):
 
 def varying_truth(name, operand, value, whole, opening, call):
     """An operator whose operand may hold variables. Of several, each is one that may be undecided."""
+    if name in ("min", "max") and call.get("times"):
+        return moment_truth(name, operand, value, call)
+    if isinstance(operand, Other):
+        return other_truth(name, operand, value, call)
     if call.get("folds") and name in FOLDING:
         return folded_truth(name, operand, value, whole, opening, call)
     if name == "cut":
@@ -199,7 +260,8 @@ def operator_truth(name, operand, value, whole, opening):
     if name == "in":
         return truth(any(equal(one, value) for one in operand))
     if name == "is":
-        return truth(any(kind == "number" and value.is_integer() if one == "integer" else kind == one
+        return truth(any(kind == "number" and value.is_integer() if one == "integer" else
+                         kind == "string" and values.has_format("date-time", value) if one == "time" else kind == one
                          for one in (operand if isinstance(operand, list) else [operand])))
     if name == "unique":
         if kind != "array":
@@ -415,7 +477,7 @@ def leaf_truth(leaf, call, closes, nots):
     whole = {"whole": True, "anywhere": False, None: opening}[options.get("anchor")]  # 8
     every = {"every": True, "any": False, None: opening}[options.get("quantify")]  # 6
     found = selected_by(leaf, call, opening)
-    call = {**call, "folds": options.get("ignore_case") is True}
+    call = {**call, "folds": options.get("ignore_case") is True, "times": "time" in listed(operators.get("is", []))}
     # 7: what makes the rule apply is true at the top, and each `not` turns it round.
     absent = truth(lets_apply == (nots % 2 == 0))
     if "exists" in operators:
@@ -445,11 +507,9 @@ def condition_truth(condition, call, closes, nots):
         return -condition_truth(condition["of"], call, closes, nots + 1)
     if kind == "leaf":
         parts = dict(condition["operators"])
-        if "not_matches" not in parts:
-            return leaf_truth(condition, call, closes, nots)
-        pattern = parts.pop("not_matches")  # 5: exactly `not: {matches}`
-        negative = -leaf_truth({**condition, "operators": {"matches": pattern}}, call, closes, nots + 1)
-        return all_of([negative] + ([leaf_truth({**condition, "operators": parts}, call, closes, nots)] if parts else []))
+        negated = [(word[4:], parts.pop(word)) for word in ("not_matches", "not_equals") if word in parts]  # 5: exactly `not: {matches}`
+        truths = [-leaf_truth({**condition, "operators": {word: operand}}, call, closes, nots + 1) for word, operand in negated]
+        return all_of(truths + ([leaf_truth({**condition, "operators": parts}, call, closes, nots)] if parts else []))
     truths = [condition_truth(one, call, closes, nots) for one in condition["of"]]
     return all_of(truths) if kind == "all" else any_of(truths)
 

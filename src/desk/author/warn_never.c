@@ -23,7 +23,7 @@ static bool is_good(const struct op *const *asks, size_t count, const struct jso
     arena_init(&arena, GOOD_MAX_BYTES);
     regex_budget_init(&budget);
     for (size_t i = 0; i < count && good; i++)
-        good = asks[i]->varies || (plainly && !asks[i]->operator->is_decided) ||
+        good = asks[i]->varies || asks[i]->other != NULL || (plainly && !asks[i]->operator->is_decided) ||
                policy_op(&walk, asks[i], value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
     arena_fini(&arena);
     return good;
@@ -49,7 +49,8 @@ static bool none_is_good(const struct op *const *asks, size_t count, bool plainl
 static bool is_crossed(const struct op *const *asks, size_t count, const struct op *lower)
 {
     for (size_t i = 0; i < count && lower->operator->upper != NULL; i++)
-        if (asks[i]->operator == lower->operator->upper && json_number_compare(lower->value->raw, asks[i]->value->raw) > 0)
+        if (asks[i]->operator == lower->operator->upper && lower->value != NULL && asks[i]->value != NULL &&
+            json_number_compare(lower->value->raw, asks[i]->value->raw) > 0)
             return true;
     return false;
 }

@@ -336,50 +336,12 @@ static bool look(struct path_walk *path)
     return walk_look(leaf->walk, path);
 }
 
-static const struct json_node *root_of(const struct rule_walk *walk, enum condition_root from)
-{
-    const struct question *question = walk->question;
-
-    if (walk->here != NULL)
-        return walk->here;
-    switch (from) {
-    case FROM_META:
-        return question->meta;
-    case FROM_PARAM: /* the `$` of other methods is all of params */
-        return question_has_arguments(question) ? question->params : question->root;
-    case FROM_CLAIM:
-        return question->claims;
-    case FROM_VALUE:
-        return walk->answer->root;
-    case FROM_ARG:
-    case FROM_COUNT:
-        break;
-    }
-    return question->root;
-}
-
-/* Whether the record of the call may have lost all that the leaf asks about. Takes: path, root: changed where a
- * claim was recorded by itself. */
-static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, struct path *path,
-                    const struct json_node **root)
-{
-    const struct question_hidden *hidden = walk->question->hidden;
-
-    if (walk->answer != NULL && walk->answer->of_unknown && leaf->from != FROM_VALUE && leaf->from != FROM_CLAIM)
-        return true;
-    if (hidden == NULL || leaf->from == FROM_ARG || leaf->from == FROM_VALUE)
-        return false;
-    if (leaf->from != FROM_CLAIM)
-        return hidden->meta;
-    return hidden->claims && !policy_claim_recorded(leaf, *root, path, root);
-}
-
 static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE,
                              .collects = walk->cuts != NULL && condition->from == FROM_VALUE && !condition->opening};
     struct trace *trace = walk->trace;
-    const struct json_node *root = root_of(walk, condition->from);
+    const struct json_node *root = walk_root(walk, condition->from);
     struct path path = condition->path;
 
     leaf.path = (struct path_walk){
@@ -389,7 +351,7 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
         leaf.path.inside = walk->inside;
         leaf.path.inside_count = walk->inside_count;
     }
-    if (is_lost(walk, condition, &path, &root))
+    if (walk_has_lost(walk, condition->from, condition->claim, &path, &root))
         return walk_guess(walk, condition->opening);
     if (!walk->budget->spent) { /* a spent budget denies the call, whatever this leaf says */
         path_run(&leaf.path, root);

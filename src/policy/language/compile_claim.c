@@ -40,35 +40,35 @@ static void take_out_below(struct policy *policy, struct span above)
             at = (const struct claim_ask **)(uintptr_t)&(*at)->next;
 }
 
-void compile__claim(struct compiler *c, struct condition *leaf)
+const struct claim_ask *compile__claim(struct compiler *c, const struct path *path)
 {
-    uint32_t steps = named_steps(&leaf->path);
+    uint32_t steps = named_steps(path);
     struct claim_ask *ask = compiler_alloc(c, 1, sizeof *ask), *kept = compiler_alloc(c, 1, sizeof *kept);
     size_t *ends = compiler_alloc(c, steps + 1, sizeof *ends);
     struct buf key;
 
     if (ask == NULL || kept == NULL || ends == NULL)
-        return;
+        return NULL;
     buf_init(&key, KEY_MAX_BYTES);
     buf_add_byte(&key, '$');
     ends[0] = 1;
     for (uint32_t i = 0; i < steps; i++) {
-        add_step(&key, path_name_at(&leaf->path, i));
+        add_step(&key, path_name_at(path, i));
         ends[i + 1] = buf_len(&key);
     }
     if (buf_code(&key) == CODE_OK)
-        *ask = (struct claim_ask){.key = compiler_copy(c, buf_peek(&key)), .path = &leaf->path, .ends = ends, .steps = steps};
+        *ask = (struct claim_ask){.key = compiler_copy(c, buf_peek(&key)), .path = path, .ends = ends, .steps = steps};
     else
         c->no_memory = true;
     buf_fini(&key);
     if (c->no_memory)
-        return;
-    leaf->claim = ask;
+        return NULL;
     for (const struct claim_ask *other = c->policy->claims; other != NULL; other = other->next)
         if (span_starts_with(ask->key, other->key))
-            return;
+            return ask;
     take_out_below(c->policy, ask->key);
     *kept = *ask;
     kept->next = c->policy->claims;
     c->policy->claims = kept;
+    return ask;
 }

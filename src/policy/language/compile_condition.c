@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "policy/other.h"
 #include "words/text_condition.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct condition_place {
 
 static const char *const known[] = {
     "arg", "meta", "param", "claim", "value", "not", "any", "all", "optional", "absent", "quantify", "anchor", "front", "rest",
-    "not_matches",
+    "not_matches", "not_equals",
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
@@ -54,6 +55,7 @@ struct manner {
     bool lets_apply; /* an absent value lets the rule apply */
     bool or_null;    /* and so does null */
     bool folds;      /* `ignore_case` */
+    bool moments;    /* `is: time` */
 };
 
 static void read_absence(struct compiler *c, const struct yaml_node *node, struct manner *manner)
@@ -100,14 +102,24 @@ static bool read_folds(struct compiler *c, const struct yaml_node *node)
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next) {
         const struct operator *operator = policy_operator(member->key);
 
-        can_fold |= operator != NULL && operator->can_fold;
+        can_fold |= (operator != NULL && operator->can_fold) || span_is(member->key, "not_equals");
         if (span_is(member->key, "matches") || span_is(member->key, "not_matches"))
             FAULT_KEY(c, folds, "`ignore_case` says nothing to a regex; write (?i) in front of it, and a condition for each");
     }
     if (!can_fold)
-        FAULT_KEY(c, folds, "`ignore_case` goes with `equals`, `in`, `contains`, `glob`, `starts_with` and `ends_with`; "
-                  "leave it out");
+        FAULT_KEY(c, folds, "`ignore_case` goes with `equals`, `not_equals`, `in`, `contains`, `glob`, `starts_with` and "
+                  "`ends_with`; leave it out");
     return true;
+}
+
+/* Whether `is` takes times, so that bounds beside it are moments. */
+static bool is_of_times(const struct yaml_node *is)
+{
+    for (const struct yaml_node *one = is != NULL && is->type == YAML_LIST ? is->child : is; one != NULL;
+         one = one == is ? NULL : one->next)
+        if (one->type == YAML_STRING && span_is(one->text, "time"))
+            return true;
+    return false;
 }
 
 static void read_manner(struct compiler *c, const struct yaml_node *node, struct manner *manner)
@@ -122,6 +134,7 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
     compiler_companions(c, node);
     read_absence(c, node, manner);
     manner->folds = read_folds(c, node);
+    manner->moments = is_of_times(yaml_member(node, "is"));
 }
 
 static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
@@ -254,6 +267,19 @@ static void check_texts(struct compiler *c, const struct yaml_node *node, const 
                       leaf->ops[i].operator->word);
 }
 
+/* What operands name of the call is recorded and bound like what the leaf's own path selects. */
+static void note_others(struct compiler *c)
+{
+    const struct condition as = {.kind = CONDITION_LEAF, .from = FROM_ARG};
+
+    for (struct op_other *other = c->others; other != NULL; other = other->next)
+        if (other->path.text.at != NULL && other->from == FROM_CLAIM)
+            other->claim = compile__claim(c, &other->path);
+        else if (other->path.text.at != NULL)
+            note_meta(c, &as, &other->path);
+    c->others = NULL;
+}
+
 /* Takes: leaf: with its subject and its operators. */
 static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
@@ -279,7 +305,8 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         compile__warn_absence(c, node, leaf);
     if (leaf->from == FROM_CLAIM)
-        compile__claim(c, leaf);
+        leaf->claim = compile__claim(c, &leaf->path);
+    note_others(c);
     for (const struct path *path = leaf->from != FROM_CLAIM ? &leaf->path : NULL; path != NULL; path = path->next)
         note_meta(c, leaf, path);
     compile__warn_decode(c, node, leaf);
@@ -297,10 +324,11 @@ static void compile_op(struct compiler *c, const struct yaml_node *node, const s
     op->opening = is_opening(c, place);
     op->whole = manner->anchor ? manner->whole_written : op->opening;
     op->folds = manner->folds && operator->can_fold;
+    op->moments = manner->moments;
     operator->compile(c, node, op);
 }
 
-/* The operators of one condition but not_matches. */
+/* The operators of one condition but the negated ones. */
 static void compile_ops(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
                         struct condition *leaf)
@@ -317,9 +345,17 @@ static void compile_ops(struct compiler *c, const struct yaml_node *node, const 
     finish_leaf(c, node, place, manner, leaf);
 }
 
-/* Meaning 5: `not_matches` is exactly `not: {matches}`, so it becomes that, with a leaf of its own. */
-static void compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
-                                const struct manner *manner, const struct condition *subject, struct condition *condition)
+/* Meaning 5: these are exactly `not: {...}` of the other word, so each becomes that, with a leaf of its own. */
+static const struct {
+    const char *word;
+    struct span inner;
+} negated[] = {{"not_matches", SPAN_LIT("matches")}, {"not_equals", SPAN_LIT("equals")}};
+
+#define NEGATED (sizeof negated / sizeof *negated)
+
+static void compile_negated(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                            const struct manner *manner, const struct condition *subject, size_t which,
+                            struct condition *condition)
 {
     struct condition_place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
     struct condition *leaf = compiler_alloc(c, 1, sizeof *leaf);
@@ -330,7 +366,7 @@ static void compile_not_matches(struct compiler *c, const struct yaml_node *node
     *leaf = *subject;
     leaf->ops = op;
     leaf->op_count = 1;
-    compile_op(c, yaml_member(node, "not_matches"), &inner, manner, policy_operator(SPAN_LIT("matches")), op);
+    compile_op(c, yaml_member(node, negated[which].word), &inner, manner, policy_operator(negated[which].inner), op);
     condition->kind = CONDITION_NOT;
     condition->count = 1;
     condition->members = leaf;
@@ -338,39 +374,58 @@ static void compile_not_matches(struct compiler *c, const struct yaml_node *node
     set_label(c, node, place, " not", condition);
 }
 
+/* Several parts, each a condition. Takes: has_others: operators that are none of those above. */
+static void compile_parts(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                          const struct manner *manner, const struct condition *subject, uint32_t nots, bool has_others,
+                          struct condition *condition)
+{
+    struct condition *parts = compiler_alloc(c, nots + has_others, sizeof *parts);
+    uint32_t at = has_others;
+
+    if (parts == NULL)
+        return;
+    *condition = (struct condition){.kind = CONDITION_ALL, .count = nots + has_others, .members = parts};
+    set_label(c, node, place, "", condition);
+    for (size_t which = 0; which < NEGATED; which++)
+        if (yaml_member(node, negated[which].word) != NULL)
+            compile_negated(c, node, place, manner, subject, which, &parts[at++]);
+    if (!has_others)
+        return;
+    parts[0] = *subject;
+    compile_ops(c, node, place, manner, &parts[0]);
+}
+
 static void compile_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                          struct condition *condition)
 {
-    bool has_not = yaml_member(node, "not_matches") != NULL, has_others = false;
-    struct condition subject = {.kind = CONDITION_LEAF}, *both;
+    struct condition subject = {.kind = CONDITION_LEAF};
     struct manner manner;
+    bool has_others = false;
+    uint32_t nots = 0;
+    size_t only = 0;
 
     c->condition = node;
     read_subject(c, node, &subject);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         has_others |= policy_operator(member->key) != NULL;
-    if (!has_not && !has_others)
+    for (size_t which = 0; which < NEGATED; which++)
+        if (yaml_member(node, negated[which].word) != NULL) {
+            nots++;
+            only = which;
+        }
+    if (nots == 0 && !has_others)
         FAULT(c, node, "this condition asks nothing; add an operator, as in {arg: limit, max: 100}");
-    if (subject.path.text.at == NULL || (!has_not && !has_others))
+    if (subject.path.text.at == NULL || (nots == 0 && !has_others))
         return;
     read_manner(c, node, &manner);
-    if (!has_not) {
+    if (nots == 0) {
         *condition = subject;
         compile_ops(c, node, place, &manner, condition);
-        return;
+    } else if (nots == 1 && !has_others) {
+        compile_negated(c, node, place, &manner, &subject, only, condition);
+    } else {
+        compile_parts(c, node, place, &manner, &subject, nots, has_others, condition);
     }
-    if (!has_others) {
-        compile_not_matches(c, node, place, &manner, &subject, condition);
-        return;
-    }
-    both = compiler_alloc(c, 2, sizeof *both);
-    if (both == NULL)
-        return;
-    *condition = (struct condition){.kind = CONDITION_ALL, .count = 2, .members = both};
-    set_label(c, node, place, "", condition);
-    compile_not_matches(c, node, place, &manner, &subject, &both[1]);
-    both[0] = subject;
-    compile_ops(c, node, place, &manner, &both[0]);
 }
 
 /* ---- not, any, all ---- */

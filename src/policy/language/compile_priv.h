@@ -35,8 +35,9 @@ const struct label *compile__label(struct compiler *c, const struct yaml_node *t
 /* compile_condition.c. Returns: NULL: there is no list. */
 const struct condition *compile__when(struct compiler *c, const struct yaml_node *list);
 
-/* compile_claim.c: notes which claim the leaf asks for. The leaf does not move after this: the note points to its path */
-void compile__claim(struct compiler *c, struct condition *leaf);
+/* compile_claim.c: notes which claim a path asks for. The path does not move after this: the note points to it. Returns: NULL:
+ * no memory. */
+const struct claim_ask *compile__claim(struct compiler *c, const struct path *path);
 
 /* compile_fact.c: conditions beyond arguments. Returns: the member whose key names one, or NULL. */
 const struct yaml_node *compile__fact_node(const struct yaml_node *condition, enum fact_kind *kind);

@@ -26,19 +26,16 @@ enum code policy_claims_write(const struct policy *policy, const struct json_nod
     return buf_add_text(out, policy->claims == NULL ? "{}" : "}");
 }
 
-bool policy_claim_recorded(const struct condition *leaf, const struct json_node *recorded, struct path *rest,
+bool policy_claim_recorded(const struct claim_ask *ask, const struct json_node *recorded, struct path *path,
                            const struct json_node **root)
 {
-    const struct claim_ask *ask = leaf->claim;
-
     for (uint32_t steps = 0; steps <= ask->steps; steps++) {
         const struct json_node *found = json_member(recorded, span_part(ask->key, 0, ask->ends[steps]));
 
         if (found == NULL || found->type != JSON_ARRAY)
             continue;
-        *rest = leaf->path;
-        rest->segments += steps;
-        rest->count -= steps;
+        path->segments += steps;
+        path->count -= steps;
         *root = found->child;
         return true;
     }

@@ -18,6 +18,7 @@
 struct compiler;
 struct condition;
 struct op;
+struct op_other;
 struct question_hidden;
 struct rule_walk;
 struct yaml_node;
@@ -100,6 +101,7 @@ struct op {
     bool opening;   /* where the leaf opens (Meaning 5) */
     bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
     bool truth;
+    bool moments; /* it stands beside `is: time`, so that bounds are moments */
     bool folds;  /* texts are compared without case and what NFKC makes equal; the operand is folded */
     bool varies; /* it has variables, so what it asks differs from call to call (variable.h) */
     uint64_t count;
@@ -109,6 +111,7 @@ struct op {
     struct span written; /* as JSON, where the compiled form no longer reads like it */
     struct span text;
     const struct regex *regex;
+    struct op_other *other; /* what is named in place of a value (policy/other.h); or NULL */
     const void *terms; /* whatever else the operator's own file keeps */
     uint32_t term_count;
 };

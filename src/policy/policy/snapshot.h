@@ -105,9 +105,9 @@ struct policy *policy_new(uint64_t version);
 const struct rule *policy_rule_by_id(const struct policy *policy, struct span id);
 const struct rule *policy_answer_by_id(const struct policy *policy, struct span id); /* of rules for answers */
 
-/* Of a recorded call, the value below which what the leaf asks for lies, and the path from there on.
+/* Of a recorded call, the value below which what is asked for lies, and the path from there on. Takes: path: that of `ask`.
  * Returns: false: it was not recorded. */
-bool policy_claim_recorded(const struct condition *leaf, const struct json_node *recorded, struct path *rest,
+bool policy_claim_recorded(const struct claim_ask *ask, const struct json_node *recorded, struct path *path,
                            const struct json_node **root);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/walk.h"
 
+#include "policy/snapshot.h"
+
 bool walk_spend(struct rule_walk *walk)
 {
     uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;
@@ -27,6 +29,42 @@ bool walk_look(struct rule_walk *walk, struct path_walk *path)
 
     path->look_at = left > VISITS_EACH ? left - VISITS_EACH : 0;
     return walk_spend(walk);
+}
+
+const struct json_node *walk_root(const struct rule_walk *walk, enum condition_root from)
+{
+    const struct question *question = walk->question;
+
+    if (walk->here != NULL)
+        return walk->here;
+    switch (from) {
+    case FROM_META:
+        return question->meta;
+    case FROM_PARAM: /* the `$` of other methods is all of params */
+        return question_has_arguments(question) ? question->params : question->root;
+    case FROM_CLAIM:
+        return question->claims;
+    case FROM_VALUE:
+        return walk->answer->root;
+    case FROM_ARG:
+    case FROM_COUNT:
+        break;
+    }
+    return question->root;
+}
+
+bool walk_has_lost(const struct rule_walk *walk, enum condition_root from, const struct claim_ask *claim, struct path *path,
+                   const struct json_node **root)
+{
+    const struct question_hidden *hidden = walk->question->hidden;
+
+    if (walk->answer != NULL && walk->answer->of_unknown && from != FROM_VALUE && from != FROM_CLAIM)
+        return true;
+    if (hidden == NULL || from == FROM_ARG || from == FROM_VALUE)
+        return false;
+    if (from != FROM_CLAIM)
+        return hidden->meta;
+    return hidden->claims && !policy_claim_recorded(claim, *root, path, root);
 }
 
 enum truth walk_guess(struct rule_walk *walk, bool opening)

@@ -46,6 +46,14 @@ bool walk_look(struct rule_walk *walk, struct path_walk *path);
 /* Counts what costs more than one visit. Returns: as walk_spend. */
 bool walk_charge(struct rule_walk *walk, uint64_t visits);
 
+/* Where the paths of this root begin; NULL: there is nothing. */
+const struct json_node *walk_root(const struct rule_walk *walk, enum condition_root from);
+
+/* Whether the record of the call may have lost all that a path asks about. Takes: path, root: changed where a claim was
+ * recorded by itself; claim: of FROM_CLAIM. */
+bool walk_has_lost(const struct rule_walk *walk, enum condition_root from, const struct claim_ask *claim, struct path *path,
+                   const struct json_node **root);
+
 /* What a condition asks of a hidden value. Marks the walk. */
 enum truth walk_guess(struct rule_walk *walk, bool opening);
 

@@ -20,6 +20,7 @@ struct part {
     bool *used;                  /* by their place in the map */
 };
 
+struct op_other;
 struct public_space;
 struct named_rule; /* a rule that some file names, and that must exist */
 struct made_kind;  /* compile_kind.c */
@@ -56,6 +57,7 @@ struct compiler {
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;
     struct named_rule *named_rules;
+    struct op_other *others; /* that operands of the condition at hand name (policy/other.h) */
     const struct public_space *public; /* NULL: none of its `url` asks for it yet */
     struct made_kind *made_kinds;
 };

@@ -4,6 +4,7 @@
 #include "words/operator_priv.h"
 
 #include "base/num.h"
+#include "texts/date.h"
 #include "unicode/unicode.h"
 
 #include <inttypes.h>
@@ -23,22 +24,65 @@ static void compile_number(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "`%.*s` compares numbers; write a number without quotes", SPAN_ARG(node->key));
 }
 
+/* A number, or another argument that is one; beside `is: time` a moment. */
+static void compile_bound(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    op->types = op->moments ? TYPE_BIT(JSON_STRING) : TYPE_BIT(JSON_NUMBER);
+    if (op->moments)
+        operand_moment(c, node, op);
+    else if (operand_names_value(node))
+        operand_value(c, node, op);
+    else if (node->type == YAML_MAP || node->type == YAML_STRING)
+        FAULT(c, node, "`%.*s` compares numbers; write a number without quotes, {arg: PATH} for another argument, and `is: "
+              "time` beside it where times are meant", SPAN_ARG(node->key));
+    else
+        compile_number(c, node, op);
+}
+
 /* Readers differ on integers beyond +-(2^53-1), so that nobody can say what the upstream will see. */
 static bool is_comparable(const struct json_node *value)
 {
     return value->type == JSON_NUMBER && !json_number_is_unsafe(value->raw);
 }
 
+/* Sets *order to how the value stands to the bound: below 0, 0, above. Returns: false: *instead. */
+static bool compare(struct rule_walk *walk, const struct op *op, const struct json_node *value, int *order, enum truth *instead)
+{
+    const struct json_node *bound = op->value;
+    int64_t time_us, bound_us;
+
+    *instead = TRUTH_UNDECIDED;
+    if (op->moments) {
+        if (value->type != JSON_STRING || !date_time_read(value->text, &time_us) ||
+            !other_moment(walk, op, &bound_us, instead))
+            return false;
+        *order = time_us < bound_us ? -1 : time_us > bound_us;
+        return true;
+    }
+    if (!is_comparable(value))
+        return false;
+    if (op->other != NULL)
+        bound = other_value(walk, op, instead);
+    if (bound == NULL || (op->other != NULL && !is_comparable(bound)))
+        return false;
+    *order = json_number_compare(value->raw, bound->raw);
+    return true;
+}
+
 static enum truth min(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
-    (void)walk;
-    return is_comparable(value) ? truth_of(json_number_compare(value->raw, op->value->raw) >= 0) : TRUTH_UNDECIDED;
+    enum truth instead;
+    int order;
+
+    return compare(walk, op, value, &order, &instead) ? truth_of(order >= 0) : instead;
 }
 
 static enum truth max(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
-    (void)walk;
-    return is_comparable(value) ? truth_of(json_number_compare(value->raw, op->value->raw) <= 0) : TRUTH_UNDECIDED;
+    enum truth instead;
+    int order;
+
+    return compare(walk, op, value, &order, &instead) ? truth_of(order <= 0) : instead;
 }
 
 /* Adds the bound, and the numbers one below and one above it. */
@@ -61,13 +105,27 @@ static void sample_number(const struct op *op, struct samples *samples)
     }
 }
 
+/* Of another argument nothing is known; of moments one long ago and one far ahead, and the one that is written. */
+static void sample_bound(const struct op *op, struct samples *samples)
+{
+    if (op->value != NULL)
+        sample_number(op, samples);
+    if (!op->moments)
+        return;
+    samples->json(samples, SPAN_LIT("\"2001-01-01T00:00:00Z\""));
+    samples->json(samples, SPAN_LIT("\"2999-01-01T00:00:00Z\""));
+    if (op->other->kind == OTHER_MOMENT)
+        samples->json(samples, op->written);
+}
+
 const struct operator operator__min = {
-    .word = "min", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_number, .of_value = min, .sample = sample_number,
-    .upper = &operator__max,
+    .word = "min", .types = TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING), .compile = compile_bound, .of_value = min,
+    .sample = sample_bound, .upper = &operator__max,
 };
 
 const struct operator operator__max = {
-    .word = "max", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_number, .of_value = max, .sample = sample_number,
+    .word = "max", .types = TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING), .compile = compile_bound, .of_value = max,
+    .sample = sample_bound,
 };
 
 /* ---- multiple_of ---- */

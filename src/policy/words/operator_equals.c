@@ -24,6 +24,10 @@ static const struct json_node *folded(struct compiler *c, const struct op *op, c
 
 static void compile_value(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
+    if (op->operator == &operator__equals && operand_names_value(node)) {
+        operand_value(c, node, op);
+        return;
+    }
     op->value = folded(c, op, compiler_value(c, node));
     op->varies = compiler_varies(c, node);
     if (op->folds && node->type != YAML_STRING)
@@ -37,10 +41,34 @@ static bool say(struct rule_walk *walk, const struct op *op, const struct json_n
     return operator__said(walk, op, string->text, VARIABLE_TEXT, &said->text);
 }
 
+static bool is_bool(const struct json_node *value)
+{
+    return value->type == JSON_TRUE || value->type == JSON_FALSE;
+}
+
+/* Of two arguments of two types nobody can say whether they mean the same. */
+static enum truth equals_other(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    enum truth instead;
+    const struct json_node *other = other_value(walk, op, &instead);
+    struct json_node plain;
+
+    if (other == NULL)
+        return instead;
+    plain = *other;
+    if (plain.type != value->type && !(is_bool(&plain) && is_bool(value)))
+        return TRUTH_UNDECIDED;
+    if (op->folds && plain.type == JSON_STRING && !operator__fold(walk, plain.text, &plain.text))
+        return TRUTH_UNDECIDED;
+    return walk_charge(walk, 1 + plain.raw.len / 16) ? truth_of(json_equal(&plain, value)) : TRUTH_UNDECIDED;
+}
+
 static enum truth equals(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     struct json_node said;
 
+    if (op->other != NULL)
+        return equals_other(walk, op, value);
     if (!op->varies)
         return truth_of(json_equal(op->value, value));
     return say(walk, op, op->value, &said) ? truth_of(json_equal(&said, value)) : TRUTH_UNDECIDED;
@@ -48,7 +76,8 @@ static enum truth equals(struct rule_walk *walk, const struct op *op, const stru
 
 static void sample_equals(const struct op *op, struct samples *samples)
 {
-    samples->json(samples, op->value->raw);
+    if (op->value != NULL)
+        samples->json(samples, op->value->raw);
 }
 
 const struct operator operator__equals = {
@@ -78,6 +107,10 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     const struct json_node **values;
     const struct json_node *list;
 
+    if (operand_names_value(node)) {
+        operand_value(c, node, op);
+        return;
+    }
     if (node->type == YAML_MAP)
         FAULT(c, node, "a map here names a list; write {list: name}");
     else if (compiler_is_list(c, node) && node->count == 0)
@@ -114,10 +147,34 @@ static bool is_among(const struct op *op, const struct json_node *value)
     return false;
 }
 
+/* Whether the value is an element of the array that is named. */
+static enum truth in_other(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    enum truth instead;
+    const struct json_node *other = other_value(walk, op, &instead);
+
+    if (other == NULL)
+        return instead;
+    if (other->type != JSON_ARRAY)
+        return TRUTH_UNDECIDED;
+    for (const struct json_node *element = other->child; element != NULL; element = element->next) {
+        struct json_node plain = *element;
+
+        if (!walk_charge(walk, 1 + element->raw.len / 16) ||
+            (op->folds && plain.type == JSON_STRING && !operator__fold(walk, plain.text, &plain.text)))
+            return TRUTH_UNDECIDED;
+        if (json_equal(&plain, value))
+            return TRUTH_TRUE;
+    }
+    return TRUTH_FALSE;
+}
+
 static enum truth in(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     enum truth truth;
 
+    if (op->other != NULL)
+        return in_other(walk, op, value);
     if (value->type != JSON_STRING && !walk_charge(walk, op->value_count - op->string_count))
         return TRUTH_UNDECIDED;
     truth = truth_of(is_among(op, value));

@@ -10,6 +10,7 @@
 
 #include "words/compiler.h"
 #include "words/operators.h"
+#include "policy/other.h"
 #include "policy/variable.h"
 #include "policy/walk.h"
 
@@ -19,5 +20,11 @@ bool operator__fold(struct rule_walk *walk, struct span text, struct span *folde
 /* What an operand with variables says in this call, folded where the operator ignores case. Returns: false: undecided. */
 bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place,
                     struct span *said);
+
+/* operand.c: whether an operand is {arg: PATH} or {claim: PATH}, and reads such a one; or a moment in place of a number. Sets
+ * op->other. */
+bool operand_names_value(const struct yaml_node *node);
+void operand_value(struct compiler *c, const struct yaml_node *node, struct op *op);
+void operand_moment(struct compiler *c, const struct yaml_node *node, struct op *op);
 
 #endif

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a value is, and whether there is one: is, exists. */
+#include "texts/date.h"
 #include "words/operator_priv.h"
 
 /* ---- is ---- */
 
-static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
+enum { INTEGER = 0, NUMBER = 3, STRING = 4, TIME = 7 };
+static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", "time", NULL};
 
 static void add_type(struct op *op, int word)
 {
     static const unsigned types[] = {
         TYPE_BIT(JSON_NUMBER), TYPE_BIT(JSON_NULL), TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_FALSE), TYPE_BIT(JSON_NUMBER),
-        TYPE_BIT(JSON_STRING), TYPE_BIT(JSON_ARRAY), TYPE_BIT(JSON_OBJECT),
+        TYPE_BIT(JSON_STRING), TYPE_BIT(JSON_ARRAY), TYPE_BIT(JSON_OBJECT), TYPE_BIT(JSON_STRING),
     };
     bool is_number = types[word] == TYPE_BIT(JSON_NUMBER);
 
-    op->whole = is_number && (op->types & types[word]) == 0 ? word == 0 : op->whole && word != 3;
+    op->whole = is_number && (op->types & types[word]) == 0 ? word == INTEGER : op->whole && word != NUMBER;
+    if (word == STRING || word == TIME)
+        op->truth = word == TIME && ((op->types & TYPE_BIT(JSON_STRING)) == 0 || op->truth);
     op->types |= types[word];
 }
 
 bool operator_type_add(struct op *op, struct span word)
 {
-    for (int i = 0; words[i] != NULL; i++)
+    for (int i = 0; i < TIME; i++)
         if (span_is(word, words[i])) {
             add_type(op, i);
             return true;
@@ -49,12 +53,13 @@ static void compile_is(struct compiler *c, const struct yaml_node *node, struct 
     }
 }
 
-/* `integer` asks for a number without a fractional part. */
+/* `integer` asks for a number without a fractional part, `time` for a text that is one by RFC 3339. */
 static enum truth is(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return truth_of((op->types & TYPE_BIT(value->type)) != 0 &&
-                    (!op->whole || value->type != JSON_NUMBER || json_number_is_integer(value->raw)));
+                    (!op->whole || value->type != JSON_NUMBER || json_number_is_integer(value->raw)) &&
+                    (!op->truth || value->type != JSON_STRING || date_time_is(value->text)));
 }
 
 const struct operator operator__is = {

@@ -46,6 +46,7 @@ static const struct {
     {"equals: 9007199254740992", "FFFFFFFFFFFFFFFFFFF", "FFFFFFFFFFFFFFFFFFF"},
     {"equals: null", "FTFFFFFFFFFFFFFFFFF", "FTFFFFFFFFFFFFFFFFF"},
     {"equals: [s, s]", "FFFFFFFFFFFFFFFFTFF", "FFFFFFFFFFFFFFFFTFF"},
+    {"not_equals: s", "TTTTTTTTTFTTTTTTTTT", "TTTTTTTTTFTTTTTTTTT"},
     {"in: [s, 19.99, 0, {}]", "FFFFTTTTFTFFFFFFFFF", "FFFFTTTTFTFFFFFFFFF"},
     {"matches: s", "FFFUUFFFFTFFFTTUUTU", "FFFUUFFFFTFFFFFUUFU"},
     {"matches: '(?i)s'", "FFFUUFFFFTTFFTTUUTU", "FFFUUFFFFTUFFFFUUFU"},
@@ -212,7 +213,7 @@ static void test_completeness(void **state)
 #define X(word) #word ": ",
         OPERATOR_TABLE(X)
 #undef X
-        "not_matches: ", "decode: ", "keys: ", "links: ",
+        "not_matches: ", "not_equals: ", "decode: ", "keys: ", "links: ",
     };
 
     (void)state;
