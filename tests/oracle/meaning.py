@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """2.9, 12.2, 12.5: a second evaluator of policies: slow, obvious, written from the sentences of the policy language and, where these
-leave a choice, from "What the words mean exactly" in src/README.md, and from nothing else. It reads the same structures that the generator prints: dicts, lists, strings, booleans, None and Number."""
+leave a choice, from "Exactly" in policies/LANGUAGE.md, and from nothing else. It reads the same structures that the generator prints: dicts, lists, strings, booleans, None and Number."""
 
 import re
 import zoneinfo
