@@ -347,6 +347,23 @@ static void add_piece(struct filling *f, const struct yaml_node *node, const str
         add_value(f, node, spot->place, one_of(parameter)->text, out);
 }
 
+/* Warns where a parameter was hardly meant to be written so. Takes: rest: what stands behind a brace. */
+static void warn_near(struct filling *f, const struct yaml_node *node, struct span rest)
+{
+    struct span word = span_part(rest, 0, span_find(rest, '}'));
+    const char *names[NAMES_TRIED + 1] = {NULL}, *nearest;
+
+    if (f->c->warnings == NULL || word.len == rest.len || !is_plain_name(word) ||
+        variable_in(span_of(word.at - 1, word.len + 2)))
+        return;
+    for (uint32_t i = 0; i < f->from->count && i < NAMES_TRIED; i++)
+        names[i] = f->from->parameters[i].name.at; /* which ends in a NUL */
+    nearest = why_nearest(word.at, word.len, names);
+    if (nearest != NULL)
+        WARN(f->c, f->use != NULL ? f->use : node, "`{%.*s}` is no parameter and stands for itself; did you mean `{%s}`?",
+             SPAN_ARG(word), nearest);
+}
+
 /* A text with values in it. */
 static void put_text(struct filling *f, const struct yaml_node *node, const struct spot *spot, struct yaml_node *made)
 {
@@ -357,6 +374,8 @@ static void put_text(struct filling *f, const struct yaml_node *node, const stru
     while (rest.len > 0) {
         struct parameter *parameter = next_piece(f, spot->place, &rest, &literal);
 
+        if (parameter == NULL && span_is(literal, "{"))
+            warn_near(f, node, rest);
         if (parameter == NULL)
             buf_add_span(&text, literal);
         else

@@ -252,6 +252,11 @@ static void test_warnings(void **state)
     assert_int_equal(warnings.count, 5); /* four parameters and a list that stand nowhere */
     assert_non_null(strstr(warnings.fault[0].text, "the parameter `root` stands nowhere"));
     assert_non_null(strstr(warnings.fault[4].text, "the list `c` is used by no rule"));
+    policy = compiled("policy: p\nparameters: {tenants: {is: text, default: x}}\n"
+                      PERMIT("match: {tools: ['{tenants}', '{tenant_s}']}, when: [{arg: a, equals: '{tenant}'}]"), "");
+    policy_unref(&policy);
+    assert_int_equal(warnings.count, 1); /* a variable of the call is none of a parameter misspelt */
+    assert_non_null(strstr(warnings.fault[0].text, "`{tenant_s}` is no parameter and stands for itself; did you mean `{tenants}`?"));
 }
 
 /* ---- lists that another file shares ---- */
