@@ -77,6 +77,40 @@ static void note_decided(void *context, const struct policy_test_result *result)
         deciding->by_rule[policy->rule_count + (size_t)(answer - policy->answers)] = true;
 }
 
+/* What comes before a call needs no test of its own: its permit is the same in every policy. */
+static bool is_of_protocol(const struct rule *rule)
+{
+    const struct names *methods = &rule->match.by[DIM_METHOD];
+
+    return rule->effect == EFFECT_PERMIT && rule->answer == ANSWER_NONE && methods->count == 1 &&
+           methods->name[0].kind == NAME_PROTOCOL;
+}
+
+/* One line for a file, where its first such rule stands in it. */
+static void warn_untested_file(const struct deciding *deciding, const struct policy_source *source, struct faults *warnings)
+{
+    const struct policy *policy = deciding->policy;
+    const struct rule *first = NULL;
+    uint32_t more = 0;
+
+    for (uint32_t i = 0; i < policy->rule_count + policy->answer_count; i++) {
+        const struct rule *rule = i < policy->rule_count ? &policy->rules[i] : &policy->answers[i - policy->rule_count];
+
+        if (deciding->by_rule[i] || rule->monitor || rule->source != source || is_of_protocol(rule))
+            continue;
+        more += first != NULL;
+        if (first == NULL || rule->line < first->line)
+            first = rule;
+    }
+    if (first != NULL && more == 0)
+        faults_add(warnings, source->path_text, first->line, first->column,
+                   "no test is decided by the rule `%.*s`; add one under `tests:`", SPAN_ARG(first->id));
+    else if (first != NULL)
+        faults_add(warnings, source->path_text, first->line, first->column,
+                   "no test is decided by the rule `%.*s` and %u more of this file, which `policy test --coverage` lists; add "
+                   "some under `tests:`", SPAN_ARG(first->id), more);
+}
+
 static enum code warn_untested(const struct policy *policy, struct faults *warnings)
 {
     uint32_t count = policy->rule_count + policy->answer_count;
@@ -87,13 +121,8 @@ static enum code warn_untested(const struct policy *policy, struct faults *warni
 
     if (code == CODE_OK)
         code = policy_test(policy, scratch, note_decided, &deciding, &passed, &failed);
-    for (uint32_t i = 0; i < count && code == CODE_OK; i++) {
-        const struct rule *rule = i < policy->rule_count ? &policy->rules[i] : &policy->answers[i - policy->rule_count];
-
-        if (!deciding.by_rule[i] && !rule->monitor)
-            faults_add(warnings, rule->source->path_text, rule->line, rule->column,
-                       "no test is decided by the rule `%.*s`; add one under `tests:`", SPAN_ARG(rule->id));
-    }
+    for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++)
+        warn_untested_file(&deciding, &policy->sources[i], warnings);
     policy_scratch_free(&scratch);
     mem_free(deciding.by_rule);
     return code;

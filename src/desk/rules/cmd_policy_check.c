@@ -7,6 +7,7 @@
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/near.h"
+#include "policy/snapshot.h"
 #include "author/warn.h"
 #include "language/language.h"
 #include "language/store.h"
@@ -53,6 +54,18 @@ struct check {
     size_t files, active, rules; /* active: files of the active version that others lean on */
 };
 
+/* Files whose `allow` lets tools be called with any arguments. */
+static void add_open(const struct policy *policy, struct doc *list)
+{
+    for (uint32_t i = 0; i < policy->source_count; i++) {
+        const struct policy_source *source = &policy->sources[i];
+        struct doc *one = source->allow_line > 0 ? doc_add_object(list, NULL) : NULL;
+
+        doc_text(one, "file", span_text(source->path_text));
+        doc_int(one, "line", source->allow_line);
+    }
+}
+
 static struct doc *check_doc(const struct check *check)
 {
     struct doc *doc = doc_object();
@@ -68,6 +81,8 @@ static struct doc *check_doc(const struct check *check)
     doc_int(doc, "warning_count", (int64_t)check->warnings.count);
     if (check->policy != NULL)
         doc_int(doc, "near_misses_tried", (int64_t)near_misses(check->policy, doc_add_array(doc, "near_misses")));
+    if (check->policy != NULL)
+        add_open(check->policy, doc_add_array(doc, "open_arguments"));
     return doc;
 }
 
@@ -89,6 +104,8 @@ static int tell_check(const struct check *check)
     }
     return told_answer(&doc, check->asked.json,
                        "{*near_misses}{file}:{line}: `{form}` takes {*passing}{command} ({change}){/, }[ and {more} more]\n{/}"
+                       "{*open_arguments}{file}:{line}: `allow` binds no arguments: who may call a tool may call it with any; "
+                       "where that matters write a permit under `rules:` with `when` and `only_args`\n{/}"
                        "[{?valid}{files} file[{!files=1}s][ and {active_files} of the active version], {rules} "
                        "rule[{!rules=1}s]: no errors, {warning_count} warning[{!warning_count=1}s]\n[{!config}no "
                        "configuration was read: names of upstreams were not held against its routes, as `load` "

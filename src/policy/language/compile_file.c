@@ -169,6 +169,7 @@ void compile__file(struct compiler *c, bool *lists_used)
     if (shared != NULL && shared->type != YAML_BOOL)
         FAULT(c, shared, "`shared` is true where all files of the set may name what this one defines%s",
               yaml_bool_words(shared));
+    c->source->allow_line = yaml_member(root, "allow") != NULL ? yaml_member(root, "allow")->key_line : 0;
     if (mode != NULL)
         c->source->monitor = compiler_word(c, mode, modes) == 1;
     (void)compiler_is_string(c, yaml_member(root, "description"));

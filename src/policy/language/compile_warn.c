@@ -64,8 +64,6 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
 
 void compile__warn_file(struct compiler *c)
 {
-    const struct yaml_node *allow = yaml_member(yaml_root(c->tree), "allow");
-
     if (c->warnings == NULL)
         return;
     warn_unused(c, &c->kinds);
@@ -80,9 +78,6 @@ void compile__warn_file(struct compiler *c)
         warn_variables(c, c->lists.map);
     if (c->paths.map != NULL)
         warn_variables(c, c->paths.map);
-    if (allow != NULL)
-        WARN(c, allow, "`allow` binds no arguments: who may call a tool may call it with any; for tools where that matters "
-             "write a permit under `rules:` with `when` and `only_args`");
 }
 
 void compile__warn_rule(struct compiler *c, const struct yaml_node *node)

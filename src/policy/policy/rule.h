@@ -33,6 +33,7 @@ struct policy_source {
     struct span base; /* what the file calls itself: of a copy another name */
     const char *path_text; /* with a NUL */
     bool monitor;
+    int allow_line; /* where `allow` stands, which binds no arguments; 0: nowhere */
     const struct policy_parameter *parameters;
     uint32_t parameter_count;
 };
