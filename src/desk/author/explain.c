@@ -538,9 +538,11 @@ enum code explain_verdict(const struct policy *policy, const struct question *qu
     gist__init(&gist);
     telling.gist = to->gist != NULL ? &gist : NULL;
     explain(policy, question, scratch, &telling, verdict);
-    if (to->gist != NULL)
+    if (to->gist != NULL && telling.code == CODE_OK)
         gist__say(&gist, verdict, to->gist_of.at != NULL ? to->gist_of : verdict->rule, to->gist);
     gist__fini(&gist);
     buf_fini(&telling.text);
+    if (telling.code == CODE_OK && to->gist != NULL)
+        telling.code = buf_code(to->gist);
     return telling.code == CODE_OK && to->words != NULL ? buf_code(to->words) : telling.code;
 }

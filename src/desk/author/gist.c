@@ -6,9 +6,9 @@
 #include "base/utf8.h"
 #include "judgement/judgement.h"
 
-#define TEXT_MAX_BYTES ((size_t)4096) /* of a leaf's words */
+#define TEXT_MAX_BYTES ((size_t)1 << 16) /* of a leaf's words */
 #define VALUE_BYTES 80 /* of a value that are shown */
-#define SAID_MAX_BYTES ((size_t)1 << 20)
+#define SAID_MAX_BYTES ((size_t)4 << 20)
 #define AT(truth) ((unsigned)((int)(truth) + 1))
 
 static const char *const how[] = {[AT(TRUTH_FALSE)] = "does not fit", [AT(TRUTH_UNDECIDED)] = "cannot be decided by",
@@ -44,11 +44,24 @@ static void forget(struct buf texts[GIST_TRUTHS])
         buf_clear(&texts[i]);
 }
 
+/* What is too long for its place is left out: the sentence says less then. */
+static struct span text_of(const struct buf *text)
+{
+    return buf_code(text) == CODE_OK ? buf_peek(text) : SPAN_NONE;
+}
+
+static void say_cut(struct buf *out, struct span text)
+{
+    const struct span shown = utf8_cut(text, VALUE_BYTES);
+
+    buf_addf(out, "%.*s%s", SPAN_ARG(shown), shown.len < text.len ? "..." : "");
+}
+
 /* Of several of one truth the first decides. */
 static void take(struct buf *to, struct buf from[GIST_TRUTHS], enum truth truth)
 {
     if (buf_len(to) == 0)
-        buf_add_span(to, buf_peek(&from[AT(truth)]));
+        buf_add_span(to, text_of(&from[AT(truth)]));
     forget(from);
 }
 
@@ -76,8 +89,9 @@ void gist__rule(struct telling *telling, const struct rule *rule)
 
 static void say_place(struct buf *out, const struct condition *leaf)
 {
-    buf_addf(out, "%s%s`%.*s`", leaf->from != FROM_ARG ? policy_root_text[leaf->from] : "", leaf->from != FROM_ARG ? " " : "",
-             SPAN_ARG(leaf->path.text));
+    buf_addf(out, "%s%s`", leaf->from != FROM_ARG ? policy_root_text[leaf->from] : "", leaf->from != FROM_ARG ? " " : "");
+    say_cut(out, leaf->path.text);
+    buf_add_byte(out, '`');
 }
 
 static void say_shown(struct buf *out, const struct condition *leaf, const struct json_node *value)
@@ -132,7 +146,7 @@ void gist__fact(struct telling *telling, struct span seen)
     struct buf *out = telling->gist != NULL ? &telling->gist->value[AT(TRUTH_TRUE)] : NULL;
 
     if (out != NULL && buf_len(out) == 0)
-        buf_add_span(out, seen);
+        say_cut(out, seen);
 }
 
 void gist__leave(struct telling *telling, const struct condition *condition, enum truth truth)
@@ -151,7 +165,7 @@ void gist__leave(struct telling *telling, const struct condition *condition, enu
         }
         for (unsigned i = 0; i < GIST_TRUTHS && is_first; i++)
             if (buf_len(&gist->value[i]) > 0)
-                buf_addf(out, " (%.*s)", SPAN_ARG(buf_peek(&gist->value[i])));
+                buf_addf(out, " (%.*s)", SPAN_ARG(text_of(&gist->value[i])));
         forget(gist->value);
     } else if (condition->kind == CONDITION_LEAF) {
         take(&gist->leaf[AT(to_rule(gist, condition, truth))], gist->value, truth);
@@ -180,13 +194,14 @@ void gist__applies(struct telling *telling, const struct rule *rule, enum truth 
 {
     struct gist *gist = telling->gist;
     struct gist_rule *one;
+    struct span why;
 
     if (gist == NULL || gist->count == GIST_RULES_MAX || rule->monitor)
         return;
     one = &gist->of[gist->count];
     *one = (struct gist_rule){.rule = rule, .at = buf_len(&gist->said), .is_used_up = buf_len(&gist->used_up) > 0};
-    buf_add_span(&gist->said, one->is_used_up ? one_line(buf_peek(&gist->used_up)) : buf_peek(&gist->rule[AT(truth)]));
-    one->len = buf_len(&gist->said) - one->at;
+    why = one->is_used_up ? one_line(text_of(&gist->used_up)) : text_of(&gist->rule[AT(truth)]);
+    one->len = buf_put(&gist->said, why) == CODE_OK ? why.len : 0;
     gist->count++;
 }
 

@@ -82,6 +82,35 @@ static char *gist_of(struct court *court, const char *arguments, const char *too
     return said;
 }
 
+/* What is too long to be said is cut, or left out. */
+static void test_long_gist(void)
+{
+    struct court court;
+    struct buf policy, arguments;
+
+    buf_init(&policy, 1 << 20);
+    buf_init(&arguments, 1 << 20);
+    buf_add_text(&policy, "policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: '$");
+    for (int i = 0; i < 30; i++)
+        buf_add_text(&policy, ".a_long_name");
+    buf_add_text(&policy, "', in: [a");
+    for (int i = 0; i < 100; i++)
+        buf_addf(&policy, ", x%0900d", i);
+    buf_add_text(&policy, "]}]}\n");
+    assert_int_equal(buf_add(&policy, "", 1), CODE_OK);
+    for (int i = 0; i < 30; i++)
+        buf_add_text(&arguments, "{\"a_long_name\":");
+    buf_addf(&arguments, "\"%05000d\"", 7);
+    for (int i = 0; i < 30; i++)
+        buf_add_byte(&arguments, '}');
+    assert_int_equal(buf_add(&arguments, "", 1), CODE_OK);
+    court_open(&court, buf_peek(&policy).at);
+    holds(gist_of(&court, buf_peek(&arguments).at, "t"), "0... of `$.a_long_name.");
+    court_close(&court);
+    buf_fini(&arguments);
+    buf_fini(&policy);
+}
+
 /* 12.13: one sentence: the verdict, the rule with its file and line, the value that decided. */
 static void test_gist(void **state)
 {
@@ -122,6 +151,7 @@ static void test_gist(void **state)
                         "deny (forbidden) by rule a (p.yaml:3): \"eve\" of `to` does not fit matches '.*@us'");
     assert_string_equal(gist_of(&court, "{\"to\":\"ann@us\"}", "t"), "permit (permitted) by rule b (p.yaml:4)");
     court_close(&court);
+    test_long_gist();
     court_open(&court, "policy: p\nrules:\n  - {id: a, effect: permit, match: {tenants: [other], tools: [v]}}\n");
     assert_string_equal(gist_of(&court, "{}", "t"), "deny (no_rule): no rule is about it");
     court_close(&court);
