@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The policies that are handed out: each compiles without fault or warning and passes its own tests, alone and with all the others. */
 #include "author/warn.h"
+#include "cli/policy_given.h"
 #include "fakes/sample.h"
 #include "os/file.h"
 #include "judgement/judgement.h"
@@ -36,11 +37,14 @@ static size_t tell(const char *what, const struct faults *faults)
 
 enum { FILES_MAX = 64 };
 
-/* One version of these files. Returns: how much is wrong with it; *ran has how many tests it has. */
+/* One version of these files, with the examples of what must be set, as `policy check` has it. Returns: how much is wrong with it;
+ * *ran has how many tests it has. */
 static size_t check_version(char *const *paths, size_t count, size_t *ran)
 {
+    const struct asked asked = {0};
     struct policy_file files[FILES_MAX];
     struct buf texts[FILES_MAX];
+    struct policy_files given = {.files = files, .texts = texts, .count = count};
     struct faults faults, warnings;
     struct policy_scratch *scratch;
     struct policy *policy;
@@ -54,6 +58,8 @@ static size_t check_version(char *const *paths, size_t count, size_t *ran)
         assert_int_equal(file_read(paths[i], FILE_ANY, 1 << 20, &texts[i], NULL), CODE_OK);
         files[i] = (struct policy_file){span_text(paths[i]), buf_peek(&texts[i])};
     }
+    arena_init(&given.arena, 1 << 16);
+    assert_int_equal(policy_given_put(&given, &asked, true), OPTIONS_GO);
     if (policy_compile(files, count, 0, &policy, &faults, &warnings) != CODE_OK)
         policy = NULL;
     if (policy != NULL)
@@ -69,30 +75,32 @@ static size_t check_version(char *const *paths, size_t count, size_t *ran)
     }
     for (size_t i = 0; i < count; i++)
         buf_fini(&texts[i]);
+    arena_fini(&given.arena);
     *ran = passed + failed;
     return wrong;
 }
 
-static bool detects(const char *path)
+static bool says(const char *path, const char *what)
 {
     struct buf text;
     bool found;
 
     buf_init(&text, 1 << 20);
     assert_int_equal(file_read(path, FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
-    found = memmem(buf_peek(&text).at, buf_len(&text), "detect: [", 9) != NULL;
+    found = memmem(buf_peek(&text).at, buf_len(&text), what, strlen(what)) != NULL;
     buf_fini(&text);
     return found;
 }
 
-/* 1.23 2.8 */
+/* 1.23 2.8 12.10: with the words that its head says it is loaded with. */
 static void test_every_policy_passes_its_tests(void **state)
 {
-    glob_t found, detectors; /* which any of them may name */
+    glob_t found, detectors, words;
     size_t wrong = 0, ran;
 
     (void)state;
     assert_int_equal(glob("policies/detectors/*.yaml", 0, NULL, &detectors), 0);
+    assert_int_equal(glob("policies/words/*.yaml", 0, NULL, &words), 0);
     assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 21);
     for (size_t i = 0; i < found.gl_pathc; i += sample_step()) {
@@ -101,8 +109,11 @@ static void test_every_policy_passes_its_tests(void **state)
         char *paths[FILES_MAX];
         size_t count = 0;
 
-        for (size_t j = 0; detects(found.gl_pathv[i]) && j < detectors.gl_pathc && count < FILES_MAX - 1; j++)
+        for (size_t j = 0; says(found.gl_pathv[i], "detect: [") && j < detectors.gl_pathc && count < FILES_MAX - 1; j++)
             paths[count++] = detectors.gl_pathv[j];
+        for (size_t j = 0; !only_words && j < words.gl_pathc && count < FILES_MAX - 1; j++)
+            if (says(found.gl_pathv[i], strrchr(words.gl_pathv[j], '/')))
+                paths[count++] = words.gl_pathv[j];
         paths[count++] = found.gl_pathv[i];
         wrong += check_version(paths, count, &ran);
         if (!only_words) /* whose tests are `finds` and `passes` */
@@ -110,6 +121,7 @@ static void test_every_policy_passes_its_tests(void **state)
     }
     globfree(&found);
     globfree(&detectors);
+    globfree(&words);
     assert_int_equal(wrong, 0);
 }
 
