@@ -115,11 +115,11 @@ static enum policy_known known(const struct json_node *past, bool is_so)
 }
 
 static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  uint64_t amount, int64_t *wait_us)
+                                  const struct policy_amount *amount, struct policy_room *room)
 {
     (void)question;
-    BUG_ON(amount > limit->most || (limit->sum == NULL && amount != 1));
-    *wait_us = limit->per_us;
+    BUG_ON(amount->number > limit->most || (limit->kind != LIMIT_SUM && amount->number != 1));
+    room->wait_us = limit->per_us;
     return known(context, !is_in(context, "spent", limit->rule));
 }
 

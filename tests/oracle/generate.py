@@ -10,7 +10,7 @@ import zlib
 import zoneinfo
 
 import forms
-from meaning import Other, DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
+from meaning import Other, DECODED_OPERATORS, FOLDING, VARYING, WILD, Number, Several, descends, limits_of, listed, per_of, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
@@ -173,7 +173,7 @@ class Generator:
         self.named = []         # strings that stand in rules, so that calls may hide them
         self.wanted_facts = set()
         self.met = []           # conditions that ask for rules
-        self.summed = False     # some limit is a sum
+        self.summed = False     # some limit is a sum, or of different values
         self.drills = True
         self.past = False       # whether calls leave something behind for later ones
         self.focused = random.random() < 0.4  # on few paths and flat arguments, so that operators see many values
@@ -591,9 +591,12 @@ class Generator:
             self.summed = True
             limit = {"sum": self.random.choice([["a"], ["a"], ["b"], [WILD], ["list", WILD], [("..", "a")], ["a", WILD, "b"]]),
                      "at_most": Number(self.random.choice(["1", "10.5", "20", "0.3", "5e1", "100.000001"]))}
+            if self.maybe(0.4):
+                limit = {"distinct": {"arg": self.random.choice([["a"], ["a"], ["a"], ["b"], [WILD], ["list", WILD], [("..", "b")], ["a", WILD, "b"]]),
+                                      "most": Number(self.random.choice(["1", "1", "2", "2", "3", "256"]))}}
         else:
             by.append("session")
-        limit["per"] = self.random.choice(["second", "second", "minute", "hour", "day"])
+        limit["per"] = self.random.choice(["second", "second", "minute", "hour", "day", "1s", "2s", "90s", "24h", "7d", "31d"])
         if self.maybe(0.5):
             by = self.random.sample(by, self.random.randrange(1, 3))
             limit["by"] = by if self.maybe(0.7) else by[0]
@@ -608,7 +611,8 @@ class Generator:
         found = {}
         for _ in range(self.random.randrange(1, 4)):
             limit = self.limit(sums)
-            found[repr(limit.get("sum")), limit["per"], repr(sorted(listed(limit.get("by", []))))] = limit
+            counted = limit.get("sum"), limit.get("distinct", {}).get("arg")
+            found[repr(counted), per_of(limit), repr(sorted(listed(limit.get("by", []))))] = limit
         return list(found.values())
 
     def rule(self, number):
@@ -681,7 +685,9 @@ class Generator:
             call["answers"] = self.random.choice(METHODS[1:-1])
         if self.maybe(0.95) and method != "response":
             call["root"] = {key: self.value(self.random.randrange(2)) for key in "ab"} if self.focused else self.object(3)
-        if self.summed and "root" in call and self.maybe(0.7):
+        if self.summed and "root" in call and self.maybe(0.3):
+            call["root"].update({"a": self.told_apart(), "b": self.told_apart(), "list": [self.told_apart() for _ in range(self.random.randrange(3))]})
+        elif self.summed and "root" in call and self.maybe(0.6):
             amount = lambda: Number(self.random.choice(["0", "0.1", "0.2", "1", "1.5", "5", "9.99", "10", "10.500000", "2e1", "0.000001", "1E-7", "-0"]))
             call["root"].update({"a": amount(), "b": amount(), "list": [amount(), amount()]} if self.maybe(0.7) else
                                 {"a": [{"b": amount()}, {"b": amount()} if self.maybe(0.7) else {}]})
@@ -702,10 +708,15 @@ class Generator:
             call["claims"] = {key: self.value(self.random.randrange(2)) for key in "ab"} if self.focused else self.object(3)
         return call
 
+    def told_apart(self):
+        return self.random.choice([Number("1"), Number("1.0"), Number("10e-1"), Number("2"), "1", "x", "x", "", True, False, None, [Number("1")]])
+
     def spent(self, rule):
-        numbers = [Number(str(self.random.randrange(0, 7)) if "calls" in one else self.random.choice(["0", "0.1", "9.999999", "10", "19", "40", "99.1"]))
+        numbers = [[one for one in (self.told_apart() for _ in range(4)) if one is not None and not isinstance(one, list)]
+                   if "distinct" in one and self.maybe(0.7) else
+                   Number(self.random.choice(["0", "0.1", "9.999999", "10", "19", "40", "99.1"]) if "sum" in one else str(self.random.randrange(0, 7)))
                    for one in limits_of(rule)]
-        return numbers if isinstance(rule["limit"], list) else numbers[0]
+        return numbers if isinstance(rule["limit"], list) and (len(numbers) > 1 or "distinct" not in limits_of(rule)[0]) else numbers[0]
 
     def earlier(self, rules):
         """A call that was permitted before."""
@@ -969,6 +980,8 @@ def plain_modes(rules, name):
 
 
 def plain_limit(limit):
+    if "distinct" in limit:
+        return {**limit, "distinct": {**limit["distinct"], "arg": path_of(limit["distinct"]["arg"])}}
     return {**limit, "sum": path_of(limit["sum"])} if "sum" in limit else limit
 
 

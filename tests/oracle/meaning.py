@@ -543,7 +543,7 @@ def us_of(seconds):
 
 def seconds_of(duration):
     number, unit = re.fullmatch("([0-9]+)([a-z]+)", duration).group(1, 2)
-    return int(number) * {"s": 1, "min": 60, "h": 3600}[unit]
+    return int(number) * {"s": 1, "min": 60, "h": 3600, "d": 86400}[unit]
 
 
 def days_of(words):
@@ -931,8 +931,12 @@ class Past:
         """12: how long until the limit has room; 0 where it has. An amount fits at t where it and what was taken in (t - per, t]
         are at most the bound together."""
         limit, now = limits_of(rule)[at], call["time"]
-        per = PERIODS[limit["per"]]
+        per = per_of(limit)
         inside = sorted((one for one in self.taken_of(rule, limit, call) if one[0] > now - per), key=lambda one: one[0])
+        if "distinct" in limit:
+            others = sorted({value: time for time, value in inside if value != amount}.values())
+            places = int(bound_of(limit)) - 1  # for others beside this one
+            return 0 if len(others) <= places else others[len(others) - places - 1] + per - now
         total = sum(taken for _, taken in inside) + amount
         if total <= bound_of(limit):
             return 0
@@ -971,7 +975,9 @@ class Past:
         return self.hints.get((call["upstream"], call["tool"]), {})
 
     def take(self, rule, amounts, call):
-        for limit, amount in zip(limits_of(rule), amounts):
+        for at, (limit, amount) in enumerate(zip(limits_of(rule), amounts)):
+            if "distinct" in limit and self.wait_us(rule, at, amount, call):
+                continue  # a person let the value by, which takes no place
             self.taken_of(rule, limit, call).append((call["time"], amount))
 
 
@@ -1004,10 +1010,14 @@ class Told(Past):
         pass
 
     def wait_us(self, rule, at, amount, call):
-        """A test names a number for each limit, in their order."""
+        """A test names a number for each limit, in their order; for one of different values it may name those."""
         limit, spent = limits_of(rule)[at], self.spent.get(rule["id"], 0)
-        spent = spent[at] if isinstance(spent, list) else spent
-        return PERIODS[limit["per"]] if (spent.value if isinstance(spent, Number) else spent) + amount > bound_of(limit) else 0
+        if isinstance(spent, list) and not ("distinct" in limit and len(limits_of(rule)) == 1):
+            spent = spent[at]
+        if "distinct" in limit:
+            others = len({value_of(one) for one in spent} - {amount}) if isinstance(spent, list) else spent.value if spent else 0
+            return per_of(limit) if others + 1 > bound_of(limit) else 0
+        return per_of(limit) if (spent.value if isinstance(spent, Number) else spent) + amount > bound_of(limit) else 0
 
 
 def canonical(value):
@@ -1022,7 +1032,17 @@ def canonical(value):
 
 
 def plain_limit(limit):
-    return (limit["calls"].lexeme if "calls" in limit else limit["sum"]), limit["per"], sorted(listed(limit.get("by", [])))
+    what = limit["calls"].lexeme if "calls" in limit else ("sum", limit["sum"]) if "sum" in limit else ("distinct", limit["distinct"]["arg"])
+    return what, per_of(limit), sorted(listed(limit.get("by", [])))
+
+
+def per_of(limit):
+    return PERIODS.get(limit["per"]) or us_of(seconds_of(limit["per"]))
+
+
+def value_of(value):
+    """The same for what is equal as in `equals`."""
+    return type_of(value), value.value if isinstance(value, Number) else value
 
 
 def limits_of(rule):
@@ -1030,21 +1050,27 @@ def limits_of(rule):
 
 
 def bound_of(limit):
-    return limit["calls"].value if "calls" in limit else limit["at_most"].value
+    return (limit["calls"] if "calls" in limit else limit["at_most"] if "sum" in limit else limit["distinct"]["most"]).value
 
 
 def amount_of(limit, call, redactions):
     """12: what the call takes of the limit; None where it cannot be said exactly. All selected values are added; each is a number
-    from 0 on with at most six places, together at most 10^12, and none of them is left out of the record."""
+    from 0 on with at most six places, together at most 10^12, and none of them is left out of the record. Where different values
+    are counted, the path selects exactly one string, number or boolean, which is not left out of the record either."""
     if "calls" in limit:
         return 1
     root = call.get("root", ABSENT)
-    found = [] if root is ABSENT else select(limit["sum"], root, True, False, lambda value: False)
+    steps = limit["sum"] if "sum" in limit else limit["distinct"]["arg"]
+    found = [] if root is ABSENT else select(steps, root, True, False, lambda value: False)
     left_out = redacted_places(redactions, call, roots_of(call))
-    if not found or any(one is ABSENT or not isinstance(one, Number) for one in found) or left_out == "all":
+    if not found or any(one is ABSENT for one in found) or left_out == "all":
         return None
-    if any((False, *place)[:length] in left_out[0] for place, _ in places(limit["sum"], root)
-           for length in range(1, len(place) + 2)):
+    if any((False, *place)[:length] in left_out[0] for place, _ in places(steps, root) for length in range(1, len(place) + 2)):
+        return None
+    if "distinct" in limit:
+        is_one = len(found) == 1 and type_of(found[0]) in ("string", "number", "boolean")
+        return value_of(found[0]) if is_one else None
+    if any(not isinstance(one, Number) for one in found):
         return None
     if any(one.value < 0 or one.value * 10**6 % 1 != 0 for one in found) or sum(one.value for one in found) > 10**12:
         return None

@@ -128,16 +128,16 @@ static void tell_granted(struct trace *heard, enum policy_known granted)
     doc_bool(telling->levels[0].self, "granted", granted == POLICY_YES);
 }
 
-static void tell_limit(struct trace *heard, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits)
+static void tell_limit(struct trace *heard, const struct trace_limit *seen)
 {
     struct telling *telling = telling_of(heard);
 
-    telling->has_room = fits && (limit->at == 0 || telling->has_room);
-    gist__limit(telling, limit, known, amount, fits);
-    if (limit->next == NULL)
+    telling->has_room = seen->fits && (seen->limit->at == 0 || telling->has_room);
+    gist__limit(telling, seen);
+    if (seen->limit->next == NULL)
         doc_bool(telling->levels[0].self, "has_room", telling->has_room);
     if (telling->out != NULL)
-        words_taken(telling->out, limit, known, amount, fits);
+        words_taken(telling->out, seen);
 }
 
 static void tell_hidden(struct trace *heard)

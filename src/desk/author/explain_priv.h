@@ -86,7 +86,7 @@ void gist__absent(struct telling *telling, const struct condition *leaf);
 void gist__fact(struct telling *telling, struct span seen);
 /* Before the depth is that of what is around it. */
 void gist__leave(struct telling *telling, const struct condition *condition, enum truth truth);
-void gist__limit(struct telling *telling, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
+void gist__limit(struct telling *telling, const struct trace_limit *seen);
 void gist__applies(struct telling *telling, const struct rule *rule, enum truth truth);
 void gist__missed(struct telling *telling, const struct rule *rule, const char *by);
 void gist__init(struct gist *gist);

@@ -174,12 +174,12 @@ void gist__leave(struct telling *telling, const struct condition *condition, enu
         take(&gist->rule[AT(truth)], gist->leaf, truth);
 }
 
-void gist__limit(struct telling *telling, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits)
+void gist__limit(struct telling *telling, const struct trace_limit *seen)
 {
     struct buf *out = telling->gist != NULL ? &telling->gist->used_up : NULL;
 
-    if (out != NULL && !fits && buf_len(out) == 0)
-        words_taken(out, limit, known, amount, fits);
+    if (out != NULL && !seen->fits && buf_len(out) == 0)
+        words_taken(out, seen);
 }
 
 /* Without what makes it a line of the walk. */

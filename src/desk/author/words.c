@@ -145,14 +145,23 @@ static void say_limit(struct buf *out, const struct policy_limit *limit)
 {
     const char *before = " by ";
 
-    if (limit->sum != NULL) {
-        buf_add_text(out, "limit of ");
+    buf_add_text(out, "limit of ");
+    switch (limit->kind) {
+    case LIMIT_SUM:
         policy_write_millionths(out, limit->most);
-        buf_addf(out, " of the sum of %.*s", SPAN_ARG(limit->sum_text));
-    } else {
-        buf_addf(out, "limit of %" PRIu64 " calls", limit->most);
+        buf_addf(out, " of the sum of %.*s", SPAN_ARG(limit->path_text));
+        break;
+    case LIMIT_DISTINCT:
+        buf_addf(out, "%" PRIu64 " different values of %.*s", limit->most, SPAN_ARG(limit->path_text));
+        break;
+    case LIMIT_CALLS:
+    case LIMIT_KINDS:
+        buf_addf(out, "%" PRIu64 " calls", limit->most);
+        break;
     }
-    buf_addf(out, " in %" PRId64 " s", limit->per_us / 1000000);
+    buf_add_text(out, " in ");
+    policy_write_millionths(out, (uint64_t)limit->per_us);
+    buf_add_text(out, " s");
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if ((limit->by >> by & 1) != 0) {
             buf_addf(out, "%s%s", before, policy_by_text[by]);
@@ -170,22 +179,36 @@ void words_limits(struct buf *out, const struct policy_limit *first)
     }
 }
 
-void words_taken(struct buf *out, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits)
+static void say_value(struct buf *out, const struct trace_limit *seen)
 {
+    if (seen->room.has_value)
+        buf_addf(out, "a value that calls had before, one of %" PRIu64, seen->room.taken);
+    else
+        buf_addf(out, "a new value, beside %" PRIu64 " of %" PRIu64, seen->room.taken, seen->limit->most);
+    buf_add_text(out, seen->fits ? ", fits" : ", does not fit");
+}
+
+void words_taken(struct buf *out, const struct trace_limit *seen)
+{
+    const struct policy_limit *limit = seen->limit;
+    bool is_sum = limit->kind == LIMIT_SUM;
+
     buf_add_text(out, "     ");
     say_limit(out, limit);
     buf_add_text(out, ": ");
-    if (known == TRUTH_FALSE) {
-        buf_add_text(out, "a value is absent, or lost");
-    } else if (known == TRUTH_UNDECIDED) {
-        buf_add_text(out, "the sum cannot be counted exactly");
-    } else if (limit->sum == NULL) {
-        buf_add_text(out, fits ? "one more fits" : "used up");
+    if (seen->known == TRUTH_FALSE) {
+        buf_add_text(out, is_sum ? "a value is absent, or lost" : "there is not one value to count, or it is lost");
+    } else if (seen->known == TRUTH_UNDECIDED) {
+        buf_add_text(out, is_sum ? "the sum cannot be counted exactly" : "the value is redacted, or too large to be counted");
+    } else if (is_sum) {
+        policy_write_millionths(out, seen->amount.number);
+        buf_add_text(out, seen->fits ? " fits" : " does not fit");
+    } else if (limit->kind == LIMIT_DISTINCT) {
+        say_value(out, seen);
     } else {
-        policy_write_millionths(out, amount);
-        buf_add_text(out, fits ? " fits" : " does not fit");
+        buf_add_text(out, seen->fits ? "one more fits" : "used up");
     }
-    buf_add_text(out, fits || (known == TRUTH_TRUE && limit->asks) ? "\n" : ", so the permit does not apply\n");
+    buf_add_text(out, seen->fits || (seen->known == TRUTH_TRUE && limit->asks) ? "\n" : ", so the permit does not apply\n");
 }
 
 void words_until(struct buf *out, struct doc *doc, const struct rule *rule, const struct question *question)

@@ -12,6 +12,7 @@
 #include "policy/condition.h"
 #include "policy/policy.h"
 #include "policy/rule.h"
+#include "policy/trace.h"
 
 void words_op(struct buf *out, const struct op *op);             /* "max 100" */
 const char *words_kind(const struct condition *condition); /* "leaf", "any" ... */
@@ -19,8 +20,7 @@ const char *words_kind(const struct condition *condition); /* "leaf", "any" ... 
 void words_made(struct buf *out, const struct condition *leaf, const struct json_node *value);
 void words_fact(struct buf *out, const struct fact *fact);       /* "client [...]" */
 void words_limits(struct buf *out, const struct policy_limit *first); /* "limit of 5 calls in 60 s" */
-/* What a call made of one, in a line. Takes: as trace->limit. */
-void words_taken(struct buf *out, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
+void words_taken(struct buf *out, const struct trace_limit *seen); /* what a call made of one, in a line */
 /* A line of when the rule ends, and whether it has: "  until 2026-12-31T17:00:00Z: it has ended". Takes: as words_variables. */
 void words_until(struct buf *out, struct doc *doc, const struct rule *rule, const struct question *question);
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */

@@ -248,6 +248,14 @@ static uint64_t hash_call(const struct question *q)
     return hash | 1;
 }
 
+static uint64_t hash_amount(uint64_t hash, const struct case_amount *amount)
+{
+    hash = hash_mix(hash, amount->number);
+    for (uint32_t i = 0; i < amount->value_count; i++)
+        hash = hash_mix(hash, hash_bytes(amount->values[i].bytes, sizeof amount->values[i].bytes));
+    return hash;
+}
+
 /* What a test says of the past makes its call another one. */
 static uint64_t hash_past(const struct policy_case *kase)
 {
@@ -259,8 +267,9 @@ static uint64_t hash_past(const struct policy_case *kase)
         hash = hash_mix(hash, hash_span(kase->approved[i].rule));
     for (uint32_t i = 0; i < kase->spent_count; i++) {
         hash = hash_mix(hash, hash_span(kase->spent[i].rule));
-        for (uint32_t at = 0; at < kase->spent[i].spent_count; at++)
-            hash = hash_mix(hash, kase->spent[i].spent[at]);
+        hash = hash_amount(hash, &kase->spent[i].listed);
+        for (uint32_t at = 0; at < kase->spent[i].spent_count && at < POLICY_LIMITS_MAX; at++)
+            hash = hash_amount(hash, &kase->spent[i].spent[at]);
     }
     for (uint32_t i = 0; i < kase->earlier_count; i++) {
         hash = hash_mix(hash_mix(hash, hash_call(&kase->earlier[i].question)), (uint64_t)kase->earlier[i].ago_us);

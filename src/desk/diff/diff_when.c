@@ -5,7 +5,8 @@
 
 static bool is_bound(struct span key, bool *upper)
 {
-    *upper = span_starts_with(key, SPAN_LIT("max")) || span_is(key, "calls") || span_is(key, "at_most");
+    *upper = span_starts_with(key, SPAN_LIT("max")) || span_is(key, "calls") || span_is(key, "at_most") ||
+             span_is(key, "most");
     return *upper || span_is(key, "min") || span_starts_with(key, SPAN_LIT("min_"));
 }
 
@@ -41,6 +42,8 @@ static enum turn turn_of(const struct diff_telling *t, const struct yaml_node *o
 
     if (old == NULL || new == NULL)
         return operator == NULL || operator->decides_absence ? TURN_UNKNOWN : old != NULL ? TURN_WIDER : TURN_NARROWER;
+    if (span_is(old->key, "distinct"))
+        return diff__is_one_way(t, old, new, &upper) ? upper ? TURN_WIDER : TURN_NARROWER : TURN_UNKNOWN;
     if (is_bound(old->key, &upper) && is_number(old) && is_number(new))
         return (json_number_compare(new->json, old->json) > 0) == upper ? TURN_WIDER : TURN_NARROWER;
     narrows = span_is(old->key, "all");

@@ -403,7 +403,7 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
     *recorded = (struct recorded){
         .arena = arena, .canonical = canonical, .others = others, .applied = applied, .who = who,
         .arguments_bytes = -1};
-    recorded->seq = (uint64_t)db_int(row, C_SEQ);
+    recorded->seq = recorded->hidden.number = (uint64_t)db_int(row, C_SEQ);
     recorded->question.time_us = db_int(row, C_TIME);
     recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
     recorded->verdict = verdict_of(db_text(row, C_VERDICT));

@@ -5,12 +5,12 @@
 /* ---- the past, as the record has it ---- */
 
 static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  uint64_t amount, int64_t *wait_us)
+                                  const struct policy_amount *amount, struct policy_room *room)
 {
     struct rejudge *rejudge = context;
     struct policy_state view = gate_moment_view(&rejudge->moment);
 
-    return view.past->has_room(view.context, question, limit, amount, wait_us);
+    return view.past->has_room(view.context, question, limit, amount, room);
 }
 
 static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,

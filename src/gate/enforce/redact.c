@@ -53,12 +53,12 @@ static void add_spent(struct buf *out, const struct verdict_spent *spent)
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
         const struct policy_limit *first = spent->limit;
 
-        while (first != limit && !span_equals(first->sum_text, limit->sum_text))
+        while (first != limit && (first->kind != LIMIT_SUM || !span_equals(first->path_text, limit->path_text)))
             first = first->next;
-        if (limit->sum == NULL || first != limit)
+        if (limit->kind != LIMIT_SUM || first != limit)
             continue;
         buf_add_text(out, before);
-        json_write_string(out, limit->sum_text);
+        json_write_string(out, limit->path_text);
         buf_add_byte(out, ':');
         policy_write_millionths(out, spent->amount[limit->at]);
         before = ",";

@@ -9,11 +9,17 @@
 #include "enforce/gate_priv.h"
 #include "os/clock.h"
 
-enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
+enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES, C_SEQ,
+       C_LACKS, C_ARGUMENTS };
 
-#define CALLS \
-    "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
-    "WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
+#define COLUMNS "time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules"
+#define PERMITS " FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 AND verdict = 'permit' ORDER BY seq"
+#define CALLS "SELECT " COLUMNS PERMITS
+/* Where different values are counted: they stand in the arguments, and nowhere else, so that erasing those leaves none to guess
+ * at. The record may have lost some of them, or all. */
+#define CALLS_AND_VALUES \
+    "SELECT " COLUMNS ", seq, arguments_redacted <> 0 OR (arguments IS NULL AND (arguments_cut <> 0 OR " \
+    "arguments_bytes IS NOT NULL)), arguments" PERMITS
 /* Which rules answers met. Nobody knows it of outcomes that are 'unknown', because a gate was killed before it wrote them.
  * The decision may be in the file before. */
 #define ANSWERS \
@@ -32,8 +38,9 @@ struct counting {
     int64_t after;            /* rows up to this one are counted already */
     int64_t latest_us;        /* later times count as this one: a clock that was set back leaves no calls in the future */
     bool only_watches, of_answers;
-    bool has_sums;
-    struct arena arena; /* one row's rules */
+    bool has_values;  /* some limit counts different ones */
+    bool reads_rules; /* some limit asks what a row says of its rules */
+    struct arena arena; /* one row's arguments, and then its rules */
     struct buf canonical;
 };
 
@@ -75,35 +82,94 @@ static const struct json_node *read_rules(struct counting *counting, struct span
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
 {
     *met = (struct policy_met){.rules = named, .deciding = deciding};
-    if (!counting->of_answers && (text.at == NULL || !(counting->has_sums || policy_watches(counting->policy))))
+    if (!counting->of_answers && (text.at == NULL || !(counting->reads_rules || policy_watches(counting->policy))))
         return NULL;
     return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
 }
 
-/* Finds what the row's limits counted. A sum that is not in the row was not asked for then, so it counts from now on.
- * Returns: whether there is any to count. */
-static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, struct verdict_spent *spent,
+/* Finds the values that the row's limits of different ones counted. A value that the record has lost counts as one that no
+ * other call had. Returns: as bits by the limits' places, which of them counted one. */
+static uint32_t values_of(struct counting *counting, struct db_stmt *row, const struct policy_limit *limit,
+                          struct policy_value values[POLICY_LIMITS_MAX])
+{
+    struct span text = db_text(row, C_ARGUMENTS);
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    bool is_lossy = db_int(row, C_LACKS) != 0;
+    uint32_t found = 0;
+
+    arena_reset(&counting->arena);
+    buf_clear(&counting->canonical);
+    if (text.at != NULL &&
+        json_read(text, &json_file_rules, &counting->canonical, &counting->arena, &root, &fault) != CODE_OK)
+        is_lossy = true;
+    for (; limit != NULL; limit = limit->next) {
+        bool is_of_values = limit->kind == LIMIT_DISTINCT;
+        enum truth known = is_of_values ? policy_recorded_value(limit, root, &values[limit->at]) : TRUTH_TRUE;
+
+        if (known == TRUTH_UNDECIDED || (known == TRUTH_FALSE && is_lossy))
+            policy_value_lost((uint64_t)db_int(row, C_SEQ), &values[limit->at]);
+        else if (known == TRUTH_FALSE)
+            continue;
+        found |= UINT32_C(1) << limit->at;
+    }
+    return found;
+}
+
+/* Whether the limit counted the call. A sum that is not in the row was not asked for then, so it counts from now on; nor were
+ * values where the call had not one. */
+static bool has_counted(const struct policy_limit *limit, const struct json_node *recorded, uint32_t has_value,
+                        uint64_t *amount)
+{
+    const struct json_node *sum = json_member(recorded, limit->path_text);
+
+    *amount = 1;
+    switch (limit->kind) {
+    case LIMIT_SUM:
+        return sum != NULL && sum->type == JSON_NUMBER &&
+               json_number_scaled(sum->raw, POLICY_SUM_PLACES, amount) == CODE_OK;
+    case LIMIT_DISTINCT:
+        return (has_value >> limit->at & 1) != 0;
+    case LIMIT_CALLS:
+    case LIMIT_KINDS:
+        break;
+    }
+    return true;
+}
+
+/* Finds what the row's limits counted. Returns: whether there is any to count. */
+static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, uint32_t has_value,
+                     struct policy_value values[POLICY_LIMITS_MAX], struct verdict_spent *spent,
                      struct policy_limit counted[POLICY_LIMITS_MAX])
 {
     uint32_t count = 0;
 
-    *spent = (struct verdict_spent){.limit = NULL};
+    *spent = (struct verdict_spent){.limit = NULL, .values = values};
     for (; limit != NULL; limit = limit->next) {
-        const struct json_node *amount = json_member(recorded, limit->sum_text);
-        uint64_t value = 1;
-
-        if (limit->sum != NULL && (amount == NULL || amount->type != JSON_NUMBER ||
-                                   json_number_scaled(amount->raw, POLICY_SUM_PLACES, &value) != CODE_OK))
+        if (!has_counted(limit, recorded, has_value, &spent->amount[count]))
             continue;
         counted[count] = *limit;
         counted[count].at = count;
         counted[count].next = NULL;
         if (count > 0)
             counted[count - 1].next = &counted[count];
-        spent->amount[count++] = value;
+        values[count++] = values[limit->at];
     }
     spent->limit = count > 0 ? counted : NULL;
     return count > 0;
+}
+
+/* Whether a person let the call by the one limit of the rule that asks: then it had no room, and its value took no place. */
+static bool was_let_by(const struct policy_limit *limit, const struct policy_met *met)
+{
+    uint32_t asking = 0;
+
+    for (; limit != NULL; limit = limit->next)
+        asking += limit->asks;
+    for (uint32_t i = 0; i < met->count && met->count <= VERDICT_RULES_MAX; i++)
+        if (met->rules[i].limited && span_equals(met->rules[i].id, met->deciding))
+            return asking == 1;
+    return false;
 }
 
 static void count_row(struct counting *counting, struct db_stmt *row)
@@ -117,14 +183,18 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     };
     struct span rule = db_text(row, C_RULE);
     struct verdict_rule named[VERDICT_RULES_MAX];
+    const struct policy_limit *limit =
+        counting->only_watches || counting->of_answers ? NULL : policy_limit_of(counting->policy, rule);
     struct policy_limit limits[POLICY_LIMITS_MAX];
-    struct verdict_spent spent = {.limit = NULL};
+    struct verdict_spent spent;
+    struct policy_value values[POLICY_LIMITS_MAX] = {{{0}}};
+    uint32_t has_value = counting->has_values && limit != NULL ? values_of(counting, row, limit, values) : 0;
     struct policy_met met;
     const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
-    bool counts = !counting->only_watches && !counting->of_answers &&
-                  spent_of(policy_limit_of(counting->policy, rule), recorded, &spent, limits);
+    bool counts = spent_of(limit, recorded, has_value, values, &spent, limits);
     bool is_watched = false;
 
+    spent.beyond = has_value != 0 && was_let_by(limit, &met);
     if (session.len == DIGEST_BYTES) {
         num_hex(session.at, session.len, hex);
         question.session = span_of(hex, sizeof hex);
@@ -151,7 +221,8 @@ static bool is_stopped(const struct counting *counting)
 static enum code count_rows(struct counting *counting, struct db *db, int64_t last)
 {
     struct db_stmt *row;
-    enum code code = db_select(db, counting->of_answers ? ANSWERS : CALLS,
+    const char *calls = counting->has_values ? CALLS_AND_VALUES : CALLS;
+    enum code code = db_select(db, counting->of_answers ? ANSWERS : calls,
                                DB_VALUES(db_of_int(last), db_of_int(counting->since_us), db_of_int(counting->after)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK) {
@@ -266,7 +337,9 @@ static enum code count_windows(struct counting *counting, const char *path, int6
     if (memory_us == 0)
         return CODE_OK;
     counting->since_us = counting->after > 0 ? INT64_MIN : counting->now_us - memory_us;
-    counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
+    counting->has_values = !counting->only_watches && policy_limits_by(counting->policy, LIMIT_DISTINCT);
+    counting->reads_rules =
+        counting->has_values || (!counting->only_watches && policy_limits_by(counting->policy, LIMIT_SUM));
     return count_trail(counting, path, before_seq, why);
 }
 

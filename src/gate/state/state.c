@@ -118,13 +118,14 @@ static void add_value(struct digest *digest, const struct gate_moment *moment, c
 static struct tally_key limit_key(const struct gate_moment *moment, const struct question *question,
                                   const struct policy_limit *limit)
 {
+    static const struct span kinds[LIMIT_KINDS] = {SPAN_LIT("limit"), SPAN_LIT("sum"), SPAN_LIT("distinct")};
     struct digest digest;
 
     digest_init(&digest);
-    parts_add(&digest, limit->sum != NULL ? SPAN_LIT("sum") : SPAN_LIT("limit"));
+    parts_add(&digest, kinds[limit->kind]);
     parts_add(&digest, limit->rule);
-    if (limit->sum != NULL)
-        parts_add(&digest, limit->sum_text); /* a budget that is raised keeps what was spent of it */
+    if (limit->kind != LIMIT_CALLS)
+        parts_add(&digest, limit->path_text); /* a budget that is raised keeps what was spent of it */
     else
         parts_add_number(&digest, limit->most);
     parts_add_number(&digest, (uint64_t)limit->per_us);
@@ -135,11 +136,29 @@ static struct tally_key limit_key(const struct gate_moment *moment, const struct
     return key_of(&digest, moment, question);
 }
 
-static struct tally_take take_of(const struct gate_moment *moment, const struct question *question,
-                                 const struct policy_limit *limit, uint64_t amount)
+/* What is counted is kept beside the store. There a value that was erased from the audit must not be one to guess at, so that
+ * its digest is made under the state's key; and nobody sees that two principals had the same. */
+static void hide_value(const struct gate_moment *moment, const struct policy_value *value, struct tally_take *take)
 {
-    return (struct tally_take){
-        .key = limit_key(moment, question, limit), .most = limit->most, .amount = amount, .per_us = limit->per_us};
+    const struct hash_key *under = &moment->state->key;
+    const struct span parts[] = {
+        SPAN_LIT("value"), span_of((const char *)under, sizeof *under), span_of((const char *)take->key.bytes, TALLY_KEY_BYTES),
+        span_of((const char *)value->bytes, sizeof value->bytes)};
+    unsigned char full[DIGEST_BYTES];
+
+    parts_digest(parts, sizeof parts / sizeof parts[0], full);
+    memcpy(take->value.bytes, full, sizeof take->value.bytes);
+}
+
+static struct tally_take take_of(const struct gate_moment *moment, const struct question *question,
+                                 const struct policy_limit *limit, const struct policy_amount *amount)
+{
+    struct tally_take take = {.key = limit_key(moment, question, limit), .most = limit->most, .amount = amount->number,
+                              .per_us = limit->per_us, .of_values = limit->kind == LIMIT_DISTINCT};
+
+    if (take.of_values)
+        hide_value(moment, &amount->value, &take);
+    return take;
 }
 
 /* A session is one of a principal on a route; a correlation goes through all that a tenant's agents do. */
@@ -164,11 +183,14 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
 /* ---- what evaluation asks ---- */
 
 static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  uint64_t amount, int64_t *wait_us)
+                                  const struct policy_amount *amount, struct policy_room *room)
 {
     struct gate_moment *moment = context;
     struct tally_take take = take_of(moment, question, limit, amount);
-    enum policy_known known = tally_has_room(moment->state->tally, &take, moment->now_us, wait_us);
+    enum policy_known known;
+
+    take.is_any = amount->is_lost;
+    known = tally_has_room(moment->state->tally, &take, moment->now_us, room);
 
     moment->is_full = moment->is_full || known == POLICY_UNKNOWN;
     return known;
@@ -238,16 +260,21 @@ static void let_go(struct gate_token *token)
     *token = (struct gate_token){.state = NULL};
 }
 
-/* Takes: is_past: the call was permitted before, so it counts whatever the limits say. */
+/* Takes: is_past: the call was permitted before, so it counts whatever the limits say. A value that a person let by takes no
+ * place, then as now. */
 static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
                       bool is_past, struct tally_take takes[POLICY_LIMITS_MAX], uint32_t *count)
 {
     *count = 0;
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
         struct tally_take *one = &takes[(*count)++];
+        struct policy_amount amount = {.number = spent->amount[limit->at]};
 
-        *one = take_of(moment, question, limit, spent->amount[limit->at]);
-        one->beyond = is_past || (spent->beyond && limit->asks);
+        if (limit->kind == LIMIT_DISTINCT)
+            amount.value = spent->values[limit->at];
+        *one = take_of(moment, question, limit, &amount);
+        one->beyond = spent->beyond && limit->asks;
+        one->is_past = is_past && !(one->beyond && one->of_values);
     }
     return tally_take(moment->state->tally, takes, *count, moment->now_us);
 }

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* Of a limit's entry. */
-#define FIRST_BYTES (sizeof(struct tally_entry) + 2 * TALLY_BLOCK_BYTES + TALLY_FIRST_ROOM * sizeof(struct tally_mark))
-
 static void forget_losses(struct tally *tally)
 {
     for (size_t i = 0; i < TALLY_SHARDS; i++) {
@@ -18,7 +15,7 @@ static void forget_losses(struct tally *tally)
 
 static void free_entry(struct map_entry *base)
 {
-    mem_free(((struct tally_entry *)base)->marks);
+    mem_free(((struct tally_entry *)base)->cells);
     mem_free(base);
 }
 
@@ -100,8 +97,12 @@ struct tally_entry *tally__add(struct tally *tally, struct map_shard *shard, con
 
 /* ---- limits ---- */
 
-static void forget_old_marks(struct tally_entry *entry, int64_t per_us, int64_t now_us)
+static void forget_old(struct tally_entry *entry, int64_t per_us, int64_t now_us)
 {
+    if (entry->of_values) {
+        tally__forget_values(entry, now_us - per_us);
+        return;
+    }
     while (entry->count > 0 && (tally__mark(entry, 0)->time_us <= now_us - per_us || tally__mark(entry, 0)->amount == 0)) {
         entry->total -= tally__mark(entry, 0)->amount;
         entry->first = (entry->first + 1) % entry->room;
@@ -115,9 +116,11 @@ static int64_t time_for(const struct tally_entry *entry, int64_t now_us)
     return now_us > entry->latest_us ? now_us : entry->latest_us;
 }
 
-static size_t growth_bytes(const struct tally_entry *entry)
+static size_t growth_bytes(const struct tally_entry *entry, bool of_values)
 {
-    return entry->room > 0 ? entry->room * sizeof *entry->marks : TALLY_FIRST_ROOM * sizeof *entry->marks + TALLY_BLOCK_BYTES;
+    size_t bytes = tally__cell_bytes(of_values);
+
+    return entry != NULL && entry->room > 0 ? entry->room * bytes : TALLY_FIRST_ROOM * bytes + TALLY_BLOCK_BYTES;
 }
 
 static bool is_same_stretch(int64_t per_us, int64_t a_us, int64_t b_us)
@@ -148,20 +151,22 @@ static void close_gaps(struct tally_entry *entry)
 bool tally__grow(struct map_shard *shard, struct tally_entry *entry, int64_t now_us)
 {
     uint32_t room = entry->room > 0 ? entry->room * 2 : TALLY_FIRST_ROOM;
-    struct tally_mark *marks;
+    size_t bytes = tally__cell_bytes(entry->of_values);
+    char *cells;
 
-    close_gaps(entry);
+    if (!entry->of_values)
+        close_gaps(entry);
     if (entry->count < entry->room)
         return true;
-    marks = mem_array(room, sizeof *marks);
-    if (marks == NULL || map_grow(shard, &entry->base, growth_bytes(entry), now_us) != CODE_OK) {
-        mem_free(marks);
+    cells = mem_array(room, bytes);
+    if (cells == NULL || map_grow(shard, &entry->base, growth_bytes(entry, entry->of_values), now_us) != CODE_OK) {
+        mem_free(cells);
         return false;
     }
     for (uint32_t i = 0; i < entry->count; i++)
-        marks[i] = *tally__mark(entry, i);
-    mem_free(entry->marks);
-    entry->marks = marks;
+        memcpy(cells + i * bytes, entry->cells + (entry->first + i) % entry->room * bytes, bytes);
+    mem_free(entry->cells);
+    entry->cells = cells;
     entry->first = 0;
     entry->room = room;
     return true;
@@ -172,10 +177,21 @@ static bool fits(uint64_t total, const struct tally_take *take)
     return total <= take->most && take->amount <= take->most - total;
 }
 
+/* What the window's takings leave no room for. */
+static uint64_t total_beside(const struct tally_entry *entry, const struct tally_take *take)
+{
+    if (entry == NULL)
+        return 0;
+    return take->of_values ? tally__other_values(entry, take) : entry->total;
+}
+
 /* How long until so much has come back that it fits. What is more than `most` never fits, and is told the whole window. */
 static int64_t wait_for(const struct tally_entry *entry, const struct tally_take *take, int64_t now_us)
 {
     uint64_t total = entry->total;
+
+    if (take->of_values)
+        return tally__wait_for_value(entry, take, now_us);
 
     for (uint32_t i = 0; i < entry->count; i++) {
         total -= tally__mark(entry, i)->amount;
@@ -185,52 +201,55 @@ static int64_t wait_for(const struct tally_entry *entry, const struct tally_take
     return take->per_us;
 }
 
+/* Whether it needs no further mark or value. */
+static bool has_cell(const struct tally_entry *entry, const struct tally_take *take, int64_t now_us)
+{
+    if (entry->count < entry->room)
+        return true;
+    return take->of_values ? tally__find_value(entry, &take->value) != NULL : joins(entry, take->per_us, now_us);
+}
+
 static enum policy_known has_room(struct tally *tally, struct map_shard *shard, const struct tally_take *take, int64_t now_us,
-                                  int64_t *wait_us)
+                                  struct policy_room *room)
 {
     static const struct tally_entry nobody;
     struct tally_entry *entry = tally__find(tally, &take->key);
+    size_t first_bytes = sizeof *entry + TALLY_BLOCK_BYTES + growth_bytes(NULL, take->of_values);
+    uint64_t beside;
 
-    *wait_us = 1000000;
+    *room = (struct policy_room){.wait_us = 1000000};
     if (entry != NULL) {
         now_us = time_for(entry, now_us);
-        forget_old_marks(entry, take->per_us, now_us);
+        forget_old(entry, take->per_us, now_us);
     }
-    if (!take->beyond && !fits(entry != NULL ? entry->total : 0, take)) {
-        *wait_us = wait_for(entry != NULL ? entry : &nobody, take, now_us);
+    beside = total_beside(entry, take);
+    room->has_value = entry != NULL && take->of_values && entry->count > beside;
+    room->taken = beside + room->has_value;
+    if (!take->beyond && !fits(beside, take)) {
+        room->wait_us = wait_for(entry != NULL ? entry : &nobody, take, now_us);
         return POLICY_NO;
     }
     if (entry == NULL)
-        return map_allows(shard, take->key.share, FIRST_BYTES, NULL, now_us) ? POLICY_YES : POLICY_UNKNOWN;
-    if (entry->count < entry->room || joins(entry, take->per_us, now_us))
+        return map_allows(shard, take->key.share, first_bytes, NULL, now_us) ? POLICY_YES : POLICY_UNKNOWN;
+    if (has_cell(entry, take, now_us))
         return POLICY_YES;
-    return map_allows(shard, entry->base.whose, growth_bytes(entry), &entry->base, now_us) ? POLICY_YES : POLICY_UNKNOWN;
+    return map_allows(shard, entry->base.whose, growth_bytes(entry, take->of_values), &entry->base, now_us) ? POLICY_YES
+                                                                                                            : POLICY_UNKNOWN;
 }
 
-enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us)
+enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, struct policy_room *room)
 {
     struct map_shard *shard = lock_shard(tally, &take->key);
-    enum policy_known known = has_room(tally, shard, take, now_us, wait_us);
+    enum policy_known known = has_room(tally, shard, take, now_us, room);
 
     map_unlock(shard);
     return known;
 }
 
-static enum code take_one(struct tally *tally, struct map_shard *shard, struct tally_take *take, int64_t now_us)
+static enum code add_mark(struct map_shard *shard, struct tally_entry *entry, struct tally_take *take, int64_t now_us)
 {
-    struct tally_entry *entry = tally__find(tally, &take->key);
-
-    if (entry == NULL)
-        entry = tally__add(tally, shard, &take->key, now_us);
-    if (entry == NULL)
-        return CODE_NOMEM;
-    now_us = time_for(entry, now_us);
-    take->taken_us = now_us;
-    forget_old_marks(entry, take->per_us, now_us);
-    if ((!take->beyond && !fits(entry->total, take)) || take->amount > UINT64_MAX - entry->total)
+    if (take->amount > UINT64_MAX - entry->total)
         return CODE_LIMIT;
-    if (take->amount == 0)
-        return CODE_OK;
     if (!joins(entry, take->per_us, now_us)) {
         if (entry->count == entry->room && !tally__grow(shard, entry, now_us))
             return CODE_NOMEM;
@@ -240,6 +259,34 @@ static enum code take_one(struct tally *tally, struct map_shard *shard, struct t
     tally__mark(entry, entry->count - 1)->time_us = now_us;
     tally__mark(entry, entry->count - 1)->amount += take->amount;
     entry->total += take->amount;
+    return CODE_OK;
+}
+
+static enum code take_one(struct tally *tally, struct map_shard *shard, struct tally_take *take, int64_t now_us)
+{
+    struct tally_entry *entry = tally__find(tally, &take->key);
+    bool is_beyond;
+    enum code code;
+
+    if (entry == NULL && (entry = tally__add(tally, shard, &take->key, now_us)) != NULL)
+        entry->of_values = take->of_values;
+    if (entry == NULL)
+        return CODE_NOMEM;
+    now_us = time_for(entry, now_us);
+    take->taken_us = now_us;
+    forget_old(entry, take->per_us, now_us);
+    is_beyond = !fits(total_beside(entry, take), take);
+    if (is_beyond && !take->beyond && !take->is_past)
+        return CODE_LIMIT;
+    if (take->of_values && is_beyond && !take->is_past) {
+        take->taken_us = INT64_MIN; /* so that nothing is given back */
+        return CODE_OK;
+    }
+    if (take->amount == 0)
+        return CODE_OK;
+    code = (take->of_values ? tally__take_value : add_mark)(shard, entry, take, now_us);
+    if (code != CODE_OK)
+        return code;
     entry->latest_us = now_us;
     if (entry->base.lapses_us < now_us + take->per_us)
         entry->base.lapses_us = now_us + take->per_us;
@@ -252,6 +299,10 @@ static void give_back(struct tally *tally, const struct tally_take *take)
     struct tally_entry *entry = tally__find(tally, &take->key);
     uint32_t at = entry != NULL ? entry->count : 0;
 
+    if (take->of_values) {
+        tally__give_value_back(entry, take);
+        return;
+    }
     while (at > 0 && tally__mark(entry, at - 1)->time_us >= take->taken_us)
         at--;
     if (entry != NULL && at < entry->count && is_same_stretch(take->per_us, tally__mark(entry, at)->time_us, take->taken_us) &&

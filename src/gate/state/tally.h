@@ -4,7 +4,8 @@
  * A limit is a sliding window: an amount may be taken at t where what was taken in (t - per, t] leaves room for it under
  * `most`; where calls are counted, each takes 1. Up to TALLY_EXACT takings in a window that is exact to the microsecond; of
  * more, those in the same 256th of the window come back together, with the last of them: never more than `most` in any window,
- * each at most per/256 late.
+ * each at most per/256 late. Where different values are counted, one may be taken where it and those taken in the window are no
+ * more than `most`, exactly.
  *
  * Threads: any; sharded, one short lock a shard (base/map.h).
  * Owns: its entries.
@@ -35,18 +36,23 @@ enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;
 void tally_free(struct tally **tally);
 void tally_clear(struct tally *tally); /* nothing happened yet */
 
-/* An amount under one limit. */
+/* An amount under one limit, or a value. */
 struct tally_take {
     struct tally_key key;
     uint64_t most;
     uint64_t amount;
     int64_t per_us;
-    int64_t taken_us; /* when it was taken; by this it is given back */
-    bool beyond;     /* it is taken even where there is no room under `most` */
+    int64_t taken_us;  /* when it was taken; by this it is given back */
+    int64_t before_us; /* a value: when it was taken before */
+    struct policy_value value;
+    bool of_values;
+    bool is_any;       /* a value that is asked for: it may be one of those that have places */
+    bool beyond;       /* it is taken even where there is no room under `most`; a value then takes no place */
+    bool is_past;      /* beyond, too, and a value takes a place: it is what a record says */
 };
 
-/* Whether it could be taken; *wait_us: where not, after how long (at least 1). */
-enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us);
+/* Whether it could be taken. room->wait_us: where not, after how long (at least 1). */
+enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, struct policy_room *room);
 
 /* Takes all, or none: CODE_OK; CODE_LIMIT, CODE_NOMEM. Takes: different keys. */
 #define TALLY_TAKES_MAX POLICY_LIMITS_MAX

@@ -8,18 +8,23 @@
 #define ENTRY 1
 #define LOSS 2
 #define LOSS_OF_ALL 3
+#define ENTRY_OF_VALUES 4
 #define END 0
 
 static void keep_entry(struct buf *out, const struct tally_entry *entry)
 {
-    keep_number(out, ENTRY);
+    keep_number(out, entry->of_values ? ENTRY_OF_VALUES : ENTRY);
     (void)buf_add(out, entry->key, sizeof entry->key);
     keep_number(out, entry->base.whose.tenant);
     keep_number(out, entry->base.whose.principal);
     keep_number(out, (uint64_t)entry->latest_us);
     keep_number(out, (uint64_t)entry->base.lapses_us);
     keep_number(out, entry->count);
-    for (uint32_t i = 0; i < entry->count; i++) {
+    for (uint32_t i = 0; i < entry->count && entry->of_values; i++) {
+        keep_number(out, (uint64_t)entry->values[i].time_us);
+        (void)buf_add(out, entry->values[i].value.bytes, sizeof entry->values[i].value.bytes);
+    }
+    for (uint32_t i = 0; i < entry->count && !entry->of_values; i++) {
         keep_number(out, (uint64_t)tally__mark(entry, i)->time_us);
         keep_number(out, tally__mark(entry, i)->amount);
     }
@@ -70,16 +75,41 @@ static enum code add_mark(struct map_shard *shard, struct tally_entry *entry, in
     return CODE_OK;
 }
 
-static enum code skip_marks(struct keep_reader *reader, uint64_t count)
+static enum code add_value(struct map_shard *shard, struct tally_entry *entry, int64_t time_us,
+                           const struct policy_value *value, int64_t over_us)
 {
-    reader->is_short = reader->is_short || count > reader->rest.len / sizeof(struct tally_mark);
+    if (entry->count == POLICY_VALUES_MAX)
+        return CODE_INVALID;
+    if (entry->count == entry->room && !tally__grow(shard, entry, over_us))
+        return CODE_NOMEM;
+    entry->values[entry->count++] = (struct tally_value){.time_us = time_us, .value = *value, .is_shared = true};
+    return CODE_OK;
+}
+
+static enum code read_cell(struct keep_reader *reader, struct map_shard *shard, struct tally_entry *entry, int64_t over_us,
+                           int64_t now_us)
+{
+    int64_t time_us = not_behind((int64_t)keep_read_number(reader), now_us);
+    struct policy_value value;
+
+    if (!entry->of_values)
+        return add_mark(shard, entry, time_us, keep_read_number(reader), over_us);
+    keep_read(reader, value.bytes, sizeof value.bytes);
+    return add_value(shard, entry, time_us, &value, over_us);
+}
+
+static enum code skip_cells(struct keep_reader *reader, uint64_t count, bool of_values)
+{
+    size_t bytes = sizeof(int64_t) + (of_values ? sizeof(struct policy_value) : sizeof(uint64_t));
+
+    reader->is_short = reader->is_short || count > reader->rest.len / bytes;
     if (!reader->is_short)
-        reader->rest = span_part(reader->rest, (size_t)count * sizeof(struct tally_mark), SIZE_MAX);
+        reader->rest = span_part(reader->rest, (size_t)count * bytes, SIZE_MAX);
     return CODE_OK;
 }
 
 /* Where the clock was set back since, times that lie ahead are taken for now: no call was made in the future. */
-static enum code read_entry(struct tally *tally, struct keep_reader *reader, int64_t over_us, int64_t now_us)
+static enum code read_entry(struct tally *tally, struct keep_reader *reader, bool of_values, int64_t over_us, int64_t now_us)
 {
     struct tally_key key;
     struct tally_entry *entry;
@@ -99,21 +129,19 @@ static enum code read_entry(struct tally *tally, struct keep_reader *reader, int
     if (latest_us > now_us)
         lapses_us -= latest_us - now_us;
     if (lapses_us <= over_us)
-        return skip_marks(reader, count);
+        return skip_cells(reader, count, of_values);
     shard = map_shard(tally->map, map_hash(tally->map, key.bytes));
     map_lock(shard);
     entry = tally__add(tally, shard, &key, over_us);
     if (entry != NULL) {
         entry->latest_us = not_behind(latest_us, now_us);
         entry->base.lapses_us = lapses_us;
+        entry->of_values = of_values;
     } else {
         code = CODE_NOMEM;
     }
-    while (code == CODE_OK && count-- > 0 && !reader->is_short) {
-        int64_t time_us = (int64_t)keep_read_number(reader);
-
-        code = add_mark(shard, entry, not_behind(time_us, now_us), keep_read_number(reader), over_us);
-    }
+    while (code == CODE_OK && count-- > 0 && !reader->is_short)
+        code = read_cell(reader, shard, entry, over_us, now_us);
     map_unlock(shard);
     return code;
 }
@@ -137,7 +165,8 @@ enum code tally_read(struct tally *tally, struct span *kept, int64_t over_us, in
     while (code == CODE_OK && !reader.is_short && (kind = keep_read_number(&reader)) != END) {
         switch (kind) {
         case ENTRY:
-            code = read_entry(tally, &reader, over_us, now_us);
+        case ENTRY_OF_VALUES:
+            code = read_entry(tally, &reader, kind == ENTRY_OF_VALUES, over_us, now_us);
             break;
         case LOSS:
             tenant = keep_read_number(&reader);

@@ -69,18 +69,45 @@ static enum policy_known was_called(void *context, const struct question *questi
     return known;
 }
 
+static bool is_same_value(const struct policy_value *a, const struct policy_value *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+/* How many of the values are no repetition, and whether the call's is one of them. */
+static uint64_t count_values(const struct case_amount *spent, const struct policy_value *own, bool *has_own)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < spent->value_count; i++) {
+        uint32_t first = 0;
+
+        while (!is_same_value(&spent->values[first], &spent->values[i]))
+            first++;
+        count += first == i;
+        *has_own |= is_same_value(&spent->values[i], own);
+    }
+    return count;
+}
+
 static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  uint64_t amount, int64_t *wait_us)
+                                  const struct policy_amount *amount, struct policy_room *room)
 {
     const struct policy_case *kase = context;
-    uint64_t scale = limit->sum != NULL ? 1 : 1000000;
 
     (void)question;
-    *wait_us = limit->per_us;
-    for (uint32_t i = 0; i < kase->spent_count; i++)
-        if (span_equals(kase->spent[i].rule, limit->rule) && limit->at < kase->spent[i].spent_count &&
-            kase->spent[i].spent[limit->at] / scale + amount > limit->most)
+    room->wait_us = limit->per_us;
+    for (uint32_t i = 0; i < kase->spent_count; i++) {
+        const struct case_amount *spent = case_spent(&kase->spent[i], limit);
+
+        if (!span_equals(kase->spent[i].rule, limit->rule))
+            continue;
+        room->has_value = amount->is_lost && spent->value_count > 0;
+        room->taken = spent->values != NULL ? count_values(spent, &amount->value, &room->has_value)
+                                            : spent->number / (limit->kind == LIMIT_SUM ? 1 : 1000000);
+        if (room->taken - room->has_value + amount->number > limit->most)
             return POLICY_NO;
+    }
     return POLICY_YES;
 }
 

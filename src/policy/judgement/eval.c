@@ -128,15 +128,16 @@ static enum policy_known ask_granted(struct judging *judging, const struct quest
     return granted;
 }
 
-static bool has_room(const struct question *question, const struct policy_limit *limit, uint64_t amount, int64_t *wait_us)
+static bool has_room(const struct question *question, const struct policy_limit *limit, const struct policy_amount *amount,
+                     struct policy_room *room)
 {
     const struct policy_state *state = &question->state;
 
-    *wait_us = limit->per_us;
-    if (amount > limit->most)
+    room->wait_us = limit->per_us;
+    if (amount->number > limit->most)
         return false;
     return state->past == NULL || state->past->has_room == NULL ||
-           state->past->has_room(state->context, question, limit, amount, wait_us) == POLICY_YES;
+           state->past->has_room(state->context, question, limit, amount, room) == POLICY_YES;
 }
 
 /* Meaning 12: over a limit a permit does not apply, or asks a person where all those limits say so. Returns: what the limits
@@ -145,30 +146,32 @@ static enum truth limits_truth(struct judging *judging, struct rule_walk *walk, 
                                struct applying *applying)
 {
     struct verdict_spent *spent = arena_zalloc(&judging->scratch->arena, sizeof *spent);
-    enum truth known, truth = TRUTH_TRUE;
+    struct policy_value *values = arena_zalloc(&judging->scratch->arena, POLICY_LIMITS_MAX * sizeof *values);
+    enum truth truth = TRUTH_TRUE;
     bool asks = true, over = false;
 
     applying->spent = spent;
-    if (spent == NULL) {
+    if (spent == NULL || values == NULL) {
         judging->no_memory = true;
         return TRUTH_FALSE;
     }
     spent->limit = rule->limit;
+    spent->values = values;
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next) {
-        uint64_t *amount = &spent->amount[limit->at];
-        int64_t wait_us = 0;
-        bool fits;
+        struct trace_limit seen = {.limit = limit};
 
-        known = eval__amount(walk, judging->verdict, limit, amount);
-        truth = truth_and(truth, known);
-        fits = known == TRUTH_TRUE && has_room(walk->question, limit, *amount, &wait_us);
+        seen.known = eval__amount(walk, judging->verdict, limit, &seen.amount);
+        spent->amount[limit->at] = seen.amount.number;
+        values[limit->at] = seen.amount.value;
+        truth = truth_and(truth, seen.known);
+        seen.fits = seen.known == TRUTH_TRUE && has_room(walk->question, limit, &seen.amount, &seen.room);
         if (judging->trace != NULL)
-            judging->trace->limit(judging->trace, limit, known, *amount, fits);
-        if (known != TRUTH_TRUE || fits)
+            judging->trace->limit(judging->trace, &seen);
+        if (seen.known != TRUTH_TRUE || seen.fits)
             continue;
         over = true;
         asks &= limit->asks;
-        applying->wait_us = wait_us > applying->wait_us ? wait_us : applying->wait_us;
+        applying->wait_us = seen.room.wait_us > applying->wait_us ? seen.room.wait_us : applying->wait_us;
     }
     if (truth != TRUTH_TRUE || !over)
         return truth;

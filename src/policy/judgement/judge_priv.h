@@ -16,10 +16,10 @@
  * where the rule asks for it. *undecided: as policy_rule_conditions. */
 enum truth eval__arguments(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
 
-/* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value;
- * UNDECIDED: it cannot be counted exactly. */
+/* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value, or
+ * there is not one value to be told from others; UNDECIDED: it cannot be counted exactly. */
 enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
-                        uint64_t *amount);
+                        struct policy_amount *amount);
 
 /* eval__truth_here: what the condition of a schema says of the value, which is its `$`. eval__takes_name:
  * whether the names select a member. */

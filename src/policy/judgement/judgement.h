@@ -53,6 +53,10 @@ struct span policy_lacking_scope(const struct policy *policy, const struct quest
  * is monitored. */
 bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
+/* Of a limit of different values: the one that a recorded call had. Takes: root: its arguments, as far as the record has them.
+ * Returns: FALSE: there is not one; UNDECIDED: too costly, or no memory. */
+enum truth policy_recorded_value(const struct policy_limit *limit, const struct json_node *root, struct policy_value *value);
+
 /* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
  * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */
 enum code policy_case_question(const struct policy *policy, struct span name, struct question *question) MUST_USE;

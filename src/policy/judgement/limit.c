@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call would take of a permit's limits (Meaning 12): 1 where calls are counted, else the sum of all values that the
- * limit's path selects, exactly. What would not be counted exactly is not counted: a value that is no number, is negative or
- * finer than a millionth, a sum beyond 10^12, and one that the record may not hold. */
+/* What a call would take of a permit's limits (Meaning 12): 1 where calls are counted, the sum of all values that the limit's
+ * path selects, exactly, or the one value that it selects. What would not be counted exactly is not counted: of a sum a value
+ * that is no number, is negative or finer than a millionth, and more than 10^12; of different values none, or several; and
+ * what the record may not hold. */
 #include "judgement/judge_priv.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
 
-#include <inttypes.h>
+#define DIGESTED_EACH 64 /* bytes of a value that cost as much as a visit */
 
-struct summing {
+struct selecting {
     struct path_walk path;
     struct rule_walk *walk;
     const struct verdict *verdict;
-    uint64_t sum;
+    struct policy_amount *amount;
     bool has_value, is_unclear, is_hidden;
+    bool is_another; /* of different values: the call has several, or none that could be counted */
 };
 
-/* Whether the value is redacted: the record names the sum, so that a redacted value cannot be part of it. Agents choose how
- * many values there are, so that the redacted ones, which are sorted and apart, are searched by halves. */
+/* Whether the value is redacted: the record names the sum, and a start counts different values by the record, so that neither
+ * has a redacted one. Agents choose how many values there are, so that the redacted ones, which are sorted and apart, are
+ * searched by halves. */
 static bool is_redacted(const struct verdict *verdict, struct span value)
 {
     uint32_t from = 0, to = verdict->redact_count; /* the redacted values before `from` begin no later than this one */
@@ -36,59 +39,101 @@ static bool is_redacted(const struct verdict *verdict, struct span value)
 
 static bool add(struct path_walk *path, const struct json_node *value)
 {
-    struct summing *summing = path->context;
-    uint64_t amount = 0;
+    struct selecting *selecting = path->context;
+    uint64_t *sum = &selecting->amount->number, amount = 0;
 
-    summing->has_value = true;
+    selecting->has_value = true;
     if (path->hidden != NULL && question_hides(path->hidden, value))
-        summing->is_hidden = true;
+        selecting->is_hidden = true;
     else if (value->type != JSON_NUMBER || json_number_scaled(value->raw, POLICY_SUM_PLACES, &amount) != CODE_OK ||
-             amount > POLICY_SUM_MAX - summing->sum || is_redacted(summing->verdict, value->raw))
-        summing->is_unclear = true;
+             amount > POLICY_SUM_MAX - *sum || is_redacted(selecting->verdict, value->raw))
+        selecting->is_unclear = true;
     else
-        summing->sum += amount;
-    path->stop = summing->is_hidden || summing->is_unclear;
+        *sum += amount;
+    path->stop = selecting->is_hidden || selecting->is_unclear;
+    return true;
+}
+
+static bool take_value(struct path_walk *path, const struct json_node *value)
+{
+    struct selecting *selecting = path->context;
+    struct rule_walk *walk = selecting->walk;
+
+    if (path->hidden != NULL && question_hides(path->hidden, value)) {
+        selecting->is_hidden = true;
+    } else if (selecting->has_value || !policy_is_value(value)) {
+        selecting->is_another = true;
+    } else {
+        selecting->is_unclear =
+            is_redacted(selecting->verdict, value->raw) || !walk_charge(walk, value->raw.len / DIGESTED_EACH);
+        if (!selecting->is_unclear)
+            walk->no_memory |= policy_value_of(value, &selecting->amount->value) != CODE_OK;
+    }
+    selecting->has_value = true;
+    path->stop = selecting->is_hidden || selecting->is_another || walk->no_memory;
     return true;
 }
 
 static bool look(struct path_walk *path)
 {
-    struct summing *summing = path->context;
+    struct selecting *selecting = path->context;
 
-    return walk_look(summing->walk, path);
+    return walk_look(selecting->walk, path);
 }
 
-/* The sum of a recorded call that has lost the values: the record has it. */
-static enum truth recorded_sum(struct rule_walk *walk, const struct policy_limit *limit, uint64_t *amount)
+/* The amount of a recorded call that has lost the values. The record has the sum. A value that nobody knows any more may have
+ * been any; it counts as one that no other call had, so that a limit has no more room than it had. */
+static enum truth recorded_amount(struct rule_walk *walk, const struct policy_limit *limit, struct policy_amount *amount)
 {
-    const struct json_node *spent = json_member(walk->question->hidden->spent, limit->sum_text);
+    const struct question_hidden *hidden = walk->question->hidden;
+    const struct json_node *spent = limit->kind == LIMIT_SUM ? json_member(hidden->spent, limit->path_text) : NULL;
 
-    if (spent != NULL && spent->type == JSON_NUMBER && json_number_scaled(spent->raw, POLICY_SUM_PLACES, amount) == CODE_OK)
+    if (spent != NULL && spent->type == JSON_NUMBER &&
+        json_number_scaled(spent->raw, POLICY_SUM_PLACES, &amount->number) == CODE_OK)
         return TRUTH_TRUE;
-    *amount = 0;
+    amount->number = limit->kind == LIMIT_DISTINCT;
+    policy_value_lost(hidden->number, &amount->value);
+    amount->is_lost = true;
     return walk_guess(walk, true);
 }
 
 enum truth eval__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
-                        uint64_t *amount)
+                        struct policy_amount *amount)
 {
-    struct summing summing = {.walk = walk, .verdict = verdict};
+    struct selecting selecting = {.walk = walk, .verdict = verdict, .amount = amount};
 
-    *amount = 1;
-    if (limit->sum == NULL)
+    *amount = (struct policy_amount){.number = limit->kind != LIMIT_SUM};
+    if (limit->kind == LIMIT_CALLS)
         return TRUTH_TRUE;
-    summing.path = (struct path_walk){.path = limit->sum, .visit = add, .context = &summing, .visits_left = &walk->visits_left,
-                                      .look = look, .hidden = walk->question->hidden};
-    if (!walk->budget->spent && walk_look(walk, &summing.path))
-        path_run(&summing.path, walk->question->root);
-    if (!walk_spend(walk) || summing.path.spent) {
+    selecting.path = (struct path_walk){.path = limit->path, .visit = limit->kind == LIMIT_SUM ? add : take_value,
+                                        .context = &selecting, .visits_left = &walk->visits_left, .look = look,
+                                        .hidden = walk->question->hidden};
+    if (!walk->budget->spent && walk_look(walk, &selecting.path))
+        path_run(&selecting.path, walk->question->root);
+    if (!walk_spend(walk) || selecting.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
     }
-    if (summing.is_hidden || summing.path.met_hidden)
-        return recorded_sum(walk, limit, amount);
-    *amount = summing.sum;
-    if (summing.is_unclear)
+    if (selecting.is_another)
+        return TRUTH_FALSE;
+    if (selecting.is_hidden || selecting.path.met_hidden)
+        return recorded_amount(walk, limit, amount);
+    if (selecting.is_unclear || walk->no_memory)
         return TRUTH_UNDECIDED;
-    return truth_of(summing.has_value && !summing.path.element_lacks);
+    return truth_of(selecting.has_value && !selecting.path.element_lacks);
+}
+
+enum truth policy_recorded_value(const struct policy_limit *limit, const struct json_node *root, struct policy_value *value)
+{
+    static const struct verdict nothing;
+    const struct question question = {.root = root};
+    struct regex_budget budget;
+    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX, .visits_told = VISITS_MAX};
+    struct policy_amount amount;
+    enum truth known;
+
+    regex_budget_init(&budget);
+    known = eval__amount(&walk, &nothing, limit, &amount);
+    *value = amount.value;
+    return known;
 }

@@ -185,17 +185,41 @@ static void compile_after(struct compiler *c, const struct yaml_node *list, stru
         compile_earlier(c, member, &kase->question, &earlier[kase->earlier_count++]);
 }
 
-/* A number, or a list of them, one for each of the rule's limits. */
-static bool compile_amounts(const struct yaml_node *node, struct case_rule *spent)
+/* A list of values, as limits of different ones count them. */
+static void compile_values(struct compiler *c, const struct yaml_node *list, struct case_amount *amount)
 {
-    bool is_list = node->type == YAML_LIST;
+    struct policy_value *values = list->count <= POLICY_VALUES_MAX ? compiler_alloc(c, list->count + 1, sizeof *values) : NULL;
 
-    if (is_list && (node->count == 0 || node->count > POLICY_LIMITS_MAX))
-        return false;
-    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL)
-        if (!compile__millionths(one, &spent->spent[spent->spent_count++]))
-            return false;
-    return true;
+    if (values == NULL)
+        return;
+    for (const struct yaml_node *one = list->child; one != NULL; one = one->next) {
+        const struct json_node *value = compiler_value(c, one);
+
+        if (value == NULL || !policy_is_value(value))
+            return;
+        c->no_memory |= policy_value_of(value, &values[amount->value_count++]) != CODE_OK;
+    }
+    amount->values = values;
+}
+
+static void compile_amount(struct compiler *c, const struct yaml_node *node, struct case_amount *amount)
+{
+    amount->is_number = compile__millionths(node, &amount->number);
+    if (node->type == YAML_LIST)
+        compile_values(c, node, amount);
+}
+
+/* A number, or a list: of an amount for each of the rule's limits, or of the values of one. Which is meant is known once the
+ * rule is. */
+static void compile_amounts(struct compiler *c, const struct yaml_node *node, struct case_rule *spent)
+{
+    const struct yaml_node *one = node->type == YAML_LIST ? node->child : node;
+
+    if (node->type == YAML_LIST)
+        compile_values(c, node, &spent->listed);
+    for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL)
+        if (spent->spent_count++ < POLICY_LIMITS_MAX)
+            compile_amount(c, one, &spent->spent[spent->spent_count - 1]);
 }
 
 static void compile_spent(struct compiler *c, const struct yaml_node *map, struct policy_case *kase)
@@ -208,9 +232,7 @@ static void compile_spent(struct compiler *c, const struct yaml_node *map, struc
 
         *one = (struct case_rule){.rule = compiler_copy(c, member->key),
                                     .line = member->key_line, .column = member->key_column};
-        if (!compile_amounts(member, one))
-            FAULT(c, member, "`spent` says how many calls, or how much, counts under a rule's limit; write {RULE: 100}, or a "
-                  "number for each of its limits, as in {RULE: [100, 499.5]}");
+        compile_amounts(c, member, one);
     }
 }
 
@@ -241,6 +263,19 @@ static void check_approved(struct compiler *c, const struct policy_case *kase, c
                  SPAN_ARG(approved->rule), effect_text(rule->effect));
 }
 
+static void check_amount(struct compiler *c, const struct policy_case *kase, const struct case_rule *spent,
+                         const struct policy_limit *limit)
+{
+    const struct case_amount *amount = case_spent(spent, limit);
+
+    if (limit->kind == LIMIT_DISTINCT && !amount->is_number && amount->values == NULL)
+        FAULT_OF(c, kase, spent, "`spent` says which values count under the limit of `%.*s`, or how many others; write a list "
+                 "such as {RULE: [p-1, p-2]}, or {RULE: 2}", SPAN_ARG(spent->rule));
+    else if (limit->kind != LIMIT_DISTINCT && !amount->is_number)
+        FAULT_OF(c, kase, spent, "`spent` says how many calls, or how much, counts under a rule's limit; write {RULE: 100}, or "
+                 "a number for each of its limits, as in {RULE: [100, 499.5]}");
+}
+
 static void check_spent(struct compiler *c, const struct policy_case *kase, const struct case_rule *spent)
 {
     const struct rule *rule = policy_rule_by_id(c->policy, spent->rule);
@@ -254,9 +289,14 @@ static void check_spent(struct compiler *c, const struct policy_case *kase, cons
                  SPAN_ARG(spent->rule));
     for (const struct policy_limit *limit = rule != NULL ? rule->limit : NULL; limit != NULL; limit = limit->next)
         count++;
-    if (rule != NULL && rule->limit != NULL && count != spent->spent_count)
-        FAULT_OF(c, kase, spent, "`spent` has a number for each limit of `%.*s`, in their order; write a list of as many",
-                 SPAN_ARG(spent->rule));
+    if (count == 0)
+        return;
+    if (case_spent(spent, rule->limit) != &spent->listed && count != spent->spent_count)
+        FAULT_OF(c, kase, spent, "`spent` has a number for each limit of `%.*s`, in their order, and values for one that is "
+                 "`distinct`; write a list of as many", SPAN_ARG(spent->rule));
+    else
+        for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
+            check_amount(c, kase, spent, limit);
 }
 
 void compile__check_cases(struct compiler *c)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define CALLS_MAX 1000000
-#define SUM_TEXT_MAX 128
+#define PATH_TEXT_MAX 128
 #define WITHIN_MAX_US (INT64_C(86400) * 1000000)
 #define WATCHES_MAX 1024 /* every permitted call looks at each */
 
@@ -40,8 +40,9 @@ static void compile_limit_by(struct compiler *c, const struct yaml_node *list, s
     limit->by = compile_by(c, list);
     if (limit->by & BIT(POLICY_BY_CORRELATION))
         FAULT(c, list, "agents choose their correlation ids, and counting by them limits nobody; write principal or session");
-    if (limit->sum != NULL && (limit->by & BIT(POLICY_BY_SESSION)))
-        FAULT(c, list, "an agent begins as many sessions as it likes, each with a sum of its own; write principal or tenant");
+    if (limit->kind != LIMIT_CALLS && (limit->by & BIT(POLICY_BY_SESSION)))
+        FAULT(c, list, "an agent begins as many sessions as it likes, each with %s of its own; write principal or tenant",
+              limit->kind == LIMIT_SUM ? "a sum" : "values");
 }
 
 static void compile_calls(struct compiler *c, const struct yaml_node *node, struct policy_limit *limit)
@@ -50,8 +51,8 @@ static void compile_calls(struct compiler *c, const struct yaml_node *node, stru
 
     if (calls == NULL || calls->type != YAML_INT || num_u64(calls->json, &limit->most) != CODE_OK || limit->most < 1 ||
         limit->most > CALLS_MAX)
-        FAULT(c, calls ? calls : node, "a limit counts `calls`, or a `sum` that is `at_most` so much; write a whole number of "
-              "calls from 1 to %d", CALLS_MAX);
+        FAULT(c, calls ? calls : node, "a limit counts `calls`, a `sum` that is `at_most` so much, or `distinct` values; write "
+              "a whole number of calls from 1 to %d", CALLS_MAX);
     if (most != NULL)
         FAULT_KEY(c, most, "`at_most` goes with `sum`; for a number of calls write `calls: N` alone");
 }
@@ -62,29 +63,98 @@ bool compile__millionths(const struct yaml_node *node, uint64_t *amount)
            json_number_scaled(node->json, POLICY_SUM_PLACES, amount) == CODE_OK && *amount <= POLICY_SUM_MAX;
 }
 
+/* The path of what a limit counts. */
+static void compile_counted(struct compiler *c, const struct yaml_node *text, struct policy_limit *limit)
+{
+    struct path *path = compiler_alloc(c, 1, sizeof *path);
+    char copy[PATH_TEXT_MAX + 3];
+
+    if (path == NULL || !compiler_is_string(c, text))
+        return;
+    if (!c->needs_arguments)
+        FAULT(c, text, "%s of tools; name the `tools` in the rule's `match`",
+              limit->kind == LIMIT_SUM ? "a sum adds up an argument" : "`distinct` counts values of an argument");
+    if (text->text.len > PATH_TEXT_MAX)
+        FAULT(c, text, "a path of more than %d bytes; name the argument that is counted, as `$.order.amount`", PATH_TEXT_MAX);
+    compiler_path(c, text, path);
+    limit->path = path;
+    (void)snprintf(copy, sizeof copy, "%s%.*s", text->text.len > 0 && text->text.at[0] == '$' ? "" : "$.",
+                   SPAN_ARG(span_part(text->text, 0, PATH_TEXT_MAX)));
+    limit->path_text = compiler_copy(c, span_text(copy));
+}
+
 static void compile_sum(struct compiler *c, const struct yaml_node *node, const struct yaml_node *sum,
                         struct policy_limit *limit)
 {
     const struct yaml_node *most = yaml_member(node, "at_most");
-    struct path *path = compiler_alloc(c, 1, sizeof *path);
-    char text[SUM_TEXT_MAX + 3];
 
-    if (path == NULL || !compiler_is_string(c, sum))
-        return;
-    if (yaml_member(node, "calls") != NULL)
-        FAULT_KEY(c, sum, "a limit counts `calls` or a `sum`; write two limits, as in limit: [{calls: ...}, {sum: ...}]");
-    if (!c->needs_arguments)
-        FAULT(c, sum, "a sum adds up an argument of tools; name the `tools` in the rule's `match`");
-    if (sum->text.len > SUM_TEXT_MAX)
-        FAULT(c, sum, "a path of more than %d bytes; every record of such a call would hold it", SUM_TEXT_MAX);
-    compiler_path(c, sum, path);
-    limit->sum = path;
-    (void)snprintf(text, sizeof text, "%s%.*s", sum->text.len > 0 && sum->text.at[0] == '$' ? "" : "$.",
-                   SPAN_ARG(span_part(sum->text, 0, SUM_TEXT_MAX)));
-    limit->sum_text = compiler_copy(c, span_text(text));
+    limit->kind = LIMIT_SUM;
+    compile_counted(c, sum, limit);
     if (most == NULL || !compile__millionths(most, &limit->most) || limit->most == 0)
         FAULT(c, most ? most : node, "a sum has its bound in `at_most`; write a number above 0, up to 10^12, with at most six "
               "decimals, as in at_most: 500");
+}
+
+static void compile_distinct(struct compiler *c, const struct yaml_node *distinct, struct policy_limit *limit)
+{
+    static const char *const known[] = {"arg", "most", NULL};
+    const struct yaml_node *arg = yaml_member(distinct, "arg"), *most = yaml_member(distinct, "most");
+
+    limit->kind = LIMIT_DISTINCT;
+    if (!compiler_is_map_of(c, distinct, known, "`distinct`"))
+        return;
+    if (arg == NULL)
+        FAULT(c, distinct, "`distinct` has no `arg`; name the argument whose values are counted, as in distinct: {arg: "
+              "patient, most: 5}");
+    else
+        compile_counted(c, arg, limit);
+    if (most == NULL || most->type != YAML_INT || num_u64(most->json, &limit->most) != CODE_OK || limit->most < 1 ||
+        limit->most > POLICY_VALUES_MAX)
+        FAULT(c, most ? most : distinct, "`most` is how many different values there may be; write a whole number from 1 to %d",
+              POLICY_VALUES_MAX);
+}
+
+/* What the limit counts: one of three words. */
+static void compile_kind(struct compiler *c, const struct yaml_node *node, struct policy_limit *limit)
+{
+    const struct yaml_node *sum = yaml_member(node, "sum"), *distinct = yaml_member(node, "distinct");
+    const struct yaml_node *counted = sum != NULL ? sum : distinct, *most = yaml_member(node, "at_most");
+
+    if (counted != NULL && (yaml_member(node, "calls") != NULL || (sum != NULL && distinct != NULL)))
+        FAULT_KEY(c, counted, "a limit counts `calls`, a `sum` or `distinct` values; write two limits, as in limit: [{calls: "
+                  "...}, {%.*s: ...}]", SPAN_ARG(counted->key));
+    if (distinct != NULL && most != NULL && sum == NULL)
+        FAULT_KEY(c, most, "`at_most` goes with `sum`; how many different values there may be is `most` inside of `distinct`");
+    if (sum != NULL)
+        compile_sum(c, node, sum, limit);
+    else if (distinct != NULL)
+        compile_distinct(c, distinct, limit);
+    else
+        compile_calls(c, node, limit);
+}
+
+static void compile_per(struct compiler *c, const struct yaml_node *node, struct policy_limit *limit)
+{
+    static const struct { const char *word; int64_t seconds; } words[] = {
+        {"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}};
+    const struct yaml_node *per = yaml_member(node, "per");
+    uint64_t ms = 0;
+
+    limit->per_us = words[0].seconds * 1000000;
+    if (per == NULL) {
+        FAULT(c, node, "a limit has no `per`; write second, minute, hour, day or a time such as 15min or 7d");
+        return;
+    }
+    for (size_t i = 0; per->type == YAML_STRING && i < sizeof words / sizeof *words; i++)
+        if (span_is(per->text, words[i].word)) {
+            limit->per_us = words[i].seconds * 1000000;
+            return;
+        }
+    if (per->type == YAML_STRING && num_duration(per->text, &ms) == CODE_OK && ms > 0 && ms <= POLICY_PER_MAX_US / 1000)
+        limit->per_us = (int64_t)ms * 1000;
+    else
+        FAULT(c, per, "`per` is second, minute, hour, day, or a time of at most 31 days; write one such as 90s, 15min, 24h or "
+              "7d");
 }
 
 static void compile_over(struct compiler *c, const struct yaml_node *over, struct policy_limit *limit)
@@ -97,31 +167,18 @@ static void compile_over(struct compiler *c, const struct yaml_node *over, struc
 /* Whether both limits count the same: then only the smaller one ever matters. */
 static bool is_same_count(const struct policy_limit *a, const struct policy_limit *b)
 {
-    return (a->sum == NULL) == (b->sum == NULL) && span_equals(a->sum_text, b->sum_text) && a->per_us == b->per_us &&
-           a->by == b->by;
+    return a->kind == b->kind && span_equals(a->path_text, b->path_text) && a->per_us == b->per_us && a->by == b->by;
 }
 
 static struct policy_limit *compile_one_limit(struct compiler *c, const struct yaml_node *node)
 {
-    static const char *const known[] = {"calls", "sum", "at_most", "per", "by", "over", NULL};
-    static const char *const periods[] = {"second", "minute", "hour", "day", NULL};
-    static const int64_t seconds[] = {1, 60, 3600, 86400};
-    const struct yaml_node *sum = yaml_member(node, "sum"), *per = yaml_member(node, "per");
+    static const char *const known[] = {"calls", "sum", "at_most", "distinct", "per", "by", "over", NULL};
     struct policy_limit *limit = compiler_alloc(c, 1, sizeof *limit);
-    int period;
 
     if (limit == NULL || !compiler_is_map_of(c, node, known, "a limit"))
         return limit;
-    if (sum != NULL)
-        compile_sum(c, node, sum, limit);
-    else
-        compile_calls(c, node, limit);
-    if (per == NULL) {
-        FAULT(c, node, "a limit has no `per`; write second, minute, hour or day");
-    } else {
-        period = compiler_word(c, per, periods);
-        limit->per_us = seconds[period < 0 ? 0 : period] * 1000000;
-    }
+    compile_kind(c, node, limit);
+    compile_per(c, node, limit);
     compile_limit_by(c, yaml_member(node, "by"), limit);
     compile_over(c, yaml_member(node, "over"), limit);
     limit->rule = c->rule_id;

@@ -11,11 +11,20 @@
 #include "policy/policy.h"
 #include "policy/rule.h"
 
+/* What counts under a limit already. */
+struct case_amount {
+    bool is_number;
+    uint64_t number; /* calls and values, too, in millionths */
+    const struct policy_value *values; /* by name: not NULL, though it may be there are none */
+    uint32_t value_count;
+};
+
 /* A rule that a test names. */
 struct case_rule {
     struct span rule;
-    uint64_t spent[POLICY_LIMITS_MAX]; /* what counts under each of its limits, calls also in millionths */
-    uint32_t spent_count;
+    struct case_amount spent[POLICY_LIMITS_MAX]; /* of each of its limits */
+    uint32_t spent_count;                        /* may be more than have room, where it is no list of amounts */
+    struct case_amount listed; /* all that is listed, as the values of one limit */
     int line, column;
 };
 
@@ -29,6 +38,14 @@ struct case_earlier {
 /* Stand for a tenant, principal, upstream or method that a test does not name: a span that begins at this very place was
  * written by nobody. */
 extern const char policy_unsaid_name[], policy_unsaid_method[];
+
+/* What counts under the rule's limit. Where that is its only one, and of different values, a list names those. */
+static inline const struct case_amount *case_spent(const struct case_rule *spent, const struct policy_limit *limit)
+{
+    bool is_only = limit->kind == LIMIT_DISTINCT && limit->at == 0 && limit->next == NULL;
+
+    return is_only && spent->listed.values != NULL ? &spent->listed : &spent->spent[limit->at];
+}
 
 /* One of `tests:`. */
 struct policy_case {

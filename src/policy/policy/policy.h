@@ -43,7 +43,18 @@ void policy_each_memory(const struct policy *policy,
 
 /* As a number, without zeros behind its last place. */
 void policy_write_millionths(struct buf *out, uint64_t amount);
-bool policy_sums(const struct policy *policy); /* whether some limit is a sum */
+bool policy_limits_by(const struct policy *policy, enum policy_limit_kind kind); /* whether some limit is of that kind */
+
+/* What limits that are LIMIT_DISTINCT count. policy_is_value: whether it is one: a string, a number or a boolean; not null,
+ * which servers take for an argument that is left out. policy_value_of: the value's digest; CODE_NOMEM. policy_value_lost:
+ * that of a value which a record has lost; no other is equal to it. */
+static inline bool policy_is_value(const struct json_node *node)
+{
+    return node->type == JSON_STRING || node->type == JSON_NUMBER || node->type == JSON_TRUE || node->type == JSON_FALSE;
+}
+
+enum code policy_value_of(const struct json_node *node, struct policy_value *value) MUST_USE;
+void policy_value_lost(uint64_t record, struct policy_value *value);
 
 /* Whether `policy` watches all that `other` watches, by the same dimensions and for as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);

@@ -26,23 +26,46 @@ enum policy_by {
     POLICY_BY_CORRELATION, POLICY_BY_COUNT
 };
 
-/* A permit's limit (Meaning 12): so many calls, or a sum over an argument in millionths. The same rule with the same limit is
- * the same limit in every snapshot; of a sum `most` and `asks` may differ. */
+/* A permit's limit (Meaning 12): so many calls, a sum over an argument in millionths, or so many different values of one. The
+ * same rule with the same limit is the same limit in every snapshot; of a sum or of values `most` and `asks` may differ. */
 #define POLICY_LIMITS_MAX 8 /* of one permit */
+#define POLICY_PER_MAX_US (INT64_C(31) * 86400 * 1000000)
+#define POLICY_VALUES_MAX 256 /* different ones under one limit */
 #define POLICY_SUM_PLACES 6
 #define POLICY_SUM_MAX UINT64_C(1000000000000000000) /* millionths; of one limit, and of one call */
 struct path;
 struct policy_schema;
+enum policy_limit_kind { LIMIT_CALLS = 0, LIMIT_SUM, LIMIT_DISTINCT, LIMIT_KINDS };
 struct policy_limit {
     struct span rule; /* its id */
     const struct policy_limit *next; /* of the same permit; or NULL */
     uint32_t at;      /* its place among them */
-    const struct path *sum; /* NULL: calls */
-    struct span sum_text;
+    enum policy_limit_kind kind;
+    const struct path *path; /* NULL: of calls */
+    struct span path_text;
     uint64_t most;
     int64_t per_us;
     uint32_t by;      /* bits: 1 << enum policy_by */
     bool asks;        /* over the limit a person is asked */
+};
+
+/* A value as LIMIT_DISTINCT counts it (policy_value_of). */
+struct policy_value {
+    unsigned char bytes[16];
+};
+
+/* What a call takes of a limit. */
+struct policy_amount {
+    uint64_t number; /* 1 where calls or values are counted */
+    struct policy_value value;
+    bool is_lost;    /* a recorded call's value: it may be any, so that it has room where any could have it */
+};
+
+/* What there is left of a limit for an amount. */
+struct policy_room {
+    int64_t wait_us; /* where it does not fit: how long that lasts */
+    uint64_t taken;  /* by the calls of the window; of values: how many different ones they had */
+    bool has_value;  /* LIMIT_DISTINCT: this one is among them */
 };
 
 /* Tools whose calls a `session` condition asks for, or rules that were met. The same names are the same watch in every
@@ -60,10 +83,9 @@ enum policy_hint { POLICY_READ_ONLY = 0, POLICY_DESTRUCTIVE, POLICY_IDEMPOTENT, 
  * spends the approval, notes the call. Within one evaluation the same question gets the same answer, or the loser of a race
  * finds out when it takes. A member may be NULL: of that nothing is known, as of a first call. */
 struct policy_past {
-    /* Whether the call's amount (1 where calls are counted) fits under the limit; POLICY_UNKNOWN counts as no. *wait_us: where
-     * not, how long it lasts. */
+    /* Whether the call's amount fits under the limit; POLICY_UNKNOWN counts as no. */
     enum policy_known (*has_room)(void *context, const struct question *question, const struct policy_limit *limit,
-                                  uint64_t amount, int64_t *wait_us);
+                                  const struct policy_amount *amount, struct policy_room *room);
     /* Whether one of the watched tools was permitted, or one of the watched rules met, within so long, in the same session,
      * correlation ... */
     enum policy_known (*was_called)(void *context, const struct question *question, const struct policy_watch *watch,
@@ -95,6 +117,7 @@ struct question_hidden {
     bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
     bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
     const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
+    uint64_t number;                      /* of the record: a lost value differs from those of all other records */
     bool favours_permit;
 };
 

@@ -64,9 +64,9 @@ static void digest_limit(const struct policy_limit *limit, unsigned char words[D
     digest_init(&digest);
     parts_add(&digest, SPAN_LIT("limit"));
     parts_add(&digest, limit->rule);
-    parts_add(&digest, limit->sum_text);
-    parts_add_number(&digest, limit->sum != NULL);
-    parts_add_number(&digest, limit->sum != NULL ? 0 : limit->most);
+    parts_add(&digest, limit->path_text);
+    parts_add_number(&digest, limit->kind);
+    parts_add_number(&digest, limit->kind == LIMIT_CALLS ? limit->most : 0);
     parts_add_number(&digest, (uint64_t)limit->per_us);
     parts_add_number(&digest, limit->by);
     digest_final(&digest, words);
@@ -101,11 +101,11 @@ void policy_each_memory(const struct policy *policy,
             }
 }
 
-bool policy_sums(const struct policy *policy)
+bool policy_limits_by(const struct policy *policy, enum policy_limit_kind kind)
 {
     for (uint32_t i = 0; i < policy->rule_count; i++)
         for (const struct policy_limit *limit = policy->rules[i].limit; limit != NULL; limit = limit->next)
-            if (limit->sum != NULL)
+            if (limit->kind == kind)
                 return true;
     return false;
 }

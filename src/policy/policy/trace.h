@@ -21,6 +21,15 @@ struct trace_reading {
     enum truth truth;
 };
 
+/* What a call takes of a limit, and whether there is room for it. */
+struct trace_limit {
+    const struct policy_limit *limit;
+    enum truth known; /* whether the amount is */
+    struct policy_amount amount;
+    struct policy_room room;
+    bool fits;
+};
+
 /* Whether it stands for several values, joined: other strings have quotes in `raw`, and names that are asked for no key. */
 static inline bool trace_is_joined(const struct json_node *value)
 {
@@ -44,7 +53,7 @@ struct trace_found {
 /* The first member of what the listener is; all are set. */
 struct trace {
     void (*rule)(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
-    void (*limit)(struct trace *trace, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
+    void (*limit)(struct trace *trace, const struct trace_limit *seen);
     void (*applies)(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
     void (*found)(struct trace *trace, const struct rule *rule, const struct trace_found *found);
     void (*granted)(struct trace *trace, enum policy_known granted);

@@ -41,6 +41,7 @@ struct policy_met {
 struct verdict_spent {
     const struct policy_limit *limit; /* the first; NULL: none */
     uint64_t amount[POLICY_LIMITS_MAX];
+    const struct policy_value *values; /* as many; in the scratch, so that they are taken at once */
     bool beyond; /* a person has approved it: those limits that ask are taken even where they have no room */
 };
 

@@ -140,6 +140,13 @@ static const struct row rows[] = {
     {RULE("permit", "limit: {calls: 5, per: minute}"), RULE("permit", "limit: {calls: 9, per: minute}"), DIFF_PERMITS,
      "`limit` is now {calls 9, per minute}; it was {calls 5, per minute}", false},
     {RULE("permit", "limit: {calls: 5, per: minute}"), RULE("permit", "limit: {calls: 9, per: hour}"), DIFF_EITHER, "per hour", false},
+    /* 12.7 */
+    {RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: a, most: 5}, per: hour}"),
+     RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: a, most: 9}, per: hour}"), DIFF_PERMITS, "most 9", false},
+    {RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: a, most: 9}, per: hour}"),
+     RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: a, most: 5}, per: hour}"), DIFF_DENIES, "most 5", false},
+    {RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: a, most: 5}, per: hour}"),
+     RULE("permit", "match: {tools: [t]}, limit: {distinct: {arg: b, most: 5}, per: hour}"), DIFF_EITHER, "distinct `b`", false},
     {RULE("permit", "match: {tools: [t]}, say: a"), RULE("permit", "match: {tools: [t]}, say: b"),
      DIFF_NOTHING, "`say` is now b; it was a", false},
     /* what closes goes the other way */

@@ -41,8 +41,8 @@ static struct tally_take one_of(const struct tally_key *key, uint64_t calls)
 static bool takes(struct tally *tally, uint64_t number, uint64_t calls, int64_t per_us, int64_t now_us)
 {
     struct tally_take take = {.key = key_of(number), .most = calls, .amount = 1, .per_us = per_us};
-    int64_t wait_us = 0;
-    enum policy_known known = tally_has_room(tally, &take, now_us, &wait_us);
+    struct policy_room room = {0};
+    enum policy_known known = tally_has_room(tally, &take, now_us, &room);
     enum code code = tally_take(tally, &take, 1, now_us);
 
     assert_int_equal(known == POLICY_YES, code == CODE_OK);
@@ -55,15 +55,15 @@ static void test_window_is_exact(void **state)
     struct tally *tally = make(1 << 20);
     struct tally_key key = key_of(1);
     struct tally_take three = one_of(&key, 3);
-    int64_t wait_us = 0;
+    struct policy_room room = {0};
 
     (void)state;
     assert_true(takes(tally, 1, 3, MINUTE, 1000));
     assert_true(takes(tally, 1, 3, MINUTE, 1001));
     assert_true(takes(tally, 1, 3, MINUTE, 30 * SECOND));
     assert_false(takes(tally, 1, 3, MINUTE, 30 * SECOND));
-    assert_int_equal(tally_has_room(tally, &three, 31 * SECOND, &wait_us), POLICY_NO);
-    assert_int_equal(wait_us, MINUTE + 1000 - 31 * SECOND);
+    assert_int_equal(tally_has_room(tally, &three, 31 * SECOND, &room), POLICY_NO);
+    assert_int_equal(room.wait_us, MINUTE + 1000 - 31 * SECOND);
     assert_false(takes(tally, 1, 3, MINUTE, MINUTE + 999));
     assert_true(takes(tally, 1, 3, MINUTE, MINUTE + 1000));
     assert_false(takes(tally, 1, 3, MINUTE, MINUTE + 1000));
@@ -191,7 +191,7 @@ static void test_no_room_closes(void **state)
     struct tally_take take;
     struct tally_stats stats;
     uint64_t number = 0;
-    int64_t wait_us = 0;
+    struct policy_room room = {0};
 
     (void)state;
     while (takes(tally, number, 5, MINUTE, SECOND)) /* until a shard has no room for this one */
@@ -199,7 +199,7 @@ static void test_no_room_closes(void **state)
     assert_in_range(number, 10, 64 * 40);
     unseen = stranger = key_of(number);
     take = one_of(&unseen, 5);
-    assert_int_equal(tally_has_room(tally, &take, SECOND, &wait_us), POLICY_UNKNOWN);
+    assert_int_equal(tally_has_room(tally, &take, SECOND, &room), POLICY_UNKNOWN);
     assert_true(takes(tally, 0, 5, MINUTE, SECOND)); /* who is counted already goes on */
     for (uint64_t i = 0; i < MANY; i++) { /* a note is smaller */
         struct tally_key filler = key_of(MANY + i);
@@ -280,7 +280,7 @@ static void test_sums_fill_a_window_exactly(void **state)
 {
     struct tally *tally = make(1 << 20);
     struct tally_take large = amount_of(1, 500, 300), small = amount_of(1, 500, 200), none = amount_of(1, 500, 0);
-    int64_t wait_us = 0;
+    struct policy_room room = {0};
 
     (void)state;
     assert_int_equal(tally_take(tally, &large, 1, SECOND), CODE_OK);
@@ -288,19 +288,19 @@ static void test_sums_fill_a_window_exactly(void **state)
     assert_int_equal(tally_take(tally, &none, 1, 2 * SECOND), CODE_OK);
     assert_int_equal(tally_take(tally, &small, 1, 61 * SECOND - 1), CODE_LIMIT);
     /* The large one needs both to come back, the small one the first alone. */
-    assert_int_equal(tally_has_room(tally, &small, 3 * SECOND, &wait_us), POLICY_NO);
-    assert_int_equal(wait_us, 58 * SECOND);
+    assert_int_equal(tally_has_room(tally, &small, 3 * SECOND, &room), POLICY_NO);
+    assert_int_equal(room.wait_us, 58 * SECOND);
     large.amount = 301;
-    assert_int_equal(tally_has_room(tally, &large, 3 * SECOND, &wait_us), POLICY_NO);
-    assert_int_equal(wait_us, 59 * SECOND);
+    assert_int_equal(tally_has_room(tally, &large, 3 * SECOND, &room), POLICY_NO);
+    assert_int_equal(room.wait_us, 59 * SECOND);
     large.amount = 501; /* never */
-    assert_int_equal(tally_has_room(tally, &large, 3 * SECOND, &wait_us), POLICY_NO);
-    assert_int_equal(wait_us, MINUTE);
+    assert_int_equal(tally_has_room(tally, &large, 3 * SECOND, &room), POLICY_NO);
+    assert_int_equal(room.wait_us, MINUTE);
     assert_int_equal(tally_take(tally, &small, 1, 61 * SECOND), CODE_OK);
     /* A person may let one go beyond it: it counts, and the others wait for it. */
     small.beyond = true;
     assert_int_equal(tally_take(tally, &small, 1, 61 * SECOND), CODE_OK);
-    assert_int_equal(tally_has_room(tally, &none, 61 * SECOND, &wait_us), POLICY_NO);
+    assert_int_equal(tally_has_room(tally, &none, 61 * SECOND, &room), POLICY_NO);
     small.amount = UINT64_MAX - 300; /* and no sum is so large that it begins anew */
     assert_int_equal(tally_take(tally, &small, 1, 61 * SECOND), CODE_LIMIT);
     tally_free(&tally);
@@ -309,7 +309,7 @@ static void test_sums_fill_a_window_exactly(void **state)
 static void test_all_limits_are_taken_or_none(void **state)
 {
     struct tally *tally = make(1 << 20);
-    int64_t wait_us = 0;
+    struct policy_room room = {0};
 
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -321,8 +321,8 @@ static void test_all_limits_are_taken_or_none(void **state)
         static const uint64_t keys[] = {1, 65, 3}, most[] = {100, 100, 1000}, left[] = {80, 20, 998};
         struct tally_take rest = amount_of(keys[i], most[i], left[i]), more = amount_of(keys[i], most[i], left[i] + 1);
 
-        assert_int_equal(tally_has_room(tally, &more, SECOND, &wait_us), POLICY_NO);
-        assert_int_equal(tally_has_room(tally, &rest, SECOND, &wait_us), POLICY_YES);
+        assert_int_equal(tally_has_room(tally, &more, SECOND, &room), POLICY_NO);
+        assert_int_equal(tally_has_room(tally, &rest, SECOND, &room), POLICY_YES);
     }
     tally_free(&tally);
 }
@@ -410,13 +410,13 @@ static void *work(void *context)
         struct tally_key key;
         struct tally_take take;
         uint64_t number;
-        int64_t wait_us;
+        struct policy_room room;
 
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
         number = (random >> 33) % KEYS;
         key = key_of(number);
         take = one_of(&key, 100 * number + 1);
-        (void)tally_has_room(shared, &take, 0, &wait_us);
+        (void)tally_has_room(shared, &take, 0, &room);
         if (tally_take(shared, &take, 1, i % 1000) != CODE_OK)
             continue;
         if (i % 3 == 0)
@@ -485,11 +485,11 @@ static void test_kept_as_bytes(void **state)
         for (uint64_t i = 0; i < KEPT; i++) {
             struct tally_key key = key_of(i), noted = key;
             struct tally_take take = {.key = key, .most = 40, .amount = 5, .per_us = MINUTE};
-            int64_t one_us = 0, other_us = 0;
+            struct policy_room one, other;
 
             noted.bytes[15] = 1;
-            assert_int_equal(tally_has_room(tally, &take, at_us, &one_us), tally_has_room(again, &take, at_us, &other_us));
-            assert_int_equal(one_us, other_us);
+            assert_int_equal(tally_has_room(tally, &take, at_us, &one), tally_has_room(again, &take, at_us, &other));
+            assert_int_equal(one.wait_us, other.wait_us);
             assert_int_equal(tally_was_noted(tally, &noted, at_us, 20 * SECOND), tally_was_noted(again, &noted, at_us, 20 * SECOND));
         }
     assert_int_equal(tally_was_noted(again, &lost, now_us + MINUTE, MINUTE), POLICY_UNKNOWN);
