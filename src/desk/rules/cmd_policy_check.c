@@ -9,6 +9,7 @@
 #include "author/near.h"
 #include "policy/snapshot.h"
 #include "author/warn.h"
+#include "rules/policy_trail.h"
 #include "language/language.h"
 #include "language/store.h"
 
@@ -195,6 +196,8 @@ static enum code compile(const struct policy_files *files, const struct route_na
         route_names_check(*policy, names, &check.faults, &check.warnings);
     if (code == CODE_OK)
         code = warn_policy(*policy, names->count, &check.warnings);
+    if (code == CODE_OK)
+        policy_trail_warn(*policy, &check.asked, &check.warnings);
     keep_own(files, &check.warnings);
     return code;
 }

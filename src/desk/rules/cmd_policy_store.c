@@ -4,6 +4,7 @@
 #include "cli/policy_files.h"
 #include "cli/table.h"
 #include "cli/told.h"
+#include "rules/policy_trail.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
 #include "fill/parameters.h"
@@ -89,6 +90,22 @@ static int tell_change(struct storing *storing, uint64_t version, const struct f
                        "[{?failing_tests}, although {failing_tests:count} of its tests failed]\n]");
 }
 
+/* What is stored is held against the routes and the audit, unless a store is all that is known. */
+static bool knows_routes(const struct asked *asked)
+{
+    return asked->store == NULL || asked->config != NULL;
+}
+
+static void warn_of_trail(struct db *db, const struct asked *asked, uint64_t version, struct faults *warnings)
+{
+    struct policy *policy = NULL;
+    struct why why = {""};
+
+    if (knows_routes(asked) && store_compile_policy(db, version, &policy, &why) == CODE_OK)
+        policy_trail_warn(policy, asked, warnings);
+    policy_unref(&policy);
+}
+
 static int store_change(struct storing *storing, struct policy_store_change *change)
 {
     static struct faults faults, warnings;
@@ -120,6 +137,8 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
     if (code == CODE_OK)
+        warn_of_trail(db, storing->asked, version, &warnings);
+    if (code == CODE_OK)
         status = tell_change(storing, version, &warnings);
     else if (code == CODE_DENIED && storing->failed > 0)
         status = tell_change(storing, 0, &warnings) != STATUS_DONE ? STATUS_CANNOT : complain(STATUS_NEGATIVE, "%s", why.text);
@@ -128,12 +147,6 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     doc_free(&storing->doc);
     db_close(&db);
     return status;
-}
-
-/* What is stored is held against the routes, unless a store is all that is known. */
-static bool knows_routes(const struct asked *asked)
-{
-    return asked->store == NULL || asked->config != NULL;
 }
 
 int cmd_policy_load(const struct asked *asked)
@@ -187,6 +200,8 @@ static void find_strays(struct db *db, const struct asked *asked, uint64_t versi
     if (knows_routes(asked) && route_names_read(asked->file, &names, &unread) == CODE_OK &&
         store_compile_policy(db, version, &policy, &why) == CODE_OK)
         route_names_check(policy, &names, warnings, warnings);
+    if (policy != NULL)
+        policy_trail_warn(policy, asked, warnings);
     policy_unref(&policy);
     route_names_fini(&names);
 }

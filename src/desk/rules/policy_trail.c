@@ -3,6 +3,10 @@
 
 #include "cli/trail_place.h"
 #include "base/mem.h"
+#include "conf/conf.h"
+#include "db/db.h"
+#include "os/clock.h"
+#include "policy/snapshot.h"
 
 static int list_files(struct policy_trail *trail, uint64_t from)
 {
@@ -31,6 +35,58 @@ int policy_trail_find(struct policy_trail *trail, const struct asked *asked)
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
     return list_files(trail, asked->from);
+}
+
+/* When the first call was made behind the last gap; 0: there is no gap, or no call. */
+static int64_t begins_us(const struct trail *trail)
+{
+    int64_t first_us = 0;
+
+    for (size_t i = 0; i < trail->count && trail->missing_to > 0 && first_us == 0; i++) {
+        struct db_stmt *row = NULL;
+        struct db *db = NULL;
+        struct why why = {""};
+
+        if (trail->files[i].before_seq >= trail->missing_to && trail_open(trail->files[i].path, &db, &why) == CODE_OK &&
+            db_find(db, "SELECT time_us FROM decision ORDER BY seq LIMIT 1", NULL, 0, &row) == CODE_OK)
+            first_us = db_int(row, 0);
+        db_finalize(&row);
+        db_close(&db);
+    }
+    return first_us;
+}
+
+static void warn_of_rule(const struct rule *rule, int64_t first_us, struct faults *warnings)
+{
+    char first[CLOCK_TEXT_BYTES];
+    int64_t longest_us = 0;
+
+    for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
+        longest_us = limit->per_us > longest_us ? limit->per_us : longest_us;
+    if (longest_us <= clock_wall_us() - first_us)
+        return;
+    clock_text(first_us, first);
+    faults_add(warnings, rule->source->path_text, rule->line, rule->column, "a limit of `%.*s` reaches back before %.19sZ, "
+               "where the files of the audit that are here begin: a gate that starts counts no call of before; keep the files "
+               "for as long as `per`", SPAN_ARG(rule->id), first);
+}
+
+void policy_trail_warn(const struct policy *policy, const struct asked *asked, struct faults *warnings)
+{
+    struct trail trail = {.count = 0};
+    struct faults unread;
+    struct why why = {""};
+    char *path = NULL;
+    int64_t first_us = 0;
+
+    faults_init(&unread);
+    if (policy_memory_us(policy) > 0 && conf_audit_path(asked->file, &path, &unread) == CODE_OK &&
+        trail_find(path, true, &trail, &why) == CODE_OK)
+        first_us = begins_us(&trail);
+    for (uint32_t i = 0; i < policy->rule_count && first_us > 0; i++)
+        warn_of_rule(&policy->rules[i], first_us, warnings);
+    trail_fini(&trail);
+    mem_free(path);
 }
 
 void policy_trail_fini(struct policy_trail *trail)

@@ -9,6 +9,7 @@
 #define RULES_POLICY_TRAIL_H
 
 #include "files/trail.h"
+#include "policy/policy.h"
 #include "cli/asked.h"
 
 struct policy_trail {
@@ -20,6 +21,10 @@ struct policy_trail {
 
 /* Returns: OPTIONS_GO, or the exit status after a sentence. */
 int policy_trail_find(struct policy_trail *trail, const struct asked *asked);
+
+/* Warns of limits whose windows reach back to where files of the configured audit are missing, of which a gate that starts
+ * counts nothing. Where there is no audit, or it cannot be read, nothing is said. */
+void policy_trail_warn(const struct policy *policy, const struct asked *asked, struct faults *warnings);
 void policy_trail_fini(struct policy_trail *trail);
 
 #endif
