@@ -87,6 +87,13 @@ static const struct json_node *read_rules(struct counting *counting, struct span
     return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
 }
 
+static const struct policy_limit *first_of_values(const struct policy_limit *limit)
+{
+    while (limit != NULL && limit->kind != LIMIT_DISTINCT)
+        limit = limit->next;
+    return limit;
+}
+
 /* Finds the values that the row's limits of different ones counted. A value that the record has lost counts as one that no
  * other call had. Returns: as bits by the limits' places, which of them counted one. */
 static uint32_t values_of(struct counting *counting, struct db_stmt *row, const struct policy_limit *limit,
@@ -103,9 +110,8 @@ static uint32_t values_of(struct counting *counting, struct db_stmt *row, const 
     if (text.at != NULL &&
         json_read(text, &json_file_rules, &counting->canonical, &counting->arena, &root, &fault) != CODE_OK)
         is_lossy = true;
-    for (; limit != NULL; limit = limit->next) {
-        bool is_of_values = limit->kind == LIMIT_DISTINCT;
-        enum truth known = is_of_values ? policy_recorded_value(limit, root, &values[limit->at]) : TRUTH_TRUE;
+    for (limit = first_of_values(limit); limit != NULL; limit = first_of_values(limit->next)) {
+        enum truth known = policy_recorded_value(limit, root, &values[limit->at]);
 
         if (known == TRUTH_UNDECIDED || (known == TRUTH_FALSE && is_lossy))
             policy_value_lost((uint64_t)db_int(row, C_SEQ), &values[limit->at]);
@@ -188,7 +194,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     struct policy_limit limits[POLICY_LIMITS_MAX];
     struct verdict_spent spent;
     struct policy_value values[POLICY_LIMITS_MAX] = {{{0}}};
-    uint32_t has_value = counting->has_values && limit != NULL ? values_of(counting, row, limit, values) : 0;
+    uint32_t has_value = counting->has_values && first_of_values(limit) != NULL ? values_of(counting, row, limit, values) : 0;
     struct policy_met met;
     const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
     bool counts = spent_of(limit, recorded, has_value, values, &spent, limits);
