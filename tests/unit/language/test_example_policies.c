@@ -109,7 +109,7 @@ static void test_every_policy_passes_its_tests(void **state)
         char *paths[FILES_MAX];
         size_t count = 0;
 
-        for (size_t j = 0; says(found.gl_pathv[i], "detect: [") && j < detectors.gl_pathc && count < FILES_MAX - 1; j++)
+        for (size_t j = 0; says(found.gl_pathv[i], "detect: ") && j < detectors.gl_pathc && count < FILES_MAX - 1; j++)
             paths[count++] = detectors.gl_pathv[j];
         for (size_t j = 0; !only_words && j < words.gl_pathc && count < FILES_MAX - 1; j++)
             if (says(found.gl_pathv[i], strrchr(words.gl_pathv[j], '/')))
