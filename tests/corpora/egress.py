@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""9.6: agent-egress-bench through a running gate with the shipped set policies/guard and its detectors, nothing else.
+"""9.6: agent-egress-bench through a running gate with the shipped set policies/guard, its words and detectors, nothing else.
 
 Each case becomes what an agent would say over MCP: a URL, a body and headers are arguments of a tool that sends requests; a page
 is what a tool answers; JSON-RPC messages are sent as they are; a WebSocket's frames are put together to messages (RFC 6455,
@@ -108,9 +108,10 @@ def rules_of(gate, case):
 
 def policies():
     guard = (TOP / "policies/guard/guard.yaml").read_text()
-    files = {"guard.yaml": guard.replace("hosts: [bad.example,", f"hosts: [{BAD_HOST}, bad.example,", 1)}
-    for path in sorted((TOP / "policies/detectors").glob("*.yaml")):
-        files[path.name] = path.read_text()
+    files = {"guard.yaml": guard.replace("bad-hosts: [", f"bad-hosts: [{BAD_HOST}, ", 1) + "set: {server: assistant}\n"}
+    for folder in ("words", "detectors"):
+        for path in sorted((TOP / "policies" / folder).glob("*.yaml")):
+            files[f"{folder}-{path.name}"] = path.read_text()
     return files
 
 

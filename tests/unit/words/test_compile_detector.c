@@ -185,7 +185,7 @@ static void fill(char *text, size_t len, struct span with)
 
 /* 9.5: 8 MiB of what each detector that is handed out nearly finds, asked of all of them: it ends with the budget, whether work alone or
  * the clock bounds it, and takes no longer than that. */
-static void test_near_misses(void **state)
+static void try_near_misses(const char *of)
 {
     static const struct detector *list[DETECTORS_MAX];
     static struct policy_file files[16];
@@ -198,11 +198,10 @@ static void test_near_misses(void **state)
     uint32_t count = 0;
     glob_t found;
 
-    (void)state;
     assert_non_null(text);
     arena_init(&arena, (size_t)1 << 20);
     faults_init(&faults);
-    assert_int_equal(glob("policies/detectors/*.yaml", 0, NULL, &found), 0);
+    assert_int_equal(glob(of, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         buf_init(&texts[i], 1 << 20);
         assert_int_equal(file_read(found.gl_pathv[i], FILE_ANY, 1 << 20, &texts[i], NULL), CODE_OK);
@@ -241,12 +240,51 @@ static void test_near_misses(void **state)
     free(text);
 }
 
+static void test_near_misses(void **state)
+{
+    (void)state;
+    try_near_misses("policies/detectors/*.yaml");
+    try_near_misses("policies/words/*.yaml");
+}
+
+/* 12.11: whoever reads a word sees what it finds and what it passes by; a pattern that nobody reads is no word. */
+static void test_words_show_what_they_find(void **state)
+{
+    static struct buf text;
+    glob_t found;
+    size_t words = 0;
+
+    (void)state;
+    assert_int_equal(glob("policies/words/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct yaml_tree *tree;
+        const struct yaml_node *map;
+
+        buf_init(&text, 1 << 20);
+        faults_init(&faults);
+        assert_int_equal(file_read(found.gl_pathv[i], FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
+        assert_int_equal(yaml_read(buf_peek(&text), found.gl_pathv[i], &tree, &faults), CODE_OK);
+        map = yaml_member(yaml_root(tree), "detectors");
+        for (const struct yaml_node *one = map != NULL ? map->child : NULL; one != NULL; one = one->next, words++) {
+            const struct yaml_node *finds = yaml_member(one, "finds"), *passes = yaml_member(one, "passes");
+
+            if (yaml_member(one, "pattern")->text.len > 300 || finds == NULL || finds->count < 5 || passes == NULL || passes->count < 5)
+                fail_msg("%s: %.*s has a pattern of %zu bytes, or less than five texts that it finds, or passes by", found.gl_pathv[i],
+                         SPAN_ARG(one->key), yaml_member(one, "pattern")->text.len);
+        }
+        yaml_tree_free(&tree);
+        buf_fini(&text);
+    }
+    assert_true(words >= 50);
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults), cmocka_unit_test(test_sharing), cmocka_unit_test(test_sets_are_made_once),
         cmocka_unit_test(test_files_are_named), cmocka_unit_test(test_detect),
-        cmocka_unit_test(test_near_misses),
+        cmocka_unit_test(test_near_misses), cmocka_unit_test(test_words_show_what_they_find),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
