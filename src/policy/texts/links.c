@@ -123,7 +123,7 @@ static size_t without_punctuation(struct span text, size_t host, size_t stop)
 static size_t end_of(struct links *links, size_t begin, size_t host)
 {
     struct span text = links->text;
-    size_t stop = links->stop > host ? links->stop : host, taken, others, first = 0;
+    size_t stop = links->stop > host ? links->stop : host, taken, others;
     bool has_authority_end = false;
 
     while (links->stop <= host && stop < text.len && ends(span_part(text, stop, SIZE_MAX), &taken) == ENDS_NOT)
@@ -133,9 +133,7 @@ static size_t end_of(struct links *links, size_t begin, size_t host)
         has_authority_end = is_authority_end(text.at[i]);
     if (has_authority_end)
         return stop;
-    while (first < begin && (unsigned char)text.at[first] <= ' ')
-        first++;
-    others = stop_of_others(text, stop, first == begin);
+    others = stop_of_others(text, stop, links->front == begin);
     return others > stop ? others : without_punctuation(text, host, stop);
 }
 
@@ -155,6 +153,8 @@ bool links_next(struct links *links, struct span *link)
 {
     struct span text = links->text, scheme;
 
+    while (links->at == 0 && links->front < text.len && (unsigned char)text.at[links->front] <= ' ')
+        links->front++;
     while (links->at < text.len) {
         size_t colon = links->at + span_find(span_part(text, links->at, SIZE_MAX), ':'), begin = colon, more, host;
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/rows.h"
 
+#include "os/clock.h"
+#include "texts/links.h"
+
 #define OURS "links: true, url: {schemes: [https], hosts: [example.com]}"
 #define OUT "links: true, url: {to: public}"
 
@@ -92,12 +95,39 @@ static void test_many(void **state)
     free(json);
 }
 
+/* 12.5: nor do blanks in front of many links cost more than their bytes: each link once looked through them all. */
+static void test_blanks(void **state)
+{
+    static const char link[] = "http://a ";
+    size_t blanks = 1 << 20, count = 1 << 16, len = strlen(link);
+    char *text = malloc(blanks + count * len);
+    struct links links = {.text = span_of(text, blanks + count * len)};
+    struct span found;
+    int64_t work_us;
+    size_t many = 0;
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, ' ', blanks);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + blanks + i * len, link, len);
+    work_us = clock_thread_cpu_us();
+    while (links_next(&links, &found))
+        many++;
+    work_us = clock_thread_cpu_us() - work_us;
+    free(text);
+    assert_int_equal(many, count);
+    if (work_us > 5000000) /* it was a minute, and is 10 ms */
+        fail_msg("%.1f seconds of CPU", (double)work_us / 1e6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_blanks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
