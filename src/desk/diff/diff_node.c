@@ -10,6 +10,7 @@ const struct yaml_node *diff__definition(const struct diff_rule *rule, struct sp
 {
     static const struct { const char *word, *map; } parts[] = {
         {"pattern", "patterns"}, {"list", "lists"}, {"label", "labels"}, {"labels", "labels"}, {"detect", "detectors"},
+        {"none_of", "detectors"}, {"path", "paths"},
     };
     const struct yaml_node *map, *found = NULL;
     const char *named = NULL;
@@ -37,26 +38,12 @@ const struct yaml_node *diff__member(const struct yaml_node *map, struct span ke
 }
 
 static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
-                    const struct yaml_node *b, struct span key);
-
-/* What the capital words of forms stand for. */
-static bool same_kinds(const struct diff_rule *left, const struct diff_rule *right)
-{
-    const struct yaml_node *a = left->root != NULL ? yaml_member(left->root, "kinds") : NULL;
-    const struct yaml_node *b = right->root != NULL ? yaml_member(right->root, "kinds") : NULL;
-
-    return a == b || (a != NULL && b != NULL && is_same(left, a, right, b, SPAN_NONE));
-}
-
-static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
                     const struct yaml_node *b, struct span key)
 {
     const struct yaml_node *first = diff__definition(left, key, a), *second = diff__definition(right, key, b);
     const struct yaml_node *other = b->child;
 
     if (a->type != b->type || a->count != b->count || !span_equals(a->json, b->json))
-        return false;
-    if (a->type == YAML_MAP && span_is(key, "words") && !same_kinds(left, right))
         return false;
     if (first != NULL && second != NULL && first != a && !is_same(left, first, right, second, SPAN_NONE))
         return false;
@@ -70,10 +57,28 @@ static bool is_same(const struct diff_rule *left, const struct yaml_node *a, con
     return true;
 }
 
+/* What the capital words of forms stand for. */
+static bool same_kinds(const struct diff_rule *left, const struct diff_rule *right)
+{
+    const struct yaml_node *a = left->root != NULL ? yaml_member(left->root, "kinds") : NULL;
+    const struct yaml_node *b = right->root != NULL ? yaml_member(right->root, "kinds") : NULL;
+
+    return a == b || (a != NULL && b != NULL && is_same(left, a, right, b, SPAN_NONE));
+}
+
+static bool has_words(const struct yaml_node *node)
+{
+    bool has = node->type == YAML_MAP && span_is(node->key, "words");
+
+    for (const struct yaml_node *member = node->child; member != NULL && !has; member = member->next)
+        has = has_words(member);
+    return has;
+}
+
 bool diff__same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
                 const struct yaml_node *b)
 {
-    return is_same(left, a, right, b, a->key);
+    return is_same(left, a, right, b, a->key) && (!has_words(a) || same_kinds(left, right));
 }
 
 bool diff__reads_alike(const struct yaml_node *a, const struct yaml_node *b)

@@ -107,7 +107,8 @@ static void compare_kinds(struct diff_telling *t, enum diff_way way)
 /* The same words that now stand for something else. */
 void diff__compare_definitions(struct diff_telling *t, struct span key, const struct yaml_node *node, enum diff_way way)
 {
-    struct span what = span_is(key, "labels") ? SPAN_LIT("label") : span_is(key, "detect") ? SPAN_LIT("detector") : key;
+    bool is_detector = span_is(key, "detect") || span_is(key, "none_of");
+    struct span what = span_is(key, "labels") ? SPAN_LIT("label") : is_detector ? SPAN_LIT("detector") : key;
 
     compare_named(t, what, node->text, diff__definition(&t->pair->before, key, node),
                   diff__definition(&t->pair->after, key, node), way);

@@ -324,6 +324,8 @@ static void test_several(void **state)
 static void test_shared(void **state)
 {
 #define FORMS "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, words: {forms: ['ls [-{l}] F']}}]}\n"
+#define NAMED "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, path: src}]}\n"
+#define KEPT_OUT "rules:\n  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: x, path: {under: /srv, none_of: bad}}]}\n"
 #define TWO "rules:\n  - {id: a, effect: permit, match: {tools: [a]}, when: [{arg: x, matches: {pattern: w}}, " \
     "{arg: y, matches: {pattern: w}}]}\n" \
     "  - {id: b, effect: permit, match: {tools: [b]}, when: [{arg: x, matches: {pattern: w}}]}\n" \
@@ -346,6 +348,16 @@ static void test_shared(void **state)
     assert_int_equal(diff->change_count, 1);
     assert_true(diff->changes[0].probes > 0);
     diff_free(&diff);
+    /* a value of that name is none, wherever it stands */
+    diff = compare("policy: p\nkinds: {F: {equals: {words: {a: 1}}}}\n" FORMS, "policy: p\nkinds: {F: {equals: {words: {a: 2}}}}\n" FORMS);
+    assert_int_equal(diff->change_count, 1);
+    diff_free(&diff);
+    /* 12.3: where files may lie, and what keeps them out, by name */
+    EXPECT("policy: p\npaths: {src: {under: /srv/data}}\n" NAMED, "policy: p\npaths: {src: {under: /srv}}\n" NAMED,
+           {"asks by the path `src`, which is under /srv and was under /srv/data", DIFF_EITHER, true, false});
+    EXPECT("policy: p\ndetectors: {bad: {pattern: 'key', finds: [key]}}\n" KEPT_OUT,
+           "policy: p\ndetectors: {bad: {pattern: 'ke', finds: [key]}}\n" KEPT_OUT,
+           {"asks by the detector `bad`, which is {pattern ke, finds [key]} and was {pattern key, finds [key]}", DIFF_EITHER, false, false});
     EXPECT(RULE("permit", "match: {tools: [t]}"), HEAD "  - {id: s, effect: permit, match: {tools: [t]}}\n",
            {"was named `r`", DIFF_NOTHING, false, false});
     EXPECT("policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [a]}}\n  - {id: b, effect: permit, match: {tools: [b]}}\n",
