@@ -36,16 +36,24 @@ struct chain {
 static struct yaml_node *fill(struct filling *f, const struct yaml_node *node, const struct spot *spot);
 static void add_entry(struct filling *f, const struct yaml_node *entry, const struct spot *spot, struct chain *chain);
 
+/* Counts a value, or a list that is named: one that brings nothing costs time, too. Returns: false: there are too many. */
+static bool counts(struct filling *f, const struct yaml_node *node)
+{
+    if (++f->made == MADE_MAX + 1)
+        FAULT_HERE(f, node, "with its lists the file has more than 1,000,000 values; let lists name fewer lists");
+    return f->made <= MADE_MAX;
+}
+
 static struct yaml_node *copy(struct filling *f, const struct yaml_node *node)
 {
-    struct yaml_node *made = ++f->made <= MADE_MAX ? arena_alloc(yaml_arena(f->file->tree), sizeof *made) : NULL;
+    struct yaml_node *made;
 
-    if (made == NULL) {
-        if (f->made == MADE_MAX + 1)
-            FAULT_HERE(f, node, "with its lists the file has more than 1,000,000 values; let lists name fewer lists");
-        f->c->no_memory |= f->made <= MADE_MAX;
+    if (!counts(f, node))
         return NULL;
-    }
+    made = arena_alloc(yaml_arena(f->file->tree), sizeof *made);
+    f->c->no_memory |= made == NULL;
+    if (made == NULL)
+        return NULL;
     *made = *node;
     made->next = NULL;
     if (f->use != NULL) {
@@ -157,6 +165,8 @@ static void add_list(struct filling *f, const struct yaml_node *node, const stru
     const struct yaml_node *name = node->child, *found, *use = f->use;
     const struct open_file *owner, *from = f->from;
 
+    if (!counts(f, node) || (f->open_count > 0 && f->c->faults->count >= FAULTS_MAX)) /* which nobody would read any more */
+        return;
     found = definition(f, name->text, &owner);
     if (found == NULL) {
         fault_unknown(f, name);
@@ -164,7 +174,7 @@ static void add_list(struct filling *f, const struct yaml_node *node, const stru
     }
     if (owner == f->file)
         mark(f, found);
-    if (found->type != YAML_LIST || f->made > MADE_MAX || is_open(f, found, name))
+    if (found->type != YAML_LIST || is_open(f, found, name))
         return; /* where it is defined, what is no list is a fault */
     if (found->count == 0)
         FAULT_HERE(f, node, "nothing is in the list `%.*s`; name at least one", SPAN_ARG(found->key));

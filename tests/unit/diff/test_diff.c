@@ -357,7 +357,8 @@ static void test_shared(void **state)
            {"asks by the path `src`, which is under /srv and was under /srv/data", DIFF_EITHER, true, false});
     EXPECT("policy: p\ndetectors: {bad: {pattern: 'key', finds: [key]}}\n" KEPT_OUT,
            "policy: p\ndetectors: {bad: {pattern: 'ke', finds: [key]}}\n" KEPT_OUT,
-           {"asks by the detector `bad`, which is {pattern ke, finds [key]} and was {pattern key, finds [key]}", DIFF_EITHER, false, false});
+           {"asks by the detector `bad`, which is {pattern ke, finds [key]} and was {pattern key, finds [key]}", DIFF_EITHER,
+            false, false});
     EXPECT(RULE("permit", "match: {tools: [t]}"), HEAD "  - {id: s, effect: permit, match: {tools: [t]}}\n",
            {"was named `r`", DIFF_NOTHING, false, false});
     EXPECT("policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [a]}}\n  - {id: b, effect: permit, match: {tools: [b]}}\n",

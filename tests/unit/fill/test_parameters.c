@@ -2,6 +2,7 @@
 /* 12.1, 12.2: what a file leaves open, and what is put there: values of parameters, lists, and the name of a copy. */
 #include "diff/diff.h"
 #include "language/stray.h"
+#include "os/clock.h"
 #include "policy/rule.h"
 #include "policy/snapshot.h"
 #include "unit/policy/judge.h"
@@ -243,6 +244,28 @@ static void test_many(void **state)
     assert_non_null(strstr(faults.fault[0].text, "more than 1,000,000 values"));
 }
 
+/* Nor may one whose lists bring nothing, being no lists or wrong, take years to look through. */
+static void test_many_of_nothing(void **state)
+{
+    static const char *const ends[] = {"{list: nope}", "{list: l0}", "{list: l1}"};
+
+    (void)state;
+    for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
+        char text[4096];
+        size_t len = (size_t)snprintf(text, sizeof text, "policy: p\nlists:\n  l0: [%s]\n", ends[end]);
+        int64_t work_us = clock_thread_cpu_us();
+        struct policy *policy;
+
+        for (int i = 1; i < 15; i++)
+            len += (size_t)snprintf(text + len, sizeof text - len, "  l%d: [{list: l%d}, {list: l%d}, {list: l%d}, {list: l%d}]\n", i,
+                                    i - 1, i - 1, i - 1, i - 1);
+        assert_int_equal(compile_two(text, "", &policy), CODE_INVALID);
+        work_us = clock_thread_cpu_us() - work_us;
+        if (work_us > 20000000) /* it was minutes, and is a tenth of a second */
+            fail_msg("%s: %.1f seconds of CPU", ends[end], (double)work_us / 1e6);
+    }
+}
+
 static void test_warnings(void **state)
 {
     struct policy *policy = compiled(SET "lists: {a: [x], b: [{list: a}], c: [y]}\n" PERMIT("match: {tools: {list: b}}"), "");
@@ -394,7 +417,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_faults), cmocka_unit_test(test_many), cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_faults), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_of_nothing), cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_copies), cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
     };
