@@ -424,17 +424,17 @@ def paths_of(leaf, call):
 
 def selected_by(leaf, call, opening):
     root, paths, keys = paths_of(leaf, call)
-    everywhere = any(steps and descends(steps[-1]) and selects_all(steps[-1]) for steps in paths)
     texts = [name for name in leaf["operators"] if name in STRING_OPERATORS]
 
-    def skips(value):
+    def skips(value, everywhere):
         """4: what has no link where links are asked. At the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
         if leaf["options"].get("optional") == "or_null" and value is None:
             return True
         if leaf["options"].get("links") is True:
             return links_of(value, leaf["options"].get("decode")) == []
         return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
-    return [] if root is ABSENT else [one for steps in paths for one in select(steps, root, opening, keys, skips)]
+    return [] if root is ABSENT else [one for steps in paths for one in select(
+        steps, root, opening, keys, lambda value, last=bool(steps) and descends(steps[-1]) and selects_all(steps[-1]): skips(value, last))]
 
 
 def links_of(value, decode):

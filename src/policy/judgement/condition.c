@@ -119,7 +119,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         name = string_of(value->key);
         value = &name;
     }
-    if (takes == TRUTH_FALSE || policy_leaf_skips(leaf->leaf, value))
+    if (takes == TRUTH_FALSE || policy_leaf_skips(leaf->leaf, path->path, value))
         return false;
     blind = is_blind(leaf, value);
     if (leaf->leaf->null_is_none && value->type == JSON_NULL && !blind)

@@ -295,9 +295,6 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     for (const struct path *path = &leaf->path; path != NULL; path = path->next)
         leaf->counts_lacks |= leaf->opening && path->has_inner_wild;
     check_texts(c, node, leaf);
-    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
-        for (uint32_t i = 0; i < leaf->op_count; i++)
-            leaf->skips_containers |= path->ends_everywhere && leaf->ops[i].operator->of_text != NULL;
     for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
         c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || op_finds(&leaf->ops[i]));
     if (leaf->from == FROM_VALUE && c->of_answers)

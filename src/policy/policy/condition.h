@@ -84,7 +84,6 @@ struct condition {
     uint32_t op_count;
     bool opening;
     bool every;              /* quantifier */
-    bool skips_containers;   /* a string operator at the end of `..*` */
     bool null_is_none;       /* null counts as nothing (`optional: or_null`) */
     bool counts_lacks;       /* opening, with `[*]` before further steps */
     enum truth absent;       /* of an absent value */

@@ -84,9 +84,9 @@ enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct j
     return operator->of_text(walk, op, text);
 }
 
-bool policy_leaf_skips(const struct condition *leaf, const struct json_node *value)
+bool policy_leaf_skips(const struct condition *leaf, const struct path *path, const struct json_node *value)
 {
-    if (!leaf->skips_containers || !is_container(value))
+    if (!path->ends_everywhere || !is_container(value))
         return false;
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->of_text != NULL && (leaf->ops[i].types & TYPE_BIT(value->type)) == 0)

@@ -32,6 +32,7 @@ static void test_several_arguments(void **state)
         {"{arg: [a, '$.l[*].m'], equals: x}", "{\"a\":\"x\",\"l\":[{\"m\":\"x\"},{\"n\":\"x\"}]}", 'T', 'T'}, /* an absent one, too */
         {"{arg: [a, '$..*'], starts_with: x}", "{\"a\":\"x\",\"b\":{\"c\":\"x\"}}", 'T', 'T'},
         {"{arg: [a, '$..*'], starts_with: x}", "{\"a\":\"x\",\"b\":{\"c\":\"y\"}}", 'T', 'F'},
+        {"{arg: [a, '$.l..*'], starts_with: x}", "{\"a\":[\"y\"],\"l\":[[\"x\"]]}", 'T', 'U'}, /* what `a` holds is not selected */
         {"{arg: [a, b], keys: true, equals: x}", "{\"a\":{\"x\":1},\"b\":{\"x\":1}}", 'T', 'T'},
         {"{arg: [a, b], keys: true, equals: x}", "{\"a\":{\"x\":1},\"b\":{\"y\":1}}", 'T', 'F'},
         {"{arg: [a, b], joined: true, equals: xy}", "{\"b\":\"y\",\"a\":\"x\"}", 'F', 'F'},
