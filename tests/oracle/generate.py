@@ -75,7 +75,7 @@ INSIDE = ["8.8.8.8", "db.internal", "a.nip.io", "nip.io", "[64:ff9b::a00:1]", "[
           "[::ffff:8.8.8.8]", "[4000::1]", "localhost", "localhost.example.com", "[64:ff9b:1::808:808]"]
 # What stands around and between links.
 LINKING = ["see ", " ", "x", "git+", "(", ")", ".", ",", "'", "\"", "`", "<", ">", "\t", "\n", "@", "\u00a0", "\u201d", "\u00e4", "http:/", "http:\\\\", "https:\t//", "a.b",
-           "://", ":", "|", "**", "]", "?u=", "//", "ftp:/"]
+           "://", ":", "|", "**", "]", "?u=", "//", "ftp:/", "=\"", "= ' "]
 MAIL = ["ada@example.com", "bot@example.com", "BOT@example.com", "bot+x@example.com", "test@a.example.com", "a@b", "mallory%evil.net@example.com", "-oQ@example.com", "\"a,b\"@example.com",
         "ada@example.com.", "ada@10.0.0.1", "ada@0x1", "a.b-c_d@EXAMPLE.com", "a..b@example.com", "ada@bot.example.com", "_x@acme", "", "Ada <ada@example.com>", "ada@example.com "]
 MAIL_DOMAINS = ["example.com", "EXAMPLE.com", "*.example.com", "*", "b", "{tenant}", "{principal}.example.com"]

@@ -567,7 +567,7 @@ def links(text):
     """The URLs in a text."""
     found = []
     for colon in [at for at, c in enumerate(text) if c == ":"]:
-        run = re.search(r"[A-Za-z0-9+.-]*$", text[:colon], re.ASCII)[0]
+        run = re.search(r"[A-Za-z0-9+.-]*\Z", text[:colon], re.ASCII)[0]
         scheme = re.sub("^[^A-Za-z]+", "", run)
         inner = re.fullmatch("(?i).+?(https?)", scheme, re.ASCII)
         for one in [scheme] + ([inner[1]] if inner else []):
@@ -585,18 +585,40 @@ def link_at(text, begin, host):
         end += 1
     if re.search(r"[/\\?#]", text[host:end]):
         return text[begin:end]
-    further = further_end(text, end, all(c <= " " for c in text[:begin]))
+    further = max(further_end(text, end, SENTENCE), further_end(text, end, place_of(text[:begin])))
     if further > end:
         return text[begin:further]
     ends = ".,;:!)}*_~|" + ("" if "[" in text[host:end] else "]")
     return text[begin:host] + text[host:end].rstrip(ends)
 
 
-def further_end(text, end, is_whole):
+SENTENCE = "sentence"
+
+
+def without_blanks_behind(text):
+    while text and is_blank(text[-1]):
+        text = text[:-1]
+    return text
+
+
+def place_of(front):
+    """What the link behind `front` stands in: what closes it, None: it begins the text."""
+    inner = without_blanks_behind(front)
+    if not inner:
+        return None
+    if inner[-1] == "<":
+        return ">"
+    is_value = inner == front or without_blanks_behind(inner[:-1]).endswith("=")
+    return inner[-1] if inner[-1] in "\"'`" and is_value else SENTENCE
+
+
+def further_end(text, end, place):
     """Up to where some readers go on with the host."""
     rest = re.match(r"[^/\\?#]*", text[end:], re.DOTALL)[0]
-    if not is_whole:
-        rest = next((rest[:at] for at, c in enumerate(rest) if is_blank(c) or c in "<>"), rest)
+    if place == SENTENCE:
+        rest = next((rest[:at] for at, c in enumerate(rest) if is_blank(c) or c == ">"), rest)
+    elif place is not None:
+        rest = rest.partition(place)[0]
     if "@" in rest:
         return end + rest.index("@") + 1
     left_out = re.match("[\t\r\n`" + QUOTES + "]*", rest)[0]

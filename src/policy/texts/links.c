@@ -78,17 +78,26 @@ static bool may_stand_in_host(char c)
     return is_scheme_byte(c) || c == '_' || c == '%' || (unsigned char)c >= 0x80;
 }
 
+/* What a link may stand in. */
+enum place { IN_SENTENCE = ' ', IN_NOTHING = 0 }; /* else the character that closes it: a quote, or `>` */
+
+static bool ends_place(struct span text, size_t at, enum ender ender, char place)
+{
+    if (place == IN_SENTENCE)
+        return ender == ENDS_BLANK || text.at[at] == '>';
+    return place != IN_NOTHING && text.at[at] == place;
+}
+
 /* Where the last readers stop who go on over what ends the host in other eyes, be it since `user'@` and `user @` are users to
- * them, or since they leave tabs out; `stop` itself where nobody does.
- * Takes: is_whole: the link begins the text, so that a client may take all of it for one URL. */
-static size_t stop_of_others(struct span text, size_t stop, bool is_whole)
+ * them, or since they leave tabs out; `stop` itself where nobody does. */
+static size_t stop_of_others(struct span text, size_t stop, char place)
 {
     size_t end = stop, first = stop, taken;
 
     while (end < text.len && !is_authority_end(text.at[end])) {
         enum ender ender = ends(span_part(text, end, SIZE_MAX), &taken);
 
-        if (!is_whole && (ender == ENDS_BLANK || ender == ENDS_ANGLE))
+        if (ends_place(text, end, ender, place))
             break;
         if (text.at[end] == '@')
             return end + 1;
@@ -109,6 +118,38 @@ static size_t stop_of_others(struct span text, size_t stop, bool is_whole)
     return end;
 }
 
+/* Back over the blanks in front of `at`. */
+static size_t before_blanks(struct span text, size_t at)
+{
+    for (;;) {
+        size_t lead = at, taken;
+
+        while (lead > 0 && at - lead < 4 && ((unsigned char)text.at[--lead] & 0xc0) == 0x80)
+            ;
+        if (lead == at || ends(span_part(text, lead, at - lead), &taken) != ENDS_BLANK || taken != at - lead)
+            return at;
+        at = lead;
+    }
+}
+
+/* What the link stands in. Where it begins the text a client may take all of that for one URL, as it does with all between
+ * the quotes of HTML and JSON, and between Markdown's angles. A quote with blanks behind it may as well close what stands in
+ * front, unless it is that of an attribute's value. */
+static char place_of(struct span text, size_t begin)
+{
+    size_t first = before_blanks(text, begin), equals;
+    char before = first > 0 ? text.at[first - 1] : '\0';
+
+    if (first == 0)
+        return IN_NOTHING;
+    if (before == '<')
+        return '>';
+    if (before != '"' && before != '\'' && before != '`')
+        return IN_SENTENCE;
+    equals = before_blanks(text, first - 1);
+    return first == begin || (equals > 0 && text.at[equals - 1] == '=') ? before : IN_SENTENCE;
+}
+
 /* What a sentence puts behind a host. */
 static size_t without_punctuation(struct span text, size_t host, size_t stop)
 {
@@ -123,7 +164,7 @@ static size_t without_punctuation(struct span text, size_t host, size_t stop)
 static size_t end_of(struct links *links, size_t begin, size_t host)
 {
     struct span text = links->text;
-    size_t stop = links->stop > host ? links->stop : host, taken, others;
+    size_t stop = links->stop > host ? links->stop : host, taken, others, further;
     bool has_authority_end = false;
 
     while (links->stop <= host && stop < text.len && ends(span_part(text, stop, SIZE_MAX), &taken) == ENDS_NOT)
@@ -133,7 +174,9 @@ static size_t end_of(struct links *links, size_t begin, size_t host)
         has_authority_end = is_authority_end(text.at[i]);
     if (has_authority_end)
         return stop;
-    others = stop_of_others(text, stop, links->front == begin);
+    others = stop_of_others(text, stop, IN_SENTENCE);
+    further = stop_of_others(text, stop, place_of(text, begin));
+    others = further > others ? further : others;
     return others > stop ? others : without_punctuation(text, host, stop);
 }
 
@@ -153,8 +196,6 @@ bool links_next(struct links *links, struct span *link)
 {
     struct span text = links->text, scheme;
 
-    while (links->at == 0 && links->front < text.len && (unsigned char)text.at[links->front] <= ' ')
-        links->front++;
     while (links->at < text.len) {
         size_t colon = links->at + span_find(span_part(text, links->at, SIZE_MAX), ':'), begin = colon, more, host;
 

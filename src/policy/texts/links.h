@@ -17,7 +17,6 @@ struct links {
     struct span text; /* the caller sets it, and nothing else */
     size_t at;        /* what stands before it is done */
     size_t stop;      /* where the last link stopped; one that begins before stops there, too */
-    size_t front;     /* behind the blanks that begin the text */
     bool again;       /* the next one is the last one without the letters in front of its `http` */
 };
 

@@ -86,6 +86,44 @@ static void test_ended_otherwise(void **state)
     check("https://a.example\n", "https://a.example");
     check("https://a.example/\n@b", "https://a.example/");
     check("https://a.example more /x@b", "https://a.example");
+    check("https://a.example'.b.example more", "https://a.example'.b.example");
+    check("\xc2\xa0https://a.example @b.example/", "https://a.example @");
+    check("see https://a.example<@b.example/", "https://a.example<@");
+}
+
+/* 12.5: HTML, JSON and Markdown take all between their quotes or angles for one URL, blanks and tabs in it or not. */
+static void test_in_quotes(void **state)
+{
+    (void)state;
+    check("<a href=\"https://a.example @b.example/\">", "https://a.example @");
+    check("<a href='https://a.example<@b.example/'>", "https://a.example<@");
+    check("<a href=\"https://a.example\t.b.example\">", "https://a.example\t.b.example");
+    check("<a href = \"\n https://a.example\n.b.example\">", "https://a.example\n.b.example");
+    check("{\"url\":\"https://a.example @b.example\"}", "https://a.example @");
+    check("[x](<https://a.example @b.example>)", "https://a.example @");
+    check("`https://a.example @b.example`", "https://a.example @");
+    check("\"https://a.example\" or me@b.example", "https://a.example");
+    check("<https://a.example> or me@b.example", "https://a.example");
+    check("say \"x\" https://a.example or me@b.example", "https://a.example");
+    check("it's https://a.example or me@b.example", "https://a.example");
+}
+
+/* 12.5: what stands in front of many links is not looked through for each. */
+static void test_many_behind_blanks(void **state)
+{
+    enum { BLANKS = 1 << 20, LINKS = 1 << 16 };
+    static char text[BLANKS + 10 * LINKS];
+    struct links links = {.text = span_of(text, sizeof text)};
+    struct span link;
+    size_t count = 0;
+
+    (void)state;
+    memset(text, ' ', BLANKS);
+    for (size_t i = 0; i < LINKS; i++)
+        memcpy(text + BLANKS + 10 * i, "http://ab ", 10);
+    while (links_next(&links, &link))
+        count++;
+    assert_int_equal(count, LINKS);
 }
 
 int main(void)
@@ -94,6 +132,8 @@ int main(void)
         cmocka_unit_test(test_in_sentences),
         cmocka_unit_test(test_hidden_ones),
         cmocka_unit_test(test_ended_otherwise),
+        cmocka_unit_test(test_in_quotes),
+        cmocka_unit_test(test_many_behind_blanks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
