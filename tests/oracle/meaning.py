@@ -431,14 +431,16 @@ def selected_by(leaf, call, opening):
         if leaf["options"].get("optional") == "or_null" and value is None:
             return True
         if leaf["options"].get("links") is True:
-            return links_of(value, leaf["options"].get("decode")) == []
+            return everywhere if isinstance(value, (dict, list)) else links_of(value, leaf["options"].get("decode")) == []
         return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
     return [] if root is ABSENT else [one for steps in paths for one in select(
         steps, root, opening, keys, lambda value, last=bool(steps) and descends(steps[-1]) and selects_all(steps[-1]): skips(value, last))]
 
 
 def links_of(value, decode):
-    """The URLs in all readings of a string; None where these are too many."""
+    """The URLs in all readings of a string; None where these are too many, and of what may hold texts."""
+    if isinstance(value, (dict, list)):
+        return None
     if not isinstance(value, str):
         return []
     found = values.readings(value, decode) if decode else [value]

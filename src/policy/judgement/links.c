@@ -43,10 +43,15 @@ enum truth eval__links(struct rule_walk *walk, const struct condition *leaf, con
 {
     struct asking asking = {.walk = walk, .leaf = leaf, .truth = TRUTH_FALSE};
 
-    if (value->type == JSON_STRING && !eval__each_reading(walk, leaf->decoders, value->text, ask_all, &asking)) {
+    bool is_container = value->type == JSON_ARRAY || value->type == JSON_OBJECT; /* in whose texts links may be */
+
+    if (is_container || (value->type == JSON_STRING &&
+                         !eval__each_reading(walk, leaf->decoders, value->text, ask_all, &asking))) {
         asking.truth = TRUTH_UNDECIDED;
         asking.any = true;
     }
+    if (is_container && walk->trace != NULL)
+        walk->trace->value(walk->trace, leaf, value, asking.truth);
     *any = asking.any;
     return asking.truth;
 }

@@ -88,6 +88,8 @@ bool policy_leaf_skips(const struct condition *leaf, const struct path *path, co
 {
     if (!path->ends_everywhere || !is_container(value))
         return false;
+    if (leaf->links)
+        return true;
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->of_text != NULL && (leaf->ops[i].types & TYPE_BIT(value->type)) == 0)
             return true;
