@@ -315,8 +315,14 @@ static void add_lines(struct buf *out, const struct giving *g, int indent, const
 static size_t end_of(struct span text)
 {
     const char *end = text.len > 0 ? memmem(text.at, text.len, "\n...", 4) : NULL;
+    size_t left;
 
-    return end != NULL ? (size_t)(end + 1 - text.at) : text.len;
+    for (; end != NULL; end = memmem(end + 1, left - 1, "\n...", 4)) {
+        left = (size_t)(text.at + text.len - end);
+        if (left == 4 || memchr(" \t\r\n", end[4], 4) != NULL) /* else it goes on a text between quotes */
+            return (size_t)(end + 1 - text.at);
+    }
+    return text.len;
 }
 
 /* Writes the values behind what the author wrote, so that its lines stay where they are. */
