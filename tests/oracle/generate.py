@@ -923,7 +923,7 @@ def plain_operator(name, operand, named):
     """Some patterns and lists stand under a name in the file, and some values are set."""
     if name in ("equals", "contains", "starts_with", "ends_with", "glob") and isinstance(operand, str) and picks(operand + name, [True, False]):
         return in_part(operand, name == "glob", named)
-    if name in ("min", "max") and picks(operand.lexeme + name, [True, False]):
+    if name in ("min", "max") and not isinstance(operand, str) and picks(operand.lexeme + name, [True, False]):
         return as_parameter("number", operand.lexeme, named)
     if name in ("matches", "not_matches") and operand and picks(operand, [True, False]):
         return {"pattern": named["patterns"].setdefault(operand, f"p{len(named['patterns'])}")}

@@ -558,7 +558,7 @@ def public_truth(host, named, hosts):
 QUOTES = "\"'\u00ab\u00bb\u2039\u203a" + "".join(map(chr, range(0x2018, 0x2020)))
 
 
-def is_blank(c):
+def ends_a_link(c):
     """White_Space, and controls."""
     return unicodedata.category(c) in ("Cc", "Zs", "Zl", "Zp")
 
@@ -581,7 +581,7 @@ def links(text):
 
 def link_at(text, begin, host):
     end = host
-    while end < len(text) and not is_blank(text[end]) and text[end] not in QUOTES + "<>`":
+    while end < len(text) and not ends_a_link(text[end]) and text[end] not in QUOTES + "<>`":
         end += 1
     if re.search(r"[/\\?#]", text[host:end]):
         return text[begin:end]
@@ -596,7 +596,7 @@ SENTENCE = "sentence"
 
 
 def without_blanks_behind(text):
-    while text and is_blank(text[-1]):
+    while text and ends_a_link(text[-1]):
         text = text[:-1]
     return text
 
@@ -616,7 +616,7 @@ def further_end(text, end, place):
     """Up to where some readers go on with the host."""
     rest = re.match(r"[^/\\?#]*", text[end:], re.DOTALL)[0]
     if place == SENTENCE:
-        rest = next((rest[:at] for at, c in enumerate(rest) if is_blank(c) or c == ">"), rest)
+        rest = next((rest[:at] for at, c in enumerate(rest) if ends_a_link(c) or c == ">"), rest)
     elif place is not None:
         rest = rest.partition(place)[0]
     if "@" in rest:
@@ -625,7 +625,7 @@ def further_end(text, end, place):
     more = rest[len(left_out):].rstrip(" \t\r\n.,;:!?)'\"`\0")
     if not left_out or not more or not (re.match("[A-Za-z0-9+._%-]", more, re.ASCII) or more[0] >= "\x80"):
         return end
-    if any(c in "<>" or (is_blank(c) and c not in "\t\r\n") for c in more):
+    if any(c in "<>" or (ends_a_link(c) and c not in "\t\r\n") for c in more):
         return end
     return end + len(left_out) + len(more)
 
