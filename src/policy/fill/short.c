@@ -117,20 +117,30 @@ static const struct kind {
     const char *prefix, *dimension;
 } kinds[] = {{"principal:", "principals"}, {"group:", "groups"}, {"tenant:", "tenants"}};
 
+static bool starts_nocase(struct span text, const char *prefix)
+{
+    return span_equals_nocase(span_part(text, 0, strlen(prefix)), span_text(prefix));
+}
+
 /* What people write who mean another word: as names of principals these would open or close nothing that anybody meant. */
 static const char *wrong_who(struct span who)
 {
-    static const char *const all[] = {"all", "any", "anybody", "anyone", "everybody"};
+    static const char *const all[] = {"all", "any", "anybody", "anyone", "everybody", "everyone"};
     static const char *const prefixes[] = {"groups:", "tenants:", "principals:", "user:", "users:", "role:", "roles:", "team:",
                                            "scope:", "scopes:", "client:"};
 
     if (who.len == 0)
         return "nobody has an empty name; write a principal, `group:NAME`, `tenant:NAME` or everyone";
+    if (span_is(who, "everyone"))
+        return NULL;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (span_is(who, all[i]))
+        if (span_equals_nocase(span_trim(who), span_text(all[i])))
             return "this would be a principal of that name; write everyone for all, or `principal:` in front of it";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (starts_nocase(who, kinds[i].prefix) && !span_starts_with(who, span_text(kinds[i].prefix)))
+            return "this would be a principal of that name; write `group:`, `tenant:` or `principal:` in small letters";
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (span_starts_with(who, span_text(prefixes[i])))
+        if (starts_nocase(who, prefixes[i]))
             return "who stands here is a principal, `group:NAME`, `tenant:NAME` or everyone; write one of these, or "
                    "`principal:` in front of it where it is a name";
     return NULL;
