@@ -492,6 +492,8 @@ def url(terms, text, glob, opening=True):
     if authority is not None and "@" in authority:
         return UNDECIDED
     parts = [truth(schemes is None or scheme in [one.lower() for one in schemes])]
+    if schemes is None and "to" in terms and scheme not in PORTS:
+        parts = [UNDECIDED]
     host, port = split_authority(authority or "")
     if not host and scheme in PORTS:
         parts += [UNDECIDED]  # these need a host

@@ -162,8 +162,12 @@ static bool is_visible(struct span text)
     return true;
 }
 
+/* Whoever reads `file://example.com/etc/passwd` may leave the host out, so that by an unnamed scheme nothing leads out for sure
+ * but by those that clients ask a host with. */
 static enum truth scheme_truth(const struct url_terms *terms, const struct url_parts *url)
 {
+    if (terms->schemes == NULL && terms->to_public != NULL && reading_usual_port(url->scheme) == 0)
+        return TRUTH_UNDECIDED;
     for (uint32_t i = 0; i < terms->scheme_count; i++)
         if (span_equals_nocase(terms->schemes[i], url->scheme))
             return TRUTH_TRUE;
