@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "language/keys.h"
 #include "texts/date.h"
 #include "policy/schema.h"
 #include "schema/schema_compile.h"
@@ -94,12 +95,13 @@ static void compile_planned(struct compiler *c, const struct yaml_node *step, st
     question->plan.step = (uint32_t)number;
 }
 
+const char *const policy_call_keys[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt",
+                                        "path", "query", "arguments", "params", "approved", "meta", "param", "time",
+                                        "client", "session", "correlation", "after", "spent", "annotations", "plan",
+                                        "groups", "scopes", "claims", "schema", NULL};
+
 static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
-    static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
-                                        "query", "arguments", "params", "approved", "meta", "param", "time", "client",
-                                        "session", "correlation", "after", "spent", "annotations", "plan", "groups",
-                                        "scopes", "claims", "schema", NULL};
     const struct {
         const char *key, *usual;
         struct span *text;
@@ -116,7 +118,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
     if (yaml_member(call, "resource") != NULL)
         FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
               "params: {uri: 'file:///...'}`");
-    (void)compiler_is_map_of(c, call, known, "`call`");
+    (void)compiler_is_map_of(c, call, policy_call_keys, "`call`");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, call, texts[i].key, span_text(texts[i].usual));
     if (span_is(question->method, "response") != (question->answers.len > 0))
@@ -326,16 +328,18 @@ static void compile_reason(struct compiler *c, const struct yaml_node *node, str
           SPAN_ARG(node->text));
 }
 
+const char *const policy_expect_answer_keys[] = {"answer", "rule", "left", NULL};
+
 /* What is expected: `expect: redact`, or a map. */
 static void compile_expect_answer(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
 {
-    static const char *const known[] = {"answer", "rule", "left", NULL};
     static const char *const words[] = {"pass", "flag", "redact", "withhold", NULL};
     const struct yaml_node *effect = expect != NULL && expect->type == YAML_MAP ? yaml_member(expect, "answer") : expect;
     const struct yaml_node *rule = yaml_member(expect, "rule"), *left = yaml_member(expect, "left");
     int word;
 
-    if (expect == NULL || (expect->type == YAML_MAP && !compiler_is_map_of(c, expect, known, "`expect` of an answer")))
+    if (expect == NULL || (expect->type == YAML_MAP &&
+                           !compiler_is_map_of(c, expect, policy_expect_answer_keys, "`expect` of an answer")))
         return;
     if (effect == NULL)
         FAULT(c, expect, "`expect` does not say what becomes of the answer; write {answer: pass}, flag, redact or withhold");
@@ -359,9 +363,10 @@ static void compile_answer(struct compiler *c, const struct yaml_node *node, con
     compile_expect_answer(c, yaml_member(test, "expect"), kase);
 }
 
+const char *const policy_expect_keys[] = {"verdict", "rule", "reason", NULL};
+
 static void compile_expect(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
 {
-    static const char *const known[] = {"verdict", "rule", "reason", NULL};
     static const char *const words[] = {"deny", "hold", "permit", NULL};
     const struct yaml_node *verdict = yaml_member(expect, "verdict"), *rule = yaml_member(expect, "rule");
     int word;
@@ -371,7 +376,7 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
               "the test has an `answer:` beside its `call:`");
         return;
     }
-    if (!compiler_is_map_of(c, expect, known, "`expect`"))
+    if (!compiler_is_map_of(c, expect, policy_expect_keys, "`expect`"))
         return;
     if (verdict == NULL) {
         FAULT(c, expect, "`expect` has no `verdict`; write permit, deny or hold");
@@ -414,15 +419,16 @@ void compile__case_call(struct compiler *c, const struct yaml_node *call, struct
         compile_schema(c, yaml_member(call, "schema"), kase);
 }
 
+const char *const policy_test_keys[] = {"name", "call", "answer", "message", "expect", NULL};
+
 void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
-    static const char *const known[] = {"name", "call", "answer", "message", "expect", NULL};
     const struct yaml_node *name = yaml_member(node, "name"), *call = yaml_member(node, "call");
     const struct yaml_node *expect = yaml_member(node, "expect"), *answer = yaml_member(node, "answer");
     const struct yaml_node *message = yaml_member(node, "message");
 
     *kase = (struct policy_case){.source = c->source, .line = node->line, .column = node->column, .name = SPAN_LIT("?")};
-    if (!compiler_is_map_of(c, node, known, "a test"))
+    if (!compiler_is_map_of(c, node, policy_test_keys, "a test"))
         return;
     if (name == NULL || call == NULL || expect == NULL)
         FAULT(c, node, "a test has `name`, `call` and `expect`; `%s` is missing", !name ? "name" : !call ? "call" : "expect");

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "language/keys.h"
 #include "fill/parameters.h"
 #include "words/file_place.h"
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "shared", "parameters", "patterns", "lists", "labels",
-                                    "detectors", "paths", "kinds", "allow", "ask", "deny", "rules", "answers", "redact",
-                                    "tests", "set", "as", NULL};
+const char *const policy_file_keys[] = {"policy", "description", "mode", "shared", "parameters", "patterns", "lists",
+                                        "labels", "detectors", "paths", "kinds", "allow", "ask", "deny", "rules",
+                                        "answers", "redact", "tests", "set", "as", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -156,7 +157,7 @@ void compile__file(struct compiler *c, bool *lists_used)
 
     if (root->type != YAML_MAP)
         return;
-    (void)compiler_is_map_of(c, root, known, "a policy file");
+    (void)compiler_is_map_of(c, root, policy_file_keys, "a policy file");
     c->patterns = compile_part(c, "pattern", "patterns");
     c->lists = compile_part(c, "list", "lists");
     c->lists.used = lists_used;

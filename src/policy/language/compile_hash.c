@@ -4,6 +4,8 @@
 
 #include "crypto/parts.h"
 
+#include <stdlib.h>
+
 #define DEPTH_MAX 4 /* of definitions that name others, as a path names detectors */
 
 /* The part of a file of which a text under this key names an entry; NULL: it names none. */
@@ -26,13 +28,33 @@ static bool is_said(const struct yaml_node *member, bool is_rule)
     return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
 }
 
-/* Hashes types, keys and texts, and behind a name what it names; what lists hold is in its place by now. Blanks, comments and
- * quotes are not part of what a rule says. Takes: key: under which the node stands, or the list in which it does. */
-static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
+static int by_key(const void *a, const void *b)
+{
+    return span_compare((*(const struct yaml_node *const *)a)->key, (*(const struct yaml_node *const *)b)->key);
+}
+
+/* The members: of a map by their keys, since their order says nothing. Returns: NULL without memory, or without members. */
+static const struct yaml_node **members_of(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node **members = node->count > 0 ? compiler_alloc(c, node->count, sizeof(struct yaml_node *)) : NULL;
+    size_t count = 0;
+
+    for (const struct yaml_node *member = node->child; members != NULL && member != NULL; member = member->next)
+        members[count++] = member;
+    if (members != NULL && node->type == YAML_MAP)
+        qsort(members, count, sizeof *members, by_key);
+    return members;
+}
+
+/* Hashes types, keys and texts, and behind a name what it names; what lists hold is in its place by now. Blanks, comments,
+ * quotes and the order of keys are not part of what a rule says. Takes: key: under which the node stands, or the list in
+ * which it does. */
+static void add_node(struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
                      uint32_t depth, bool is_rule)
 {
     const struct part *part = depth < DEPTH_MAX && node->type == YAML_STRING ? part_of(c, key) : NULL;
     const struct yaml_node *named = part != NULL ? compiler_definition(c, part, node->text) : NULL;
+    const struct yaml_node **members = members_of(c, node);
     uint64_t count = node->count;
 
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
@@ -42,9 +64,9 @@ static void add_node(const struct compiler *c, struct digest *digest, struct spa
     parts_add_number(digest, count);
     parts_add(digest, node->key);
     parts_add(digest, node->text);
-    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
-        if (!is_said(member, is_rule))
-            add_node(c, digest, member->key.len > 0 ? member->key : key, member, depth, false);
+    for (size_t i = 0; members != NULL && i < node->count; i++)
+        if (!is_said(members[i], is_rule))
+            add_node(c, digest, members[i]->key.len > 0 ? members[i]->key : key, members[i], depth, false);
     if (named != NULL)
         add_node(c, digest, SPAN_NONE, named, depth + 1, false);
 }
@@ -58,7 +80,7 @@ static bool has_words(const struct yaml_node *node)
     return has;
 }
 
-void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
+void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
 {
     struct digest digest;
 

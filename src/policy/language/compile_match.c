@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "language/keys.h"
 
 #include "base/glob.h"
 #include "policy/variable.h"
@@ -101,12 +102,13 @@ static void compile_dimensions(struct compiler *c, const struct yaml_node *map, 
     c->policy->asks_held |= match->by[DIM_GROUP].given || match->by[DIM_SCOPE].given;
 }
 
+const char *const policy_match_keys[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
+                                         "resources", "prompts", "labels", "groups", "scopes", "", "annotations",
+                                         "client", "session", "during", "plan", NULL};
+
 void compile__match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
-    static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
-                                        "resources", "prompts", "labels", "groups", "scopes", "", "annotations", "client",
-                                        "session", "during", "plan", NULL};
-    bool is_map = compiler_is_map_of(c, node, known, "`match`");
+    bool is_map = compiler_is_map_of(c, node, policy_match_keys, "`match`");
 
     *match = (struct match){.opening = opening};
     if (is_map)

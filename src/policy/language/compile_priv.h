@@ -75,7 +75,7 @@ enum code compile__call_text(struct span text, struct buf *out) MUST_USE;
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void compile__hash_file(struct digest *digest, struct span name, struct span text);
 /* compile_hash.c: the rule as it was written, the patterns and lists that it names included. */
-void compile__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
+void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
 
 /* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */
 void compile__case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "language/keys.h"
 
 #include "base/num.h"
 #include "unicode/unicode.h"
@@ -167,15 +168,15 @@ static bool has_arguments(const struct match *match)
     return has || all;
 }
 
+const char *const policy_rule_keys[] = {"id", "effect", "match", "when", "only_args", "arguments", "limit", "approvals",
+                                        "until", "mode", "reason", "say", "slow_regex", "", "during", "session",
+                                        "client", "annotations", "plan", NULL};
+
 void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
-    static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "until", "arguments",
-                                        "approvals", "", "during", "session", "client", "annotations", "plan", NULL};
-
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
-    if (!compiler_is_map_of(c, node, known, "a rule"))
+    if (!compiler_is_map_of(c, node, policy_rule_keys, "a rule"))
         return;
     compile__misplaced_fact(c, node);
     compile_id(c, node, rule);
@@ -217,14 +218,15 @@ static void compile_answer_effect(struct compiler *c, const struct yaml_node *no
     rule->answer = word >= 0 ? (enum answer_effect)(ANSWER_FLAG + word) : ANSWER_WITHHOLD;
 }
 
+const char *const policy_answer_keys[] = {"id", "effect", "match", "when", "until", "mode", "reason", "say",
+                                          "slow_regex", "", "during", "session", "client", "annotations", "plan",
+                                          "size", "media", NULL};
+
 void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
-    static const char *const known[] = {"id", "effect", "match", "when", "reason", "say", "mode", "slow_regex", "until",
-                                        "", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
-
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
-    if (!compiler_is_map_of(c, node, known, "a rule for answers"))
+    if (!compiler_is_map_of(c, node, policy_answer_keys, "a rule for answers"))
         return;
     compile__misplaced_fact(c, node);
     compile_id(c, node, rule);
@@ -270,9 +272,10 @@ static void compile_redact_query(struct compiler *c, const struct yaml_node *nod
         FAULT(c, node, "`query` of a redaction is true: the query is left out as a whole; for none, leave the line out");
 }
 
+const char *const policy_redaction_keys[] = {"match", "args", "params", "answer", "query", NULL};
+
 void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
-    static const char *const known[] = {"match", "args", "params", "answer", "query", NULL};
     static const struct { const char *key, *example; } parts[REDACT_PART_COUNT] = {
         [REDACT_ARGS] = {"args", "the arguments"},
         [REDACT_PARAMS] = {"params", "members of `params`"},
@@ -282,7 +285,7 @@ void compile__redaction(struct compiler *c, const struct yaml_node *node, struct
     bool any = query != NULL;
 
     *redaction = (struct redaction){.source = c->source, .line = node->line, .column = node->column};
-    if (!compiler_is_map_of(c, node, known, "a redaction"))
+    if (!compiler_is_map_of(c, node, policy_redaction_keys, "a redaction"))
         return;
     c->slow_allowed = false;
     compile__match(c, yaml_member(node, "match"), false, &redaction->match);
