@@ -522,7 +522,9 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
-	install -m 0755 tools/verify-audit tools/dist/notify-chat $(DESTDIR)$(DATA)
+	install -m 0755 tools/verify-audit tools/dist/notify-chat tools/dist/check-policies $(DESTDIR)$(DATA)
+	sed 's|@PREFIX@|$(PREFIX)|g' tools/dist/pre-commit > $(DESTDIR)$(DATA)/pre-commit && chmod 0755 $(DESTDIR)$(DATA)/pre-commit
+	install -D -m 0644 tools/dist/github-action/action.yml $(DESTDIR)$(DATA)/github-action/action.yml
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
 	for d in src tests tools; do find $$d -name '*.md' -exec install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' \; || exit 1; done

@@ -27,7 +27,7 @@ struct asked {
     uint64_t status, policy_version;
     int64_t since_us, until_us, before_us, at_us;
     /* how much, in which order and form */
-    bool all, activations, shows_rules, coverage, list, follow, no_events, verbose, json, csv, github;
+    bool all, activations, shows_rules, coverage, list, follow, no_events, verbose, json, csv, github, sarif;
     const char *order, *format, *fields, *breakdown, *filter, *cursor, *output, *junit;
     uint64_t limit, top, lines, stop_after, threads, min_calls;
     /* one call, as it is made up or recorded */

@@ -129,13 +129,21 @@ const struct command commands[] = {
 
     GROUP("policy", "policies"),
     {IS("policy check", cmd_policy_check, "read policy files: all errors, then warnings"),
-     ABOUT("Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
-           "0). Regexes are tried on hostile input. Where there is a configuration, upstreams that rules\n"
-           "forbid, hold or redact must be those of some route."),
+     ABOUT("Reads the files as one complete set: all errors, then warnings. Regexes are tried on hostile\n"
+           "input. Where there is a configuration, upstreams that rules forbid, hold or redact must be\n"
+           "those of some route. Exit status 0: sound, warnings are told; 1: warnings, with --strict; 2:\n"
+           "errors; 3: a file cannot be read."),
      OPERANDS(MANY("FILE", CONTENT)),
      OPTIONS(JSON, VALUES, FLAG("github", github, "as annotations of a GitHub workflow"),
+             FLAG("sarif", sarif, "as SARIF 2.1.0 on stdout, for forges and editors"),
              PATH("config", config, "FILE", "as for `load`, where it is there: upstreams must be its routes"),
              FLAG("strict", strict, "warnings give exit status 1"))},
+    {IS("policy fmt", cmd_policy_fmt, "write policy files in the one manner"),
+     ABOUT("Writes the files anew, in place: keys in their order, quotes, blanks and breaks of long lines in one manner.\n"
+           "Comments and blank lines stay, and so does all that the files say: what they compile to has the same hashes.\n"
+           "Prints the names of those that it changed. Exit status 2: a file is no YAML, and was left as it is."),
+     OPERANDS(MANY("FILE", FILE)),
+     OPTIONS(FLAG("check", check, "change nothing; exit status 1 where a file would be changed"), JSON)},
     {IS("policy test", cmd_policy_test, "run the tests that stand in policy files"),
      ABOUT("Judges the calls under `tests:` by the files as one complete set. Exit status 1 where one\n"
            "fails."),

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/policy_files.h"
 #include "cli/told.h"
+#include "rules/policy_sarif.h"
 #include "args/print.h"
 #include "store/store_tools.h"
 #include "author/near.h"
@@ -91,10 +92,9 @@ static int tell_check(const struct check *check)
 {
     bool warned = check->asked.strict && check->warnings.count > 0;
     int status = check->faults.count > 0 ? STATUS_USAGE : warned ? STATUS_NEGATIVE : STATUS_DONE;
-    struct doc *doc = check_doc(check);
+    struct doc *doc;
 
-    if (check->asked.github && !check->asked.json) {
-        doc_free(&doc);
+    if (check->asked.github) {
         print_github(&check->faults, "error");
         print_github(&check->warnings, "warning");
         return status;
@@ -103,6 +103,9 @@ static int tell_check(const struct check *check)
         print_faults(&check->faults, "");
         print_faults(&check->warnings, "warning: ");
     }
+    if (check->asked.sarif)
+        return policy_sarif_print(&check->faults, &check->warnings, status) == STATUS_DONE ? status : STATUS_CANNOT;
+    doc = check_doc(check);
     return told_answer(&doc, check->asked.json,
                        "{*near_misses}{file}:{line}: `{form}` takes {*passing}{command} ({change}){/, }[ and {more} more]\n{/}"
                        "{*open_arguments}{file}:{line}: `allow` binds no arguments: who may call a tool may call it with any; "
@@ -208,7 +211,9 @@ int cmd_policy_check(const struct asked *asked)
     struct route_names names;
     struct policy *policy = NULL;
     enum code code;
-    int status = policy_files_try(&files, asked);
+    int status = asked->json + asked->github + asked->sarif > 1
+                     ? complain(STATUS_USAGE, "--json, --github and --sarif exclude each other; say one")
+                     : policy_files_try(&files, asked);
 
     if (status != OPTIONS_GO)
         return status;
