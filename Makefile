@@ -540,9 +540,9 @@ $(B)/callgate.1: $(B)/callgate $(GATE_BIN) tools/make-man tools/dist/callgate.1.
 	$(call say,MAN,$@)
 	$(Q)tools/make-man $< $(VERSION) > $@
 
-$(B)/callgate.%: $(B)/callgate $(GATE_BIN) tools/make-completions
+$(B)/callgate.%: $(B)/callgate
 	$(call say,COMPLETE,$@)
-	$(Q)tools/make-completions $< $* > $@
+	$(Q)$< completion $* > $@
 
 clean:
 	rm -rf build

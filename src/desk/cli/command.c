@@ -14,8 +14,7 @@ const struct usage *command_usage(const struct command *command)
     return command->of_another != NULL ? command->of_another : &command->usage;
 }
 
-/* The last word of its name, where what stands before is the group; NULL: it is none of that group. Takes: group: "" of all. */
-static const char *name_within(const struct command *command, const char *group)
+const char *command_name_within(const struct command *command, const char *group)
 {
     size_t len = strlen(group);
     const char *name = command->words;
@@ -29,7 +28,7 @@ static const char *name_within(const struct command *command, const char *group)
 static const struct command *find_within(const char *group, const char *word)
 {
     for (const struct command *command = commands; command->words != NULL; command++) {
-        const char *name = name_within(command, group);
+        const char *name = command_name_within(command, group);
 
         if (name != NULL && strcmp(name, word) == 0)
             return command;
@@ -56,7 +55,7 @@ static void print_names(FILE *out, const char *group)
     const char *before = ": ";
 
     for (const struct command *command = commands; command->words != NULL; command++) {
-        const char *name = name_within(command, group);
+        const char *name = command_name_within(command, group);
 
         if (name != NULL)
             print_safely(out, "%s%s", before, name);
@@ -71,7 +70,7 @@ static void print_group(FILE *out, const char *group)
     (void)snprintf(path, sizeof path, "callgate%s%s", group[0] != '\0' ? " " : "", group);
     print_safely(out, "usage: %s COMMAND [OPTIONS]\n\n", path);
     for (const struct command *command = commands; command->words != NULL; command++) {
-        const char *name = name_within(command, group);
+        const char *name = command_name_within(command, group);
 
         if (name == NULL)
             continue;
@@ -83,19 +82,30 @@ static void print_group(FILE *out, const char *group)
     print_safely(out, "\n`%s COMMAND --help` says more.\n", path);
 }
 
+/* What most people come for, each with an example. */
+static void print_first(FILE *out)
+{
+    print_safely(out, "usage: callgate COMMAND [OPTIONS]\n\n");
+    for (const struct command *command = commands; command->words != NULL; command++)
+        if (command->example != NULL)
+            print_safely(out, "  %-18s %s\n%21scallgate %s\n", command->words, command->sentence, "", command->example);
+    print_safely(out, "\n`callgate help --all` lists every command, `callgate help COMMAND` says more of one.\n");
+}
+
 static int complain_unknown(const char *group, const char *word)
 {
     const char *words[WORDS_MAX + 1], *near, *blank = group[0] != '\0' ? " " : "";
     size_t count = 0;
 
     for (const struct command *command = commands; command->words != NULL && count < WORDS_MAX; command++)
-        if ((words[count] = name_within(command, group)) != NULL)
+        if ((words[count] = command_name_within(command, group)) != NULL)
             count++;
     words[count] = NULL;
     near = why_nearest(word, strlen(word), words);
     if (near != NULL)
         return complain(STATUS_USAGE, "unknown command \"%s\"; did you mean \"callgate %s%s%s\"?", word, group, blank, near);
-    return complain(STATUS_USAGE, "unknown command \"%s\"; `callgate%s%s --help` lists them", word, blank, group);
+    return complain(STATUS_USAGE, "unknown command \"%s\"; `callgate help %s` lists them", word,
+                    group[0] != '\0' ? group : "--all");
 }
 
 static bool is_help(const char *word)
@@ -134,6 +144,10 @@ int command_read(int argc, char **argv, const struct command **command, struct a
     failures_as_asked(argc, argv);
     if (helps && argc == 1 && strcmp(argv[0], "--json") == 0)
         return commands_print();
+    if (helps && argc == 1 && strcmp(argv[0], "--all") == 0) {
+        print_group(stdout, "");
+        return STATUS_DONE;
+    }
     *command = command_find(argc, argv, &used);
     if (*command == NULL && used == 1) {
         group = argv[0];
@@ -143,7 +157,12 @@ int command_read(int argc, char **argv, const struct command **command, struct a
     if (*command == NULL && used < argc)
         return complain_unknown(group, argv[used]);
     if (*command == NULL) {
-        print_group(helps ? stdout : stderr, group);
+        FILE *out = helps ? stdout : stderr;
+
+        if (group[0] == '\0')
+            print_first(out);
+        else
+            print_group(out, group);
         return helps ? STATUS_DONE : STATUS_USAGE;
     }
     if (helps) {

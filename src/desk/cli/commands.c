@@ -105,6 +105,7 @@ static const char *const formats[] = {"json", "csv", "ocsf", "cef", "sqlite", NU
 
 const struct command commands[] = {
     {IS("init", cmd_init, "asks a server for its tools and writes a first configuration"),
+     .example = "init --upstream http://127.0.0.1:9000/mcp",
      BEHIND("--upstream URL | --command LINE [OPTIONS]"),
      ABOUT("Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
            "what to paste into the configuration of desktop clients."),
@@ -114,7 +115,8 @@ const struct command commands[] = {
              PATH("ca", ca, "FILE", "certificates to trust; the system's by default"),
              PATH("bearer-file", bearer_file, "FILE", "a token that the server wants"),
              FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"))},
-    {IS("serve", cmd_serve, "the gate itself"), .of_another = &serve_usage},
+    {IS("serve", cmd_serve, "the gate itself"),
+     .example = "serve --config callgate.yaml", .of_another = &serve_usage},
     {IS("pipe", cmd_pipe, "a tool server's command behind the gate, for desktop clients"),
      BEHIND("[--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]"),
      ABOUT("Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
@@ -125,6 +127,7 @@ const struct command commands[] = {
      OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
     {IS("status", cmd_status, "why is everything denied?"),
+     .example = "status",
      ABOUT("Says in words whether calls can pass, and if not, why. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
 
     GROUP("policy", "policies"),
@@ -152,6 +155,7 @@ const struct command commands[] = {
              FLAG("coverage", coverage, "also what the tests saw: rules that decided, conditions true and false"),
              PATH("junit", junit, "FILE", "write a JUnit report"), VALUES, JSON)},
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
+     .example = "policy load mail.yaml --message 'mail to our own people'",
      .roles = AUTHORS | ADMINS, .writes = true,
      ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
            "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
@@ -190,6 +194,7 @@ const struct command commands[] = {
      OPERANDS(MANY("VERSION|FILE", CONTENT)),
      OPTIONS(VALUES, FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
+     .example = "policy explain --seq 17",
      BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
      ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
            "--policy files, and says why in a sentence: the verdict, the rule with its file and line, the\n"
@@ -266,6 +271,7 @@ const struct command commands[] = {
            "does not show; once it is decided, they are erased."),
      OPERANDS(MAYBE_MANY("NUMBER", TEXT)), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
     {IS("approvals approve", cmd_approvals_approve, "permit exactly that call, once"),
+     .example = "approvals approve 1 --why 'Ada expects the invoice'",
      .roles = APPROVERS | ADMINS, .writes = true,
      BEHIND("(NUMBER... | --decision N) --why TEXT [OPTIONS]"),
      ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
@@ -322,7 +328,8 @@ const struct command commands[] = {
 
     /* A key is a right to call and no text that others can read first: making one is no author's. */
     GROUP("key", "keys of agents and people"),
-    {IS("key create", cmd_key_create, "make a key and print it once"), .roles = ADMINS, .writes = true,
+    {IS("key create", cmd_key_create, "make a key and print it once"),
+     .example = "key create --tenant acme --principal bot", .roles = ADMINS, .writes = true,
      BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"),
      ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
            "within a second. A person with --role gives commands over the gate's socket by it\n"
@@ -338,7 +345,8 @@ const struct command commands[] = {
      ABOUT("Lists all keys, revoked and expired ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("key revoke", cmd_key_revoke, "end keys for good"), .roles = ADMINS, .writes = true,
      ABOUT("Ends keys for good; open connections end with their next request."),
-     OPERANDS(MANY("ID", TEXT)), OPTIONS(JSON_LINES, STORE)},
+     OPERANDS(MANY("ID", TEXT)),
+     OPTIONS(LINE("why", why, "TEXT", 1000, "for those who read the audit; kept with the key, too"), JSON_LINES, STORE)},
 
     GROUP("plan", "intent plans"),
     {IS("plan sign", cmd_plan_sign, "signs a plan of what a principal may do"),
@@ -369,6 +377,7 @@ const struct command commands[] = {
 
     GROUP("audit", "the audit trail"),
     {IS("audit query", cmd_audit_query, "find calls by tenant, correlation, tool, verdict, time ..."),
+     .example = "audit query --verdict deny --since 1h",
      .roles = AUDITORS | ADMINS | WHOSE,
      .is_of_audit = true, .lasts = true,
      ABOUT("Lists calls. All conditions must hold. Only reads; the gate may go on writing. Sealed\n"
@@ -544,6 +553,11 @@ const struct command commands[] = {
              FLAG("json", json, "who you are, as JSON"), CONFIG)},
     {IS("logout", cmd_logout, "forget that again"), ABOUT("Forgets your login; from then on you are who the kernel says."),
      .usage.options = (const struct option[]){{0}}},
+    {IS("completion", cmd_completion, "what a shell completes behind `callgate`"), BEHIND("bash|zsh|fish"),
+     ABOUT("Prints a script for the shell, made of all commands and their options. `make install` puts\n"
+           "it where the shell finds it; else: source <(callgate completion bash), or\n"
+           "callgate completion fish | source."),
+     OPERANDS(ONE("SHELL", TEXT)), .usage.options = (const struct option[]){{0}}},
     {IS("version", cmd_version, "which build this is"), ABOUT("Says which build this is."),
      OPTIONS(FLAG("verbose", verbose, "also of everything linked"), JSON)},
     {.words = NULL},

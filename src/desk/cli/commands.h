@@ -16,6 +16,7 @@ typedef int command_fn(const struct asked *asked);
 struct command {
     const char *words;      /* "key create"; a word alone may be a group, of the lines that follow */
     const char *sentence;   /* for lists */
+    const char *example;    /* behind `callgate`: it stands on the first screen of help, with few others; else NULL */
     command_fn *run;        /* NULL: a group */
     unsigned roles;         /* PEOPLE_BIT of each that may give it over the gate's socket; 0: nobody */
     bool writes;            /* the store, or what the gate has */
@@ -29,6 +30,9 @@ struct command {
 extern const struct command commands[];
 
 const struct usage *command_usage(const struct command *command);
+
+/* The last word of its name, where what stands before is the group; NULL: it is none of that group. Takes: group: "" of all. */
+const char *command_name_within(const struct command *command, const char *group);
 
 /* The command that the words begin with. Returns: NULL where none is; *used: how many words are its name. */
 const struct command *command_find(int argc, char *const *argv, int *used);
@@ -44,7 +48,8 @@ int command_read(int argc, char **argv, const struct command **command, struct a
 /* All of the table as one JSON document, for whatever makes something of it. Returns: an exit status. */
 int commands_print(void);
 
-extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_status, cmd_backup, cmd_restore, cmd_login, cmd_logout, cmd_version;
+extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_status, cmd_backup, cmd_restore, cmd_login, cmd_logout, cmd_completion,
+    cmd_version;
 extern command_fn cmd_policy_check, cmd_policy_fmt, cmd_policy_test, cmd_policy_load, cmd_policy_remove, cmd_policy_activate,
     cmd_policy_list, cmd_policy_show, cmd_policy_diff, cmd_policy_explain, cmd_policy_replay, cmd_policy_learn;
 extern command_fn cmd_approvals_list, cmd_approvals_watch, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;

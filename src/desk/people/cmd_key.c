@@ -151,6 +151,7 @@ static struct doc *whole_doc_of(const struct store_key *key)
     doc_text(doc, "made_by", key->made_by);
     print_time(doc, "revoked", key->revoked_us);
     doc_text_or_null(doc, "revoked_by", key->revoked_us != 0 ? key->revoked_by : SPAN_NONE);
+    doc_text_or_null(doc, "revoked_why", key->revoked_why);
     return doc;
 }
 
@@ -212,7 +213,7 @@ int cmd_key_revoke(const struct asked *asked)
         if (num_i64(span_text(ids[i]), &revoking.id) != CODE_OK)
             code = why_set(&why, CODE_INVALID, "\"%s\" is no key's number; `callgate key list` shows them", ids[i]);
         else
-            code = store_key_revoke(db, revoking.id, actor, clock_wall_us(), &why);
+            code = store_key_revoke(db, revoking.id, actor, span_text(asked->why), clock_wall_us(), &why);
         if (code == CODE_OK)
             code = store_keys_each(db, tell_revoked, &revoking, &why);
     }

@@ -47,7 +47,7 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "'roles', roles) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"agent_key_revocation", "key_revoked", "revoked_us",
      "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('row', r.id, 'key', k.id, 'principal', k.principal, "
-     "'revoked_us', r.revoked_us) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "
+     "'revoked_us', r.revoked_us, 'why', r.why) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "
      "ORDER BY r.id LIMIT 64"},
     {"policy_activation", "policy_activated", "activated_us",
      "SELECT a.id, NULL, a.activated_by, json_object('row', a.id, 'version', a.version, 'hash', v.hash, 'message', v.message, "

@@ -35,7 +35,7 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
 
 struct store_key {
     int64_t id;
-    struct span principal, tenant, note, made_by, revoked_by;
+    struct span principal, tenant, note, made_by, revoked_by, revoked_why;
     struct span roles;            /* of a person's: blank-separated; at == NULL: it is an agent's */
     const char *const *may_claim; /* NULL-terminated; NULL: none */
     int64_t expires_us;           /* 0: never */
@@ -45,8 +45,9 @@ struct store_key {
 
 enum code store_key_add(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id,
                         struct why *why) MUST_USE;
-/* CODE_NOT_FOUND; CODE_EXISTS where it is revoked already. */
-enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why) MUST_USE;
+/* Takes: reason: may be empty. Returns: CODE_NOT_FOUND; CODE_EXISTS where it is revoked already. */
+enum code store_key_revoke(struct db *db, int64_t id, const char *actor, struct span reason, int64_t now_us,
+                           struct why *why) MUST_USE;
 
 /* Calls `each` for every key, revoked ones too, by id; spans are valid during the call. */
 typedef enum code (*store_key_fn)(void *context, const struct store_key *key);

@@ -192,8 +192,9 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
 
 /* Only a key that was made before its revocation: another store may have given the number to a newer one, which stays. */
 #define REVOKE \
-    "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) SELECT k.id, json_extract(?1, '$.revoked_us'), ?2 " \
-    "FROM agent_key k WHERE k.id = json_extract(?1, '$.key') AND k.principal = json_extract(?1, '$.principal') AND " \
+    "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by, why) SELECT k.id, json_extract(?1, '$.revoked_us'), ?2, " \
+    "json_extract(?1, '$.why') FROM agent_key k WHERE k.id = json_extract(?1, '$.key') AND " \
+    "k.principal = json_extract(?1, '$.principal') AND " \
     "k.made_us <= json_extract(?1, '$.revoked_us') AND k.id NOT IN (SELECT key FROM agent_key_revocation)"
 #define WITHDRAW \
     "INSERT INTO definition_word(definition, accepted, given_us, given_by, login, why) SELECT d.id, 0, " \

@@ -45,7 +45,8 @@ enum code store_key_add(struct db *db, const struct store_key *key, const unsign
     return code;
 }
 
-enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why)
+enum code store_key_revoke(struct db *db, int64_t id, const char *actor, struct span reason, int64_t now_us,
+                           struct why *why)
 {
     struct db_stmt *stmt;
     enum code code = db_find(db, "SELECT 1 FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
@@ -55,8 +56,9 @@ enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t
         return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
     if (code != CODE_OK)
         return store_why(why, code, db, "reading the store");
-    code = db_change(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) VALUES (?1, ?2, ?3)",
-                     DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(span_text(actor))));
+    code = db_change(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by, why) VALUES (?1, ?2, ?3, "
+                     "nullif(?4, ''))",
+                     DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(span_text(actor)), db_of_text(reason)));
     if (code == CODE_EXISTS)
         return why_set(why, code, "key %lld is revoked already; nothing was changed", (long long)id);
     return code == CODE_OK ? code : store_why(why, code, db, "storing the revocation");

@@ -25,7 +25,8 @@ const char store_keys_schema[] =
     "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  key        INTEGER NOT NULL UNIQUE REFERENCES agent_key(id),"
     "  revoked_us INTEGER NOT NULL,"
-    "  revoked_by TEXT NOT NULL) STRICT;"
+    "  revoked_by TEXT NOT NULL,"
+    "  why        TEXT) STRICT;"
     "CREATE TRIGGER agent_key_stays BEFORE UPDATE ON agent_key"
     "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
     "CREATE TRIGGER agent_key_remains BEFORE DELETE ON agent_key"
@@ -60,7 +61,7 @@ static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *are
 
 #define SELECT_KEYS \
     "SELECT k.id, k.principal, k.tenant, k.expires_us, k.note, k.made_us, k.made_by, r.revoked_us, r.revoked_by, k.digest, " \
-    "k.roles " \
+    "k.roles, r.why " \
     "FROM agent_key k LEFT JOIN agent_key_revocation r ON r.key = k.id "
 
 #define SELECT_CLAIMS "SELECT glob FROM agent_key_claim WHERE key = ?1 ORDER BY glob"
@@ -70,7 +71,7 @@ static struct store_key key_of_row(struct db_stmt *row)
     return (struct store_key){
         .id = db_int(row, 0), .principal = db_text(row, 1), .tenant = db_text(row, 2), .expires_us = db_int(row, 3),
         .note = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
-        .revoked_by = db_text(row, 8), .roles = db_text(row, 10),
+        .revoked_by = db_text(row, 8), .roles = db_text(row, 10), .revoked_why = db_text(row, 11),
     };
 }
 

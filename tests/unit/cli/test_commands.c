@@ -78,8 +78,8 @@ static void commands_are_found_or_guessed(void **state)
     assert_ptr_equal(command->run, cmd_version);
     expect("key creat", STATUS_USAGE, "did you mean \"callgate key create\"?");
     expect("statsu", STATUS_USAGE, "did you mean \"callgate status\"?");
-    expect("frobnicate", STATUS_USAGE, "`callgate --help` lists them");
-    expect("key frobnicate", STATUS_USAGE, "`callgate key --help` lists them");
+    expect("frobnicate", STATUS_USAGE, "`callgate help --all` lists them");
+    expect("key frobnicate", STATUS_USAGE, "`callgate help key` lists them");
     expect("frobnicate --json", STATUS_USAGE, "{\"error\":");
     expect("", STATUS_USAGE, "usage: callgate COMMAND");
     expect("key", STATUS_USAGE, "usage: callgate key COMMAND");
@@ -88,7 +88,7 @@ static void commands_are_found_or_guessed(void **state)
 static void help_is_given_of_what_is_named(void **state)
 {
     (void)state;
-    expect("--help", STATUS_DONE, "  key          keys of agents and people: create, list, revoke\n");
+    expect("help --all", STATUS_DONE, "  key          keys of agents and people: create, list, revoke\n");
     expect("help", STATUS_DONE, "usage: callgate COMMAND");
     expect("help version", STATUS_DONE, "usage: callgate version");
     expect("help key", STATUS_DONE, "usage: callgate key COMMAND");
@@ -100,6 +100,93 @@ static void help_is_given_of_what_is_named(void **state)
     expect("help serve", STATUS_DONE, "usage: callgate serve");
     expect("help kez", STATUS_USAGE, "did you mean \"callgate key\"?");
     expect("help key frobnicate", STATUS_USAGE, "unknown command");
+}
+
+/* An example's words, as a shell parts them: quotes hold some together. Returns: how many. */
+static int split(char *line, char **argv)
+{
+    int argc = 0;
+
+    while (*line != '\0') {
+        char end = *line == '\'' ? '\'' : ' ';
+
+        argv[argc++] = line += end == '\'';
+        line += strcspn(line, (char[]){end, '\0'});
+        if (*line != '\0')
+            *line++ = '\0';
+        line += *line == ' ' && end == '\'';
+    }
+    argv[argc] = NULL;
+    return argc;
+}
+
+/* 12.15: the first screen has eight commands at most, each with an example that can be typed. */
+static void first_screen_is_short(void **state)
+{
+    size_t count = 0;
+
+    (void)state;
+    for (const struct command *one = commands; one->words != NULL; one++) {
+        const struct command *command;
+        static struct asked asked;
+        char line[128], *argv[32];
+
+        if (one->example == NULL)
+            continue;
+        count++;
+        expect("help", STATUS_DONE, one->example);
+        snprintf(line, sizeof line, "%s", one->example);
+        asked = (struct asked){.config = NULL};
+        assert_int_equal(command_read(split(line, argv), argv, &command, &asked), OPTIONS_GO);
+        assert_ptr_equal(command, one);
+        asked_end(&asked);
+    }
+    assert_in_range(count, 1, 8);
+    expect("help", STATUS_DONE, "callgate help --all");
+    assert_null(strstr(said, "rotate-key"));
+    expect("help --all", STATUS_DONE, "rotate-key");
+}
+
+/* 12.15: each shell's script names each command and option; what shells make of it is asked in 03-installed. */
+static void completions_name_everything(void **state)
+{
+    const struct command *command;
+    static struct asked asked;
+
+    (void)state;
+    expect("completion", STATUS_USAGE, "usage: callgate completion bash|zsh|fish");
+    for (const char *const *shell = (const char *const[]){"bash", "zsh", "fish", NULL}; *shell != NULL; shell++) {
+        char script[1 << 17], words[2][16] = {"completion"}, *argv[] = {words[0], words[1], NULL};
+        FILE *file = tmpfile();
+        int saved = dup(1);
+        size_t len;
+
+        snprintf(words[1], sizeof words[1], "%s", *shell);
+        asked = (struct asked){.config = NULL};
+        assert_int_equal(command_read(2, argv, &command, &asked), OPTIONS_GO);
+        fflush(NULL);
+        dup2(fileno(file), 1);
+        assert_int_equal(command->run(&asked), STATUS_DONE);
+        asked_end(&asked);
+        fflush(NULL);
+        dup2(saved, 1);
+        close(saved);
+        rewind(file);
+        len = fread(script, 1, sizeof script - 1, file);
+        script[len] = '\0';
+        fclose(file);
+        assert_true(len > 1000 && len < sizeof script - 1);
+        for (const struct command *one = commands; one->words != NULL; one++) {
+            const char *name = strchr(one->words, ' ');
+
+            assert_non_null(strstr(script, name != NULL ? name + 1 : one->words));
+            for (const struct option *option = one->run != NULL ? command_usage(one)->options : NULL;
+                 option != NULL && option->name != NULL; option++)
+                assert_non_null(strstr(script, option->name));
+        }
+    }
+    asked = (struct asked){.given = {.operands = (char *[]){(char[]){"tcsh"}}, .count = 1}};
+    assert_int_equal(cmd_completion(&asked), STATUS_USAGE);
 }
 
 /* ---- 11.9: what a guest may name ---- */
@@ -309,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_found_or_guessed),
         cmocka_unit_test(help_is_given_of_what_is_named),
+        cmocka_unit_test(first_screen_is_short), cmocka_unit_test(completions_name_everything),
         cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_configuration_is_read_once, make_folder, remove_folder),

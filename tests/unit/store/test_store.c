@@ -196,9 +196,9 @@ static void keys_are_made_listed_and_revoked(void **state)
     add(db, "three", "gone", 0, NULL);
     assert_int_equal(store_data_version(db, &before, &why), CODE_OK);
     other = open_store(DB_WRITE);
-    assert_int_equal(store_key_revoke(other, first + 2, "root", 45, &why), CODE_OK);
-    assert_int_equal(store_key_revoke(other, first + 2, "root", 46, &why), CODE_EXISTS);
-    assert_int_equal(store_key_revoke(other, 77, "root", 46, &why), CODE_NOT_FOUND);
+    assert_int_equal(store_key_revoke(other, first + 2, "root", SPAN_NONE, 45, &why), CODE_OK);
+    assert_int_equal(store_key_revoke(other, first + 2, "root", SPAN_NONE, 46, &why), CODE_EXISTS);
+    assert_int_equal(store_key_revoke(other, 77, "root", SPAN_NONE, 46, &why), CODE_NOT_FOUND);
     db_close(&other);
     assert_int_equal(store_data_version(db, &after, &why), CODE_OK);
     assert_int_not_equal(before, after);
@@ -254,7 +254,7 @@ static void keys_of_people_open_no_route(void **state)
     assert_int_equal(store_key_of_person(db, SPAN_LIT("agent"), 50, &found, &why), CODE_DENIED);
     assert_int_equal(store_key_of_person(db, SPAN_LIT(""), 50, &found, &why), CODE_DENIED);
     assert_int_equal(store_key_of_person(db, SPAN_LIT("person"), 60, &found, &why), CODE_DENIED);
-    assert_int_equal(store_key_revoke(db, id, "root", 45, &why), CODE_OK);
+    assert_int_equal(store_key_revoke(db, id, "root", SPAN_NONE, 45, &why), CODE_OK);
     assert_int_equal(store_key_of_person(db, SPAN_LIT("person"), 50, &found, &why), CODE_DENIED);
     db_close(&db);
 }
