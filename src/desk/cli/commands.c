@@ -254,12 +254,14 @@ const struct command commands[] = {
              FLAG("json", json, "the draft and what is known of it as one JSON object"), CONFIG)},
 
     GROUP("approvals", "calls that a person decides"),
-    {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = APPROVERS | ADMINS,
-     ABOUT("Lists the calls that a require_approval rule holds until a person decides."),
-     OPTIONS(FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
+    {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = APPROVERS | ADMINS, .lasts = true,
+     ABOUT("Lists the calls that a require_approval rule holds until a person decides; with --follow also\n"
+           "further ones as they come, until it is interrupted."),
+     OPTIONS(FLAG("follow", follow, "go on as calls come, until it is interrupted"),
+             FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
              JSON_LINES,
              STORE)},
-    {IS("approvals watch", cmd_approvals_watch, "the same, and further ones as they come"),
+    {IS("approvals watch", cmd_approvals_watch, "the old spelling of list --follow"), .is_now = "approvals list --follow",
      .roles = APPROVERS | ADMINS, .lasts = true,
      ABOUT("Shows the calls that wait for a person, and further ones as they come, until it is\n"
            "interrupted."),
@@ -383,12 +385,16 @@ const struct command commands[] = {
      ABOUT("Lists calls. All conditions must hold. Only reads; the gate may go on writing. Sealed\n"
            "files are indexed by correlation, tenant, tool, principal and rule; in the one that is\n"
            "written, and for the rest, all rows of the time are looked through.\n"
+           "--follow goes on with calls as they end, over rotations: denials at once, permitted calls when\n"
+           "their outcome is there.\n"
            "Exit status 1: with --all, a file of the trail is missing; what is there was asked."),
      ONE_DATABASE,
-     OPTIONS(DECISION, OUTCOME, NUMBER("limit", limit, "N", 0, 100, "so many at most; 100 by default, 0 for all"),
+     OPTIONS(FLAG("follow", follow, "go on as calls end, until it is interrupted"),
+             NUMBER("stop-after", stop_after, "N", 1, 0, "with --follow: end once so many were shown"),
+             DECISION, OUTCOME, NUMBER("limit", limit, "N", 0, 100, "so many at most; 100 by default, 0 for all"),
              WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM, OUT,
              CONFIG_OF_AUDIT)},
-    {IS("audit tail", cmd_audit_tail, "show calls as they end"),
+    {IS("audit tail", cmd_audit_tail, "the old spelling of query --follow --limit 10"), .is_now = "audit query --follow",
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
      ABOUT("Shows calls as they end, until it is interrupted: denials at once, permitted calls when\n"
            "their outcome is there. Follows the trail over rotations."),

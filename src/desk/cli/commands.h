@@ -16,6 +16,7 @@ typedef int command_fn(const struct asked *asked);
 struct command {
     const char *words;      /* "key create"; a word alone may be a group, of the lines that follow */
     const char *sentence;   /* for lists */
+    const char *is_now;     /* an old spelling: how it is written now; it goes with the next release; else NULL */
     const char *example;    /* behind `callgate`: it stands on the first screen of help, with few others; else NULL */
     command_fn *run;        /* NULL: a group */
     unsigned roles;         /* PEOPLE_BIT of each that may give it over the gate's socket; 0: nobody */

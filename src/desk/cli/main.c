@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "args/print.h"
 #include "base/mem.h"
 #include "people/control.h"
 
@@ -10,6 +11,9 @@ static int run(int argc, char **argv, struct asked *asked)
     const struct command *command = NULL;
     int status = command_read(argc, argv, &command, asked);
 
+    if (status == OPTIONS_GO && command->is_now != NULL)
+        print_safely(stderr, "callgate: `%s` is `%s` now; the old spelling goes with the next release\n", command->words,
+                     command->is_now);
     if (status == OPTIONS_GO)
         status = control_ask(command, asked);
     return status == OPTIONS_GO ? command->run(asked) : status;

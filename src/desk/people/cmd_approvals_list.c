@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate approvals list and watch: the calls that wait for a person, now and as they come. */
+/* callgate approvals list: the calls that wait for a person, now and as they come. */
 #include "people/cmd_approvals_priv.h"
 #include "cli/table.h"
 #include "store/store.h"
@@ -87,7 +87,7 @@ static enum code list_each(struct db *db, enum store_approvals which, store_appr
     return code;
 }
 
-int cmd_approvals_list(const struct asked *asked)
+static int list_once(const struct asked *asked)
 {
     struct listing listing;
     struct why why = {0};
@@ -105,7 +105,7 @@ int cmd_approvals_list(const struct asked *asked)
     return STATUS_DONE;
 }
 
-/* ---- watch ---- */
+/* ---- --follow ---- */
 
 struct watching {
     struct listing listing; /* first */
@@ -169,4 +169,11 @@ int cmd_approvals_watch(const struct asked *asked)
     db_close(&db);
     (void)table_end(&watching.listing.table);
     return code == CODE_OK || code == CODE_DOWN ? STATUS_DONE : complain_why(code, &why);
+}
+
+int cmd_approvals_list(const struct asked *asked)
+{
+    if (asked->follow && asked->all)
+        return complain(STATUS_USAGE, "--follow shows what waits and what comes; leave --all out");
+    return asked->follow ? cmd_approvals_watch(asked) : list_once(asked);
 }

@@ -15,4 +15,7 @@
  * nobody's place. Returns: an exit status. */
 int cmd_audit__merge(const char *path, const struct asked *asked);
 
+/* Shows the newest matching calls, so many, and further ones as they end, until it is interrupted. Returns: an exit status. */
+int cmd_audit__follow(const struct asked *asked, uint64_t lines);
+
 #endif

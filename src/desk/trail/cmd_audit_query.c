@@ -42,7 +42,7 @@ static enum query_order order_of(const char *word)
     return word == NULL ? QUERY_NEWEST_FORWARD : strcmp(word, "newest") == 0 ? QUERY_NEWEST_FIRST : QUERY_OLDEST_FIRST;
 }
 
-int cmd_audit_query(const struct asked *asked)
+static int query_once(const struct asked *asked)
 {
     unsigned char session[DIGEST_BYTES];
     struct audit_out out = {.rows = 0};
@@ -61,4 +61,15 @@ int cmd_audit_query(const struct asked *asked)
     audit_out_end(&out);
     mem_free(path);
     return status;
+}
+
+int cmd_audit_query(const struct asked *asked)
+{
+    if (!asked->follow)
+        return asked->stop_after == 0 ? query_once(asked)
+                                      : complain(STATUS_USAGE, "--stop-after goes with --follow; --limit bounds what is there");
+    if (asked->all || asked->order != NULL || asked->from != 0 || asked->until_us != 0)
+        return complain(STATUS_USAGE, "--follow goes on in the order in which calls end; leave --all, --order, --from and "
+                        "--until out");
+    return cmd_audit__follow(asked, asked->limit == 0 ? INT64_MAX : asked->limit);
 }

@@ -13,6 +13,7 @@
 
 struct tailing {
     const struct asked *asked;
+    uint64_t lines; /* of what was there before */
     struct audit_out out;
 };
 
@@ -44,7 +45,7 @@ static int run(const char *path, struct tailing *tailing, const struct query *qu
     enum code code = follow_open(path, &follow, &why);
 
     if (code == CODE_OK)
-        code = follow_last(follow, query, tailing->asked->lines, take, tailing, &why);
+        code = follow_last(follow, query, tailing->lines, take, tailing, &why);
     while (code == CODE_OK) {
         code = audit_out_flush(&tailing->out);
         if (code != CODE_OK || is_enough(tailing) || !is_read())
@@ -55,10 +56,10 @@ static int run(const char *path, struct tailing *tailing, const struct query *qu
     return code == CODE_OK ? STATUS_DONE : trail_place_complain(code, &why);
 }
 
-int cmd_audit_tail(const struct asked *asked)
+int cmd_audit__follow(const struct asked *asked, uint64_t lines)
 {
     unsigned char session[DIGEST_BYTES];
-    struct tailing tailing = {.asked = asked};
+    struct tailing tailing = {.asked = asked, .lines = lines};
     struct query query;
     char *path = NULL;
     int status = audit_filter_read(asked, session, &query);
@@ -72,4 +73,9 @@ int cmd_audit_tail(const struct asked *asked)
     audit_out_end(&tailing.out);
     mem_free(path);
     return status;
+}
+
+int cmd_audit_tail(const struct asked *asked)
+{
+    return cmd_audit__follow(asked, asked->lines);
 }

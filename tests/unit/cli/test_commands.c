@@ -147,6 +147,28 @@ static void first_screen_is_short(void **state)
     expect("help --all", STATUS_DONE, "rotate-key");
 }
 
+/* 12.15: what an old spelling names is another command, with the options that it is said to have. */
+static void old_spellings_name_new_ones(void **state)
+{
+    (void)state;
+    for (const struct command *one = commands; one->words != NULL; one++) {
+        const struct command *command;
+        static struct asked asked;
+        char line[128], *argv[32];
+
+        if (one->is_now == NULL)
+            continue;
+        snprintf(line, sizeof line, "%s", one->is_now);
+        asked = (struct asked){.config = NULL};
+        assert_int_equal(command_read(split(line, argv), argv, &command, &asked), OPTIONS_GO);
+        assert_ptr_not_equal(command, one);
+        assert_int_equal(command->roles, one->roles);
+        assert_int_equal(command->lasts, one->lasts);
+        assert_null(command->is_now);
+        asked_end(&asked);
+    }
+}
+
 /* 12.15: each shell's script names each command and option; what shells make of it is asked in 03-installed. */
 static void completions_name_everything(void **state)
 {
@@ -397,6 +419,7 @@ int main(void)
         cmocka_unit_test(commands_are_found_or_guessed),
         cmocka_unit_test(help_is_given_of_what_is_named),
         cmocka_unit_test(first_screen_is_short), cmocka_unit_test(completions_name_everything),
+        cmocka_unit_test(old_spellings_name_new_ones),
         cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_configuration_is_read_once, make_folder, remove_folder),
