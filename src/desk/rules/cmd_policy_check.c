@@ -70,7 +70,7 @@ static void add_open(const struct policy *policy, struct doc *list)
 
 static struct doc *check_doc(const struct check *check)
 {
-    struct doc *doc = doc_object();
+    struct doc *doc = doc_object(), *near, *open;
 
     doc_bool(doc, "valid", check->faults.count == 0);
     doc_int(doc, "files", (int64_t)check->files);
@@ -81,10 +81,11 @@ static struct doc *check_doc(const struct check *check)
     doc_int(doc, "error_count", (int64_t)check->faults.count);
     policy_faults_doc(&check->warnings, doc_add_array(doc, "warnings"));
     doc_int(doc, "warning_count", (int64_t)check->warnings.count);
+    near = doc_add_array(doc, "near_misses");
+    doc_int(doc, "near_misses_tried", check->policy != NULL ? (int64_t)near_misses(check->policy, near) : 0);
+    open = doc_add_array(doc, "open_arguments");
     if (check->policy != NULL)
-        doc_int(doc, "near_misses_tried", (int64_t)near_misses(check->policy, doc_add_array(doc, "near_misses")));
-    if (check->policy != NULL)
-        add_open(check->policy, doc_add_array(doc, "open_arguments"));
+        add_open(check->policy, open);
     return doc;
 }
 
