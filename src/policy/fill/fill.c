@@ -174,15 +174,17 @@ static void add_list(struct filling *f, const struct yaml_node *node, const stru
     }
     if (owner == f->file)
         mark(f, found);
-    if (found->type != YAML_LIST || is_open(f, found, name))
-        return; /* where it is defined, what is no list is a fault */
-    if (found->count == 0)
+    if ((found->type != YAML_LIST && found->type != YAML_STRING) || is_open(f, found, name))
+        return; /* where it is defined, what is no list is a fault, but for a parameter that is one */
+    if (found->type == YAML_LIST && found->count == 0)
         FAULT_HERE(f, node, "nothing is in the list `%.*s`; name at least one", SPAN_ARG(found->key));
     f->open[f->open_count++] = found;
     f->use = use != NULL ? use : node;
     f->from = owner;
     for (const struct yaml_node *entry = found->child; entry != NULL; entry = entry->next)
         add_entry(f, entry, spot, chain);
+    if (found->type == YAML_STRING)
+        add_entry(f, found, spot, chain);
     f->from = from;
     f->use = use;
     f->open_count--;

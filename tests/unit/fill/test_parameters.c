@@ -85,6 +85,8 @@ static const struct call calls[] = {
     {SET PERMIT("match: {tools: [t]}, when: [{arg: a, in: '{names}'}]"), "t", "{\"a\":\"ux\"}", false},
     {SET "lists: {l: ['{names}', '{who}']}\n" PERMIT("match: {tools: {list: l}}"), "x*", "{}", true},
     {SET "lists: {l: ['{names}', '{who}']}\n" PERMIT("match: {tools: {list: l}}"), "xy", "{}", false},
+    {SET "lists: {l: '{names}'}\n" PERMIT("match: {tools: {list: l}}"), "u?", "{}", true},
+    {SET "lists: {l: '{names}'}\n" PERMIT("match: {tools: {list: l}}"), "ux", "{}", false},
     {SET PERMIT("match: {tools: [t]}, when: [{arg: 'x{most}', equals: 1}]"), "t", "{\"x5\":1}", true},
     /* 12.2: lists of lists, and entries beside them */
     {"policy: p\nlists: {a: [x, {list: b}], b: [y, {list: c}, z], c: [w]}\n" PERMIT("match: {tools: [v, {list: a}]}"), "w", "{}", true},
