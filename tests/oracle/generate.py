@@ -387,7 +387,7 @@ class Generator:
             if self.maybe(0.6):
                 terms["hosts"] = self.random.sample(URL_HOSTS, self.random.randrange(1, 3))
             if self.maybe(0.25):
-                terms["path"] = [self.file_place()]
+                terms["path"] = [next(one for one in iter(self.file_place, None) if all(folder.startswith("/") for folder in one["under"]))]
             if self.maybe(0.2):
                 terms["query"] = "none"
             if self.maybe(0.15):

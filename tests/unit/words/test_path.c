@@ -300,6 +300,7 @@ static void test_faults(void **state)
         {RULE("path: {under: /srv, without: 'a/b'}"), "leave out `/`"},
         {RULE("url: {path: {below: 1}}"), "name folders"},
         {RULE("url: {query: some}"), "did you mean `none`?"},
+        {RULE("url: {path: {under: docs}}"), "`docs` is relative, and the path of a URL begins with /"},
         {"policy: p\npaths: {inside: {under: /a/../b}}\n", "holds a step `.` or `..`"},
         {"policy: p\npaths: {inside: /srv}\n", "a map"},
         {"policy: p\npaths: [a]\n", "write a map"},
