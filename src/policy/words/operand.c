@@ -17,6 +17,21 @@ bool operand_names_value(const struct yaml_node *node)
     return node->type == YAML_MAP && node->count == 1 && is_root(node->child->key) && node->child->type == YAML_STRING;
 }
 
+void operand_doubt(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const names[] = {"arg", "claim", "meta", "param", "now", "plus"};
+    bool is_named = c->warnings != NULL && node->type == YAML_MAP && node->count > 0;
+
+    for (const struct yaml_node *member = node->child; is_named && member != NULL; member = member->next) {
+        is_named = false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            is_named = is_named || span_is(member->key, names[i]);
+    }
+    if (is_named)
+        WARN(c, node, "this is compared as the object that it is, and names no value; write {arg: PATH} or {claim: PATH} "
+             "alone, outside of a list, and bounds of times with `min` and `max`");
+}
+
 void operand_value(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     struct op_other *other = compiler_alloc(c, 1, sizeof *other);

@@ -30,6 +30,7 @@ static void compile_value(struct compiler *c, const struct yaml_node *node, stru
     }
     op->value = folded(c, op, compiler_value(c, node));
     op->varies = compiler_varies(c, node);
+    operand_doubt(c, node);
     if (op->folds && node->type != YAML_STRING)
         FAULT(c, node, "`ignore_case` compares texts; write one here, or leave `ignore_case` out");
 }
@@ -127,8 +128,10 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
         op->varying_count += sort_of(value) == 1;
     }
     op->varies = op->varying_count > 0;
-    for (const struct yaml_node *one = node->child; one != NULL; one = one->next)
+    for (const struct yaml_node *one = node->child; one != NULL; one = one->next) {
         (void)compiler_varies(c, one); /* for its warnings */
+        operand_doubt(c, one);
+    }
     qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 

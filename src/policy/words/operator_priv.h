@@ -24,6 +24,7 @@ bool operator__said(struct rule_walk *walk, const struct op *op, struct span tex
 /* operand.c: whether an operand is {arg: PATH} or {claim: PATH}, and reads such a one; or a moment in place of a number. Sets
  * op->other. */
 bool operand_names_value(const struct yaml_node *node);
+void operand_doubt(struct compiler *c, const struct yaml_node *node); /* warns of what names none but looks so */
 void operand_value(struct compiler *c, const struct yaml_node *node, struct op *op);
 void operand_moment(struct compiler *c, const struct yaml_node *node, struct op *op);
 

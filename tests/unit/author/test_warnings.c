@@ -155,6 +155,17 @@ static void test_braces(void **state)
     expect_none(HEAD WHEN("{arg: a, equals: '{{principal}} {} {\"a\":1} {{user}} {A}'}"));
 }
 
+/* 12.6: what looks like the name of a value and is an object. */
+static void test_names_no_value(void **state)
+{
+    (void)state;
+    expect_warning(HEAD WHEN("{arg: a, in: [{arg: b}, 7]}"), AT, "names no value");
+    expect_warning(HEAD WHEN("{arg: a, equals: {arg: b, plus: 1d}}"), AT, "names no value");
+    expect_warning(HEAD WHEN("{arg: a, not_equals: {meta: b}}"), AT, "names no value");
+    expect_none(HEAD WHEN("{arg: a, equals: {arg: b}}"));
+    expect_none(HEAD WHEN("{arg: a, in: [{arg: b, other: c}, {}, [arg]]}"));
+}
+
 static void test_ports(void **state)
 {
     (void)state;
@@ -507,7 +518,7 @@ int main(void)
         cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_until),
         cmocka_unit_test(test_braces),
-        cmocka_unit_test(test_ports), cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_names_no_value), cmocka_unit_test(test_ports), cmocka_unit_test(test_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
