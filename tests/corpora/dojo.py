@@ -111,7 +111,10 @@ def attack(suites, gate, suite, user, injection):
 def policy_of(suite, is_strict):
     """With the rules that stand behind `# - {id:`, where the policy leaves its author a choice."""
     text = (POLICIES / f"{ROUTES[suite]}.yaml").read_text(encoding="utf-8")
-    return re.sub(r"(?m)^  # - \{id:", "  - {id:", text.split("\ntests:")[0] + "\n") if is_strict else text
+    if not is_strict:
+        return text
+    rules = text.split("\ntests:")[0] + "\n"
+    return re.sub(r"(?m)^  # (- \{id:.*(?:\n  #    .*)*)", lambda rule: "  " + rule[1].replace("\n  # ", "\n  "), rules)
 
 
 @contextlib.contextmanager
