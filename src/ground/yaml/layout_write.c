@@ -76,7 +76,7 @@ static void write_behind(struct writer *w, const struct layout_comment *comment)
 /* ---- what stands in brackets ---- */
 
 /* Up to its first break. */
-static size_t flow_width(const struct layout_node *node, bool *breaks)
+static size_t flow_width(struct writer *w, const struct layout_node *node, bool *breaks)
 {
     size_t width = 0;
     struct buf out;
@@ -88,7 +88,7 @@ static size_t flow_width(const struct layout_node *node, bool *breaks)
         buf_add_text(&out, ": ");
     if (node->kind == LAYOUT_SCALAR)
         layout__scalar(&out, node, 0, 0);
-    if (buf_code(&out) == CODE_OK) {
+    if (buf_fail(w->out, buf_code(&out)) == CODE_OK) {
         struct span text = buf_peek(&out);
         size_t end = span_find(text, '\n');
 
@@ -99,7 +99,7 @@ static size_t flow_width(const struct layout_node *node, bool *breaks)
     width += node->kind != LAYOUT_SCALAR;
     for (const struct layout_node *child = node->child; child != NULL && !*breaks; child = child->next) {
         *breaks = child->before != NULL || (child != node->child && child->breaks);
-        width += *breaks ? 0 : flow_width(child, breaks) + (child->next != NULL ? 2 : 1);
+        width += *breaks ? 0 : flow_width(w, child, breaks) + (child->next != NULL ? 2 : 1);
         *breaks |= child->behind != NULL;
     }
     return width + (node->kind != LAYOUT_SCALAR && node->child == NULL);
@@ -108,7 +108,7 @@ static size_t flow_width(const struct layout_node *node, bool *breaks)
 static bool needs_break(struct writer *w, const struct layout_node *child, size_t tail)
 {
     bool breaks = false;
-    size_t width = flow_width(child, &breaks);
+    size_t width = flow_width(w, child, &breaks);
 
     return child->breaks || column_of(w) + 1 + width + (breaks ? 0 : tail) > WIDTH;
 }
@@ -179,7 +179,7 @@ static void write_entry(struct writer *w, const struct layout_node *node, size_t
         write_block(w, node, indent + STEP, false);
         return;
     }
-    lies_below = node->value_breaks && !node->has_bar && indent + flow_width(node, &breaks) > WIDTH;
+    lies_below = node->value_breaks && !node->has_bar && indent + flow_width(w, node, &breaks) > WIDTH;
     if (lies_below)
         begin_line(w, indent + STEP);
     else if (node->kind != LAYOUT_SCALAR || node->raw.len > 0)

@@ -125,11 +125,36 @@ static void test_shipped(void **state)
     globfree(&found);
 }
 
+/* Each allocation that fails is told, and no half of a text is taken for the whole. */
+static void test_no_memory(void **state)
+{
+    static const char *const text = "# c\npolicy: p   # d\n"
+                                    "lists: {z: ['a', \"b c\"]}\nrules:\n- {effect: permit, id: r, match: {tools: [t]}}\n";
+    enum code code = CODE_NOMEM;
+
+    (void)state;
+    for (uint64_t nth = 1; code != CODE_OK; nth++) {
+        struct faults faults;
+        struct buf out;
+
+        faults_init(&faults);
+        buf_init(&out, 1 << 20);
+        mem_fail_at(nth, 0);
+        code = tidy_write(span_text(text), "x.yaml", &out, &faults);
+        mem_fail_at(0, 0);
+        assert_true(code == CODE_OK || code == CODE_NOMEM);
+        if (code == CODE_OK)
+            assert_string_equal((buf_add_byte(&out, '\0'), buf_peek(&out).at), tidy(text));
+        buf_fini(&out);
+        assert_true(nth < 10000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_hashes), cmocka_unit_test(test_other_hashes),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_shipped), cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
