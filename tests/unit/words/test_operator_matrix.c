@@ -96,7 +96,7 @@ static const struct {
     {"format: ipv4", "FFFUUFFFFFFFFFFUUFU", "FFFUUFFFFFFFFFFUUFU"},
     {"email: {domains: [s]}", "FUUFUUUUUUUUUUUUUUU", "FUUFUUUUUUUUUUUUUUU"},
     {"email: {most: 1, none: true}", "TTUTUUUUUUUUUUUUUUU", "TTUTUUUUUUUUUUUUFUF"},
-    {"url: {ports: any}, links: true", "FFFFFFFFFFFFFFFFFFF", "TTTTTTTTTTTTTTTTTTT"},
+    {"url: {ports: any}, links: true", "FFFUUFFFFFFFFFFUUFU", "TTTUUTTTTTTTTTTUUTU"},
     {"words: {forms: ['s [s]']}", "FFFFFFFFFFFFFFFFTFF", "FFFFFFFFFFFFFFFFTFF"},
     {"sql: {statements: [select]}", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"free_of: hidden", "TTTUUTTTTTTTTTTUUTU", "TTTUUTTTTTTTTTTUUTU"},
