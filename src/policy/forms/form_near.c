@@ -45,15 +45,38 @@ static enum truth takes(const struct form_value *value, struct span word, bool d
     return truth;
 }
 
-enum truth form_try(const struct form *form, const struct json_node *words, uint32_t *reached)
+static bool passes(const struct form *form, const struct json_node *words)
 {
     struct trial trial;
     enum truth truth;
 
     trial_init(&trial);
-    truth = form_fits(&trial.walk, form, words, reached);
+    truth = form_fits(&trial.walk, form, words, NULL);
     arena_fini(&trial.arena);
-    return truth;
+    return truth == TRUTH_TRUE;
+}
+
+const struct form *form_nearest(const struct form *forms, uint32_t count, const struct json_node *words, uint32_t *reached,
+                                bool *fits)
+{
+    const struct form *nearest = NULL;
+    struct trial trial;
+
+    *reached = 0;
+    *fits = false;
+    trial_init(&trial);
+    for (uint32_t i = 0; i < count && !*fits && !trial.walk.spent; i++) {
+        uint32_t here = 0;
+
+        arena_reset(&trial.arena);
+        *fits = form_fits(&trial.walk, &forms[i], words, &here) == TRUTH_TRUE;
+        if (*fits || here > *reached) {
+            nearest = &forms[i];
+            *reached = here;
+        }
+    }
+    arena_fini(&trial.arena);
+    return nearest;
 }
 
 static bool value_varies(const struct form_value *value)
@@ -225,7 +248,7 @@ static void give(const struct giving *giving, const struct command *command, uin
     words[0].child = count > 0 ? &words[1] : NULL;
     words[0].count = count;
     near = (struct op_near){.form = giving->form->text, .line = giving->form->line, .value = words, .change = change,
-                           .passes = form_try(giving->form, words, NULL) == TRUTH_TRUE};
+                           .passes = passes(giving->form, words)};
     giving->take(giving->context, &near);
 }
 

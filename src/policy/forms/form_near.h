@@ -17,8 +17,10 @@ void form_near(const struct form *form, op_near_fn take, void *context);
 /* Whether some kind of it has variables of the call. */
 bool form_varies(const struct form *form);
 
-/* What the form says of the command by itself, beside any call. Sets: *reached: as form_fits. */
-enum truth form_try(const struct form *form, const struct json_node *words, uint32_t *reached);
+/* The form that the command is, beside any call, or the one that it follows furthest; NULL: none. All forms together may cost
+ * what one call may. Sets: *reached: as form_fits; *fits. */
+const struct form *form_nearest(const struct form *forms, uint32_t count, const struct json_node *words, uint32_t *reached,
+                                bool *fits);
 
 /* Warns of an option behind which a kind was read as its value, and which thereby says more than its author may have meant. */
 void form_warn(struct compiler *c, const struct yaml_node *node, const struct form *form);

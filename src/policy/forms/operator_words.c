@@ -72,25 +72,19 @@ static enum truth words(struct rule_walk *walk, const struct op *op, const struc
 /* Names the form that the command is, or the one that it follows furthest and the word that this does not take. */
 static void tell(const struct op *op, const struct json_node *value, struct buf *out)
 {
-    const struct form *forms = op->terms, *nearest = NULL;
     const struct json_node *word = value->child;
-    uint32_t furthest = 0;
+    const struct form *nearest;
+    uint32_t furthest;
+    bool fits;
 
     if (!is_command(value)) {
         buf_add_text(out, "no command, which is an array of texts of which none is empty");
         return;
     }
-    for (uint32_t i = 0; i < op->term_count; i++) {
-        uint32_t reached = 0;
-
-        if (form_try(&forms[i], value, &reached) == TRUTH_TRUE) {
-            buf_addf(out, "the form `%.*s`", SPAN_ARG(forms[i].text));
-            return;
-        }
-        if (reached > furthest) {
-            nearest = &forms[i];
-            furthest = reached;
-        }
+    nearest = form_nearest(op->terms, op->term_count, value, &furthest, &fits);
+    if (fits) {
+        buf_addf(out, "the form `%.*s`", SPAN_ARG(nearest->text));
+        return;
     }
     for (uint32_t i = 0; i < furthest && word != NULL; i++)
         word = word->next;

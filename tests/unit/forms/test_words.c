@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 12.4: commands, word by word, by the forms of a manual page. The kinds of the rows are JUDGE_KINDS. */
+#include "os/clock.h"
+#include "policy/rule.h"
 #include "policy/snapshot.h"
 #include "unit/policy/rows.h"
 #include "words/operators.h"
@@ -386,12 +388,48 @@ static void test_near(void **state)
     assert_int_equal(near_misses("git diff -- N").taken, 0);
 }
 
+/* 12.4: which of many forms a long command follows is looked for no longer than the call was judged: it was time for each form. */
+static void test_told(void **state)
+{
+    size_t size = (size_t)1 << 17, len;
+    char *text = malloc(size), *arguments = malloc(size * 4);
+    struct court court;
+    const struct op *op;
+    struct buf told;
+    int64_t work_us;
+
+    (void)state;
+    assert_true(text != NULL && arguments != NULL);
+    len = (size_t)snprintf(text, size, "policy: p\nkinds: {G: {matches: '[a-z/]+x?'}}\nrules:\n"
+                           "  - {id: r, effect: permit, match: {tools: ['*']}, when: [{arg: v, words: {forms: [");
+    for (int i = 0; i < 1500; i++)
+        len += (size_t)snprintf(text + len, size - len, "'ls [-{la}] [-n G] G... x%d', ", i);
+    snprintf(text + len, size - len, "]}}]}\n");
+    len = (size_t)snprintf(arguments, size, "{\"v\":[\"ls\"");
+    for (int i = 0; i < 90000; i++)
+        len += (size_t)snprintf(arguments + len, 8, ",\"a\"");
+    snprintf(arguments + len, 8, "]}");
+    court_open(&court, text);
+    op = court.policy->rules[0].when->op_count > 0 ? court.policy->rules[0].when->ops : court.policy->rules[0].when->members[0].ops;
+    buf_init(&told, 4096);
+    work_us = clock_thread_cpu_us();
+    op->operator->tell(op, court_tree(&court, span_text(arguments))->child, &told);
+    work_us = clock_thread_cpu_us() - work_us;
+    assert_true(span_starts_with(buf_peek(&told), SPAN_LIT("the beginning of `ls ")));
+    if (work_us > 10000000) /* it was 20 seconds, and is half of one */
+        fail_msg("%.1f seconds of CPU", (double)work_us / 1e6);
+    buf_fini(&told);
+    court_close(&court);
+    free(text);
+    free(arguments);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),     cmocka_unit_test(test_faults), cmocka_unit_test(test_more_faults),
         cmocka_unit_test(test_cost),     cmocka_unit_test(test_warnings), cmocka_unit_test(test_near),
-        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_told), cmocka_unit_test(test_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
