@@ -157,7 +157,8 @@ struct search {
     struct buf *found; /* NULL: one is enough */
     bool is_checked, is_ascii;
     enum truth best;
-    size_t tried[DETECTORS_MAX]; /* of each detector: before this place no further match of it begins */
+    size_t first[DETECTORS_MAX], tried[DETECTORS_MAX]; /* of each detector: where matches that begin from `first` on, and before
+                                                        * `tried`, were looked for */
 };
 
 /* In JSON inside a text a value stands behind the letter of `\n`. */
@@ -187,44 +188,73 @@ static bool check_text(struct search *search)
     return search->is_checked;
 }
 
-/* Looks for matches that the literal at `at` belongs to. Returns: false: the search is over. */
-static bool try_match(struct search *search, uint16_t which, size_t at)
+/* Looks for matches that begin from `from` up to `last`. Returns: false: the search is over. */
+static bool try_starts(struct search *search, uint16_t which, size_t from, size_t last)
 {
     const struct detector *detector = search->set->detectors[which];
-    size_t from = at > detector->before ? at - detector->before : 0;
-    struct finding finding = {.detector = detector};
-    struct span window, found;
-    enum regex_result result;
 
-    from = from < search->tried[which] ? search->tried[which] : from;
-    while (from < at && ((unsigned char)search->text.at[from] & 0xc0) == 0x80)
-        from++;
+    for (;;) {
+        struct finding finding = {.detector = detector};
+        struct span window, found;
+        enum regex_result result;
+
+        while (from < last && ((unsigned char)search->text.at[from] & 0xc0) == 0x80)
+            from++;
+        while (last > from && ((unsigned char)search->text.at[last] & 0xc0) == 0x80)
+            last--;
+        if (from > last)
+            return true;
+        if (!search->is_checked && !check_text(search)) {
+            search->best = TRUTH_UNDECIDED;
+            return false;
+        }
+        window = span_of(search->text.at, from);
+        window.len += utf8_cut(span_part(search->text, from, SIZE_MAX), WINDOW_BYTES).len;
+        result = regex_find(detector->regex, window, search->is_ascii, from, last, search->budget, &found);
+        if (result == REGEX_UNDECIDED)
+            search->best = TRUTH_UNDECIDED;
+        if (result != REGEX_MATCH)
+            return result == REGEX_NO_MATCH || (search->found == NULL && !search->budget->spent);
+        finding.at = (size_t)(found.at - search->text.at);
+        finding.len = detector->check != NULL ? detector->check(search->text, finding.at, found.len) : found.len;
+        from = (finding.at > from ? finding.at : from) + (finding.len > 0 ? finding.len : 1);
+        if (finding.len == 0)
+            continue;
+        if (search->tried[which] < from)
+            search->tried[which] = from;
+        if (search->found != NULL && buf_add(search->found, &finding, sizeof finding) != CODE_OK) {
+            search->best = TRUTH_UNDECIDED;
+            return false;
+        }
+        if (search->found == NULL || search->best != TRUTH_UNDECIDED)
+            search->best = TRUTH_TRUE;
+        if (search->found == NULL)
+            return false;
+    }
+}
+
+/* Looks for matches that the literal at `at` belongs to. Literals do not come in the order in which they begin, since each is
+ * seen by a pair of its bytes, and that may stand far behind its front: what lies before all that was looked at is looked at,
+ * too. Returns: false: the search is over. */
+static bool try_match(struct search *search, uint16_t which, size_t at)
+{
+    size_t before = search->set->detectors[which]->before, from = at > before ? at - before : 0, first = search->first[which];
+    bool is_begun = search->tried[which] > 0;
+
+    if (is_begun && from < first) {
+        if (at + 1 >= first)
+            search->first[which] = from;
+        if (!try_starts(search, which, from, at < first ? at : first - 1))
+            return false;
+    }
+    if (from < search->tried[which])
+        from = search->tried[which];
     if (from > at)
         return true;
+    if (!is_begun || from > search->tried[which])
+        search->first[which] = from;
     search->tried[which] = at + 1;
-    if (!search->is_checked && !check_text(search)) {
-        search->best = TRUTH_UNDECIDED;
-        return false;
-    }
-    window = span_of(search->text.at, from);
-    window.len += utf8_cut(span_part(search->text, from, SIZE_MAX), WINDOW_BYTES).len;
-    result = regex_find(detector->regex, window, search->is_ascii, from, at, search->budget, &found);
-    if (result == REGEX_UNDECIDED)
-        search->best = TRUTH_UNDECIDED;
-    if (result != REGEX_MATCH)
-        return result == REGEX_NO_MATCH || (search->found == NULL && !search->budget->spent);
-    finding.at = (size_t)(found.at - search->text.at);
-    finding.len = detector->check != NULL ? detector->check(search->text, finding.at, found.len) : found.len;
-    if (finding.len == 0)
-        return true;
-    search->tried[which] = finding.at + finding.len;
-    if (search->found != NULL && buf_add(search->found, &finding, sizeof finding) != CODE_OK) {
-        search->best = TRUTH_UNDECIDED;
-        return false;
-    }
-    if (search->found == NULL || search->best != TRUTH_UNDECIDED)
-        search->best = TRUTH_TRUE;
-    return search->found != NULL;
+    return try_starts(search, which, from, at);
 }
 
 /* Tries the literals that have this pair of bytes, which stands at `at`. Returns: false: the search is over. */
@@ -272,6 +302,19 @@ static int by_place(const void *one, const void *other)
     return a->len != b->len ? (a->len > b->len ? -1 : 1) : 0;
 }
 
+/* By their places; what two literals led to stands there once. Returns: how many are left. */
+static size_t sort_findings(void *findings, size_t count)
+{
+    struct finding *all = findings;
+    size_t left = 1;
+
+    qsort(all, count, sizeof *all, by_place);
+    for (size_t i = 1; i < count; i++)
+        if (all[i].at != all[left - 1].at || all[i].len != all[left - 1].len || all[i].detector != all[left - 1].detector)
+            all[left++] = all[i];
+    return left;
+}
+
 enum truth detector_find(const struct detector_set *set, struct span text, struct regex_budget *budget, struct buf *found)
 {
     struct search search = {.set = set, .text = text, .budget = budget, .found = found, .best = TRUTH_FALSE};
@@ -290,7 +333,8 @@ enum truth detector_find(const struct detector_set *set, struct span text, struc
     if (found != NULL && buf_code(found) == CODE_OK) {
         count = (buf_len(found) - begin) / sizeof(struct finding);
         if (count > 1)
-            qsort((char *)(uintptr_t)buf_peek(found).at + begin, count, sizeof(struct finding), by_place);
+            buf_truncate(found, begin + sizeof(struct finding) *
+                                            sort_findings((char *)(uintptr_t)buf_peek(found).at + begin, count));
     }
     return search.best;
 }

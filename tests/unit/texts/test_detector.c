@@ -148,6 +148,42 @@ static void test_across_pieces(void **state)
     end(&kit);
 }
 
+/* 12.11: literals are seen by a pair of bytes that may stand far behind their front, so that one which begins later may come
+ * first; and a match whose check fails hides none that begins behind it. */
+static void test_literals_that_overlap(void **state)
+{
+    static const struct { const char *pattern, *first, *second, *text, *found; uint32_t before; } overlap[] = {
+        {"tftp://x|ftp://y", "tftp:", "ftp:", "a tftp://x b", "one:tftp://x", 0},
+        {"tftp://x|ftp://y", "ftp:", "tftp:", "a tftp://x b", "one:tftp://x", 0},
+        {"also silently now|silently so", "also silently", "silently\\x20", "and also silently now", "one:also silently now", 0},
+        {"also silently now|silently so", "silently\\x20", "also silently", "also silently so it", "one:silently so", 0},
+        {"also silently now|silently ", "silently\\x20", "also silently", "also silently now", "", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof overlap / sizeof *overlap; i++) {
+        struct kit kit = {.set = NULL};
+        struct detector_literal literals[2];
+        char out[256];
+
+        arena_init(&kit.arena, (size_t)1 << 20);
+        add(&kit, 0, "one", overlap[i].pattern, overlap[i].first, overlap[i].before);
+        assert_true(detector_literal_read(span_text(overlap[i].first), &literals[0]));
+        assert_true(detector_literal_read(span_text(overlap[i].second), &literals[1]));
+        kit.detectors[0].literals = literals;
+        kit.detectors[0].literal_count = 2;
+        assert_int_equal(detector_set_make(kit.list, 1, &kit.arena, &kit.set), CODE_OK);
+        say(&kit, span_text(overlap[i].text), out, sizeof out);
+        assert_non_null(strstr(out, "one:"));
+        if (i < 4)
+            assert_string_equal(out, overlap[i].found);
+        else
+            assert_non_null(strstr(out, "one:also silently now"));
+        regex_free(&kit.regexes[0]);
+        arena_fini(&kit.arena);
+    }
+}
+
 static void test_union(void **state)
 {
     struct finding all[] = {{2, 10, NULL}, {2, 3, NULL}, {8, 8, NULL}, {16, 1, NULL}, {30, 2, NULL}, {31, 5, NULL}};
@@ -214,7 +250,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_found), cmocka_unit_test(test_literals), cmocka_unit_test(test_across_pieces),
-        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_union),         cmocka_unit_test(test_near_misses_are_bounded),
+        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_union), cmocka_unit_test(test_literals_that_overlap),
+               cmocka_unit_test(test_near_misses_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
