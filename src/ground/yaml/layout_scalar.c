@@ -133,6 +133,8 @@ void layout__block(struct buf *out, const struct layout_node *node, size_t colum
     for (size_t i = 0; i < style.len; i++)
         if (style.at[i] == '+' || (style.at[i] >= '0' && style.at[i] <= '9'))
             rest.len = 0; /* blanks at an end are part of the text */
+    if (span_find(style, '-') == style.len && !span_ends_with(node->text, SPAN_LIT("\n")))
+        rest.len = 0; /* the file ends in it, without the line end that would be written here */
     if (rest.len == 0) {
         add_in_line(out, node->text);
         return;
