@@ -57,7 +57,7 @@ struct layout_node *layout_member(struct layout_node *map, const char *key); /* 
 /* Puts the members of a map in this order (which ends with NULL); those that it does not name follow as they stood. */
 void layout_order(struct layout_node *map, const char *const *keys);
 
-/* Appends the text. */
+/* Appends the text, which stays as it is where it is read and written again. */
 enum code layout_write(struct layout *layout, struct buf *out);
 
 #endif

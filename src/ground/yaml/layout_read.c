@@ -63,7 +63,8 @@ static struct layout_comment *comment_at(struct reader *r, size_t at)
     while (line.len > 0 && memchr(" \t", line.at[line.len - 1], 2) != NULL)
         line.len--;
     comment->text = line;
-    comment->column = column_of(text, at);
+    for (size_t i = at - column_of(text, at); i < at; i++) /* in characters, as they are written */
+        comment->column += ((unsigned char)text.at[i] & 0xc0) != 0x80;
     comment->after_blank = r->parted;
     return comment;
 }

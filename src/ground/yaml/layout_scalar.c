@@ -124,6 +124,15 @@ void layout__key(struct buf *out, const struct layout_node *node)
         add_quoted(out, node->key, node->key_raw, node->key_raw.len > 0 && node->key_raw.at[0] == '"');
 }
 
+/* Whether the text has the line end that is written behind a block, and no blanks in front of that, which nobody sees. */
+static bool can_be_block(struct span text, bool strips)
+{
+    bool has_end = span_ends_with(text, SPAN_LIT("\n"));
+    char last = text.len > has_end ? text.at[text.len - 1 - has_end] : '\0';
+
+    return has_end != strips && last != ' ' && last != '\t';
+}
+
 void layout__block(struct buf *out, const struct layout_node *node, size_t column)
 {
     struct span rest = node->raw, head = span_cut(rest, '\n', &rest), style = head, probe = rest, line;
@@ -133,8 +142,8 @@ void layout__block(struct buf *out, const struct layout_node *node, size_t colum
     for (size_t i = 0; i < style.len; i++)
         if (style.at[i] == '+' || (style.at[i] >= '0' && style.at[i] <= '9'))
             rest.len = 0; /* blanks at an end are part of the text */
-    if (span_find(style, '-') == style.len && !span_ends_with(node->text, SPAN_LIT("\n")))
-        rest.len = 0; /* the file ends in it, without the line end that would be written here */
+    if (!can_be_block(node->text, span_find(style, '-') < style.len))
+        rest.len = 0;
     if (rest.len == 0) {
         add_in_line(out, node->text);
         return;

@@ -2,6 +2,7 @@
 #include "yaml/layout_priv.h"
 
 #define WIDTH 140 /* characters of a line, as far as what stands in brackets can be broken */
+#define ROUNDS_MAX 8
 #define STEP 2    /* columns of one level */
 
 struct writer {
@@ -233,7 +234,7 @@ static void write_block(struct writer *w, const struct layout_node *node, size_t
     write_comments(w, node->foot, indent, node->child == NULL);
 }
 
-enum code layout_write(struct layout *layout, struct buf *out)
+static enum code write_once(struct layout *layout, struct buf *out)
 {
     struct writer w = {.out = out};
 
@@ -249,4 +250,30 @@ enum code layout_write(struct layout *layout, struct buf *out)
     }
     write_comments(&w, layout->foot, 0, layout->root == NULL);
     return buf_code(out);
+}
+
+/* A line that was broken may leave room in what was below it. So the text is written until it stays: nearly all do at once. */
+enum code layout_write(struct layout *layout, struct buf *out)
+{
+    size_t begin = buf_len(out);
+    enum code code = write_once(layout, out);
+    bool stays = false;
+
+    for (unsigned round = 0; round < ROUNDS_MAX && code == CODE_OK && !stays; round++) {
+        struct layout *again = NULL;
+        struct buf text;
+
+        buf_init(&text, SIZE_MAX / 2);
+        code = layout_read(span_part(buf_peek(out), begin, SIZE_MAX), &again);
+        if (code == CODE_OK)
+            code = write_once(again, &text);
+        stays = code == CODE_OK && span_equals(buf_peek(&text), span_part(buf_peek(out), begin, SIZE_MAX));
+        if (code == CODE_OK && !stays) {
+            buf_truncate(out, begin);
+            code = buf_add_span(out, buf_peek(&text));
+        }
+        layout_free(&again);
+        buf_fini(&text);
+    }
+    return code;
 }
