@@ -71,25 +71,13 @@ static const char text[] =
     "  - {name: z, call: {method: prompts/get, prompt: revue, arguments: {depth: 3}}, expect: {verdict: deny, reason: no_rule}}\n"
     "  - {name: za, call: {method: prompts/get, prompt: review, arguments: {depth: 4}}, expect: {verdict: deny, reason: no_rule}}\n";
 
-static void told(void *context, const struct policy_test_result *result)
-{
-    ++*(unsigned *)context;
-    if (!result->passed)
-        print_message("%.*s: wanted %.*s, got %.*s\n", SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
-}
-
 static void test_cases_with_a_past(void **state)
 {
     static struct court court;
-    size_t passed, failed;
-    unsigned count = 0;
 
     (void)state;
     court_open(&court, text);
-    assert_int_equal(policy_test(court.policy, court.scratch, told, &count, &passed, &failed), CODE_OK);
-    assert_int_equal(failed, 0);
-    assert_int_equal(passed, 40);
-    assert_int_equal(count, passed);
+    assert_int_equal(court_run_tests(&court), 40);
     court_close(&court);
 }
 

@@ -158,4 +158,21 @@ static inline char truth_of_condition(const char *condition, struct span argumen
     return undecided ? 'U' : applies != opening ? 'T' : 'F';
 }
 
+static inline void print_failed_case(void *context, const struct policy_test_result *result)
+{
+    (void)context;
+    if (!result->passed)
+        print_message("%.*s: wanted %.*s, got %.*s\n", SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
+}
+
+/* Runs the tests of the policy; all of them pass. Returns: how many. */
+static inline size_t court_run_tests(struct court *court)
+{
+    size_t passed, failed;
+
+    assert_int_equal(policy_test(court->policy, court->scratch, print_failed_case, NULL, &passed, &failed), CODE_OK);
+    assert_int_equal(failed, 0);
+    return passed;
+}
+
 #endif

@@ -30,4 +30,22 @@ static inline void check_rows(const struct row *rows, size_t count)
 
 #define CHECK(rows) check_rows(rows, sizeof rows / sizeof *rows)
 
+/* A permit or another rule with these conditions does not compile, and some fault says so. */
+static inline void expect_fault(const char *effect, const char *conditions, const char *said)
+{
+    static struct faults faults;
+    struct policy *policy = NULL;
+    char text[1024];
+    bool found = false;
+
+    (void)snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: r, effect: %s, when: [%s]}\n", effect, conditions);
+    assert_int_equal(compile_text(text, &policy, &faults, NULL), CODE_INVALID);
+    for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
+        found |= strstr(faults.fault[i].text, said) != NULL;
+    if (!found) {
+        print_faults(&faults);
+        fail_msg("%s does not say `%s`", conditions, said);
+    }
+}
+
 #endif

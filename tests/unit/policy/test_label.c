@@ -82,24 +82,13 @@ static const char text[] =
     "  - {name: y6, call: {tool: pay, after: [{resource: 'file:///a//b', upstream: vault}]}, "
     "expect: {verdict: hold, rule: any}}\n";
 
-static void told(void *context, const struct policy_test_result *result)
-{
-    ++*(unsigned *)context;
-    if (!result->passed)
-        print_message("%.*s: wanted %.*s, got %.*s\n", SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
-}
-
 static void test_meaning(void **state)
 {
     static struct court court;
-    size_t passed, failed;
-    unsigned count = 0;
 
     (void)state;
     court_open(&court, text);
-    assert_int_equal(policy_test(court.policy, court.scratch, told, &count, &passed, &failed), CODE_OK);
-    assert_int_equal(failed, 0);
-    assert_int_equal(passed, 32);
+    assert_int_equal(court_run_tests(&court), 32);
     court_close(&court);
 }
 
