@@ -123,11 +123,46 @@ static void test_order(void **state)
     expect_order("[id, when]\n", keys, "[id, when]\n");
 }
 
+/* What fuzzing found: what a line end, blanks that nobody sees, or letters of several bytes would have changed. */
+static void test_what_is_hard_to_see(void **state)
+{
+    (void)state;
+    expect("a: >\n  b\n  c", "a: 'b c'\n"); /* the file ends in it, without the line end that is written */
+    expect("a: |\n  b\n  c", "a: \"b\\nc\"\n");
+    expect("a: >-\n  b\n  c\n", "a: >-\n  b\n  c\n");
+    expect("a: |\n  b \nc: 1\n", "a: \"b \\n\"\nc: 1\n");
+    expect("\xc3\xa4\xc3\xb6: 1    # c\n", "\xc3\xa4\xc3\xb6: 1    # c\n");
+    expect("\xc3\xa4\xc3\xb6\xc3\xbc: # c\n", "\xc3\xa4\xc3\xb6\xc3\xbc: # c\n");
+}
+
+/* A map that was too wide for its key's line, and was broken, fits there: it is written so at once. */
+static void test_it_stays(void **state)
+{
+    static const char wide[] = "cpara :\n {\"json\":[1,2.5" LONG "KKKKKKKKKKKKKKKKKKKKKKKKKKKK ;K   ;% KKKKKKKKKKKKK^K^^Kl,"
+                               "\"x\"],\"/\":{}}\n";
+    struct buf out, again;
+
+    (void)state;
+    for (size_t cut = 0; cut < 12; cut++) { /* one of them is as wide as it takes */
+        char text[256];
+
+        (void)snprintf(text, sizeof text, "cpara :\n {\"json\":[1,2.5%s", wide + strlen("cpara :\n {\"json\":[1,2.5") + cut);
+        buf_init(&out, 1 << 20);
+        buf_init(&again, 1 << 20);
+        lay_out(text, NULL, &out);
+        lay_out(buf_peek(&out).at, NULL, &again);
+        assert_string_equal(buf_peek(&again).at, buf_peek(&out).at);
+        buf_fini(&out);
+        buf_fini(&again);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks), cmocka_unit_test(test_comments), cmocka_unit_test(test_quotes),
         cmocka_unit_test(test_lines), cmocka_unit_test(test_brackets), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_what_is_hard_to_see), cmocka_unit_test(test_it_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
