@@ -103,6 +103,7 @@ endif
 # Unicode's confusables, as Debian's python3-confusable-homoglyphs (or PyPI's) keeps them: they become a table while we are built.
 CONFUSABLES ?= /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 LOOKALIKES  := build/gen/lookalike_tbl.h
+ENTITIES    := build/gen/entity_tbl.h
 PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test ci demo bare
@@ -207,6 +208,11 @@ $(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookali
 $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@.$$$$ && mv $@.$$$$ $@
+$(B)/obj/src/policy/texts/decode_text.o $(B)/obj/tests/unit/judgement/test_decode.o: $(ENTITIES)
+$(B)/obj/src/policy/texts/decode_text.o $(B)/obj/tests/unit/judgement/test_decode.o: EXTRA += -I$(dir $(ENTITIES))
+$(ENTITIES): tools/make-entities
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D); tools/make-entities > $@.$$$$ && mv $@.$$$$ $@
 
 # Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
 # assembler knows are lost where files are optimised together.

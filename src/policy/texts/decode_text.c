@@ -2,11 +2,11 @@
 /* Escapes inside a text: those that are well formed become what they stand for, the rest stays. One pass, so that what an
  * escape gives is not read again. */
 #include "texts/decode_text.h"
-#include "texts/entity_tbl.h"
 
 #include "base/num.h"
 #include "base/utf8.h"
 
+#include <entity_tbl.h>
 #include <stdlib.h>
 
 int decode_escape_at(struct span text, size_t at)

@@ -2,9 +2,10 @@
 /* Decoded readings: what a string may be taken for behind the gate. */
 #include "author/explain.h"
 #include "json/doc.h"
-#include "texts/entity_tbl.h"
 #include "judgement/judgement.h"
 #include "unit/policy/rows.h"
+
+#include <entity_tbl.h>
 
 #define P "decode: [percent]"
 #define B "decode: [base64]"
