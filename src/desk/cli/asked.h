@@ -24,7 +24,7 @@ struct asked {
     /* which calls */
     const char *tenant, *correlation, *principal, *group, *scope, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
     const char *client, *text, *outcome, *answer, *answer_rule, *detector;
-    uint64_t status, policy_version;
+    uint64_t status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
     /* how much, in which order and form */
     bool all, activations, shows_rules, coverage, list, follow, no_events, verbose, json, csv, github, sarif;

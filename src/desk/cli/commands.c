@@ -89,7 +89,9 @@
         TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"),                                  \
         TEXT("client", client, "ADDRESS", "from this address: 10.1.2.3, 10.1.*"),                                \
         NUMBER("policy-version", policy_version, "N", 1, 0, "judged by this version"), SPAN_OF_TIME,             \
-        TEXT("text", text, "TEXT", "anywhere in the call, its arguments included")
+        TEXT("text", text, "TEXT", "anywhere in the call, its arguments included"),                              \
+        NUMBER("above", above, "N", 1, 0, "decisions of a larger number, to go on behind some"),                 \
+        NUMBER("below", below, "N", 1, 0, "decisions of a smaller number, to go on before some")
 /* What an outcome says; a decision that waits for its own matches none. */
 #define OUTCOME                                                                                                  \
     TEXT("outcome", outcome, "WORD", "result, tool_error, cancelled, unknown ..."),                              \
@@ -195,6 +197,7 @@ const struct command commands[] = {
      OPTIONS(VALUES, FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
      .example = "policy explain --seq 17",
+     .roles = AUTHORS | AUDITORS | ADMINS, .is_of_audit = true,
      BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
      ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
            "--policy files, and says why in a sentence: the verdict, the rule with its file and line, the\n"
@@ -224,6 +227,7 @@ const struct command commands[] = {
              NUMBER("version", version, "N", 1, 0, "judge by this stored version"),
              FLAG("all", all, "also the walk over each rule and condition"), JSON, STORE)},
     {IS("policy replay", cmd_policy_replay, "judge the recorded calls again and show what flips"),
+     .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
      BEHIND("[FILE... | --version N] [OPTIONS]"),
      ABOUT("Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
            "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
@@ -240,6 +244,7 @@ const struct command commands[] = {
              NUMBER("threads", threads, "N", 1, 0, "one a core by default; always one for limits and sequences"), FROM,
              FLAG("json", json, "one JSON object a line, the sum last"), STORE)},
     {IS("policy learn", cmd_policy_learn, "draft permits out of the recorded calls"), BEHIND("[--since TIME] [OPTIONS] > FILE"),
+     .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
      ABOUT(
         "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
         "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
@@ -449,6 +454,7 @@ const struct command commands[] = {
              FLAG("follow", follow, "go on as rows come, until it is interrupted"),
              FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, CONFIG_OF_AUDIT)},
     {IS("audit verify", cmd_audit_verify, "check that nothing was changed, removed or inserted"),
+     .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
      BEHIND("[DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] [--store FILE] [--json]"),
      ABOUT("Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
            "has its one outcome, that values match their digests, and signed checkpoints against all\n"
@@ -468,14 +474,14 @@ const struct command commands[] = {
                     "more where `checkpoint_interval` is"),
              TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, JSON)},
     {IS("audit prove", cmd_audit_prove, "write a proof of a row, of two checkpoints or of a tenant's rows"),
+     .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
      BEHIND("ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]"),
      ABOUT("Writes a proof for somebody who does not get the database: that a row is in a signed\n"
            "checkpoint, that a later checkpoint holds all that an earlier one held, or what rows a\n"
            "tenant has and that none is left out. A row is looked\n"
            "for in the sealed files, too. `callgate audit verify PROOF --key PUB` checks proofs, and\n"
            "so does tools/verify-audit. Exit status: 1: there is no such row or checkpoint."),
-     OPERANDS(MAYBE("ROW", FILE), MAYBE("ROWS", FILE),
-              MAYBE("DATABASE", FILE)),
+     OPERANDS(MAYBE("ROW", NUMBER), MAYBE("ROWS", NUMBER), MAYBE("DATABASE", FILE)),
      OPTIONS(TEXT("checkpoint", checkpoint, "ROWS", "the checkpoint over so many rows; the last one by default"),
              PATH("from", old, "ROWS|FILE", "the earlier checkpoint: of the database, or one kept in a file"),
              TEXT("to", to, "ROWS", "the later one; the last by default"),

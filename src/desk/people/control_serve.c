@@ -256,6 +256,7 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     unsigned granted = command != NULL ? command->roles & rights->roles : 0;
     struct why why = {""};
     char text[256];
+    bool reads_some;
 
     if (argc == 1 && strcmp(argv[0], CONTROL_WHO) == 0)
         return control_tell_who(&desk->conf, &asker.guest.actor, rights);
@@ -266,10 +267,10 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
         refuse(asker.fd, text);
         return -1;
     }
-    if (granted == PEOPLE_AUDITS_TENANTS)
+    reads_some = command->is_of_audit && (granted & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_BIT(PEOPLE_AUTHORS))) == 0;
+    if (reads_some) /* an author who is no auditor has no tenants */
         audit_restrict(rights->tenants, rights->tenant_count);
-    if (command->is_of_audit &&
-        note_reading(desk, granted == PEOPLE_AUDITS_TENANTS ? rights : NULL, argc, argv, &why) != CODE_OK) {
+    if (command->is_of_audit && note_reading(desk, reads_some ? rights : NULL, argc, argv, &why) != CODE_OK) {
         refuse(asker.fd, why.text);
         return -1;
     }

@@ -50,10 +50,8 @@ const struct span *query__tenants(size_t *count)
     return only;
 }
 
-/* The statements leave others out already; this is for one that forgets to. */
-static bool is_asked_for(const struct query_row *row)
+bool audit_may_see(struct span tenant)
 {
-    struct span tenant = query_value(row, "tenant");
     bool is_among = only == NULL;
 
     for (size_t i = 0; i < only_count && tenant.at != NULL; i++)
@@ -81,8 +79,8 @@ enum code query__give(struct db_stmt *stmt, struct db_stmt *overlay, query_row_f
             if (strcmp(names[i], db_column_name(overlay, at)) == 0)
                 values[i] = read_value(overlay, at);
     }
-    if (!is_asked_for(&(struct query_row){count, names, values}))
-        return CODE_OK;
+    if (!audit_may_see(query_value(&(struct query_row){count, names, values}, "tenant")))
+        return CODE_OK; /* the statements leave others out already; this is for one that forgets to */
     return row(context, &(struct query_row){count, names, values});
 }
 
@@ -272,6 +270,7 @@ static enum code find_all(struct asking *asking, bool newest_first, struct why *
         size_t file = newest_first ? count - 1 - i : i;
 
         if ((asking->query->after_seq >= asking->trail->files[file].last_seq && file + 1 < count) ||
+            (asking->query->before_seq != 0 && asking->query->before_seq <= asking->trail->files[file].before_seq) ||
             !trail_file_reaches(&asking->trail->files[file], asking->query->since_us, asking->query->until_us))
             continue;
         code = enter_file(asking, file, why);

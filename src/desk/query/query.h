@@ -31,6 +31,7 @@ struct query {
     int64_t status, policy_version;
     int64_t since_us, until_us; /* UTC; until is exclusive */
     int64_t after_seq;          /* decisions above this number */
+    int64_t before_seq;         /* and below this one */
     uint64_t limit;             /* so many; 0: all */
     enum query_order order;
 };
@@ -57,6 +58,7 @@ enum code audit_query(const struct trail *trail, const struct query *query, quer
 #define AUDIT_TENANTS_MAX 64
 void audit_restrict(const struct span *tenants, size_t count);
 bool audit_is_restricted(void);
+bool audit_may_see(struct span tenant);
 
 /* The names of the view's columns, ended by NULL. */
 const char *const *audit_columns(void);

@@ -112,6 +112,7 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
     add_int(sql, " AND d.time_us >= ", query->since_us);
     add_int(sql, " AND d.time_us < ", query->until_us);
     add_int(sql, " AND d.seq > ", query->after_seq);
+    add_int(sql, " AND d.seq < ", query->before_seq);
     return query->text.at != NULL ? add_free_text(sql, query->text) : CODE_OK;
 }
 

@@ -63,6 +63,7 @@ int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYT
         .answer = span_text(asked->answer), .answer_rule = span_text(asked->answer_rule),
         .detector = span_text(asked->detector), .status = (int64_t)asked->status,
         .policy_version = (int64_t)asked->policy_version, .since_us = asked->since_us, .until_us = asked->until_us,
+        .after_seq = (int64_t)asked->above, .before_seq = (int64_t)asked->below,
     };
     if (asked->session != NULL) {
         read_session(asked->session, digest);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "evidence/prove.h"
+#include "query/entries.h"
 #include "os/file.h"
 
 #include <stdio.h>
@@ -76,25 +77,51 @@ static enum code prove_consistency(const char *path, const struct proving *provi
     return code;
 }
 
+static enum code is_it(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
+{
+    (void)kind;
+    (void)row;
+    return seq == *(const int64_t *)context ? CODE_EXISTS : CODE_NOT_FOUND;
+}
+
+/* What a proof holds is a tenant's row, or what tenants have together. Takes: seq: of a row; 0: the proof is of no row. */
+static enum code may_prove(const struct trail *trail, const struct proving *proving, uint64_t seq, struct why *why)
+{
+    struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST};
+    struct entry_place place = {.seq = (int64_t)seq - 1};
+    int64_t number = (int64_t)seq;
+    struct why passed = {""};
+
+    if (!audit_is_restricted() || (proving->tenant != NULL && audit_may_see(span_text(proving->tenant))) ||
+        (seq != 0 && audit_entries(trail, &query, ENTRIES_EVENTS, &place, is_it, &number, &passed) == CODE_EXISTS))
+        return CODE_OK;
+    return why_set(why, CODE_NOT_FOUND, "there is nothing of the kind of these tenants");
+}
+
 /* Out of the file that holds it and with a checkpoint of that one, unless --checkpoint says which. Where none is found, whoever
  * opens the named one says why. */
-static enum code prove_row(const char *path, uint64_t seq, uint64_t size, struct buf *out, struct why *why)
+static enum code prove_row(const char *path, const struct proving *proving, uint64_t size, struct buf *out, struct why *why)
 {
     struct why passed_over = {""};
     struct trail trail = {0};
-    enum code code = size == 0 ? trail_find(path, true, &trail, &passed_over) : CODE_OK;
+    uint64_t seq = 0;
+    enum code code = num_u64(span_text(proving->row), &seq);
+    bool is_found = code == CODE_OK && trail_find(path, true, &trail, &passed_over) == CODE_OK;
 
-    for (size_t i = 0; code == CODE_OK && i < trail.count; i++)
+    for (size_t i = 0; size == 0 && is_found && i < trail.count; i++)
         if ((int64_t)seq > trail.files[i].before_seq && (int64_t)seq <= trail.files[i].last_seq)
             path = trail.files[i].path;
-    code = audit_prove_row(path, seq, size, out, why);
+    if (code == CODE_OK)
+        code = may_prove(&trail, proving, seq, why);
+    if (code == CODE_OK)
+        code = audit_prove_row(path, seq, size, out, why);
     trail_fini(&trail);
     return code;
 }
 
 static int prove(const char *path, const struct proving *proving)
 {
-    uint64_t size, to, seq = 0;
+    uint64_t size, to;
     struct why why = {0};
     struct buf out;
     enum code code;
@@ -105,14 +132,14 @@ static int prove(const char *path, const struct proving *proving)
     if (status != OPTIONS_GO)
         return status;
     buf_init(&out, SIZE_MAX / 4);
-    if (proving->tenant != NULL) {
+    if (proving->tenant == NULL && proving->from == NULL) {
+        code = prove_row(path, proving, size, &out, &why);
+    } else if ((code = may_prove(NULL, proving, 0, &why)) != CODE_OK) {
+        /* said below */
+    } else if (proving->tenant != NULL) {
         code = audit_prove_tenant(path, span_text(proving->tenant), size, put, NULL, &why);
-    } else if (proving->from != NULL) {
-        code = prove_consistency(path, proving, to != 0 ? to : size, &out, &why);
     } else {
-        code = num_u64(span_text(proving->row), &seq);
-        if (code == CODE_OK)
-            code = prove_row(path, seq, size, &out, &why);
+        code = prove_consistency(path, proving, to != 0 ? to : size, &out, &why);
     }
     if (code == CODE_OK && put(NULL, buf_peek(&out)) != CODE_OK)
         code = why_set(&why, CODE_IO, "the proof cannot be written");

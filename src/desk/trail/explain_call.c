@@ -2,6 +2,7 @@
 #include "trail/explain_call.h"
 
 #include "cli/policy_files.h"
+#include "query/query.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
@@ -334,7 +335,8 @@ static int read_recorded(struct explain_call *call)
 
     if (status != OPTIONS_GO)
         return status;
-    code = trail_find(path, true, &trail, &why);
+    code = audit_is_restricted() ? why_set(&why, CODE_NOT_FOUND, "recorded calls are explained to auditors of all tenants; "
+                                           "describe a call with --tool") : trail_find(path, true, &trail, &why);
     if (code == CODE_OK)
         code = explain_call_find(call, &trail, path, call->asked->seq, &why);
     trail_fini(&trail);

@@ -257,6 +257,15 @@ static int complain_use(const struct usage *usage, const char *what)
     return complain(STATUS_USAGE, "%s; usage: %s%s", what, usage->path, text);
 }
 
+/* Whether what stands at this place, if anything does, names nothing that this process would open. */
+static bool is_guests(const struct operand *operand, const struct given *given, int at)
+{
+    uint64_t number;
+
+    return operand->type != OPERAND_FILE && (operand->type != OPERAND_NUMBER || at >= given->count ||
+                                             num_u64(span_text(given->operands[at]), &number) == CODE_OK);
+}
+
 static int check_operands(const struct usage *usage, const struct given *given)
 {
     int least = 0, most = 0;
@@ -264,7 +273,7 @@ static int check_operands(const struct usage *usage, const struct given *given)
     char text[256];
 
     for (const struct operand *one = usage->operands; one != NULL && one->name != NULL && most >= 0; one++) {
-        if (guest != NULL && one->type == OPERAND_FILE)
+        if (guest != NULL && !is_guests(one, given, most))
             break;
         least += !one->may_lack;
         if (missing == NULL && given->count < least)

@@ -56,6 +56,7 @@ struct option_values {
 
 enum operand_type {
     OPERAND_TEXT,    /* words that nobody opens */
+    OPERAND_NUMBER,  /* of a row, say; where somebody writes a path instead, it is one where the command runs */
     OPERAND_CONTENT, /* a file of who gives the command, which command_file reads; or words */
     OPERAND_FILE     /* a path where the command runs: a guest may give neither it nor the operands behind it */
 };

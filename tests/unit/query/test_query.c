@@ -288,6 +288,7 @@ static struct query ask_at_random(uint32_t *seed, char sql[2000])
     ask_number(seed, &query.since_us, "time_us >=", BEGIN_US + (int64_t)next_random(seed, CALLS) * 1000000, sql);
     ask_number(seed, &query.until_us, "time_us <", BEGIN_US + (int64_t)next_random(seed, CALLS) * 1000000, sql);
     ask_number(seed, &query.after_seq, "seq >", next_random(seed, CALLS), sql);
+    ask_number(seed, &query.before_seq, "seq <", 1 + next_random(seed, CALLS), sql);
     ask_number(seed, &query.policy_version, "policy_version =", 7 + next_random(seed, 3), sql);
     ask_number(seed, &query.status, "status =", 403, sql);
     query.limit = next_random(seed, 3) == 0 ? 1 + next_random(seed, 2000) : 0;
