@@ -176,7 +176,8 @@ int command_read(int argc, char **argv, const struct command **command, struct a
 
 static void fill_operands(struct doc *list, const struct usage *usage)
 {
-    static const char *const types[] = {[OPERAND_TEXT] = "text", [OPERAND_NUMBER] = "number", [OPERAND_CONTENT] = "content", [OPERAND_FILE] = "file"};
+    static const char *const types[] = {[OPERAND_TEXT] = "text", [OPERAND_NUMBER] = "number",
+                                        [OPERAND_CONTENT] = "content", [OPERAND_FILE] = "file"};
 
     for (const struct operand *operand = usage->operands; operand != NULL && operand->name != NULL; operand++) {
         struct doc *one = doc_add_object(list, NULL);

@@ -47,6 +47,11 @@ enum code control_know_login(const struct conf_people *conf, const char *store, 
 /* Prints CONTROL_WHO's answer. Returns: an exit status. */
 int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights);
 
+/* Notes in the store that this person reads the trail by these words: before a row is read. The gate tells the trail within
+ * a second. Takes: store, audit: their paths; rights: NULL: he may read every tenant's rows. */
+enum code control_note_reading(const char *store, const char *audit, const char *person, const struct control_rights *rights,
+                               int argc, char **argv, struct why *why) MUST_USE;
+
 /* Before a command's words: who gives it, as he shows it. */
 #define CONTROL_LOGIN "login="
 /* In a command's place: who one is, and by which providers one could log in, as JSON. */

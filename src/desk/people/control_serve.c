@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process beside the gate that takes people's commands, and one more for each command. */
 #include "people/control.h"
-#include "cli/store_words.h"
 #include "store/store.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "json/json.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/local.h"
@@ -14,7 +12,6 @@
 #include "os/sandbox.h"
 #include "os/sock.h"
 #include "os/user.h"
-#include "unicode/unicode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +34,6 @@
 #define ASK_SECONDS 60     /* for a command that does not last */
 #define UNKNOWN_SECONDS 10 /* for somebody in no group to say who he is */
 #define WORDS_BYTES ((size_t)1 << 20) /* of its standard error, before anything is written */
-#define READING_BYTES ((size_t)4096)
-#define TENANTS_BYTES ((size_t)32768)
 #define MEMORY_BYTES ((rlim_t)512 << 20)
 #define LOOK_MS 250
 #define PLACE_MS 1000      /* between looks whether another gate has left the socket's place */
@@ -186,60 +181,6 @@ static void refuse(int fd, const char *text)
     (void)send(fd, bytes, sizeof head + head.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it never makes us wait */
 }
 
-/* Its words, but for the id of an agent's session, which the trail has as a digest alone. */
-static enum code write_words(int argc, char **argv, struct buf *out)
-{
-    for (int i = 0; i < argc; i++) {
-        const char *shown = i > 0 && strcmp(argv[i - 1], "--session") == 0       ? "(its id)"
-                            : strncmp(argv[i], "--session=", 10) == 0 ? "--session=(its id)"
-                                                                      : argv[i];
-
-        buf_addf(out, "%s%s", i > 0 ? " " : "", shown);
-    }
-    return unicode_is_utf8(buf_peek(out)) ? buf_code(out) : CODE_INVALID;
-}
-
-static enum code write_tenants(const struct control_rights *rights, struct buf *out)
-{
-    for (size_t i = 0; i < rights->tenant_count; i++) {
-        buf_add_byte(out, i == 0 ? '[' : ',');
-        (void)json_write_string(out, rights->tenants[i]);
-    }
-    return buf_add_byte(out, ']');
-}
-
-/* Who reads the trail stands in it: the store has it before a row is read, and the gate tells the trail within a second.
- * Takes: rights: NULL: he may read every tenant's rows. */
-static enum code note_reading(const struct desk *desk, const struct control_rights *rights, int argc, char **argv,
-                              struct why *why)
-{
-    struct store_reading reading = {.actor = span_text(asker.guest.actor.name), .asked_us = clock_wall_us()};
-    char mark[STORE_MARK_BYTES];
-    struct db *store = NULL;
-    struct buf words, tenants;
-    enum code code;
-
-    buf_init(&words, READING_BYTES);
-    buf_init(&tenants, TENANTS_BYTES);
-    code = write_words(argc, argv, &words);
-    if (code == CODE_OK && rights != NULL)
-        code = write_tenants(rights, &tenants);
-    if (code != CODE_OK)
-        (void)why_set(why, code, "these words cannot be recorded, as who reads the audit is; say it shorter, and in UTF-8");
-    if (code == CODE_OK)
-        code = store_open(desk->store, DB_WRITE, &store, why);
-    reading.command = buf_peek(&words);
-    reading.tenants = rights != NULL ? buf_peek(&tenants) : SPAN_NONE;
-    if (code == CODE_OK)
-        code = store_audit_mark(desk->audit, mark, why);
-    if (code == CODE_OK)
-        code = store_audit_note_reading(store, mark, &reading, why);
-    db_close(&store);
-    buf_fini(&tenants);
-    buf_fini(&words);
-    return code;
-}
-
 /* As print_hold, which the commands of the store call themselves, for what is said of failures. */
 static bool hold_failures(void)
 {
@@ -270,7 +211,8 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     reads_some = command->is_of_audit && (granted & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_BIT(PEOPLE_AUTHORS))) == 0;
     if (reads_some) /* an author who is no auditor has no tenants */
         audit_restrict(rights->tenants, rights->tenant_count);
-    if (command->is_of_audit && note_reading(desk, reads_some ? rights : NULL, argc, argv, &why) != CODE_OK) {
+    if (command->is_of_audit && control_note_reading(desk->store, desk->audit, asker.guest.actor.name,
+                                                     reads_some ? rights : NULL, argc, argv, &why) != CODE_OK) {
         refuse(asker.fd, why.text);
         return -1;
     }
