@@ -15,8 +15,6 @@
 #include "identity/identity.h"
 #include "language/store.h"
 
-extern const char store_keys_schema[];
-
 /* While a restore is under way, the new store has the store's name with this behind it. */
 #define STORE_RESTORED ".restored"
 

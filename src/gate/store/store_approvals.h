@@ -16,8 +16,6 @@
 #include "db/db.h"
 #include "state/approvals.h"
 
-extern const char store_approvals_schema[];
-
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };
 

@@ -12,53 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char store_audit_schema[] =
-    "CREATE TABLE audit_request("
-    "  id        INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  audit     TEXT NOT NULL," /* which: several gates on one store have one each */
-    "  kind      TEXT NOT NULL CHECK (kind IN ('archive', 'erase')),"
-    "  tenant    TEXT,"
-    "  before_us INTEGER,"
-    "  asked_us  INTEGER NOT NULL,"
-    "  asked_by  TEXT NOT NULL,"
-    "  why       TEXT) STRICT;"
-    "CREATE TABLE audit_answer("
-    "  request     INTEGER PRIMARY KEY REFERENCES audit_request(id),"
-    "  done        INTEGER NOT NULL,"
-    "  text        TEXT NOT NULL,"
-    "  answered_us INTEGER NOT NULL) STRICT;"
-    "CREATE TRIGGER audit_request_stays BEFORE UPDATE ON audit_request"
-    "  BEGIN SELECT raise(ABORT, 'requests are append-only'); END;"
-    "CREATE TRIGGER audit_request_remains BEFORE DELETE ON audit_request"
-    "  BEGIN SELECT raise(ABORT, 'requests are append-only'); END;"
-    "CREATE TRIGGER audit_answer_stays BEFORE UPDATE ON audit_answer"
-    "  BEGIN SELECT raise(ABORT, 'answers are append-only'); END;"
-    "CREATE TRIGGER audit_answer_remains BEFORE DELETE ON audit_answer"
-    "  BEGIN SELECT raise(ABORT, 'answers are append-only'); END;"
-    "CREATE TABLE audit_reading("
-    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  audit    TEXT NOT NULL,"
-    "  command  TEXT NOT NULL,"
-    "  tenants  TEXT," /* JSON; NULL: all */
-    "  asked_us INTEGER NOT NULL,"
-    "  asked_by TEXT NOT NULL) STRICT;"
-    "CREATE TABLE " STORE_RETIREMENTS "("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  audit      TEXT NOT NULL,"
-    "  first      INTEGER NOT NULL,"
-    "  last       INTEGER NOT NULL,"
-    "  retired_us INTEGER NOT NULL,"
-    "  retired_by TEXT NOT NULL,"
-    "  why        TEXT NOT NULL) STRICT;"
-    "CREATE TRIGGER audit_reading_stays BEFORE UPDATE ON audit_reading"
-    "  BEGIN SELECT raise(ABORT, 'readings are append-only'); END;"
-    "CREATE TRIGGER audit_reading_remains BEFORE DELETE ON audit_reading"
-    "  BEGIN SELECT raise(ABORT, 'readings are append-only'); END;"
-    "CREATE TRIGGER audit_retirement_stays BEFORE UPDATE ON audit_retirement"
-    "  BEGIN SELECT raise(ABORT, 'retirements are append-only'); END;"
-    "CREATE TRIGGER audit_retirement_remains BEFORE DELETE ON audit_retirement"
-    "  BEGIN SELECT raise(ABORT, 'retirements are append-only'); END;";
-
 static void digest_mark(const char *text, char mark[STORE_MARK_BYTES])
 {
     unsigned char digest[DIGEST_BYTES];

@@ -14,8 +14,6 @@
 #define STORE_AUDIT_WHY 4096 /* more than a reason's thousand characters */
 #define STORE_MARK_BYTES 17
 
-extern const char store_audit_schema[];
-
 enum store_audit_kind { STORE_AUDIT_ARCHIVE = 0, STORE_AUDIT_ERASE };
 
 struct store_audit_request {

@@ -8,45 +8,6 @@
 #define DAY_US (INT64_C(86400) * 1000000)
 #define AT_ONCE 64 /* notes: with a tool that has 8,192 definitions each takes some milliseconds of the main thread */
 
-/* `share` and `bytes` stand in an index by which room is counted, so that long texts are not read for it. What somebody spoke
- * of cannot be deleted: its words refer to it. */
-const char store_definitions_schema[] =
-    "CREATE TABLE definition("
-    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  upstream TEXT NOT NULL,"
-    "  tool     TEXT NOT NULL,"
-    "  digest   TEXT NOT NULL CHECK (length(digest) = 64)," /* SHA-256 of body, hexadecimal; 0: DEFINITION_UNKEPT */
-    "  share    TEXT NOT NULL,"
-    "  bytes    INTEGER NOT NULL,"
-    "  before   TEXT," /* what the upstream had told of the tool before; NULL: nothing */
-    "  told_us  INTEGER NOT NULL,"
-    "  body     TEXT NOT NULL,"
-    "  UNIQUE (upstream, tool, digest)) STRICT;"
-    "CREATE INDEX definition_share ON definition(share, told_us, bytes);"
-    "CREATE TABLE definition_seen("
-    "  definition INTEGER PRIMARY KEY REFERENCES definition(id) ON DELETE CASCADE,"
-    "  seen_us    INTEGER NOT NULL) STRICT;" /* last, within an hour */
-    "CREATE TABLE definition_word("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  definition INTEGER NOT NULL REFERENCES definition(id),"
-    "  accepted   INTEGER NOT NULL CHECK (accepted IN (0, 1)),"
-    "  given_us   INTEGER NOT NULL,"
-    "  given_by   TEXT NOT NULL,"
-    "  login      TEXT NOT NULL,"
-    "  why        TEXT NOT NULL) STRICT;"
-    "CREATE INDEX definition_word_of ON definition_word(definition);"
-    "CREATE VIEW definition_state AS SELECT d.*, s.seen_us, w.id AS word, coalesce(w.accepted, 0) AS accepted, w.given_us,"
-    "  w.given_by, w.login, w.why, d.id = (SELECT o.id FROM definition o JOIN definition_seen l ON l.definition = o.id"
-    "    WHERE o.upstream = d.upstream AND o.tool = d.tool ORDER BY l.seen_us DESC, o.id DESC LIMIT 1) AS latest"
-    "  FROM definition d JOIN definition_seen s ON s.definition = d.id LEFT JOIN definition_word w ON w.id ="
-    "    (SELECT max(id) FROM definition_word WHERE definition = d.id);"
-    "CREATE TRIGGER definition_stays BEFORE UPDATE ON definition"
-    "  BEGIN SELECT raise(ABORT, 'definitions are immutable'); END;"
-    "CREATE TRIGGER definition_word_stays BEFORE UPDATE ON definition_word"
-    "  BEGIN SELECT raise(ABORT, 'words are append-only'); END;"
-    "CREATE TRIGGER definition_word_remains BEFORE DELETE ON definition_word"
-    "  BEGIN SELECT raise(ABORT, 'words are append-only'); END;";
-
 /* ---- what was told ---- */
 
 static enum code find_id(struct db *db, const struct definition_note *note, struct span digest, int64_t *id)

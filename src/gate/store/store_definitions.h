@@ -14,8 +14,6 @@
 #include "db/db.h"
 #include "state/definitions.h"
 
-extern const char store_definitions_schema[];
-
 /* ---- of the running gate, and of `tools fetch` ---- */
 
 struct store_definitions_put {

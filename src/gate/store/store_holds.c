@@ -6,31 +6,6 @@
 
 #include <inttypes.h>
 
-const char store_holds_schema[] =
-    "CREATE TABLE audit_hold("
-    "  id        INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  tenant    TEXT,"    /* NULL: of any */
-    "  principal TEXT,"    /* likewise */
-    "  since_us  INTEGER," /* NULL: without that bound */
-    "  until_us  INTEGER,"
-    "  held_us   INTEGER NOT NULL,"
-    "  held_by   TEXT NOT NULL,"
-    "  why       TEXT NOT NULL) STRICT;"
-    "CREATE TABLE audit_hold_release("
-    "  id          INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  hold        INTEGER NOT NULL UNIQUE REFERENCES audit_hold(id),"
-    "  released_us INTEGER NOT NULL,"
-    "  released_by TEXT NOT NULL,"
-    "  why         TEXT NOT NULL) STRICT;"
-    "CREATE TRIGGER audit_hold_stays BEFORE UPDATE ON audit_hold"
-    "  BEGIN SELECT raise(ABORT, 'holds are append-only'); END;"
-    "CREATE TRIGGER audit_hold_remains BEFORE DELETE ON audit_hold"
-    "  BEGIN SELECT raise(ABORT, 'holds are append-only'); END;"
-    "CREATE TRIGGER audit_hold_release_stays BEFORE UPDATE ON audit_hold_release"
-    "  BEGIN SELECT raise(ABORT, 'releases are append-only'); END;"
-    "CREATE TRIGGER audit_hold_release_remains BEFORE DELETE ON audit_hold_release"
-    "  BEGIN SELECT raise(ABORT, 'releases are append-only'); END;";
-
 enum code store_holds_allow(struct db *db, const char *tenant, int64_t before_us, struct why *why)
 {
     struct db_stmt *stmt;

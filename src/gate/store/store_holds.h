@@ -13,8 +13,6 @@
 
 #include "db/db.h"
 
-extern const char store_holds_schema[];
-
 /* Those that were not released: id, tenant, principal, since_us, until_us, held_by, why. */
 #define STORE_HOLDS_STANDING \
     "SELECT id, tenant, principal, since_us, until_us, held_by, why FROM audit_hold " \

@@ -5,41 +5,6 @@
 
 #define CLAIMS_MAX 256
 
-/* A key of a person's opens no route, and an agent's gives no command: each is looked for among its own. */
-const char store_keys_schema[] =
-    "CREATE TABLE agent_key("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32)," /* SHA-256 of the key */
-    "  principal  TEXT NOT NULL,"
-    "  tenant     TEXT NOT NULL,"
-    "  expires_us INTEGER," /* UTC microseconds; NULL: never */
-    "  note       TEXT,"
-    "  roles      TEXT," /* of a person's, blank-separated; NULL: it is an agent's */
-    "  made_us    INTEGER NOT NULL,"
-    "  made_by    TEXT NOT NULL) STRICT;"
-    "CREATE TABLE agent_key_claim("
-    "  key  INTEGER NOT NULL REFERENCES agent_key(id),"
-    "  glob TEXT NOT NULL,"
-    "  PRIMARY KEY (key, glob)) STRICT;"
-    "CREATE TABLE agent_key_revocation("
-    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  key        INTEGER NOT NULL UNIQUE REFERENCES agent_key(id),"
-    "  revoked_us INTEGER NOT NULL,"
-    "  revoked_by TEXT NOT NULL,"
-    "  why        TEXT) STRICT;"
-    "CREATE TRIGGER agent_key_stays BEFORE UPDATE ON agent_key"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_remains BEFORE DELETE ON agent_key"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_claim_stays BEFORE UPDATE ON agent_key_claim"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_claim_remains BEFORE DELETE ON agent_key_claim"
-    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
-    "CREATE TRIGGER agent_key_revocation_stays BEFORE UPDATE ON agent_key_revocation"
-    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;"
-    "CREATE TRIGGER agent_key_revocation_remains BEFORE DELETE ON agent_key_revocation"
-    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;";
-
 /* Fills `claims` (room for CLAIMS_MAX + 1) with copies in the arena. More than fit are left out: that claims less. */
 static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *arena, const char **claims)
 {

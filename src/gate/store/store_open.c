@@ -2,13 +2,8 @@
 /* A store is opened: the tables of all that keep something in it, by numbered steps. */
 #include "store/store_priv.h"
 
-#include "language/store.h"
+#include "base/take_in.h"
 #include "os/file.h"
-#include "store/store_approvals.h"
-#include "store/store_audit.h"
-#include "store/store_definitions.h"
-#include "store/store_holds.h"
-#include "store/store_tools.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,40 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char own_schema[] =
-    "CREATE TABLE secret("
-    "  name  TEXT PRIMARY KEY,"
-    "  value BLOB NOT NULL) STRICT;"
-    "CREATE TABLE told(" /* the audit knows of every row of `name` up to this id */
-    "  name TEXT PRIMARY KEY,"
-    "  id   INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE restoration(" /* by callgate restore; the audit is told of it */
-    "  id          INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  backup_made TEXT NOT NULL,"
-    "  restored_us INTEGER NOT NULL,"
-    "  restored_by TEXT NOT NULL,"
-    "  why         TEXT NOT NULL) STRICT;"
-    "CREATE TRIGGER restoration_stays BEFORE UPDATE ON restoration"
-    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;"
-    "CREATE TRIGGER restoration_remains BEFORE DELETE ON restoration"
-    "  BEGIN SELECT raise(ABORT, 'restorations are append-only'); END;";
+TAKE_IN(store_schema, "schema/store.sql");
 
-/* A step is SQL text in parts up to NULL. A step that went out with a release is never edited: a store remembers by its
- * number how far it has come. */
-static const char *const first_step[] = {own_schema, policy_store_schema, store_keys_schema, store_approvals_schema,
-                                         store_audit_schema, store_holds_schema, store_tools_schema,
-                                         store_definitions_schema, NULL};
-static const char *const *const steps[] = {first_step};
+/* A step that went out with a release is never edited: a store remembers by its number how far it has come. */
+static const char *const steps[] = {store_schema};
 
 #define APPLICATION_ID 1128747332 /* "CGSD", so that file(1) and we know whose it is */
 
-static enum code run_step(struct db *db, const char *const *step, int64_t number)
+static enum code run_step(struct db *db, const char *step, int64_t number)
 {
     char mark[96];
-    enum code code = CODE_OK;
+    enum code code = db_exec(db, step);
 
-    for (; *step != NULL && code == CODE_OK; step++)
-        code = db_exec(db, *step);
     if (code != CODE_OK)
         return code;
     snprintf(mark, sizeof mark, "PRAGMA user_version = %d; PRAGMA application_id = %d;", (int)number + 1, APPLICATION_ID);
@@ -58,7 +31,7 @@ static enum code run_step(struct db *db, const char *const *step, int64_t number
 }
 
 /* Two programs may find the same old store: the second waits for the lock and then finds nothing to do. */
-static enum code bring_up(struct db *db, const char *const *const *all, int64_t count, struct why *why)
+static enum code bring_up(struct db *db, const char *const *all, int64_t count, struct why *why)
 {
     int64_t at = 0;
     enum code code = db_begin(db);
@@ -94,7 +67,7 @@ static enum code keep_old(struct db *db, const char *path, int64_t at, struct wh
     return code;
 }
 
-enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *const *all, int64_t count,
+enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *all, int64_t count,
                         struct why *why)
 {
     int64_t at = 0, application = 0;

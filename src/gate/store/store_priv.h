@@ -10,10 +10,12 @@
 
 #include "store/store.h"
 
+extern const char store_schema[]; /* schema/store.sql */
+
 /* Runs the steps that the store lacks under one lock, after a copy of it as it was: "callgate.db.step-N", for the build that
  * knows N steps.
- * Takes: all: `count` steps, each SQL text in parts up to NULL; may_write: false refuses a store that lacks any. */
-enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *const *all, int64_t count,
+ * Takes: all: `count` steps, each a text of SQL; may_write: false refuses a store that lacks any. */
+enum code store__settle(struct db *db, const char *path, bool may_write, const char *const *all, int64_t count,
                         struct why *why) MUST_USE;
 
 #endif

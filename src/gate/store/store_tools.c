@@ -3,11 +3,6 @@
 
 #include "store/store.h"
 
-const char store_tools_schema[] = "CREATE TABLE listed_tool("
-                                  "  upstream TEXT NOT NULL,"
-                                  "  tool     TEXT NOT NULL,"
-                                  "  PRIMARY KEY (upstream, tool)) STRICT, WITHOUT ROWID;";
-
 static enum code put_all(struct db *db, struct span listed)
 {
     struct span gone = SPAN_NONE;

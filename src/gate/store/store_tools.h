@@ -11,8 +11,6 @@
 #include "conf/route_names.h"
 #include "db/db.h"
 
-extern const char store_tools_schema[];
-
 /* Takes: listed: "upstream NUL tool NUL" for each tool of some upstreams, which take the place of all that was there of
  * these. */
 enum code store_tools_put(struct db *db, struct span listed, struct why *why) MUST_USE;

@@ -6,42 +6,6 @@
 
 #include <inttypes.h>
 
-const char policy_store_schema[] =
-    "CREATE TABLE policy_version("
-    "  version       INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  created_us    INTEGER NOT NULL,"
-    "  author        TEXT NOT NULL,"
-    "  message       TEXT,"
-    "  hash          TEXT NOT NULL CHECK (length(hash) = 64)," /* of the set, see policy/snapshot.c */
-    "  failing_tests INTEGER NOT NULL DEFAULT 0,"
-    "  despite       TEXT) STRICT;" /* why it is stored all the same */
-    "CREATE TABLE policy_file("
-    "  version INTEGER NOT NULL REFERENCES policy_version(version),"
-    "  name    TEXT NOT NULL,"
-    "  path    TEXT NOT NULL,"
-    "  text    TEXT NOT NULL,"
-    "  sha256  TEXT NOT NULL CHECK (length(sha256) = 64),"
-    "  PRIMARY KEY (version, name)) STRICT;"
-    "CREATE TABLE policy_activation("
-    "  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  version      INTEGER NOT NULL REFERENCES policy_version(version),"
-    "  activated_us INTEGER NOT NULL,"
-    "  activated_by TEXT NOT NULL,"
-    "  message      TEXT) STRICT;" /* why */
-    "CREATE INDEX policy_activation_of ON policy_activation(version);"
-    "CREATE TRIGGER policy_version_stays BEFORE UPDATE ON policy_version"
-    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
-    "CREATE TRIGGER policy_version_remains BEFORE DELETE ON policy_version"
-    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
-    "CREATE TRIGGER policy_file_stays BEFORE UPDATE ON policy_file"
-    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
-    "CREATE TRIGGER policy_file_remains BEFORE DELETE ON policy_file"
-    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
-    "CREATE TRIGGER policy_activation_stays BEFORE UPDATE ON policy_activation"
-    "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;"
-    "CREATE TRIGGER policy_activation_remains BEFORE DELETE ON policy_activation"
-    "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;";
-
 enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {
     if (code == CODE_OK)

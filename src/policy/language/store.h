@@ -13,9 +13,6 @@
 #include "language/store_set.h"
 #include "policy/policy.h"
 
-/* SQL that makes the tables. */
-extern const char policy_store_schema[];
-
 /* The active version; 0: none. Cheap enough to be asked every second. */
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;
 

@@ -2,6 +2,7 @@
 #include "author/store_change.h"
 #include "judgement/judgement.h"
 #include "language/language.h"
+#include "store/store_priv.h"
 #include "unit/policy/judge.h"
 
 #define A1 "policy: a\nrules: [{id: a.1, effect: permit}]\n"
@@ -31,7 +32,7 @@ static int open_shop(void **state)
 
     assert_non_null(shop);
     assert_int_equal(db_open(":memory:", DB_CREATE, &shop->db, &shop->why), CODE_OK);
-    assert_int_equal(db_exec(shop->db, policy_store_schema), CODE_OK);
+    assert_int_equal(db_exec(shop->db, store_schema), CODE_OK);
     *state = shop;
     return 0;
 }

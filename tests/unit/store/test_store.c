@@ -117,9 +117,8 @@ static int64_t number(struct db *db, const char *sql)
 /* 10.10, 11.7: a store that lacks a step is copied as it was before it gets it; who only reads brings none up. */
 static void keeps_what_it_was_before_an_upgrade(void **state)
 {
-    static const char *const first[] = {"CREATE TABLE a(x)", "INSERT INTO a VALUES (7)", NULL};
-    static const char *const second[] = {"ALTER TABLE a ADD COLUMN y NOT NULL DEFAULT 8", NULL}, *const broken[] = {"nonsense", NULL};
-    static const char *const *const steps[] = {first, second, broken};
+    static const char *const steps[] = {"CREATE TABLE a(x); INSERT INTO a VALUES (7)",
+                                        "ALTER TABLE a ADD COLUMN y NOT NULL DEFAULT 8", "nonsense"};
     char old[128];
     struct why why = {0};
     struct stat info;
