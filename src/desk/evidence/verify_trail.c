@@ -3,6 +3,7 @@
  * one was told: so each waits for its turn, and the first that is not told yet never does. */
 #include "evidence/verify_trail.h"
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "os/thread.h"
 
@@ -37,11 +38,11 @@ static enum code await_turn(void *context)
     struct worker *worker = context;
     struct run *run = worker->run;
 
-    pthread_mutex_lock(&run->lock);
+    lock_take(&run->lock);
     while (run->turn != worker->at && !run->is_over)
         pthread_cond_wait(&run->turned, &run->lock);
     worker->has_turn = !run->is_over;
-    pthread_mutex_unlock(&run->lock);
+    lock_give(&run->lock);
     if (!worker->has_turn)
         return CODE_BUSY;
     if (is_behind_gap(run->conf->trail, worker->at))
@@ -63,11 +64,11 @@ static void note_progress(void *context, uint64_t done, uint64_t total)
     const struct verify_conf *each = &run->conf->each;
 
     (void)total;
-    pthread_mutex_lock(&run->lock);
+    lock_take(&run->lock);
     run->done += done - worker->done;
     worker->done = done;
     each->progress(each->context, run->done, run->total);
-    pthread_mutex_unlock(&run->lock);
+    lock_give(&run->lock);
 }
 
 static struct verify_conf conf_of(struct worker *worker)
@@ -91,11 +92,11 @@ static bool take_file(struct worker *worker)
     struct run *run = worker->run;
     bool is_taken;
 
-    pthread_mutex_lock(&run->lock);
+    lock_take(&run->lock);
     is_taken = run->next < run->conf->trail->count && !run->is_over;
     if (is_taken)
         worker->at = run->next++;
-    pthread_mutex_unlock(&run->lock);
+    lock_give(&run->lock);
     worker->has_turn = false;
     worker->done = 0;
     return is_taken;
@@ -114,11 +115,11 @@ static void verify_files(void *argument)
 
         if (!worker->has_turn && await_turn(worker) != CODE_OK)
             return;
-        pthread_mutex_lock(&run->lock);
+        lock_take(&run->lock);
         run->is_over = !run->conf->tell(run->conf->each.context, &conf, worker->at, code, &report, &why);
         run->turn++;
         pthread_cond_broadcast(&run->turned);
-        pthread_mutex_unlock(&run->lock);
+        lock_give(&run->lock);
     }
 }
 
@@ -132,10 +133,10 @@ static enum code run_all(struct run *run, struct worker *workers, size_t count, 
     for (size_t i = 0; i + 1 < count && code == CODE_OK; i++)
         code = thread_start(&workers[i].thread, "verify", verify_files, &workers[i], why);
     if (code != CODE_OK) {
-        pthread_mutex_lock(&run->lock);
+        lock_take(&run->lock);
         run->is_over = true;
         pthread_cond_broadcast(&run->turned);
-        pthread_mutex_unlock(&run->lock);
+        lock_give(&run->lock);
     } else {
         verify_files(&workers[count - 1]);
     }

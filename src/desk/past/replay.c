@@ -7,6 +7,7 @@
  * its first calls ask for is known; all calls are then looked at, whatever tenant or tool is meant. */
 #include "past/replay_priv.h"
 
+#include "base/lock.h"
 #include "files/trail.h"
 #include "os/thread.h"
 
@@ -283,7 +284,7 @@ static bool tell_stretch(struct replayer *replayer, int64_t stretch, enum code c
     struct run *run = replayer->run;
     const struct replay_conf *conf = run->conf;
 
-    pthread_mutex_lock(&run->lock);
+    lock_take(&run->lock);
     while (run->turn != stretch && run->code == CODE_OK)
         pthread_cond_wait(&run->turned, &run->lock);
     fail(run, code, &replayer->why);
@@ -297,7 +298,7 @@ static bool tell_stretch(struct replayer *replayer, int64_t stretch, enum code c
     }
     code = run->code;
     pthread_cond_broadcast(&run->turned);
-    pthread_mutex_unlock(&run->lock);
+    lock_give(&run->lock);
     return code == CODE_OK;
 }
 
@@ -340,10 +341,10 @@ static enum code run_all(struct run *run, struct replayer *replayers, unsigned c
     if (code == CODE_OK) {
         replay_stretches(&replayers[count - 1]);
     } else {
-        pthread_mutex_lock(&run->lock);
+        lock_take(&run->lock);
         fail(run, code, why);
         pthread_cond_broadcast(&run->turned);
-        pthread_mutex_unlock(&run->lock);
+        lock_give(&run->lock);
     }
     for (unsigned i = 0; i + 1 < count; i++)
         thread_join(&replayers[i].thread);

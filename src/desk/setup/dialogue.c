@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "setup/dialogue.h"
 
+#include "base/lock.h"
 #include "mcp/endpoint.h"
 #include "os/clock.h"
 #include "sse/parser.h"
@@ -43,17 +44,12 @@ void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstr
 
 static void answers_init(struct answers *answers, struct dialogue *dialogue)
 {
-    pthread_condattr_t monotonic;
-
     *answers = (struct answers){.dialogue = dialogue, .is_wanted = true};
     buf_init(&answers->body, REPLY_MAX_BYTES);
     buf_init(&answers->rest, REPLY_MAX_BYTES);
     sse_parser_init(&answers->parser, REPLY_MAX_BYTES);
-    (void)pthread_mutex_init(&answers->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&answers->came, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    lock_init(&answers->lock);
+    lock_sign_init(&answers->came);
 }
 
 static void answers_fini(struct answers *answers)
@@ -71,10 +67,10 @@ void dialogue_fini(struct dialogue *dialogue)
 
     if (stream != NULL) {
         web_cancel(dialogue->web, stream);
-        (void)pthread_mutex_lock(&stream->lock);
+        lock_take(&stream->lock);
         while (!stream->is_over)
             (void)pthread_cond_wait(&stream->came, &stream->lock);
-        (void)pthread_mutex_unlock(&stream->lock);
+        lock_give(&stream->lock);
         answers_fini(stream);
     }
     mem_free(stream);
@@ -216,11 +212,11 @@ static bool take_streamed(void *context, const struct web_answer *answer, struct
     struct answers *stream = context;
     bool goes_on;
 
-    (void)pthread_mutex_lock(&stream->lock);
+    lock_take(&stream->lock);
     stream->is_sse = answer->status / 100 == 2 && web_answer_is(answer, "text/event-stream");
     goes_on = stream->is_sse && buf_add_span(&stream->rest, part) == CODE_OK;
     (void)pthread_cond_signal(&stream->came);
-    (void)pthread_mutex_unlock(&stream->lock);
+    lock_give(&stream->lock);
     return goes_on;
 }
 
@@ -228,11 +224,11 @@ static void end_stream(void *context, struct web_answer *answer)
 {
     struct answers *stream = context;
 
-    (void)pthread_mutex_lock(&stream->lock);
+    lock_take(&stream->lock);
     stream->is_over = true;
     stream->end = answer->why;
     (void)pthread_cond_signal(&stream->came);
-    (void)pthread_mutex_unlock(&stream->lock);
+    lock_give(&stream->lock);
 }
 
 /* Until an answer is in the body. */
@@ -245,7 +241,7 @@ static enum code await(struct answers *stream, struct why *why)
     buf_init(&came, REPLY_MAX_BYTES);
     stream->is_whole = false;
     buf_clear(&stream->body);
-    (void)pthread_mutex_lock(&stream->lock); /* to the end: what is behind an answer goes back before what comes next */
+    lock_take(&stream->lock); /* to the end: what is behind an answer goes back before what comes next */
     while (code == CODE_OK && !stream->is_whole) {
         if (buf_code(&stream->rest) != CODE_OK)
             code = why_set(why, CODE_LIMIT, "the server's stream is too large");
@@ -260,7 +256,7 @@ static enum code await(struct answers *stream, struct why *why)
         } else if (pthread_cond_timedwait(&stream->came, &stream->lock, &until) == ETIMEDOUT)
             code = why_set(why, CODE_IO, "%s did not answer in time", stream->dialogue->upstream->host);
     }
-    (void)pthread_mutex_unlock(&stream->lock);
+    lock_give(&stream->lock);
     buf_fini(&came);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/lock.h"
 #include "sse/writer.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ enum code mailboxes_new(struct mailboxes **mailboxes)
     if (*mailboxes == NULL)
         return CODE_NOMEM;
     hash_seed();
-    BUG_ON(pthread_mutex_init(&(*mailboxes)->lock, NULL) != 0);
+    lock_init(&(*mailboxes)->lock);
     return CODE_OK;
 }
 
@@ -48,16 +49,6 @@ void mailboxes_free(struct mailboxes **mailboxes)
         BUG_ON(gone->buckets[i] != NULL);
     pthread_mutex_destroy(&gone->lock);
     mem_free(gone);
-}
-
-static void lock(struct mailboxes *mailboxes)
-{
-    BUG_ON(pthread_mutex_lock(&mailboxes->lock) != 0);
-}
-
-static void unlock(struct mailboxes *mailboxes)
-{
-    BUG_ON(pthread_mutex_unlock(&mailboxes->lock) != 0);
 }
 
 static struct mailbox **find_box(struct mailboxes *mailboxes, struct span name)
@@ -100,7 +91,7 @@ enum code mailbox_open(struct pair *pair, struct span session)
     buf_init(&mailbox->mail, MAIL_MAX_BYTES);
     mailbox->name_len = session.len;
     memcpy(mailbox->name, session.at, session.len);
-    lock(mailboxes);
+    lock_take(&mailboxes->lock);
     at = find_box(mailboxes, session);
     old = *at;
     if (old != NULL) {
@@ -110,7 +101,7 @@ enum code mailbox_open(struct pair *pair, struct span session)
     mailbox->next = *at;
     *at = mailbox;
     pair->exchange.mailbox = mailbox;
-    unlock(mailboxes);
+    lock_give(&mailboxes->lock);
     return CODE_OK;
 }
 
@@ -122,10 +113,10 @@ void mailbox_close(struct pair *pair, struct buf *rest)
     if (mailbox == NULL)
         return;
     pair->exchange.mailbox = NULL;
-    lock(mailboxes);
+    lock_take(&mailboxes->lock);
     if (!mailbox->is_replaced)
         take_out(find_box(mailboxes, span_of(mailbox->name, mailbox->name_len)));
-    unlock(mailboxes);
+    lock_give(&mailboxes->lock);
     if (rest != NULL && buf_add_span(rest, buf_peek(&mailbox->mail)) != CODE_OK)
         pair_close(pair, REASON_MEMORY);
     buf_fini(&mailbox->mail);
@@ -138,7 +129,7 @@ enum code mailbox_put(struct lane *lane, struct span session, struct span json)
     enum code code = CODE_NOT_FOUND;
     struct mailbox *mailbox;
 
-    lock(mailboxes);
+    lock_take(&mailboxes->lock);
     mailbox = *find_box(mailboxes, session);
     if (mailbox != NULL) {
         struct buf_mark before = buf_mark(&mailbox->mail);
@@ -148,7 +139,7 @@ enum code mailbox_put(struct lane *lane, struct span session, struct span json)
     }
     if (code == CODE_OK)
         wake(lane, mailbox);
-    unlock(mailboxes);
+    lock_give(&mailboxes->lock);
     return code;
 }
 
@@ -158,13 +149,13 @@ enum code mailbox_take(struct pair *pair, struct buf *out)
     struct mailbox *mailbox = pair->exchange.mailbox;
     enum code code;
 
-    lock(mailboxes);
+    lock_take(&mailboxes->lock);
     code = buf_add_span(out, buf_peek(&mailbox->mail));
     if (code == CODE_OK)
         buf_fini(&mailbox->mail);
     if (code == CODE_OK && mailbox->is_replaced)
         code = CODE_EXISTS;
-    unlock(mailboxes);
+    lock_give(&mailboxes->lock);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "enforce/gate_priv.h"
 
 #include "base/bug.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "crypto/secret.h"
 #include "os/clock.h"
@@ -22,7 +23,7 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     shared->redact_key = secret_copy(conf->redact_key, DIGEST_BYTES);
     shared->session_key = secret_copy(conf->session_key, DIGEST_BYTES);
     atomic_init(&shared->generation, 1);
-    BUG_ON(pthread_mutex_init(&shared->lock, NULL) != 0);
+    lock_init(&shared->lock);
     gate__questions_init(shared);
     shared->clock_us = clock_wall_us() - clock_monotonic_us();
     if (shared->redact_key == NULL || shared->session_key == NULL ||
@@ -57,25 +58,15 @@ void gate_shared_free(struct gate_shared **shared)
     mem_free(gone);
 }
 
-static void lock(struct gate_shared *shared)
-{
-    BUG_ON(pthread_mutex_lock(&shared->lock) != 0);
-}
-
-static void unlock(struct gate_shared *shared)
-{
-    BUG_ON(pthread_mutex_unlock(&shared->lock) != 0);
-}
-
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
 {
     struct policy *old;
 
-    lock(shared);
+    lock_take(&shared->lock);
     old = shared->policy;
     shared->policy = policy_take;
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    unlock(shared);
+    lock_give(&shared->lock);
     policy_unref(&old);
     gate_announce_policy(shared, NULL);
 }
@@ -89,11 +80,11 @@ void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_ta
 {
     struct identity_keys *old;
 
-    lock(shared);
+    lock_take(&shared->lock);
     old = shared->keys;
     shared->keys = keys_take;
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    unlock(shared);
+    lock_give(&shared->lock);
     identity_keys_unref(&old);
 }
 
@@ -101,11 +92,11 @@ void gate_publish_definitions(struct gate_shared *shared, struct definition_set 
 {
     struct definition_set *old;
 
-    lock(shared);
+    lock_take(&shared->lock);
     old = shared->accepted;
     shared->accepted = set_take;
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
-    unlock(shared);
+    lock_give(&shared->lock);
     definition_set_unref(&old);
 }
 
@@ -196,9 +187,9 @@ struct policy *gate_policy(struct gate_shared *shared)
 {
     struct policy *policy;
 
-    lock(shared);
+    lock_take(&shared->lock);
     policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
-    unlock(shared);
+    lock_give(&shared->lock);
     return policy;
 }
 
@@ -215,12 +206,12 @@ void gate__follow(struct gate *gate)
         return;
     keys = gate->keys;
     accepted = gate->accepted;
-    lock(shared);
+    lock_take(&shared->lock);
     generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
     policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
     gate->keys = identity_keys_ref(shared->keys);
     gate->accepted = definition_set_ref(shared->accepted);
-    unlock(shared);
+    lock_give(&shared->lock);
     identity_keys_unref(&keys);
     definition_set_unref(&accepted);
     held = hold(policy);

@@ -2,27 +2,18 @@
 /* Notes permitted calls for later conditions that ask what was before, for every version of the policy that may ask. */
 #include "enforce/gate_priv.h"
 
+#include "base/lock.h"
 #include "os/clock.h"
-
-static void lock(struct gate_shared *shared)
-{
-    BUG_ON(pthread_mutex_lock(&shared->lock) != 0);
-}
-
-static void unlock(struct gate_shared *shared)
-{
-    BUG_ON(pthread_mutex_unlock(&shared->lock) != 0);
-}
 
 void gate_announce_policy(struct gate_shared *shared, struct policy *coming)
 {
     struct policy *old;
 
-    lock(shared);
+    lock_take(&shared->lock);
     old = shared->coming;
     shared->coming = coming != NULL ? policy_ref(coming) : NULL;
     atomic_store(&shared->has_coming, coming != NULL);
-    unlock(shared);
+    lock_give(&shared->lock);
     policy_unref(&old);
 }
 
@@ -32,10 +23,10 @@ static struct policy *coming_policy(struct gate_shared *shared)
 
     if (!atomic_load(&shared->has_coming))
         return NULL;
-    lock(shared);
+    lock_take(&shared->lock);
     if (shared->coming != NULL)
         coming = policy_ref(shared->coming);
-    unlock(shared);
+    lock_give(&shared->lock);
     return coming;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "enforce/question_table.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "enforce/gate_priv.h"
@@ -30,7 +30,7 @@ void gate__questions_init(struct gate_shared *shared)
 {
     hash_seed();
     for (size_t i = 0; i < QUESTION_SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&shared->shards[i].lock, NULL) != 0);
+        lock_init(&shared->shards[i].lock);
         list_init(&shared->shards[i].by_age);
         shares_init(&shared->shards[i].shares, PER_SHARD);
     }
@@ -83,13 +83,8 @@ static struct question_shard *lock_shard(struct gate *gate, uint64_t scope_hash)
 {
     struct question_shard *shard = &gate->shared->shards[scope_hash % QUESTION_SHARDS];
 
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
     return shard;
-}
-
-static void unlock_shard(struct question_shard *shard)
-{
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
 }
 
 static size_t parts_of(const struct question_key *key, struct span parts[KEY_PARTS])
@@ -242,7 +237,7 @@ enum code question_open(struct gate *gate, const struct question_key *key, struc
         return CODE_LIMIT;
     shard = lock_shard(gate, scope_hash);
     code = open_in(shard, scope_hash, key, method, now_us);
-    unlock_shard(shard);
+    lock_give(&shard->lock);
     return code;
 }
 
@@ -261,6 +256,6 @@ enum code question_answer(struct gate *gate, const struct question_key *key, cha
         memcpy(method, question->method, question->method_len);
         forget(shard, question);
     }
-    unlock_shard(shard);
+    lock_give(&shard->lock);
     return question != NULL ? CODE_OK : CODE_NOT_FOUND;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/outgoing.h"
 
-#include "base/bug.h"
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/parts.h"
@@ -65,7 +65,8 @@ void outgoing_seal(struct outgoing *outgoing, const char *issuer)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         parts_add_maybe(&digest, parts[i]);
     digest_final(&digest, outgoing->digest);
-    BUG_ON(outgoing->health != NULL && pthread_mutex_init(&outgoing->health->lock, NULL) != 0);
+    if (outgoing->health != NULL)
+        lock_init(&outgoing->health->lock);
 }
 
 /* ---- what is wanted ---- */
@@ -121,13 +122,13 @@ bool outgoing_failed(const struct outgoing *outgoing, const char *why, bool is_c
     struct outgoing_report *report = &health->report;
     bool is_news;
 
-    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    lock_take(&health->lock);
     is_news = now_us - report->failed_us > TOLD_US || now_us < report->failed_us;
     report->failed++;
     report->failed_us = now_us;
     report->is_failing = report->is_failing || !is_callers;
     (void)snprintf(report->why, sizeof report->why, "%s", why);
-    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    lock_give(&health->lock);
     return is_news;
 }
 
@@ -136,19 +137,19 @@ bool outgoing_fetched(const struct outgoing *outgoing)
     struct outgoing_health *health = outgoing->health;
     bool is_news;
 
-    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    lock_take(&health->lock);
     is_news = health->report.is_failing;
     health->report.fetched++;
     health->report.is_failing = false;
-    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    lock_give(&health->lock);
     return is_news;
 }
 
 void outgoing_look(const struct outgoing *outgoing, struct outgoing_report *report)
 {
-    BUG_ON(pthread_mutex_lock(&outgoing->health->lock) != 0);
+    lock_take(&outgoing->health->lock);
     *report = outgoing->health->report;
-    BUG_ON(pthread_mutex_unlock(&outgoing->health->lock) != 0);
+    lock_give(&outgoing->health->lock);
 }
 
 bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *report)
@@ -156,12 +157,12 @@ bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *repo
     struct outgoing_health *health = outgoing->health;
     bool is_news;
 
-    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    lock_take(&health->lock);
     *report = health->report;
     is_news = report->is_failing ? health->said != OUTGOING_FAILS : report->fetched > 0 && health->said != OUTGOING_WORKS;
     if (is_news)
         health->said = report->is_failing ? OUTGOING_FAILS : OUTGOING_WORKS;
-    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    lock_give(&health->lock);
     return is_news;
 }
 

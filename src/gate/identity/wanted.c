@@ -2,6 +2,7 @@
 #include "identity/wanted.h"
 
 #include "base/bug.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/shares.h"
 #include "os/pause.h"
@@ -57,16 +58,6 @@ struct wanted {
     atomic_uint_fast64_t pending, refused, settled, forgotten;
 };
 
-static void lock(pthread_mutex_t *mutex)
-{
-    BUG_ON(pthread_mutex_lock(mutex) != 0);
-}
-
-static void unlock(pthread_mutex_t *mutex)
-{
-    BUG_ON(pthread_mutex_unlock(mutex) != 0);
-}
-
 enum code wanted_new(const struct wanted_conf *conf, struct wanted **out)
 {
     struct wanted *wanted = mem_zalloc(sizeof *wanted);
@@ -75,9 +66,9 @@ enum code wanted_new(const struct wanted_conf *conf, struct wanted **out)
     if (wanted == NULL)
         return CODE_NOMEM;
     wanted->conf = *conf;
-    BUG_ON(pthread_mutex_init(&wanted->lock, NULL) != 0);
+    lock_init(&wanted->lock);
     for (size_t i = 0; i < SHARDS; i++)
-        BUG_ON(pthread_mutex_init(&wanted->shards[i].lock, NULL) != 0);
+        lock_init(&wanted->shards[i].lock);
     for (uint32_t i = 0; i < WANTED_PENDING_MAX; i++)
         wanted->slots[i].next = i + 1 < WANTED_PENDING_MAX ? i + 2 : 0;
     wanted->first_free = 1;
@@ -276,9 +267,9 @@ static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payl
     char *copy = payload.len <= WANTED_PAYLOAD_MAX ? mem_dup(payload.len > 0 ? payload.at : "", payload.len) : NULL;
     struct slot *slot;
 
-    lock(&wanted->lock);
+    lock_take(&wanted->lock);
     slot = copy != NULL ? new_slot(wanted, (struct wanted_work){entry->key, span_of(copy, payload.len)}, why) : NULL;
-    unlock(&wanted->lock);
+    lock_give(&wanted->lock);
     if (slot == NULL) {
         mem_free(copy);
         atomic_fetch_add(&wanted->refused, 1);
@@ -296,7 +287,7 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
 
     if (entry->ticket == 0)
         return;
-    lock(&wanted->lock);
+    lock_take(&wanted->lock);
     BUG_ON(atomic_load(&slot->ticket) != entry->ticket);
     atomic_store(&slot->ticket, 0);
     if (slot->work.key.who != 0)
@@ -305,7 +296,7 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
         count_asked(wanted, &slot->work.key, -1);
         free_slot(wanted, slot);
     } /* else wanted_take frees it, which finds it over */
-    unlock(&wanted->lock);
+    lock_give(&wanted->lock);
     atomic_fetch_sub(&wanted->pending, 1);
     atomic_fetch_add(&wanted->settled, 1);
     entry->ticket = 0;
@@ -326,7 +317,7 @@ bool wanted_take(struct wanted *wanted, struct wanted_work *work)
     uint32_t before = 0, number;
     bool is_taken = false;
 
-    lock(&wanted->lock);
+    lock_take(&wanted->lock);
     number = wanted->first;
     while (number != 0 && !is_taken) {
         struct slot *slot = &wanted->slots[number - 1];
@@ -349,7 +340,7 @@ bool wanted_take(struct wanted *wanted, struct wanted_work *work)
         wanted_work_fini(work);
         free_slot(wanted, slot);
     }
-    unlock(&wanted->lock);
+    lock_give(&wanted->lock);
     return is_taken;
 }
 
@@ -366,11 +357,11 @@ void *wanted_find(struct wanted *wanted, const struct wanted_key *key, int64_t n
     void *result = NULL;
     struct entry *entry;
 
-    lock(&shard->lock);
+    lock_take(&shard->lock);
     entry = find_entry(shard, key);
     if (is_known(entry, now_us))
         result = ref(wanted, entry);
-    unlock(&shard->lock);
+    lock_give(&shard->lock);
     return result;
 }
 
@@ -403,7 +394,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
     struct entry *entry;
 
     *answer = (struct wanted_answer){.reason = REASON_UNSET};
-    lock(&shard->lock);
+    lock_take(&shard->lock);
     entry = find_entry(shard, key);
     is_due = entry == NULL || now_us >= entry->failed_until_us;
     if (is_known(entry, now_us)) {
@@ -417,7 +408,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
     } else {
         state = want(wanted, shard, key, payload, now_us, answer, &is_new);
     }
-    unlock(&shard->lock);
+    lock_give(&shard->lock);
     if (is_new)
         wanted->conf.work(wanted->conf.context);
     return state;
@@ -432,13 +423,13 @@ enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_ke
     struct entry *entry;
 
     *answer = (struct wanted_answer){.reason = REASON_CREDENTIAL_WRONG};
-    lock(&shard->lock);
+    lock_take(&shard->lock);
     entry = find_entry(shard, key);
     if (entry != NULL && entry->ticket == 0 && now_us >= entry->asked_us && now_us - entry->asked_us < pause_us(gap_us))
         state = WANTED_FAILED;
     else
         state = want(wanted, shard, key, payload, now_us, answer, &is_new);
-    unlock(&shard->lock);
+    lock_give(&shard->lock);
     if (is_new)
         wanted->conf.work(wanted->conf.context);
     return state;
@@ -452,7 +443,7 @@ static void settle(struct wanted *wanted, struct shard *shard, struct entry *ent
     bool was_awaited = entry->ticket != 0;
 
     end_ticket(wanted, entry);
-    unlock(&shard->lock);
+    lock_give(&shard->lock);
     if (was_awaited)
         wanted->conf.settled(wanted->conf.context);
 }
@@ -470,10 +461,10 @@ static void put(struct wanted *wanted, const struct wanted_key *key, const struc
     struct entry *entry;
     void *old;
 
-    lock(&shard->lock);
+    lock_take(&shard->lock);
     entry = since == ALWAYS || since == atomic_load(&wanted->forgotten) ? make(wanted, shard, key) : NULL;
     if (entry == NULL) {
-        unlock(&shard->lock);
+        lock_give(&shard->lock);
         unref(wanted, key->kind, with->result);
         return;
     }
@@ -507,10 +498,10 @@ void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reaso
     struct shard *shard = shard_of(wanted, key);
     struct entry *entry;
 
-    lock(&shard->lock);
+    lock_take(&shard->lock);
     entry = make(wanted, shard, key);
     if (entry == NULL) {
-        unlock(&shard->lock);
+        lock_give(&shard->lock);
         return;
     }
     entry->reason = reason;
@@ -524,7 +515,7 @@ void wanted_forget(struct wanted *wanted, enum wanted_kind kind, const struct wa
     for (size_t i = 0; i < SHARDS; i++) {
         struct shard *shard = &wanted->shards[i];
 
-        lock(&shard->lock);
+        lock_take(&shard->lock);
         for (size_t at = 0; shard->entries != NULL && at < SHARD_ENTRIES; at++) {
             struct entry *entry = &shard->entries[at];
 
@@ -538,7 +529,7 @@ void wanted_forget(struct wanted *wanted, enum wanted_kind kind, const struct wa
                 drop(wanted, shard, entry);
             }
         }
-        unlock(&shard->lock);
+        lock_give(&shard->lock);
     }
 }
 
@@ -548,11 +539,11 @@ void wanted_stats(struct wanted *wanted, struct wanted_stats *stats)
     for (size_t i = 0; i < SHARDS; i++) {
         struct shard *shard = &wanted->shards[i];
 
-        lock(&shard->lock);
+        lock_take(&shard->lock);
         stats->bytes += shard->bytes;
         for (size_t at = 0; shard->entries != NULL && at < SHARD_ENTRIES; at++)
             if (shard->entries[at].result != NULL)
                 stats->known[shard->entries[at].key.kind]++;
-        unlock(&shard->lock);
+        lock_give(&shard->lock);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "link/rate.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ enum code rates_new(struct rates **rates)
     if (*rates == NULL)
         return CODE_NOMEM;
     for (unsigned i = 0; i < SHARDS; i++)
-        BUG_ON(pthread_mutex_init(&(*rates)->shards[i].lock, NULL) != 0);
+        lock_init(&(*rates)->shards[i].lock);
     return CODE_OK;
 }
 
@@ -83,8 +83,8 @@ int64_t rates_take(struct rates *rates, uint64_t key, const struct rate *rate, i
 
     if (rate->interval_ns == 0)
         return 0;
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
     wait_us = take(shard, key, rate, now_us * 1000);
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    lock_give(&shard->lock);
     return wait_us;
 }

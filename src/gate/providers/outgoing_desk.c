@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "providers/outgoing_desk.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -104,9 +104,9 @@ static void park(struct fetch *fetch)
 
     if (fetch->parked_us == 0)
         fetch->parked_us = clock_monotonic_us();
-    BUG_ON(pthread_mutex_lock(&desk->lock) != 0);
+    lock_take(&desk->lock);
     list_append(&desk->parked, &fetch->all);
-    BUG_ON(pthread_mutex_unlock(&desk->lock) != 0);
+    lock_give(&desk->lock);
 }
 
 /* ---- whom an exchanged token is for ---- */
@@ -377,12 +377,12 @@ void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf)
     struct list parked, *link, *following;
 
     list_init(&parked);
-    BUG_ON(pthread_mutex_lock(&desk->lock) != 0);
+    lock_take(&desk->lock);
     LIST_EACH(link, following, &desk->parked) {
         list_remove(link);
         list_append(&parked, link);
     }
-    BUG_ON(pthread_mutex_unlock(&desk->lock) != 0);
+    lock_give(&desk->lock);
     LIST_EACH(link, following, &parked) {
         list_remove(link);
         go_on(LIST_ENTRY(link, struct fetch, all));
@@ -399,7 +399,7 @@ enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_de
         return CODE_NOMEM;
     desk->ways = *ways;
     list_init(&desk->parked);
-    BUG_ON(pthread_mutex_init(&desk->lock, NULL) != 0);
+    lock_init(&desk->lock);
     return CODE_OK;
 }
 

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "providers/outside_priv.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
 
 #include <string.h>
-
-static void lock(struct outside *outside)
-{
-    BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
-}
-
-static void unlock(struct outside *outside)
-{
-    BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
-}
 
 struct wanted *outside_wanted(struct outside *outside)
 {
@@ -37,11 +27,11 @@ static bool make_due(struct outside *outside, const unsigned char digest[DIGEST_
 {
     struct outside_source *source;
 
-    lock(outside);
+    lock_take(&outside->lock);
     source = outside__find(outside, digest);
     if (source != NULL)
         source->is_due = true;
-    unlock(outside);
+    lock_give(&outside->lock);
     if (source != NULL)
         inbox_poke(&outside->inbox);
     return source != NULL;
@@ -70,9 +60,9 @@ void outside__work(void *context)
     struct wanted_work work;
     struct proxy_conf *conf;
 
-    lock(outside);
+    lock_take(&outside->lock);
     conf = proxy_conf_ref(outside->proxy);
-    unlock(outside);
+    lock_give(&outside->lock);
     while (wanted_take(outside->wanted, &work)) {
         fetches[work.key.kind](outside, conf, &work);
         wanted_work_fini(&work);
@@ -84,19 +74,19 @@ static void settled(void *context)
 {
     struct outside *outside = context;
 
-    lock(outside);
+    lock_take(&outside->lock);
     if (!outside->is_deaf)
         outside->conf.settled(outside->conf.context);
-    unlock(outside);
+    lock_give(&outside->lock);
 }
 
 void outside_unhear(struct outside *outside)
 {
     if (outside == NULL)
         return;
-    lock(outside);
+    lock_take(&outside->lock);
     outside->is_deaf = true;
-    unlock(outside);
+    lock_give(&outside->lock);
 }
 
 size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
@@ -111,12 +101,12 @@ size_t outside_endpoint(struct outside *outside, const struct identity_provider 
 
     arena_init(&arena, 1 << 20);
     buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX);
-    lock(outside);
+    lock_take(&outside->lock);
     source = outside__find(outside, provider->digest);
     if (source != NULL && !buf_is_empty(&source->metadata) &&
         json_read(buf_peek(&source->metadata), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
         found = json_member(root, span_text(name));
-    unlock(outside);
+    lock_give(&outside->lock);
     if (found != NULL && found->type == JSON_STRING && found->text.len < size) {
         len = found->text.len;
         memcpy(out, found->text.at, len);
@@ -145,14 +135,14 @@ static struct outside_came *take_came(struct outside *outside)
 {
     struct outside_came *first = NULL, *next;
 
-    lock(outside);
+    lock_take(&outside->lock);
     for (struct outside_came *came = outside->came; came != NULL; came = next) {
         next = came->next;
         came->next = first;
         first = came;
     }
     outside->came = NULL;
-    unlock(outside);
+    lock_give(&outside->lock);
     return first;
 }
 
@@ -224,13 +214,13 @@ void outside_reload(struct outside *outside, struct proxy_conf *proxy)
     struct proxy_conf *old = outside->proxy;
     size_t before_count = outside->source_count;
 
-    lock(outside);
+    lock_take(&outside->lock);
     if (make_sources(outside, proxy, &sources) == CODE_OK) {
         outside->proxy = proxy_conf_ref(proxy);
         outside->sources = sources;
         outside->source_count = proxy->provider_count;
     }
-    unlock(outside);
+    lock_give(&outside->lock);
     if (outside->sources == before)
         return; /* no memory: tokens go on under the providers of before */
     drop_sources(outside, before, before_count);
@@ -259,7 +249,7 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
         return why_set(why, CODE_NOMEM, "not enough memory for providers");
     outside->conf = *conf;
     outside->store = mem_dup(conf->store, strlen(conf->store)); /* a copy, since the configuration's goes with it */
-    BUG_ON(pthread_mutex_init(&outside->lock, NULL) != 0);
+    lock_init(&outside->lock);
     code = outside->store != NULL ? wanted_new(&wanted, &outside->wanted) : CODE_NOMEM;
     ways = (struct outgoing_ways){outside->wanted, conf->web, outside, outside_endpoint};
     if (code == CODE_OK)

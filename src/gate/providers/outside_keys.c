@@ -2,7 +2,7 @@
 #include "providers/outside_priv.h"
 
 #include "providers/kept_keys.h"
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "json/json.h"
@@ -169,10 +169,10 @@ static void came(void *context, struct web_answer *answer)
         (void)why_set(&came->why, CODE_IO, "the answer is no application/json");
     else
         buf_move(&came->body, &answer->body);
-    BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+    lock_take(&outside->lock);
     came->next = outside->came;
     outside->came = came;
-    BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+    lock_give(&outside->lock);
     inbox_poke(&outside->inbox);
 }
 
@@ -240,11 +240,11 @@ static void take_metadata(struct outside *outside, struct outside_source *source
     else
         (void)snprintf(url, sizeof url, "%.*s", SPAN_ARG(keys->text));
     if (why.text[0] == '\0') {
-        BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+        lock_take(&outside->lock);
         buf_clear(&source->metadata);
         if (buf_add_span(&source->metadata, buf_peek(&text)) != CODE_OK)
             buf_clear(&source->metadata);
-        BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+        lock_give(&outside->lock);
     }
     buf_fini(&text);
     arena_fini(&arena);
@@ -284,10 +284,10 @@ void outside__look_at(struct outside *outside, struct outside_source *source, in
 
     if (source->is_under_way)
         return;
-    BUG_ON(pthread_mutex_lock(&outside->lock) != 0);
+    lock_take(&outside->lock);
     is_due = source->is_due;
     source->is_due = false;
-    BUG_ON(pthread_mutex_unlock(&outside->lock) != 0);
+    lock_give(&outside->lock);
     if (source->provider->keys_file != NULL)
         look_at_file(outside, source, is_due, now_us);
     else if (!is_due && now_us < source->next_us)

@@ -5,6 +5,7 @@
 #include "back/legacy.h"
 
 #include "base/bug.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "os/local.h"
 #include "os/sandbox.h"
@@ -37,16 +38,6 @@ struct proxy {
     atomic_uint_fast64_t published; /* counts changes of what the lock protects */
 };
 
-static void lock(struct proxy *proxy)
-{
-    BUG_ON(pthread_mutex_lock(&proxy->lock) != 0);
-}
-
-static void unlock(struct proxy *proxy)
-{
-    BUG_ON(pthread_mutex_unlock(&proxy->lock) != 0);
-}
-
 /* ---- a worker's side ---- */
 
 static void close_all(struct lane *lane)
@@ -72,13 +63,13 @@ static void follow(struct lane *lane)
 
     if (atomic_load_explicit(&proxy->published, memory_order_acquire) == lane->published)
         return;
-    lock(proxy);
+    lock_take(&proxy->lock);
     lane->published = atomic_load_explicit(&proxy->published, memory_order_relaxed);
     lane->conf = proxy_conf_ref(proxy->next_conf);
     lane->names = proxy->next_names ? resolve_table_ref(proxy->next_names) : NULL;
     is_draining = proxy->is_draining;
     is_stopping = proxy->is_stopping;
-    unlock(proxy);
+    lock_give(&proxy->lock);
     if (conf != lane->conf)
         spare_drop_all(lane); /* the new configuration may trust other servers */
     proxy_conf_unref(&conf);
@@ -151,9 +142,9 @@ void proxy__tell_differs(const struct lane *lane, struct buf *out)
 {
     if (lane->proxy == NULL)
         return;
-    lock(lane->proxy);
+    lock_take(&lane->proxy->lock);
     buf_add_text(out, lane->proxy->differs.text);
-    unlock(lane->proxy);
+    lock_give(&lane->proxy->lock);
 }
 
 /* ---- opening ---- */
@@ -274,7 +265,7 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
     *out = NULL;
     if (proxy == NULL)
         return why_set(why, CODE_NOMEM, "out of memory for the proxy");
-    BUG_ON(pthread_mutex_init(&proxy->lock, NULL) != 0);
+    lock_init(&proxy->lock);
     atomic_init(&proxy->published, 0);
     proxy->look = start->look;
     proxy->look_context = start->look_context;
@@ -341,7 +332,7 @@ void *proxy_wake_context(struct proxy *proxy, unsigned worker)
 static void unlock_and_tell(struct proxy *proxy)
 {
     atomic_fetch_add_explicit(&proxy->published, 1, memory_order_release);
-    unlock(proxy);
+    lock_give(&proxy->lock);
     for (unsigned i = 0; i < proxy->lane_count; i++)
         inbox_poke(&proxy->lanes[i].inbox);
 }
@@ -367,7 +358,7 @@ uint64_t proxy_looks(const struct proxy *proxy)
 
 void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why)
 {
-    lock(proxy);
+    lock_take(&proxy->lock);
     proxy->differs = *why;
     atomic_store(&proxy->looks_done, looks);
     unlock_and_tell(proxy);
@@ -378,7 +369,7 @@ static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve
     struct proxy_conf *old_conf = NULL;
     struct resolve_table *old_names;
 
-    lock(proxy);
+    lock_take(&proxy->lock);
     old_names = proxy->next_names;
     proxy->next_names = names;
     if (conf != NULL) {
@@ -409,7 +400,7 @@ void proxy_address(const struct proxy *proxy, size_t index, struct sock_address 
 
 void proxy_drain(struct proxy *proxy)
 {
-    lock(proxy);
+    lock_take(&proxy->lock);
     proxy->is_draining = true;
     unlock_and_tell(proxy);
 }
@@ -423,7 +414,7 @@ void proxy_stop(struct proxy *proxy)
 {
     if (proxy == NULL)
         return;
-    lock(proxy);
+    lock_take(&proxy->lock);
     proxy->is_draining = proxy->is_stopping = true;
     unlock_and_tell(proxy);
     for (unsigned i = 0; i < proxy->lane_count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/poster.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/num.h"
 #include "crypto/digest.h"
@@ -113,7 +114,7 @@ enum code poster_new(const struct poster_conf *conf, struct poster **out, struct
     poster->conf.key = SPAN_NONE;
     poster->conf.server = NULL; /* the copy is used */
     arena_init(&poster->arena, 1 << 20);
-    (void)pthread_mutex_init(&poster->lock, NULL);
+    lock_init(&poster->lock);
     code = copy_server(poster, conf->server);
     if (code == CODE_OK && conf->key.len > 0)
         code = copy_secret(conf->key, &poster->conf.key);
@@ -142,14 +143,14 @@ static bool add(struct poster *poster, struct span text, int64_t number)
     char *bytes = mem_dup(text.at, text.len);
     bool fits;
 
-    (void)pthread_mutex_lock(&poster->lock);
+    lock_take(&poster->lock);
     if (poster->count == QUEUE_TEXTS && poster->conf.keeps_newest && bytes != NULL)
         drop(poster, take_first(poster));
     /* Where nothing may fall out, one place is kept for the text under way, which may come back. */
     fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
     if (fits)
         poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
-    (void)pthread_mutex_unlock(&poster->lock);
+    lock_give(&poster->lock);
     thread_poke(&poster->thread);
     if (!fits)
         mem_free(bytes);
@@ -184,9 +185,9 @@ static bool rest(struct poster *poster, int most_ms)
 {
     bool goes_on;
 
-    (void)pthread_mutex_unlock(&poster->lock);
+    lock_give(&poster->lock);
     goes_on = thread_rest(&poster->thread, most_ms);
-    (void)pthread_mutex_lock(&poster->lock);
+    lock_take(&poster->lock);
     return goes_on;
 }
 
@@ -377,7 +378,7 @@ static void post_texts(void *argument)
     struct mood mood = {.pause_ms = PAUSE_MIN_MS};
 
     sandbox_narrow(SANDBOX_POSTER);
-    (void)pthread_mutex_lock(&poster->lock);
+    lock_take(&poster->lock);
     while (!is_stopping(poster) || (poster->count > 0 && poster->conf.keeps_newest)) {
         struct why why = {""};
         struct text text;
@@ -388,15 +389,15 @@ static void post_texts(void *argument)
             continue;
         }
         text = take(poster);
-        (void)pthread_mutex_unlock(&poster->lock);
+        lock_give(&poster->lock);
         code = poster->conf.dial != NULL ? run_program(poster, text.bytes, &why) : ask_url(poster, text.bytes, &why);
-        (void)pthread_mutex_lock(&poster->lock);
+        lock_take(&poster->lock);
         if (code == CODE_OK)
             settle(poster, &mood, text);
         else
             try_again(poster, &mood, text, &why);
     }
-    (void)pthread_mutex_unlock(&poster->lock);
+    lock_give(&poster->lock);
 }
 
 enum code poster_start(struct poster *poster, struct why *why)
@@ -425,9 +426,9 @@ void poster_gauges(struct poster *poster, struct poster_gauges *gauges)
 {
     if (poster == NULL)
         return;
-    (void)pthread_mutex_lock(&poster->lock);
+    lock_take(&poster->lock);
     gauges->waiting += poster->count;
-    (void)pthread_mutex_unlock(&poster->lock);
+    lock_give(&poster->lock);
     gauges->posted += atomic_load(&poster->posted);
     gauges->failed += atomic_load(&poster->failed);
     gauges->dropped += atomic_load(&poster->dropped);

@@ -5,6 +5,7 @@
 #include "run/serve_priv.h"
 
 #include "base/bug.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/secret.h"
@@ -21,25 +22,10 @@
 #define KEEP_US INT64_C(60000000)
 #define LOOK_MS 500
 
-static void lock(struct serve_past *past)
-{
-    BUG_ON(pthread_mutex_lock(&past->lock) != 0);
-}
-
-static void unlock(struct serve_past *past)
-{
-    BUG_ON(pthread_mutex_unlock(&past->lock) != 0);
-}
-
 enum code serve__past_init(struct serve_past *past, const char *audit)
 {
-    pthread_condattr_t monotonic;
-
-    BUG_ON(pthread_mutex_init(&past->lock, NULL) != 0);
-    BUG_ON(pthread_condattr_init(&monotonic) != 0);
-    BUG_ON(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0);
-    BUG_ON(pthread_cond_init(&past->changed, &monotonic) != 0);
-    pthread_condattr_destroy(&monotonic);
+    lock_init(&past->lock);
+    lock_sign_init(&past->changed);
     atomic_init(&past->stop, false);
     atomic_init(&past->hurries, false);
     atomic_init(&past->uses_plans, false);
@@ -111,19 +97,19 @@ static void read_and_keep(void *context)
     while (thread_rest(&past->thread, LOOK_MS)) {
         bool is_asked;
 
-        lock(past);
+        lock_take(&past->lock);
         is_asked = past->state == PAST_ASKED;
         atomic_store(&past->hurries, atomic_load(&past->stop)); /* who closes asks for it before he stops the thread */
-        unlock(past);
+        lock_give(&past->lock);
         if (!is_asked) {
             keep(serve);
             continue;
         }
         read_past(serve);
-        lock(past);
+        lock_take(&past->lock);
         past->state = PAST_READ;
         pthread_cond_broadcast(&past->changed);
-        unlock(past);
+        lock_give(&past->lock);
     }
 }
 
@@ -138,12 +124,12 @@ static bool wait_for(struct serve_past *past, unsigned wait_ms)
     struct timespec until = clock_after_ms(wait_ms);
     bool is_read;
 
-    lock(past);
+    lock_take(&past->lock);
     while (past->thread.started && past->state == PAST_ASKED)
         if (pthread_cond_timedwait(&past->changed, &past->lock, &until) != 0)
             break;
     is_read = past->state == PAST_READ;
-    unlock(past);
+    lock_give(&past->lock);
     return is_read;
 }
 
@@ -154,9 +140,9 @@ static void forget(struct serve *serve)
     if (past->coming != NULL)
         gate_announce_policy(serve->shared, NULL);
     policy_unref(&past->coming);
-    lock(past);
+    lock_take(&past->lock);
     past->state = PAST_IDLE;
-    unlock(past);
+    lock_give(&past->lock);
 }
 
 /* Ends the reading that is under way, within a row. */
@@ -165,10 +151,10 @@ static void halt(struct serve *serve)
     struct serve_past *past = &serve->past;
 
     atomic_store(&past->stop, true);
-    lock(past);
+    lock_take(&past->lock);
     while (past->thread.started && past->state == PAST_ASKED)
         BUG_ON(pthread_cond_wait(&past->changed, &past->lock) != 0);
-    unlock(past);
+    lock_give(&past->lock);
     atomic_store(&past->stop, false);
     forget(serve);
 }
@@ -193,10 +179,10 @@ static void ask(struct serve *serve, struct policy *coming)
                                        .kept = {.path = past->kept_path, .key = past->kept_key}};
     atomic_store(&past->uses_plans, past->asked.with_plans);
     past->began_us = clock_monotonic_us();
-    lock(past);
+    lock_take(&past->lock);
     atomic_store(&past->hurries, true);
     past->state = PAST_ASKED;
-    unlock(past);
+    lock_give(&past->lock);
     thread_poke(&past->thread);
 }
 
@@ -342,9 +328,9 @@ void serve__close_past(struct serve *serve)
     struct serve_past *past = &serve->past;
 
     atomic_store(&past->stop, true);
-    lock(past);
+    lock_take(&past->lock);
     atomic_store(&past->hurries, true);
-    unlock(past);
+    lock_give(&past->lock);
     thread_stop(&past->thread);
     policy_unref(&past->coming);
     mem_free(past->path);

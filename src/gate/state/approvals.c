@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "crypto/parts.h"
 #include "crypto/secret.h"
@@ -19,10 +20,11 @@ enum code approvals_new(const unsigned char key[DIGEST_BYTES], struct approvals 
     hash_seed();
     approvals->key = secret_copy(key, DIGEST_BYTES);
     for (size_t i = 0; i < APPROVAL_SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&approvals->shards[i].lock, NULL) != 0);
+        lock_init(&approvals->shards[i].lock);
         list_init(&approvals->shards[i].taken);
     }
-    BUG_ON(pthread_mutex_init(&approvals->asks_lock, NULL) != 0 || pthread_mutex_init(&approvals->shares_lock, NULL) != 0);
+    lock_init(&approvals->asks_lock);
+    lock_init(&approvals->shares_lock);
     shares_init(&approvals->shares, APPROVAL_WAITING_MAX);
     list_init(&approvals->asks);
     if (approvals->key == NULL) {
@@ -73,13 +75,13 @@ struct approval_shard *approvals__lock(struct approvals *approvals, uint64_t sco
 {
     struct approval_shard *shard = &approvals->shards[scope % APPROVAL_SHARDS];
 
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
     return shard;
 }
 
 void approvals__unlock(struct approval_shard *shard)
 {
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    lock_give(&shard->lock);
 }
 
 uint64_t approvals__scope(struct span tenant, struct span principal)
@@ -112,19 +114,19 @@ static uint32_t count_asked(struct approval_shard *shard, uint64_t scope)
 
 bool approvals__charge(struct approvals *approvals, struct approval *approval)
 {
-    BUG_ON(pthread_mutex_lock(&approvals->shares_lock) != 0);
+    lock_take(&approvals->shares_lock);
     approval->is_charged = shares_take(&approvals->shares, approval->whose, 1) == CODE_OK;
-    BUG_ON(pthread_mutex_unlock(&approvals->shares_lock) != 0);
+    lock_give(&approvals->shares_lock);
     return approval->is_charged;
 }
 
 static void discharge(struct approvals *approvals, struct approval *approval)
 {
-    BUG_ON(pthread_mutex_lock(&approvals->shares_lock) != 0);
+    lock_take(&approvals->shares_lock);
     if (approval->is_charged)
         shares_give(&approvals->shares, approval->whose, 1);
     approval->is_charged = false;
-    BUG_ON(pthread_mutex_unlock(&approvals->shares_lock) != 0);
+    lock_give(&approvals->shares_lock);
 }
 
 /* Sets the state, and counts those that wait by it. */

@@ -2,7 +2,7 @@
 /* Main's side of the table: asks and uses go to the store, answers come from it. */
 #include "state/approvals_priv.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -54,13 +54,13 @@ static void queue_ask(struct approvals *approvals, struct approval_ask *ask)
 {
     bool fits;
 
-    BUG_ON(pthread_mutex_lock(&approvals->asks_lock) != 0);
+    lock_take(&approvals->asks_lock);
     fits = approvals->asks_bytes + ask->bytes <= APPROVAL_ASKS_BYTES;
     if (fits) {
         approvals->asks_bytes += ask->bytes;
         list_append(&approvals->asks, &ask->by_age);
     }
-    BUG_ON(pthread_mutex_unlock(&approvals->asks_lock) != 0);
+    lock_give(&approvals->asks_lock);
     if (!fits)
         approval_ask_free(&ask);
 }
@@ -91,13 +91,13 @@ struct approval_ask *approvals_next_ask(struct approvals *approvals)
 {
     struct approval_ask *ask = NULL;
 
-    BUG_ON(pthread_mutex_lock(&approvals->asks_lock) != 0);
+    lock_take(&approvals->asks_lock);
     if (!list_is_empty(&approvals->asks)) {
         ask = LIST_ENTRY(approvals->asks.next, struct approval_ask, by_age);
         list_remove(&ask->by_age);
         approvals->asks_bytes -= ask->bytes;
     }
-    BUG_ON(pthread_mutex_unlock(&approvals->asks_lock) != 0);
+    lock_give(&approvals->asks_lock);
     return ask;
 }
 

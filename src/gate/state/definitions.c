@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/definitions.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -47,8 +47,8 @@ enum code definitions_new(struct definitions **out)
     if (definitions == NULL)
         return CODE_NOMEM;
     for (size_t i = 0; i < SHARDS; i++)
-        BUG_ON(pthread_mutex_init(&definitions->shards[i].lock, NULL) != 0);
-    BUG_ON(pthread_mutex_init(&definitions->lock, NULL) != 0);
+        lock_init(&definitions->shards[i].lock);
+    lock_init(&definitions->lock);
     buf_init(&definitions->notes, NOTES_BYTES);
     return CODE_OK;
 }
@@ -107,7 +107,7 @@ static bool recall(struct definitions *definitions, const uint64_t key[2], struc
     struct shard *shard = &definitions->shards[key[0] % SHARDS];
     bool is_known = false;
 
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
     if (shard->slots != NULL) {
         struct slot *slot = place_of(shard, key);
 
@@ -117,7 +117,7 @@ static bool recall(struct definitions *definitions, const uint64_t key[2], struc
             *copy = *slot;
         }
     }
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    lock_give(&shard->lock);
     return is_known;
 }
 
@@ -127,7 +127,7 @@ static void note(struct definitions *definitions, const uint64_t key[2], const u
     struct shard *shard = &definitions->shards[key[0] % SHARDS];
 
     atomic_store(&definitions->is_any_told, true);
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
     if (shard->slots == NULL)
         shard->slots = mem_array((size_t)SETS * WAYS, sizeof *shard->slots);
     if (shard->slots != NULL) {
@@ -136,7 +136,7 @@ static void note(struct definitions *definitions, const uint64_t key[2], const u
         *slot = (struct slot){.key = {key[0], key[1]}, .number = number, .used = ++shard->clock};
         memcpy(slot->digest, digest, DIGEST_BYTES);
     }
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    lock_give(&shard->lock);
 }
 
 /* ---- what is new ---- */
@@ -157,7 +157,7 @@ static bool add_note(struct definitions *definitions, const struct definition_no
     bool is_added;
 
     memcpy(whole.digest, about->digest, DIGEST_BYTES);
-    BUG_ON(pthread_mutex_lock(&definitions->lock) != 0);
+    lock_take(&definitions->lock);
     mark = buf_mark(&definitions->notes);
     buf_add(&definitions->notes, &whole, sizeof whole);
     buf_add_span(&definitions->notes, about->share);
@@ -165,15 +165,15 @@ static bool add_note(struct definitions *definitions, const struct definition_no
     buf_add_span(&definitions->notes, about->tool);
     buf_add_span(&definitions->notes, about->text);
     is_added = buf_settle(&definitions->notes, mark) == CODE_OK;
-    BUG_ON(pthread_mutex_unlock(&definitions->lock) != 0);
+    lock_give(&definitions->lock);
     return is_added;
 }
 
 void definitions_take(struct definitions *definitions, struct buf *out)
 {
-    BUG_ON(pthread_mutex_lock(&definitions->lock) != 0);
+    lock_take(&definitions->lock);
     buf_move(out, &definitions->notes);
-    BUG_ON(pthread_mutex_unlock(&definitions->lock) != 0);
+    lock_give(&definitions->lock);
 }
 
 static struct span cut(struct span *rest, size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/hints.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -51,7 +51,7 @@ enum code hints_new(struct hints **out)
     if (hints == NULL)
         return CODE_NOMEM;
     for (size_t i = 0; i < SHARDS; i++) {
-        BUG_ON(pthread_mutex_init(&hints->shards[i].lock, NULL) != 0);
+        lock_init(&hints->shards[i].lock);
         shares_init(&hints->shards[i].shares, SIZE_MAX);
     }
     return CODE_OK;
@@ -59,13 +59,8 @@ enum code hints_new(struct hints **out)
 
 static struct shard *lock_shard(struct hints *hints, size_t at)
 {
-    BUG_ON(pthread_mutex_lock(&hints->shards[at].lock) != 0);
+    lock_take(&hints->shards[at].lock);
     return &hints->shards[at];
-}
-
-static void unlock_shard(struct shard *shard)
-{
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
 }
 
 static struct tool **place_of(struct server *server, struct span name)
@@ -129,7 +124,7 @@ void hints_clear(struct hints *hints)
 
         while (shard->servers != NULL)
             forget_server(shard, &shard->servers);
-        unlock_shard(shard);
+        lock_give(&shard->lock);
     }
 }
 
@@ -209,7 +204,7 @@ void hints_learn(struct hints *hints, struct span home, struct span upstream, bo
     }
     if (tool != NULL)
         memcpy(tool->said, said, sizeof tool->said);
-    unlock_shard(shard);
+    lock_give(&shard->lock);
 }
 
 static void add_listed(const struct server *server, struct buf *out)
@@ -234,7 +229,7 @@ void hints_listed(struct hints *hints, struct buf *out)
                 add_listed(server, out);
             server->is_new = false;
         }
-        unlock_shard(shard);
+        lock_give(&shard->lock);
     }
 }
 
@@ -245,6 +240,6 @@ enum policy_known hints_ask(struct hints *hints, struct span upstream, struct sp
     const struct tool *tool = server != NULL ? *place_of(server, name) : NULL;
     enum policy_known known = tool != NULL ? tool->said[hint] : POLICY_UNKNOWN;
 
-    unlock_shard(shard);
+    lock_give(&shard->lock);
     return known;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -28,7 +28,7 @@ enum code map_new(const struct map_conf *conf, struct map **out)
     for (uint32_t i = 0; i < conf->shards; i++) {
         struct map_shard *shard = &map->shards[i];
 
-        BUG_ON(pthread_mutex_init(&shard->lock, NULL) != 0);
+        lock_init(&shard->lock);
         shard->conf = &map->conf;
         list_init(&shard->by_turn);
         shares_init(&shard->shares, conf->cap / conf->shards);
@@ -66,12 +66,12 @@ struct map_shard *map_shard(const struct map *map, uint64_t hash)
 
 void map_lock(struct map_shard *shard)
 {
-    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    lock_take(&shard->lock);
 }
 
 void map_unlock(struct map_shard *shard)
 {
-    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    lock_give(&shard->lock);
 }
 
 /* ---- entries ---- */

@@ -2,6 +2,7 @@
 #include "os/resolve.h"
 
 #include "base/bug.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/ref.h"
@@ -226,23 +227,23 @@ static void resolver_run(void *argument)
     struct resolver *resolver = argument;
 
     sandbox_narrow(SANDBOX_RESOLVER);
-    pthread_mutex_lock(&resolver->lock);
+    lock_take(&resolver->lock);
     while (!resolver->quit) {
         uint64_t version = resolver->version;
         struct resolve_table *next = table_new(resolver->table->count);
 
         if (next != NULL) {
             memcpy(next->entries, resolver->table->entries, next->count * sizeof next->entries[0]);
-            pthread_mutex_unlock(&resolver->lock);
+            lock_give(&resolver->lock);
             for (size_t i = 0; i < next->count; i++)
                 ask(resolver, &next->entries[i]);
-            pthread_mutex_lock(&resolver->lock);
+            lock_take(&resolver->lock);
             publish(resolver, next, version);
         }
         if (resolver->asked == resolver->version || next == NULL)
             rest(resolver);
     }
-    pthread_mutex_unlock(&resolver->lock);
+    lock_give(&resolver->lock);
     resolver_unref(resolver);
 }
 
@@ -250,13 +251,8 @@ static void resolver_run(void *argument)
 
 static void init_waiting(struct resolver *resolver)
 {
-    pthread_condattr_t monotonic;
-
-    BUG_ON(pthread_mutex_init(&resolver->lock, NULL) != 0);
-    BUG_ON(pthread_condattr_init(&monotonic) != 0);
-    BUG_ON(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0);
-    BUG_ON(pthread_cond_init(&resolver->turned, &monotonic) != 0);
-    pthread_condattr_destroy(&monotonic);
+    lock_init(&resolver->lock);
+    lock_sign_init(&resolver->turned);
 }
 
 enum code resolver_new(struct resolver **out, const struct resolver_conf *conf, const struct resolve_name *names,
@@ -301,7 +297,7 @@ enum code resolver_set(struct resolver *resolver, const struct resolve_name *nam
 
     if (count > NAMES_MAX)
         return CODE_LIMIT;
-    pthread_mutex_lock(&resolver->lock);
+    lock_take(&resolver->lock);
     table = table_of(names, count, resolver->table);
     if (table != NULL) {
         resolve_table_unref(&resolver->table);
@@ -309,7 +305,7 @@ enum code resolver_set(struct resolver *resolver, const struct resolve_name *nam
         resolver->version++;
         pthread_cond_broadcast(&resolver->turned);
     }
-    pthread_mutex_unlock(&resolver->lock);
+    lock_give(&resolver->lock);
     return table ? CODE_OK : CODE_NOMEM;
 }
 
@@ -318,12 +314,12 @@ bool resolver_wait(struct resolver *resolver, unsigned wait_ms)
     struct timespec until = clock_after_ms(wait_ms);
     bool done;
 
-    pthread_mutex_lock(&resolver->lock);
+    lock_take(&resolver->lock);
     while (resolver->asked != resolver->version)
         if (pthread_cond_timedwait(&resolver->turned, &resolver->lock, &until) == ETIMEDOUT)
             break;
     done = resolver->asked == resolver->version;
-    pthread_mutex_unlock(&resolver->lock);
+    lock_give(&resolver->lock);
     return done;
 }
 
@@ -334,10 +330,10 @@ void resolver_free(struct resolver **out)
     if (resolver == NULL)
         return;
     *out = NULL;
-    pthread_mutex_lock(&resolver->lock);
+    lock_take(&resolver->lock);
     resolver->quit = true;
     pthread_cond_broadcast(&resolver->turned);
-    pthread_mutex_unlock(&resolver->lock);
+    lock_give(&resolver->lock);
     /* A lookup that hangs in the C library cannot be ended; its thread then frees what is left by itself. */
     if (!thread_join_within(&resolver->thread, FREE_WAIT_MS))
         thread_detach(&resolver->thread);
@@ -348,8 +344,8 @@ struct resolve_table *resolver_table(struct resolver *resolver)
 {
     struct resolve_table *table;
 
-    pthread_mutex_lock(&resolver->lock);
+    lock_take(&resolver->lock);
     table = resolve_table_ref(resolver->table);
-    pthread_mutex_unlock(&resolver->lock);
+    lock_give(&resolver->lock);
     return table;
 }

@@ -9,6 +9,7 @@
  *  - Each thread that begins makes a key for its end in one variable for all threads. So threads begin one by one. */
 #include "sql/sql.h"
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 #include <pg_query.h>
@@ -30,9 +31,9 @@ static void begin_thread(void)
 
     if (begun)
         return;
-    BUG_ON(pthread_mutex_lock(&lock) != 0);
+    lock_take(&lock);
     pg_query_init();
-    BUG_ON(pthread_mutex_unlock(&lock) != 0);
+    lock_give(&lock);
     begun = true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/web_priv.h"
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/sandbox.h"
@@ -198,7 +199,7 @@ static int take_turn(struct web *web, struct list *over)
     int64_t now_us = clock_monotonic_us(), next_us = now_us + (int64_t)IDLE_MS * 1000;
     struct list *link, *following;
 
-    (void)pthread_mutex_lock(&web->lock);
+    lock_take(&web->lock);
     LIST_EACH(link, following, &web->jobs) {
         struct web_job *job = LIST_ENTRY(link, struct web_job, link);
 
@@ -211,7 +212,7 @@ static int take_turn(struct web *web, struct list *over)
         else if (look_at(web, job, now_us, over) && now_us + NAMES_LOOK_MS * 1000 < next_us)
             next_us = now_us + NAMES_LOOK_MS * 1000;
     }
-    (void)pthread_mutex_unlock(&web->lock);
+    lock_give(&web->lock);
     drop_idle_pools(web, now_us);
     return (int)((next_us - now_us) / 1000) + 1;
 }
@@ -228,9 +229,9 @@ static void take_results(struct web *web, struct list *over)
         if (result->msg != CURLMSG_DONE || curl_easy_getinfo(result->easy_handle, CURLINFO_PRIVATE, &job) != CURLE_OK)
             continue;
         web__job_settle(job, code);
-        (void)pthread_mutex_lock(&web->lock);
+        lock_take(&web->lock);
         end(web, job, over);
-        (void)pthread_mutex_unlock(&web->lock);
+        lock_give(&web->lock);
     }
 }
 
@@ -255,11 +256,11 @@ static void forget_answers(struct web *web, const struct list *over)
 
     if (list_is_empty(over))
         return;
-    (void)pthread_mutex_lock(&web->lock);
+    lock_take(&web->lock);
     LIST_EACH(link, following, &web->jobs)
         if (LIST_ENTRY(link, struct web_job, link)->easy != NULL)
             break;
-    (void)pthread_mutex_unlock(&web->lock);
+    lock_give(&web->lock);
     if (link != &web->jobs || (fresh = new_multi()) == NULL) /* without memory the next request does it */
         return;
     (void)curl_multi_cleanup(web->multi);
@@ -293,9 +294,9 @@ static void run_web(void *argument)
         uint64_t count;
         int wait_ms, running;
 
-        (void)pthread_mutex_lock(&web->lock);
+        lock_take(&web->lock);
         stopping = web->stopping;
-        (void)pthread_mutex_unlock(&web->lock);
+        lock_give(&web->lock);
         wait_ms = take_turn(web, &over);
         (void)curl_multi_perform(web->multi, &running);
         take_results(web, &over);
@@ -330,7 +331,7 @@ enum code web_begin(struct web *web, const struct web_request *request, struct w
     enum code code = web__job_new(request, &web->proxy, &job, why);
 
     if (code == CODE_OK) {
-        (void)pthread_mutex_lock(&web->lock);
+        lock_take(&web->lock);
         if (web->stopping)
             code = why_set(why, CODE_DOWN, "nothing is asked any more");
         else if (web->job_count >= JOBS_MAX / share || count_to(web, &job->to) >= JOBS_EACH_MAX / share)
@@ -339,7 +340,7 @@ enum code web_begin(struct web *web, const struct web_request *request, struct w
             list_append(&web->jobs, &job->link);
             web->job_count++;
         }
-        (void)pthread_mutex_unlock(&web->lock);
+        lock_give(&web->lock);
     }
     if (code == CODE_OK)
         poke(web);
@@ -352,13 +353,13 @@ void web_cancel(struct web *web, const void *context)
 {
     struct list *link, *following;
 
-    (void)pthread_mutex_lock(&web->lock);
+    lock_take(&web->lock);
     LIST_EACH(link, following, &web->jobs) {
         struct web_job *job = LIST_ENTRY(link, struct web_job, link);
 
         job->is_cancelled = job->is_cancelled || job->context == context;
     }
-    (void)pthread_mutex_unlock(&web->lock);
+    lock_give(&web->lock);
     poke(web);
 }
 
@@ -373,13 +374,13 @@ static void wake(void *context, struct web_answer *answer)
 {
     struct fetch *fetch = context;
 
-    (void)pthread_mutex_lock(&fetch->lock);
+    lock_take(&fetch->lock);
     *fetch->answer = *answer;
     buf_init(&answer->head, 0); /* the caller of web_fetch owns head and body now */
     buf_init(&answer->body, 0);
     fetch->is_done = true;
     (void)pthread_cond_signal(&fetch->done);
-    (void)pthread_mutex_unlock(&fetch->lock);
+    lock_give(&fetch->lock);
 }
 
 enum code web_fetch(struct web *web, const struct web_request *request, struct web_answer *answer, struct why *why)
@@ -392,10 +393,10 @@ enum code web_fetch(struct web *web, const struct web_request *request, struct w
     own.done = wake;
     own.context = &fetch;
     code = web_begin(web, &own, why);
-    (void)pthread_mutex_lock(&fetch.lock);
+    lock_take(&fetch.lock);
     while (code == CODE_OK && !fetch.is_done)
         (void)pthread_cond_wait(&fetch.done, &fetch.lock);
-    (void)pthread_mutex_unlock(&fetch.lock);
+    lock_give(&fetch.lock);
     if (code == CODE_OK && answer->code != CODE_OK)
         code = why_set(why, answer->code, "%s", answer->why.text);
     return code;
@@ -410,7 +411,7 @@ enum code web_new(struct web **out, struct why *why)
         return why_set(why, CODE_NOMEM, "not enough memory for requests of our own");
     list_init(&web->jobs);
     list_init(&web->pools);
-    (void)pthread_mutex_init(&web->lock, NULL);
+    lock_init(&web->lock);
     web__memory_init();
     web__proxy_read(&web->proxy);
     web->poked = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -435,9 +436,9 @@ void web_free(struct web **out)
 
     if (web == NULL)
         return;
-    (void)pthread_mutex_lock(&web->lock);
+    lock_take(&web->lock);
     web->stopping = true;
-    (void)pthread_mutex_unlock(&web->lock);
+    lock_give(&web->lock);
     poke(web);
     thread_join(&web->thread);
     list_init(&over);

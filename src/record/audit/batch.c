@@ -3,7 +3,7 @@
  * its outcomes and events are taken again. */
 #include "audit/writer_priv.h"
 
-#include "base/bug.h"
+#include "base/lock.h"
 #include "os/clock.h"
 
 #define CHECKPOINT_PAGES 500
@@ -155,9 +155,9 @@ bool writer__batch(struct audit *audit)
         audit->lanes[i].end = ring_head(audit->lanes[i].ring);
         audit->lanes[i].ticket = audit->lanes[i].taken = audit->lanes[i].rooms_back = 0;
     }
-    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    lock_take(&audit->keeper.commit_lock);
     code = write_batch(audit);
-    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    lock_give(&audit->keeper.commit_lock);
     if (code != CODE_OK) {
         writer__go_down(audit, code);
         return false;

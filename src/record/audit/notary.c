@@ -5,7 +5,7 @@
 #include "audit/mark_priv.h"
 
 #include "rows/walk.h"
-#include "base/bug.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -77,9 +77,9 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
         notary->conf.name_ms = NAME_MS;
     if (notary->conf.rows == 0)
         notary->conf.rows = ROWS;
-    (void)pthread_mutex_init(&notary->lock, NULL);
-    (void)pthread_mutex_init(&notary->work, NULL);
-    (void)pthread_mutex_init(&notary->file_lock, NULL);
+    lock_init(&notary->lock);
+    lock_init(&notary->work);
+    lock_init(&notary->file_lock);
     notary->is_on = true;
     buf_init(&notary->queue, QUEUE_BYTES);
     buf_init(&notary->taken, QUEUE_BYTES);
@@ -141,7 +141,7 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
 
     if (!notary->is_on)
         return;
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     if (notary->queue_last + count != last || buf_put(&notary->queue, leaves) != CODE_OK) {
         buf_clear(&notary->queue); /* what the queue held is read from the file */
         notary->queue_count = 0;
@@ -154,7 +154,7 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
     pokes = notary->queue_count >= notary->wake_rows || (count == 0 && notary->wake_rows == 1);
     if (pokes)
         notary->wake_rows = UINT64_MAX;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     if (pokes)
         thread_poke(&notary->thread);
 }
@@ -169,9 +169,9 @@ void notary__distrust(struct notary *notary)
 {
     if (!notary->is_on)
         return;
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     notary->is_distrusted = true;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
 }
 
 struct checkpoint *notary__take(struct notary *notary)
@@ -280,7 +280,7 @@ static enum code drain(struct notary *notary)
     uint64_t count, own;
     enum code code = CODE_OK;
 
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     notary->taken = notary->queue;
     notary->queue = empty;
     notary->wanted = notary->queue_last > notary->wanted ? notary->queue_last : notary->wanted;
@@ -289,7 +289,7 @@ static enum code drain(struct notary *notary)
     notary->queue_count = notary->queue_own = 0;
     notary->is_loaded = notary->is_loaded && !notary->is_distrusted;
     notary->is_distrusted = false;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     if (!notary->is_loaded || notary->tree.size < notary->wanted - count)
         code = catch_up(notary, notary->wanted - count);
     if (code == CODE_OK)
@@ -371,12 +371,12 @@ bool notary__seize(struct notary *notary)
         return true;
     if (pthread_mutex_trylock(&notary->work) != 0)
         return false;
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     is_ready = notary->is_loaded && !notary->is_distrusted && notary->tree.size >= notary->queue_last - notary->queue_count;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     if (is_ready || (!notary->thread.started && drain(notary) == CODE_OK))
         return true;
-    (void)pthread_mutex_unlock(&notary->work);
+    lock_give(&notary->work);
     thread_poke(&notary->thread);
     return false;
 }
@@ -384,7 +384,7 @@ bool notary__seize(struct notary *notary)
 void notary__release(struct notary *notary)
 {
     if (notary->is_on)
-        (void)pthread_mutex_unlock(&notary->work);
+        lock_give(&notary->work);
 }
 
 enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
@@ -406,10 +406,10 @@ void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
 {
     if (notary->conf.signer != NULL)
         signer_keep(notary->conf.signer);
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     mem_free(notary->untold);
     notary->untold = checkpoint;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     thread_poke(&notary->thread);
 }
 
@@ -428,10 +428,10 @@ static void take_untold(struct notary *notary, struct checkpoint *told)
 {
     struct checkpoint *untold;
 
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     untold = notary->untold;
     notary->untold = NULL;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     if (untold != NULL)
         *told = *untold;
     mem_free(untold);
@@ -490,17 +490,17 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
     uint64_t enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
     bool waits;
 
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     enough = turn->fresh == 0 ? 1 : enough;
     waits = failed || notary->queue_count < enough;
     if (waits)
         notary->wake_rows = enough;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
     if (waits)
         (void)!thread_rest(&notary->thread, due_ms < LOOK_MS ? due_ms : LOOK_MS);
-    (void)pthread_mutex_lock(&notary->lock);
+    lock_take(&notary->lock);
     notary->wake_rows = UINT64_MAX;
-    (void)pthread_mutex_unlock(&notary->lock);
+    lock_give(&notary->lock);
 }
 
 static void run_notary(void *argument)
@@ -514,9 +514,9 @@ static void run_notary(void *argument)
         enum code code;
 
         stopping = atomic_load(&notary->thread.is_stopping);
-        (void)pthread_mutex_lock(&notary->work);
+        lock_take(&notary->work);
         code = work(notary, stopping, &turn);
-        (void)pthread_mutex_unlock(&notary->work);
+        lock_give(&notary->work);
         for (size_t i = 0; i < sizeof turn.told / sizeof turn.told[0]; i++)
             if (turn.told[i].size != 0)
                 notary__tell_others(notary, &turn.told[i]);

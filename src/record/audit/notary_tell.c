@@ -3,6 +3,7 @@
  * anything done to it between two appends shows against what the last append left. */
 #include "audit/notary_priv.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/file.h"
@@ -84,9 +85,9 @@ void notary__look(struct notary *notary)
 {
     if (notary->file == NULL)
         return;
-    (void)pthread_mutex_lock(&notary->file_lock);
+    lock_take(&notary->file_lock);
     look(notary);
-    (void)pthread_mutex_unlock(&notary->file_lock);
+    lock_give(&notary->file_lock);
 }
 
 /* Writes empty lines before each note, so that a note torn by a crash spoils none behind it. A note that a full disk tore
@@ -145,9 +146,9 @@ void notary__tell_others(struct notary *notary, const struct checkpoint *checkpo
     struct span note = span_of(checkpoint->note, checkpoint->note_len);
 
     if (notary->file != NULL) {
-        (void)pthread_mutex_lock(&notary->file_lock);
+        lock_take(&notary->file_lock);
         append_to_file(notary, note);
-        (void)pthread_mutex_unlock(&notary->file_lock);
+        lock_give(&notary->file_lock);
     }
     if (notary->conf.publish != NULL)
         notary->conf.publish(notary->conf.context, note);

@@ -4,6 +4,7 @@
 #include "audit/writer_priv.h"
 
 #include "base/buf.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "json/json.h"
 #include "os/clock.h"
@@ -301,9 +302,9 @@ bool writer__recover(struct audit *audit)
         return false;
     }
     buf_init(&text, AUDIT_JSON_BYTES);
-    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    lock_take(&audit->keeper.commit_lock);
     code = write_down_and_up(audit, &text, counts);
-    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    lock_give(&audit->keeper.commit_lock);
     buf_fini(&text);
     if (code != CODE_OK) {
         writer__go_down(audit, code);

@@ -11,6 +11,7 @@
 #include "audit/writer_priv.h"
 
 #include "audit/rotate_priv.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "json/json.h"
@@ -287,9 +288,9 @@ enum code rotate__leave(struct audit *audit, struct why *why)
     if (!notary__seize(&audit->notary))
         return why_set(why, CODE_BUSY, "%s, and its last checkpoints are not signed yet", doubt.text);
     drop_waiting(audit);
-    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    lock_take(&audit->keeper.commit_lock);
     code = seal_alone(audit);
-    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    lock_give(&audit->keeper.commit_lock);
     if (code == CODE_OK)
         code = go_on(audit);
     writer__checkpoint_told(audit, code == CODE_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "files/keeper.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "db/db.h"
 #include "os/pause.h"
@@ -14,7 +15,7 @@ void keeper_init(struct keeper *keeper, const char *file, struct ring_shared *sh
 {
     *keeper = (struct keeper){.shared = shared};
     (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
-    (void)pthread_mutex_init(&keeper->commit_lock, NULL);
+    lock_init(&keeper->commit_lock);
 }
 
 void keeper_fini(struct keeper *keeper)
@@ -31,11 +32,11 @@ void keeper_ask_checkpoint(struct keeper *keeper)
 
 void keeper_follow(struct keeper *keeper, const char *file)
 {
-    (void)pthread_mutex_lock(&keeper->commit_lock);
+    lock_take(&keeper->commit_lock);
     (void)snprintf(keeper->file, sizeof keeper->file, "%s", file);
     atomic_store(&keeper->keeps_off, false);
     atomic_fetch_add(&keeper->generation, 1);
-    (void)pthread_mutex_unlock(&keeper->commit_lock);
+    lock_give(&keeper->commit_lock);
 }
 
 static enum code ready_connection(struct keeper *keeper)
@@ -47,10 +48,10 @@ static enum code ready_connection(struct keeper *keeper)
         db_close(&keeper->db);
     if (keeper->db != NULL)
         return CODE_OK;
-    (void)pthread_mutex_lock(&keeper->commit_lock);
+    lock_take(&keeper->commit_lock);
     keeper->generation_seen = atomic_load(&keeper->generation);
     (void)snprintf(file, sizeof file, "%s", keeper->file);
-    (void)pthread_mutex_unlock(&keeper->commit_lock);
+    lock_give(&keeper->commit_lock);
     code = db_open(file, DB_WRITE, &keeper->db, NULL);
     if (code == CODE_OK) {
         db_keep_wal(keeper->db);
@@ -83,10 +84,10 @@ static enum code run_checkpoint(struct keeper *keeper)
     for (int round = 0; round < 2 && code == CODE_OK; round++)
         code = checkpoint(keeper, "PRAGMA wal_checkpoint(PASSIVE)");
     if (code == CODE_OK) {
-        (void)pthread_mutex_lock(&keeper->commit_lock);
+        lock_take(&keeper->commit_lock);
         if (!atomic_load(&keeper->keeps_off))
             code = checkpoint(keeper, "PRAGMA wal_checkpoint(RESTART)");
-        (void)pthread_mutex_unlock(&keeper->commit_lock);
+        lock_give(&keeper->commit_lock);
     }
     if (code == CODE_IO) { /* nobody knows what of the two files is on the disk */
         atomic_store(&keeper->keeps_off, true);

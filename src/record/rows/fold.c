@@ -2,6 +2,7 @@
 #include "rows/fold.h"
 
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
@@ -53,7 +54,7 @@ enum code fold_new(struct fold **fold)
     *fold = mem_zalloc(sizeof **fold);
     if (*fold == NULL)
         return CODE_NOMEM;
-    (void)pthread_mutex_init(&(*fold)->lock, NULL);
+    lock_init(&(*fold)->lock);
     return CODE_OK;
 }
 
@@ -149,7 +150,7 @@ static bool takes(struct fold *fold, const struct fold_call *call, const struct 
     struct bucket *bucket;
     bool takes;
 
-    (void)pthread_mutex_lock(&fold->lock);
+    lock_take(&fold->lock);
     bucket = bucket_for(fold, call->reason, source, now_us);
     if (now_us - bucket->window_us >= SECOND_US) {
         bucket->window_us = now_us;
@@ -169,7 +170,7 @@ static bool takes(struct fold *fold, const struct fold_call *call, const struct 
     } else {
         bucket->rows++;
     }
-    (void)pthread_mutex_unlock(&fold->lock);
+    lock_give(&fold->lock);
     return takes;
 }
 
@@ -260,10 +261,10 @@ static void tell_if_due(struct bucket *bucket, struct audit_ring *ring, int64_t 
 
 void fold_tick(struct fold *fold, struct audit_ring *ring, int64_t now_us, int64_t wall_us, bool all)
 {
-    (void)pthread_mutex_lock(&fold->lock);
+    lock_take(&fold->lock);
     for (size_t i = 0; i < FOLD_SLOTS; i++)
         tell_if_due(&fold->slots[i], ring, now_us, wall_us, all);
     for (size_t i = 0; i < REASON_COUNT; i++)
         tell_if_due(&fold->any[i], ring, now_us, wall_us, all);
-    (void)pthread_mutex_unlock(&fold->lock);
+    lock_give(&fold->lock);
 }
