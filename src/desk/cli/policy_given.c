@@ -112,19 +112,11 @@ static const struct yaml_node *with_of(const struct giving *g)
     return g->with != NULL ? yaml_member(yaml_root(g->with), "with") : NULL;
 }
 
-static bool has_member(const struct yaml_node *map, struct span key)
-{
-    const struct yaml_node *member = map != NULL ? map->child : NULL;
-
-    while (member != NULL && !span_equals(member->key, key))
-        member = member->next;
-    return member != NULL;
-}
-
 /* Whether a file says the value. */
 static bool is_given(const struct giving *g, struct span name)
 {
-    return has_member(yaml_member(root_of(g), "set"), name) || has_member(yaml_member(with_of(g), "set"), name);
+    return yaml_member_named(yaml_member(root_of(g), "set"), name) != NULL ||
+           yaml_member_named(yaml_member(with_of(g), "set"), name) != NULL;
 }
 
 static void add_name(struct giving *g, struct span name)

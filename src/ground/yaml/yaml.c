@@ -505,14 +505,40 @@ void yaml_put_root(struct yaml_tree *tree, const struct yaml_node *root)
     tree->root = root;
 }
 
-const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key)
+const struct yaml_node *yaml_member_named(const struct yaml_node *map, struct span key)
 {
     if (map == NULL || map->type != YAML_MAP)
         return NULL;
     for (const struct yaml_node *child = map->child; child != NULL; child = child->next)
-        if (span_is(child->key, key))
+        if (span_equals(child->key, key))
             return child;
     return NULL;
+}
+
+const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key)
+{
+    return yaml_member_named(map, span_text(key));
+}
+
+void yaml_chain_add(struct yaml_chain *chain, struct yaml_node *node)
+{
+    if (node == NULL)
+        return;
+    if (chain->last == NULL)
+        chain->first = node;
+    else
+        chain->last->next = node;
+    chain->last = node;
+    chain->count++;
+}
+
+void yaml_chain_into(const struct yaml_chain *chain, struct yaml_node *node, enum yaml_type type)
+{
+    node->type = type;
+    node->child = chain->first;
+    node->count = chain->count;
+    if (type == YAML_LIST) /* of what was a text or a map */
+        node->text = node->json = SPAN_NONE;
 }
 
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,

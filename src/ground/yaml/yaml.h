@@ -51,6 +51,21 @@ void yaml_put_root(struct yaml_tree *tree, const struct yaml_node *root);
 
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
+const struct yaml_node *yaml_member_named(const struct yaml_node *map, struct span key);
+
+/* For `one` of what is one value or a list of them. */
+#define YAML_EACH(one, of) \
+    for (const struct yaml_node *one = (of)->type == YAML_LIST ? (of)->child : (of); one != NULL; \
+         one = (of)->type == YAML_LIST ? one->next : NULL)
+
+/* Members that are put one behind another, and become those of a list or map. */
+struct yaml_chain {
+    const struct yaml_node *first;
+    struct yaml_node *last;
+    uint32_t count;
+};
+void yaml_chain_add(struct yaml_chain *chain, struct yaml_node *node); /* NULL adds nothing */
+void yaml_chain_into(const struct yaml_chain *chain, struct yaml_node *node, enum yaml_type type);
 
 /* Adds a fault for each key of `map` that is not in `known` (which ends with NULL), with "did you mean" and the list of known
  * keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them elsewhere. */

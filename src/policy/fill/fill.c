@@ -25,16 +25,10 @@ struct filling {
     uint32_t made;
 };
 
-struct chain {
-    const struct yaml_node *first;
-    struct yaml_node *last;
-    uint32_t count;
-};
-
 #define FAULT_HERE(f, node, ...) FAULT((f)->c, (f)->use != NULL ? (f)->use : (node), __VA_ARGS__)
 
 static struct yaml_node *fill(struct filling *f, const struct yaml_node *node, const struct spot *spot);
-static void add_entry(struct filling *f, const struct yaml_node *entry, const struct spot *spot, struct chain *chain);
+static void add_entry(struct filling *f, const struct yaml_node *entry, const struct spot *spot, struct yaml_chain *chain);
 
 /* Counts a value, or a list that is named: one that brings nothing costs time, too. Returns: false: there are too many. */
 static bool counts(struct filling *f, const struct yaml_node *node)
@@ -63,27 +57,6 @@ static struct yaml_node *copy(struct filling *f, const struct yaml_node *node)
     return made;
 }
 
-static void chain_add(struct chain *chain, struct yaml_node *node)
-{
-    if (node == NULL)
-        return;
-    if (chain->last == NULL)
-        chain->first = node;
-    else
-        chain->last->next = node;
-    chain->last = node;
-    chain->count++;
-}
-
-static void chain_into(const struct chain *chain, struct yaml_node *node, enum yaml_type type)
-{
-    node->type = type;
-    node->child = chain->first;
-    node->count = chain->count;
-    if (type == YAML_LIST) /* of what was a text or a map */
-        node->text = node->json = SPAN_NONE;
-}
-
 /* ---- lists ---- */
 
 /* Whether it is {list: NAME}. */
@@ -93,24 +66,15 @@ static bool names_list(const struct yaml_node *node, const struct spot *spot)
            span_is(node->child->key, "list") && node->child->type == YAML_STRING;
 }
 
-static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
-{
-    const struct yaml_node *member = map != NULL && map->type == YAML_MAP ? map->child : NULL;
-
-    while (member != NULL && !span_equals(member->key, name))
-        member = member->next;
-    return member;
-}
-
 /* The list of this name, in the file at hand or in one that shares it, and whose it is. */
 static const struct yaml_node *definition(const struct filling *f, struct span name, const struct open_file **owner)
 {
-    const struct yaml_node *found = member_of(yaml_member(f->from->written, "lists"), name);
+    const struct yaml_node *found = yaml_member_named(yaml_member(f->from->written, "lists"), name);
 
     *owner = f->from;
     for (size_t i = 0; i < f->count && found == NULL; i++) {
         *owner = &f->files[i];
-        found = f->files[i].tree != NULL ? member_of(compiler_shared(f->files[i].written, "lists"), name) : NULL;
+        found = f->files[i].tree != NULL ? yaml_member_named(compiler_shared(f->files[i].written, "lists"), name) : NULL;
     }
     return found;
 }
@@ -160,7 +124,7 @@ static bool is_open(struct filling *f, const struct yaml_node *found, const stru
 }
 
 /* Adds what the list holds. Takes: node: {list: NAME}. */
-static void add_list(struct filling *f, const struct yaml_node *node, const struct spot *spot, struct chain *chain)
+static void add_list(struct filling *f, const struct yaml_node *node, const struct spot *spot, struct yaml_chain *chain)
 {
     const struct yaml_node *name = node->child, *found, *use = f->use;
     const struct open_file *owner, *from = f->from;
@@ -313,14 +277,14 @@ static void put_scalar(struct filling *f, struct yaml_node *made, const struct y
 }
 
 static void add_values(struct filling *f, const struct yaml_node *node, const struct parameter *parameter, enum place place,
-                       struct chain *chain)
+                       struct yaml_chain *chain)
 {
     for (const struct yaml_node *one = parameter->value->child; one != NULL; one = one->next) {
         struct yaml_node *made = copy(f, node);
 
         if (made != NULL)
             put_scalar(f, made, one, place);
-        chain_add(chain, made);
+        yaml_chain_add(chain, made);
     }
 }
 
@@ -416,7 +380,7 @@ static bool brings(const struct filling *f, const struct spot *spot)
 }
 
 /* An entry of a list: it may stand for several. */
-static void add_entry(struct filling *f, const struct yaml_node *entry, const struct spot *spot, struct chain *chain)
+static void add_entry(struct filling *f, const struct yaml_node *entry, const struct spot *spot, struct yaml_chain *chain)
 {
     struct parameter *parameter = whole(f, entry, spot);
 
@@ -427,7 +391,7 @@ static void add_entry(struct filling *f, const struct yaml_node *entry, const st
         if (parameter->value != NULL)
             add_values(f, entry, parameter, spot->place, chain);
     } else {
-        chain_add(chain, fill(f, entry, spot));
+        yaml_chain_add(chain, fill(f, entry, spot));
     }
 }
 
@@ -455,7 +419,7 @@ static void check_keys(struct filling *f, const struct yaml_node *map)
 
 static void fill_map(struct filling *f, const struct yaml_node *node, const struct spot *spot, struct yaml_node *made)
 {
-    struct chain chain = {.first = NULL};
+    struct yaml_chain chain = {.first = NULL};
     struct spot inner = *spot;
 
     inner.keeps_objects |= spot->is_data; /* within an object of a value */
@@ -465,9 +429,9 @@ static void fill_map(struct filling *f, const struct yaml_node *node, const stru
 
         if (one != NULL)
             put_key(f, member, spot, one);
-        chain_add(&chain, one);
+        yaml_chain_add(&chain, one);
     }
-    chain_into(&chain, made, YAML_MAP);
+    yaml_chain_into(&chain, made, YAML_MAP);
     if (spot->names_keys)
         check_keys(f, made);
 }
@@ -475,7 +439,7 @@ static void fill_map(struct filling *f, const struct yaml_node *node, const stru
 /* Takes: node: a value for which several may stand. */
 static void fill_several(struct filling *f, const struct yaml_node *node, const struct spot *spot, struct yaml_node *made)
 {
-    struct chain chain = {.first = NULL};
+    struct yaml_chain chain = {.first = NULL};
 
     if (spot->is_one && node->type != YAML_LIST)
         FAULT_HERE(f, node, "`%.*s` asks of one value, where no list stands for it; ask with `in`, or write `any:` with a "
@@ -485,7 +449,7 @@ static void fill_several(struct filling *f, const struct yaml_node *node, const 
             add_entry(f, entry, spot, &chain);
     else
         add_entry(f, node, spot, &chain);
-    chain_into(&chain, made, YAML_LIST);
+    yaml_chain_into(&chain, made, YAML_LIST);
 }
 
 /* The id that the copy has. */
@@ -526,17 +490,17 @@ static struct yaml_node *fill(struct filling *f, const struct yaml_node *node, c
 static struct yaml_node *fill_lists(struct filling *f, const struct yaml_node *map)
 {
     static const struct spot spot;
-    struct chain chain = {.first = NULL};
+    struct yaml_chain chain = {.first = NULL};
     struct yaml_node *made = copy(f, map);
 
     for (const struct yaml_node *list = map->child; list != NULL; list = list->next) {
         f->open_count = 1;
         f->open[0] = list;
-        chain_add(&chain, fill(f, list, &spot));
+        yaml_chain_add(&chain, fill(f, list, &spot));
     }
     f->open_count = 0;
     if (made != NULL)
-        chain_into(&chain, made, YAML_MAP);
+        yaml_chain_into(&chain, made, YAML_MAP);
     return made;
 }
 
@@ -567,7 +531,7 @@ void parameters__fill(struct compiler *c, struct open_file *files, size_t count,
 {
     struct filling f = {.c = c, .files = files, .count = count, .file = file, .from = file, .keeps_lists = keeps_lists};
     const struct yaml_node *lists = yaml_member(file->written, "lists");
-    struct chain chain = {.first = NULL};
+    struct yaml_chain chain = {.first = NULL};
     struct yaml_node *root;
 
     file->lists_used = arena_zalloc(yaml_arena(file->tree), (lists != NULL ? lists->count : 0) + 1);
@@ -576,9 +540,9 @@ void parameters__fill(struct compiler *c, struct open_file *files, size_t count,
         return;
     root = copy(&f, file->written);
     for (const struct yaml_node *member = file->written->child; member != NULL && !c->no_memory; member = member->next)
-        chain_add(&chain, fill_member(&f, member));
+        yaml_chain_add(&chain, fill_member(&f, member));
     if (root == NULL || c->no_memory)
         return;
-    chain_into(&chain, root, YAML_MAP);
+    yaml_chain_into(&chain, root, YAML_MAP);
     yaml_put_root(file->tree, root);
 }

@@ -219,10 +219,8 @@ static void take_values(struct compiler *c, struct open_file *file, const struct
 {
     for (uint32_t i = 0; i < file->count; i++) {
         struct parameter *parameter = &file->parameters[i];
-        const struct yaml_node *value = set != NULL ? set->child : NULL;
+        const struct yaml_node *value = yaml_member_named(set, parameter->name);
 
-        while (value != NULL && !span_equals(value->key, parameter->name))
-            value = value->next;
         parameter->is_set = value != NULL;
         if (value != NULL)
             parameter->value = checked(c, parameter, value, "the value");
@@ -245,7 +243,7 @@ void parameters__read(struct compiler *c, struct open_file *file)
         read_one(c, node, &file->parameters[file->count++]);
     if (compiler_is_map(c, set))
         check_known(c, file, set);
-    take_values(c, file, set != NULL && set->type == YAML_MAP ? set : NULL);
+    take_values(c, file, set);
     if (compiler_is_string(c, as) && shared != NULL && shared->truth)
         FAULT_KEY(c, as, "a file that is `shared` has no copies, since what it shares would stand there twice; leave `as` out");
 }
@@ -260,11 +258,8 @@ static enum parameter_type type_of(const struct yaml_node *word)
 
 bool parameters_declared(const struct yaml_node *root, struct span name, enum parameter_type *type, enum parameter_type *of)
 {
-    const struct yaml_node *map = yaml_member(root, "parameters");
-    const struct yaml_node *node = map != NULL && map->type == YAML_MAP ? map->child : NULL;
+    const struct yaml_node *node = yaml_member_named(yaml_member(root, "parameters"), name);
 
-    while (node != NULL && !span_equals(node->key, name))
-        node = node->next;
     *type = type_of(yaml_member(node, "is"));
     *of = type_of(yaml_member(node, "of"));
     return node != NULL;
@@ -275,15 +270,13 @@ bool parameters_declared(const struct yaml_node *root, struct span name, enum pa
 static void keep_value(struct compiler *c, const struct parameter *from, struct policy_parameter *to)
 {
     const struct yaml_node *value = from->value;
-    bool is_list = value->type == YAML_LIST;
-    struct span *texts = compiler_alloc(c, is_list ? value->count : 1, sizeof *texts);
+    struct span *texts = compiler_alloc(c, value->type == YAML_LIST ? value->count : 1, sizeof *texts);
 
     *to = (struct policy_parameter){.name = compiler_copy(c, from->name), .json = compiler_written(c, value),
                                     .type = from->type, .of = from->of, .texts = texts, .is_set = from->is_set,
                                     .line = value->line, .column = value->column};
-    for (const struct yaml_node *one = is_list ? value->child : value; texts != NULL && one != NULL;
-         one = is_list ? one->next : NULL)
-        if (one->type == YAML_STRING)
+    YAML_EACH(one, value)
+        if (texts != NULL && one->type == YAML_STRING)
             texts[to->text_count++] = compiler_copy(c, one->text);
 }
 

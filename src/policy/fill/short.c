@@ -18,7 +18,7 @@ struct expansion {
     struct yaml_tree *tree;
     struct span name; /* of the file, or of the copy */
     const struct form *form;
-    struct yaml_node *rules, *last; /* the list of all rules, and its last member */
+    struct yaml_chain rules; /* all of them */
 };
 
 /* Takes: at: the node whose place it gets. Returns: NULL: no memory, which was noted. */
@@ -62,18 +62,6 @@ static void add_list_of_one(struct expansion *e, struct yaml_node *parent, const
     add_text(e, list, "", text, at);
     if (list != NULL)
         add(parent, list);
-}
-
-static void add_rule(struct expansion *e, struct yaml_node *rule)
-{
-    if (rule == NULL)
-        return;
-    if (e->last != NULL)
-        e->last->next = rule;
-    else
-        e->rules->child = rule;
-    e->last = rule;
-    e->rules->count++;
 }
 
 /* ---- ids ---- */
@@ -199,7 +187,7 @@ static void expand(struct expansion *e, const struct yaml_node *upstream, const 
     }
     add_who(e, match, who);
     add(rule, match);
-    add_rule(e, rule);
+    yaml_chain_add(&e->rules, rule);
 }
 
 static bool is_of_stars(struct span text)
@@ -269,23 +257,20 @@ static struct yaml_node *again(struct expansion *e, const struct yaml_node *node
 }
 
 /* The root with all rules in place of those that were written. */
-static void put_rules(struct expansion *e, const struct yaml_node *root)
+static void put_rules(struct expansion *e, const struct yaml_node *root, const struct yaml_node *written)
 {
-    struct yaml_node *made = again(e, root);
+    struct yaml_node *made = again(e, root), *list = make(e, YAML_LIST, "rules", written != NULL ? written : root);
+    struct yaml_chain members = {.first = NULL};
 
-    if (made == NULL)
+    for (const struct yaml_node *member = root->child; member != NULL && !e->c->no_memory; member = member->next)
+        if (member != written)
+            yaml_chain_add(&members, again(e, member));
+    if (e->c->no_memory)
         return;
-    made->child = NULL;
-    made->count = 0;
-    for (const struct yaml_node *member = root->child; member != NULL && !e->c->no_memory; member = member->next) {
-        struct yaml_node *copy = span_is(member->key, "rules") ? NULL : again(e, member);
-
-        if (copy != NULL)
-            add(made, copy);
-    }
-    add(made, e->rules);
-    if (!e->c->no_memory)
-        yaml_put_root(e->tree, made);
+    yaml_chain_into(&e->rules, list, YAML_LIST);
+    yaml_chain_add(&members, list);
+    yaml_chain_into(&members, made, YAML_MAP);
+    yaml_put_root(e->tree, made);
 }
 
 void parameters__expand(struct compiler *c, struct open_file *file)
@@ -298,13 +283,12 @@ void parameters__expand(struct compiler *c, struct open_file *file)
         any |= yaml_member(root, forms[i].key) != NULL;
     if (!any || (rules != NULL && rules->type != YAML_LIST))
         return;
-    e.rules = make(&e, YAML_LIST, "rules", rules != NULL ? rules : root);
     for (const struct yaml_node *rule = rules != NULL ? rules->child : NULL; rule != NULL && !c->no_memory; rule = rule->next)
-        add_rule(&e, again(&e, rule));
+        yaml_chain_add(&e.rules, again(&e, rule));
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !c->no_memory; i++) {
         e.form = &forms[i];
         expand_form(&e, yaml_member(root, forms[i].key));
     }
     if (!c->no_memory)
-        put_rules(&e, root);
+        put_rules(&e, root, rules);
 }

@@ -215,11 +215,9 @@ static void compile_amount(struct compiler *c, const struct yaml_node *node, str
  * rule is. */
 static void compile_amounts(struct compiler *c, const struct yaml_node *node, struct case_rule *spent)
 {
-    const struct yaml_node *one = node->type == YAML_LIST ? node->child : node;
-
     if (node->type == YAML_LIST)
         compile_values(c, node, &spent->listed);
-    for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL)
+    YAML_EACH(one, node)
         if (spent->spent_count++ < POLICY_LIMITS_MAX)
             compile_amount(c, one, &spent->spent[spent->spent_count - 1]);
 }

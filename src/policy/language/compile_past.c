@@ -21,8 +21,7 @@ static uint32_t compile_by(struct compiler *c, const struct yaml_node *list)
 
     if (list->type != YAML_STRING && !compiler_is_list(c, list))
         return 0;
-    for (const struct yaml_node *one = list->type == YAML_LIST ? list->child : list; one != NULL;
-         one = list->type == YAML_LIST ? one->next : NULL) {
+    YAML_EACH(one, list) {
         int word = compiler_word(c, one, policy_by_text);
 
         by |= word < 0 ? 0 : BIT(word);
@@ -316,11 +315,10 @@ static void watch_labels(struct compiler *c, const struct yaml_node *list, const
                    "a session is one of one upstream, and correlation ids are the agent's choice: what flows from one to "
                    "another is seen by principal; write by: [principal], or by: [session, correlation] if that is meant");
     fact->watches = compiler_alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
-    for (const struct yaml_node *one = is_list ? list->child : list; one != NULL && !c->no_memory;
-         one = is_list ? one->next : NULL) {
+    YAML_EACH(one, list) {
         struct watch *fresh = compiler_alloc(c, 1, sizeof *fresh);
 
-        if (fresh == NULL)
+        if (c->no_memory)
             return;
         fresh->label = compile__label(c, one);
         fresh->view.key = fresh->label->key;

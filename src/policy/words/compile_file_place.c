@@ -328,7 +328,7 @@ const struct file_places *compiler_file_places(struct compiler *c, const struct 
     places->place = all;
     if (is_list && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one");
-    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL) {
+    YAML_EACH(one, node) {
         const struct file_place *place = place_of(c, one);
 
         if (place == NULL)

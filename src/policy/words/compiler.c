@@ -259,21 +259,12 @@ bool compiler_shares(const struct yaml_node *root)
            compiler_shared(root, "paths") != NULL;
 }
 
-static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
-{
-    const struct yaml_node *member = map != NULL ? map->child : NULL;
-
-    while (member != NULL && !span_equals(member->key, name))
-        member = member->next;
-    return member;
-}
-
 const struct yaml_node *compiler_definition(const struct compiler *c, const struct part *part, struct span name)
 {
-    const struct yaml_node *found = member_of(part->map, name);
+    const struct yaml_node *found = yaml_member_named(part->map, name);
 
     for (uint32_t i = 0; i < c->shared_count && found == NULL; i++)
-        found = member_of(compiler_shared(c->shared[i].root, part->key), name);
+        found = yaml_member_named(compiler_shared(c->shared[i].root, part->key), name);
     return found;
 }
 
@@ -285,7 +276,7 @@ struct policy_source *compiler_enter(struct compiler *c, const struct part *part
     for (uint32_t i = 0; i < c->shared_count; i++) {
         const struct yaml_node *map = compiler_shared(c->shared[i].root, part->key);
 
-        if (map == NULL || member_of(map, definition->key) != definition)
+        if (yaml_member_named(map, definition->key) != definition)
             continue;
         *there = (struct policy_source){.path_text = c->shared[i].path};
         c->source = there;
@@ -354,9 +345,8 @@ void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t by
 
     if (is_list && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one");
-    for (const struct yaml_node *one = is_list ? node->child : node; parts != NULL && one != NULL;
-         one = is_list ? one->next : NULL)
-        if (compiler_is_string(c, one))
+    YAML_EACH(one, node)
+        if (parts != NULL && compiler_is_string(c, one))
             take(c, one, parts + bytes * (*count)++);
     return parts;
 }

@@ -34,14 +34,12 @@ bool operator_type_add(struct op *op, struct span word)
 
 static void compile_is(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    const struct yaml_node *one = node->type == YAML_LIST ? node->child : node;
-
     op->types = 0;
     if (node->type == YAML_LIST && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one type");
     if (node->type == YAML_LIST)
         op->written = compiler_written(c, node);
-    for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL) {
+    YAML_EACH(one, node) {
         /* Without quotes the word is YAML's own null; nobody can mean anything else. */
         bool is_null = one->type == YAML_NULL && span_is(one->text, "null");
         int word = is_null ? 1 : compiler_word(c, one, words);
