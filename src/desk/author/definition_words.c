@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/definition_words.h"
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "texts/detector.h"
 #include "unicode/lookalike.h"
@@ -14,11 +15,7 @@
 
 static bool is_plain(struct span key)
 {
-    for (size_t i = 0; i < key.len; i++)
-        if (!((key.at[i] >= 'a' && key.at[i] <= 'z') || (key.at[i] >= 'A' && key.at[i] <= 'Z') ||
-              (key.at[i] >= '0' && key.at[i] <= '9') || key.at[i] == '_' || key.at[i] == '-' || key.at[i] == '$'))
-            return false;
-    return key.len > 0;
+    return key.len > 0 && ascii_is_all(key, "a-zA-Z0-9_$-");
 }
 
 /* Appends the step to a child. Takes: index: its place in an array. */

@@ -2,6 +2,7 @@
 /* A draft is YAML that people edit: plain words where no reader could take them for anything else, and nothing that hides. */
 #include "past/learn_priv.h"
 
+#include "base/ascii.h"
 #include "policy/variable.h"
 #include "unicode/unicode.h"
 
@@ -26,11 +27,6 @@ void draft__line(struct draft *draft, const char *format, ...)
 
 /* ---- strings ---- */
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* What YAML 1.1 readers take for truth or nothing stays quoted, too. */
 static bool is_word_of_yaml(struct span text)
 {
@@ -44,16 +40,8 @@ static bool is_word_of_yaml(struct span text)
 
 static bool is_plain(struct span text)
 {
-    if (text.len == 0 || text.len > 80 || !(is_letter(text.at[0]) || text.at[0] == '/' || text.at[0] == '$' ||
-                                            text.at[0] == '_') || is_word_of_yaml(text))
-        return false;
-    for (size_t i = 1; i < text.len; i++) {
-        char c = text.at[i];
-
-        if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '.' && c != '/' && c != '-' && c != '$')
-            return false;
-    }
-    return true;
+    return text.len > 0 && text.len <= 80 && ascii_is_of(text.at[0], "a-zA-Z/$_") && !is_word_of_yaml(text) &&
+           ascii_is_all(text, "a-zA-Z0-9_./$-");
 }
 
 /* Written as it is; all else as an escape. Private and unassigned ones are harmless. */
@@ -166,7 +154,7 @@ static void add_literal(struct buf *pattern, struct span text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
 
-        if (c > ' ' && c < 0x7f && !is_letter(c) && !(c >= '0' && c <= '9'))
+        if (c > ' ' && c < 0x7f && !ascii_is_word(c))
             buf_add_byte(pattern, '\\');
         buf_add_byte(pattern, c);
     }
@@ -199,12 +187,7 @@ void draft__pattern(struct draft *draft, const struct shape *shape)
 
 static bool is_path_word(struct span name)
 {
-    if (name.len == 0 || !(is_letter(name.at[0]) || name.at[0] == '_'))
-        return false;
-    for (size_t i = 1; i < name.len; i++)
-        if (!is_letter(name.at[i]) && name.at[i] != '_' && !(name.at[i] >= '0' && name.at[i] <= '9'))
-            return false;
-    return true;
+    return name.len > 0 && !ascii_is_digit(name.at[0]) && ascii_is_all(name, "a-zA-Z0-9_");
 }
 
 static void add_step(struct buf *path, const struct shape *shape)

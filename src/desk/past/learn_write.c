@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "past/learn_priv.h"
 
+#include "base/ascii.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -35,9 +36,8 @@ static size_t put_plain(char *out, size_t len, size_t room, struct span text)
 {
     for (size_t i = 0; i < text.len && len < room; i++) {
         char c = text.at[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 
-        out[len++] = plain ? c : c == '/' ? '.' : '-';
+        out[len++] = ascii_is_of(c, "a-zA-Z0-9_.") ? c : c == '/' ? '.' : '-';
     }
     return len;
 }

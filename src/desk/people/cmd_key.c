@@ -6,6 +6,7 @@
 #include "args/print.h"
 #include "store/store.h"
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "json/doc.h"
@@ -22,10 +23,9 @@ static int check_name(const char *option, const char *name)
 {
     size_t len = strlen(name);
 
-    for (size_t i = 0; i < len; i++)
-        if (name[i] <= ' ' || name[i] > '~')
-            return complain(STATUS_USAGE, "--%s \"%s\" holds a blank or a character that is not ASCII; use letters, digits "
-                            "and punctuation", option, name);
+    if (!ascii_is_all(span_text(name), ASCII_VISIBLE))
+        return complain(STATUS_USAGE, "--%s \"%s\" holds a blank or a character that is not ASCII; use letters, digits "
+                        "and punctuation", option, name);
     if (len == 0 || len > NAME_BYTES_MAX)
         return complain(STATUS_USAGE, "--%s must have 1 to %d characters; give another", option, NAME_BYTES_MAX);
     return OPTIONS_GO;

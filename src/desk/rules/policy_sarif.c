@@ -2,6 +2,7 @@
 #include "rules/policy_sarif.h"
 
 #include "args/print.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "json/doc.h"
 
@@ -25,9 +26,8 @@ static void add_uri(struct doc *location, const char *path)
         buf_add_text(&uri, "file://");
     for (; *path != '\0'; path++) {
         unsigned char c = (unsigned char)*path;
-        bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || strchr("/-._~", c) != NULL;
 
-        if (plain)
+        if (ascii_is_of(*path, "a-zA-Z0-9/._~-"))
             buf_add_byte(&uri, (char)c);
         else
             buf_addf(&uri, "%%%02X", c);

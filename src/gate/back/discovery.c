@@ -3,6 +3,7 @@
 #include "back/legacy.h"
 #include "back/reply_priv.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "http/authority.h"
 #include "identity/key_set.h"
@@ -137,10 +138,7 @@ bool discovery_is_spread(const struct proxy_route *route, const struct http_head
 /* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, but a header only this. */
 bool discovery_is_scope(struct span scope)
 {
-    for (size_t i = 0; i < scope.len; i++)
-        if (scope.at[i] <= 0x20 || scope.at[i] >= 0x7f || scope.at[i] == '"' || scope.at[i] == '\\')
-            return false;
-    return scope.len > 0;
+    return scope.len > 0 && ascii_is_all(scope, ASCII_UNQUOTED);
 }
 
 /* Adds a scope to the list unless it is there already, or the list would be longer than clients can be expected to send on. */

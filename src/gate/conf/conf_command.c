@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `upstream: {command: [npx, -y, ...]}`: a program that the gate runs itself. */
 #include "conf/conf_priv.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "os/file.h"
 
@@ -88,13 +89,7 @@ static const char *const *read_words(struct conf_reader *reader, const struct ya
 
 static bool is_name(struct span name)
 {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i > 0 && c >= '0' && c <= '9')))
-            return false;
-    }
-    return name.len > 0 && name.len <= 128;
+    return name.len > 0 && name.len <= 128 && !ascii_is_digit(name.at[0]) && ascii_is_all(name, "a-zA-Z0-9_");
 }
 
 static const char *pair_of(struct conf_reader *reader, struct span name, struct span value)

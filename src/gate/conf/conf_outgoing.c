@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `upstream: {authorization: ...}`: what goes up in that header, in place of whatever the agent showed. */
 #include "conf/conf_priv.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "crypto/secret.h"
 #include "http/writer.h"
@@ -75,7 +76,7 @@ struct listing {
 /* Letters, digits and what stands in names without meaning anything to a file system. */
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-_.@+:=~,", c) != NULL;
+    return ascii_is_of(c, "a-zA-Z0-9_.@+:=~,-");
 }
 
 static int digit_of(char c)
@@ -286,15 +287,6 @@ static void read_client(struct conf_reader *reader, const struct yaml_node *map,
                    "the tenants that have one are those that there are; write `secret: {file: 'secrets/{tenant}.secret'}`");
 }
 
-/* RFC 6749, 3.3. */
-static bool is_scope(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '"' || text.at[i] == '\\')
-            return false;
-    return text.len > 0;
-}
-
 static const char *read_scopes(struct conf_reader *reader, const struct yaml_node *map)
 {
     const struct yaml_node *list = conf__list(reader, map, "scopes", SCOPES_MOST);
@@ -305,7 +297,7 @@ static const char *read_scopes(struct conf_reader *reader, const struct yaml_nod
         return NULL;
     buf_init(&text, 65536);
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
-        if (conf__text(reader, node).at != NULL && !is_scope(node->text))
+        if (conf__text(reader, node).at != NULL && !ascii_is_all(node->text, ASCII_UNQUOTED))
             CONF_FAULT(reader, node, "a scope is visible ASCII without blanks, quotes and `\\`");
         buf_add_text(&text, buf_is_empty(&text) ? "" : " ");
         buf_add_span(&text, node->text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/secret.h"
@@ -76,15 +77,10 @@ static const char *read_name(struct conf_reader *reader, const struct yaml_node 
     const struct yaml_node *node = conf__need(reader, map, "name", "corp");
     struct span name = node != NULL ? conf__text(reader, node) : SPAN_NONE;
 
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (name.len > NAME_BYTES_MAX || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                                           c == '-' || c == '_')) {
-            CONF_FAULT(reader, node, "a provider's name is 1 to %d letters, digits, `-` and `_`; write `name: corp`",
-                       NAME_BYTES_MAX);
-            return NULL;
-        }
+    if (name.len > NAME_BYTES_MAX || !ascii_is_all(name, "a-zA-Z0-9_-")) {
+        CONF_FAULT(reader, node, "a provider's name is 1 to %d letters, digits, `-` and `_`; write `name: corp`",
+                   NAME_BYTES_MAX);
+        return NULL;
     }
     for (size_t i = 0; name.at != NULL && reader->proxy != NULL && i < reader->proxy->provider_count; i++)
         if (reader->proxy->providers[i].rules.name != NULL && span_is(name, reader->proxy->providers[i].rules.name))

@@ -2,6 +2,7 @@
 /* A route as a protected resource: the URL that agents know, what the gate or the server behind says of it, and whose tokens it
  * takes. */
 #include "conf/conf_priv.h"
+#include "base/ascii.h"
 #include "http/authority.h"
 
 #include <string.h>
@@ -98,11 +99,8 @@ static struct span read_scope(struct conf_reader *reader, const struct yaml_node
 {
     struct span scope = conf__text(reader, node);
 
-    for (size_t i = 0; i < scope.len; i++)
-        if (scope.at[i] <= 0x20 || scope.at[i] >= 0x7f || scope.at[i] == '"' || scope.at[i] == '\\') {
-            CONF_FAULT(reader, node, "a scope is visible ASCII without blanks, `\"` and `\\`; write 'tools:read'");
-            break;
-        }
+    if (!ascii_is_all(scope, ASCII_UNQUOTED))
+        CONF_FAULT(reader, node, "a scope is visible ASCII without blanks, `\"` and `\\`; write 'tools:read'");
     return scope;
 }
 

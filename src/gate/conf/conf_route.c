@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
 #include "rows/record.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"
@@ -20,15 +21,12 @@ static void read_name(struct conf_reader *reader, const struct yaml_node *map, s
     node = conf__need(reader, map, "name", "shop");
     route->name = rest = node != NULL ? conf__text(reader, node) : SPAN_NONE;
     for (size_t i = 0; i < rest.len; i++) {
-        char c = rest.at[i];
-
         mark = span_part(rest, i, sizeof SLUG_MARK - 1);
         if (span_is(mark, SLUG_MARK) && !slug_is_in(span_part(rest, 0, i + sizeof SLUG_MARK - 2))) {
             i += mark.len - 1;
             continue;
         }
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.') ||
-            rest.len > 64) {
+        if (!ascii_is_of(rest.at[i], "a-zA-Z0-9_.-") || rest.len > 64) {
             CONF_FAULT(reader, node, "a route's name is 1 to 64 letters, digits, `_`, `-` and `.`; write such a one");
             return;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
+#include "base/ascii.h"
 #include "base/bug.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -72,10 +73,7 @@ struct span conf__lower(struct conf_reader *reader, struct span text)
         reader->out_of_memory = true;
         return SPAN_NONE;
     }
-    for (size_t i = 0; i < text.len; i++)
-        if (copy[i] >= 'A' && copy[i] <= 'Z')
-            copy[i] = (char)(copy[i] + 32);
-    return span_of(copy, text.len);
+    return ascii_lower_all(text, copy);
 }
 
 struct span conf__text(struct conf_reader *reader, const struct yaml_node *node)
@@ -293,12 +291,10 @@ struct span conf__principal(struct conf_reader *reader, const struct yaml_node *
     const struct yaml_node *node = conf__need(reader, map, key, example);
     struct span name = node != NULL ? conf__text(reader, node) : SPAN_NONE;
 
-    for (size_t i = 0; i < name.len; i++)
-        if (name.at[i] <= 0x20 || (unsigned char)name.at[i] >= 0x7f || name.len > 128) {
-            CONF_FAULT(reader, node, "`%s` is 1 to 128 visible ASCII characters; write `%s: %s`", key, key, example);
-            return SPAN_NONE;
-        }
-    return name;
+    if (name.len <= 128 && ascii_is_all(name, ASCII_VISIBLE))
+        return name;
+    CONF_FAULT(reader, node, "`%s` is 1 to 128 visible ASCII characters; write `%s: %s`", key, key, example);
+    return SPAN_NONE;
 }
 
 /* The default, where it is not one that is said in words. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/certificate_priv.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 
 /* ---- the subject ---- */
@@ -53,30 +55,19 @@ static bool subject_has(struct span subject, struct span wanted, struct span *fo
 
 /* ---- alternative names ---- */
 
-static bool is_of(struct span text, const char *signs)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c != '\0' && strchr(signs, c) != NULL)))
-            return false;
-    }
-    return true;
-}
-
 /* SPIFFE-ID, 2.1 to 2.3, in the one spelling that it has: spiffe://trust-domain/path without escapes, dots or empty parts. */
 static bool is_spiffe_id(struct span uri)
 {
     struct span path, domain = span_cut(span_part(uri, strlen("spiffe://"), SIZE_MAX), '/', &path);
 
-    if (!span_starts_with(uri, SPAN_LIT("spiffe://")) || domain.len == 0 || !is_of(domain, "-._"))
+    if (!span_starts_with(uri, SPAN_LIT("spiffe://")) || domain.len == 0 || !ascii_is_all(domain, "a-z0-9._-"))
         return false;
     if (strlen("spiffe://") + domain.len == uri.len)
         return true;
     do {
         struct span part = span_cut(path, '/', &path);
 
-        if (part.len == 0 || span_is(part, ".") || span_is(part, "..") || !is_of(part, "-._ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+        if (part.len == 0 || span_is(part, ".") || span_is(part, "..") || !ascii_is_all(part, "a-zA-Z0-9._-"))
             return false;
     } while (!span_is_empty(path));
     return uri.at[uri.len - 1] != '/';
@@ -86,17 +77,14 @@ static bool is_uri(struct span uri)
 {
     size_t colon = span_find(uri, ':');
 
-    if (uri.len > IDENTITY_URI_MAX || colon == 0 || colon >= uri.len)
+    if (uri.len > IDENTITY_URI_MAX || colon == 0 || colon >= uri.len || !ascii_is_all(uri, "!#-;=?-[]_a-z~"))
         return false;
-    for (size_t i = 0; i < uri.len; i++)
-        if (uri.at[i] <= ' ' || uri.at[i] > '~' || strchr("\"<>\\^`{|}", uri.at[i]) != NULL)
-            return false;
     return !span_equals_nocase(span_part(uri, 0, colon), SPAN_LIT("spiffe")) || is_spiffe_id(uri);
 }
 
 static bool is_domain(struct span name)
 {
-    return name.len > 0 && name.len <= IDENTITY_NAME_MAX && is_of(name, "-.") && name.at[0] != '.' &&
+    return name.len > 0 && name.len <= IDENTITY_NAME_MAX && ascii_is_all(name, "a-z0-9.-") && name.at[0] != '.' &&
            name.at[name.len - 1] != '.';
 }
 
@@ -106,7 +94,7 @@ static bool is_address(struct span name)
 
     if (local.len == 0 || name.len > IDENTITY_NAME_MAX || !is_domain(domain))
         return false;
-    return is_of(local, "!#$%&'*+-/=?^_`{|}~.ABCDEFGHIJKLMNOPQRSTUVWXYZ"); /* RFC 5321, 4.1.2, without quotes */
+    return ascii_is_all(local, "a-zA-Z0-9!#$%&'*+/=?^_`{|}~.-"); /* RFC 5321, 4.1.2, without quotes */
 }
 
 static bool only(const struct tls_name *name, bool (*is_fit)(struct span name), struct span *found)

@@ -2,6 +2,7 @@
 /* Claims by their paths, and names made of them. The policies' JSONPath selects many values; a name needs exactly one place. */
 #include "identity/claim_priv.h"
 
+#include "base/ascii.h"
 #include "unicode/unicode.h"
 
 #define STEPS_MAX (sizeof(((struct identity_path *)NULL)->steps) / sizeof(struct span))
@@ -64,12 +65,7 @@ const struct json_node *identity_path_find(const struct identity_path *path, con
 
 bool identity_name_is_good(struct span name, size_t max)
 {
-    if (name.len == 0 || name.len > max)
-        return false;
-    for (size_t i = 0; i < name.len; i++)
-        if (name.at[i] <= ' ' || name.at[i] > '~')
-            return false;
-    return true;
+    return name.len > 0 && name.len <= max && ascii_is_all(name, ASCII_VISIBLE);
 }
 
 bool identity__is_readable(struct span text, size_t max)

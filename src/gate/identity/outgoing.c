@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/outgoing.h"
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -269,14 +270,7 @@ static bool is_token(struct span text)
 
     while (end > 0 && text.at[end - 1] == '=')
         end--;
-    for (size_t i = 0; i < end; i++) {
-        char c = text.at[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              (c != '\0' && strchr("-._~+/", c) != NULL)))
-            return false;
-    }
-    return end > 0;
+    return end > 0 && ascii_is_all(span_part(text, 0, end), "a-zA-Z0-9._~+/-");
 }
 
 /* What is wrong with it, or NULL. */

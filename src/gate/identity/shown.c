@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/shown_priv.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 
 #define INTROSPECTED_US INT64_C(60000000) /* how long a provider's word on an opaque token is believed at most */
@@ -225,21 +227,13 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
     return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
 }
 
-static bool is_token_sign(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || memchr("-._~+/", c, 6) != NULL;
-}
-
 /* RFC 6750, 2.1. One of the gate's keys is refused, also behind a tab or a quote, since it would be sent to a
  * provider as an opaque token. */
 static bool is_token(struct span text)
 {
     while (span_ends_with(text, SPAN_LIT("=")))
         text.len--;
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_token_sign(text.at[i]))
-            return false;
-    return text.len > 0 && !span_starts_with(text, SPAN_LIT("cg_"));
+    return text.len > 0 && ascii_is_all(text, "a-zA-Z0-9._~+/-") && !span_starts_with(text, SPAN_LIT("cg_"));
 }
 
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,

@@ -1,32 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lane/slug.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 
 #include <string.h>
 
-
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_wild(char c)
-{
-    return c == '*' || c == '?';
-}
-
 static bool consists(struct span text, bool takes_wild)
 {
-    if (text.len == 0 || text.len > SLUG_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-
-        if (!is_plain(c) && c != '_' && c != '-' && c != '.' && !(takes_wild && is_wild(c)))
-            return false;
-    }
-    return is_plain(text.at[0]) || (takes_wild && is_wild(text.at[0]));
+    return text.len > 0 && text.len <= SLUG_MAX_BYTES && ascii_is_of(text.at[0], takes_wild ? "a-z0-9*?" : "a-z0-9") &&
+           ascii_is_all(text, takes_wild ? "a-z0-9*?_.-" : "a-z0-9_.-");
 }
 
 bool slug_is_fit(struct span slug)

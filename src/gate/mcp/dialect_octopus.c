@@ -3,6 +3,8 @@
  * arguments, GET /health is ping; errors are {error, message, field?, retry_after?} with a status of 400 and above. */
 #include "mcp/plain_priv.h"
 
+#include "base/ascii.h"
+
 #define CALL_PREFIX SPAN_LIT("/tool/")
 #define CALL_SUFFIX SPAN_LIT("/call")
 #define TOOLS_MAX 100
@@ -15,15 +17,7 @@ static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0
 
 static bool is_name(struct span name)
 {
-    if (name.len == 0 || name.len > MCP__NAME_MAX)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'))
-            return false;
-    }
-    return true;
+    return name.len > 0 && name.len <= MCP__NAME_MAX && ascii_is_all(name, "a-z0-9_");
 }
 
 static enum reason open_get(struct span path, struct mcp_message *message)

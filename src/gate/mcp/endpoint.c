@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/endpoint.h"
 
+#include "base/ascii.h"
+
 /* What no client's library writes in another way when it comes in a query (RFC 3986 without the apostrophe). */
 static bool is_plain(struct span text)
 {
-    static const char others[] = "-._~!$&()*+,;=:@/?%";
-
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            (c == '\0' || memchr(others, c, sizeof others - 1) == NULL))
-            return false;
-    }
-    return text.len > 0;
+    return text.len > 0 && ascii_is_all(text, "a-zA-Z0-9._~!$&()*+,;=:@/?%-");
 }
 
 static struct span cut_query(struct span text)

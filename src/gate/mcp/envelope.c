@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/ascii.h"
 #include "base/num.h"
 #include "mcp/mcp_priv.h"
 #include "mcp/reply.h"
@@ -64,12 +65,7 @@ bool mcp__id_is_legal(enum json_type type, struct span text)
 
 bool mcp__method_is_legal(struct span method)
 {
-    if (method.len == 0 || method.len > MCP__METHOD_MAX)
-        return false;
-    for (size_t i = 0; i < method.len; i++)
-        if (method.at[i] <= 0x20 || method.at[i] >= 0x7f)
-            return false;
-    return true;
+    return method.len > 0 && method.len <= MCP__METHOD_MAX && ascii_is_all(method, ASCII_VISIBLE);
 }
 
 void mcp__denial_write(struct buf *out, const char *denial, uint64_t decision)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/message.h"
 
+#include "base/ascii.h"
 #include "mcp/mcp_priv.h"
 #include "mcp/method.h"
 #include "unicode/unicode.h"
@@ -297,23 +298,12 @@ static bool is_printable_name(struct span name)
     return !ends_blank && !unicode_is_deceptive(name);
 }
 
-static bool is_strict_name(struct span name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'))
-            return false;
-    }
-    return true;
-}
-
 const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *rules)
 {
     bool fits = name.len > 0 && name.len <= MCP__NAME_MAX;
 
     /* Nearly all names are strict ones, which is quickly seen. */
-    if (fits && (is_strict_name(name) || (!rules->strict_tool_names && is_printable_name(name))))
+    if (fits && (ascii_is_all(name, "a-zA-Z0-9_.-") || (!rules->strict_tool_names && is_printable_name(name))))
         return NULL;
     return rules->strict_tool_names
                ? "`tool_names: strict` takes 1 to 128 letters, digits, `_`, `.` and `-`; `printable` takes more"

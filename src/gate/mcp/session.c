@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/session.h"
 
+#include "base/ascii.h"
 #include "crypto/parts.h"
 
 #define UPSTREAM_ID_MAX_BYTES 512
@@ -9,12 +10,7 @@
 
 static bool is_visible(struct span text, size_t max_bytes)
 {
-    if (text.len == 0 || text.len > max_bytes)
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= 0x20 || text.at[i] >= 0x7f)
-            return false;
-    return true;
+    return text.len > 0 && text.len <= max_bytes && ascii_is_all(text, ASCII_VISIBLE);
 }
 
 static bool is_well_formed(const struct mcp_session *session)

@@ -2,6 +2,7 @@
 #include "proxy/front_priv.h"
 #include "back/discovery.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 #include "http/authority.h"
 
@@ -290,18 +291,7 @@ void route__client(struct pair *pair, const struct http_head *head)
 
 static bool is_visible(struct span text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] < 0x21 || text.at[i] > 0x7e)
-            return false;
-    return text.len >= 1 && text.len <= 128;
-}
-
-static bool is_lower_hex(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!((text.at[i] >= '0' && text.at[i] <= '9') || (text.at[i] >= 'a' && text.at[i] <= 'f')))
-            return false;
-    return true;
+    return text.len >= 1 && text.len <= 128 && ascii_is_all(text, ASCII_VISIBLE);
 }
 
 /* Returns: the trace id of a traceparent (W3C Trace Context, 3.2); empty: it has none. */
@@ -309,7 +299,7 @@ static struct span trace_of(struct span value)
 {
     struct span trace = span_part(value, 3, 32);
 
-    if (value.len < 55 || value.at[2] != '-' || value.at[35] != '-' || !is_lower_hex(trace))
+    if (value.len < 55 || value.at[2] != '-' || value.at[35] != '-' || !ascii_is_all(trace, "0-9a-f"))
         return SPAN_NONE;
     for (size_t i = 0; i < trace.len; i++)
         if (trace.at[i] != '0')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/plan.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 
 #include <string.h>
@@ -16,10 +17,7 @@
 
 static bool is_visible(struct span text, size_t least, size_t most)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~')
-            return false;
-    return text.len >= least && text.len <= most;
+    return text.len >= least && text.len <= most && ascii_is_all(text, ASCII_VISIBLE);
 }
 
 static bool is_text(struct span text)

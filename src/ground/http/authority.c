@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/authority.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "http/name_priv.h"
 
@@ -14,15 +15,8 @@ static bool port_is_good(struct span port)
 /* Checks the characters alone: nobody connects to this name, it is only compared with configured ones. */
 static bool name_is_good(struct span name)
 {
-    if (name.len > 2 && name.at[0] == '[' && name.at[name.len - 1] == ']') {
-        for (size_t i = 1; i + 1 < name.len; i++) {
-            char c = name.at[i];
-
-            if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.'))
-                return false;
-        }
-        return true;
-    }
+    if (name.len > 2 && name.at[0] == '[' && name.at[name.len - 1] == ']')
+        return ascii_is_all(span_part(name, 1, name.len - 2), "0-9a-fA-F:.");
     return name.len > 0 && name.len <= 255 && http__is_all(name, HTTP__HOST);
 }
 
@@ -55,15 +49,9 @@ bool http_origin_read(struct span value, struct http_origin *out)
     size_t colon = span_find(value, ':');
 
     found.scheme = span_part(value, 0, colon);
-    if (found.scheme.len == 0 || !span_starts_with(span_part(value, colon, SIZE_MAX), SPAN_LIT("://")))
+    if (found.scheme.len == 0 || !span_starts_with(span_part(value, colon, SIZE_MAX), SPAN_LIT("://")) ||
+        !ascii_is_letter(found.scheme.at[0]) || !ascii_is_all(found.scheme, "a-zA-Z0-9+.-"))
         return false;
-    for (size_t i = 0; i < found.scheme.len; i++) {
-        char c = found.scheme.at[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-
-        if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.')))
-            return false;
-    }
     if (!http_authority_read(span_part(value, colon + 3, SIZE_MAX), &found.authority))
         return false;
     *out = found;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/writer.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "http/name_priv.h"
 
@@ -176,7 +177,7 @@ void http_write_encoded(struct buf *out, struct span text)
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.at[i];
 
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_')
+        if (ascii_is_of(text.at[i], "a-zA-Z0-9._-"))
             buf_add_byte(out, (char)c);
         else
             buf_addf(out, "%%%02X", c);

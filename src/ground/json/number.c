@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json_priv.h"
 
+#include "base/ascii.h"
+
 /* Exponents may have hundreds of digits, so differences of exponents are followed only this far; a lexeme is never
  * long enough for its digits to make up for more. */
 #define FAR INT64_C(100000000000000000)
@@ -15,11 +17,6 @@ struct decimal {
     bool exponent_negative;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Most numbers are short and whole: up to 15 digits, no point, no exponent. A fifth of a small call's judging went into
  * taking them apart. */
 static bool is_short_integer(struct span lexeme, int64_t *value)
@@ -30,7 +27,7 @@ static bool is_short_integer(struct span lexeme, int64_t *value)
     if (lexeme.len == i || lexeme.len - i > 15)
         return false;
     for (*value = 0; i < lexeme.len; i++) {
-        if (!is_digit(lexeme.at[i]))
+        if (!ascii_is_digit(lexeme.at[i]))
             return false;
         *value = *value * 10 + (lexeme.at[i] - '0');
     }
@@ -48,7 +45,7 @@ static struct decimal decimal_of(struct span lexeme)
         i++;
     d.exponent = span_part(lexeme, i + 1, SIZE_MAX);
     d.digits = span_part(lexeme, d.negative, i - d.negative);
-    if (d.exponent.len > 0 && !is_digit(d.exponent.at[0])) {
+    if (d.exponent.len > 0 && !ascii_is_digit(d.exponent.at[0])) {
         d.exponent_negative = d.exponent.at[0] == '-';
         d.exponent = span_part(d.exponent, 1, SIZE_MAX);
     }
@@ -158,7 +155,7 @@ struct span json_number_next(struct span canonical, size_t at)
 {
     size_t end;
 
-    for (; at < canonical.len && canonical.at[at] != '-' && !is_digit(canonical.at[at]); at++)
+    for (; at < canonical.len && canonical.at[at] != '-' && !ascii_is_digit(canonical.at[at]); at++)
         if (canonical.at[at] == '"')
             for (at++; at < canonical.len && canonical.at[at] != '"'; at++)
                 at += canonical.at[at] == '\\';
@@ -225,7 +222,7 @@ bool json_number_is_unsafe(struct span lexeme)
 
 static const unsigned char *skip_digits(const unsigned char *at, const unsigned char *end)
 {
-    while (at < end && is_digit((char)*at))
+    while (at < end && ascii_is_digit((char)*at))
         at++;
     return at;
 }

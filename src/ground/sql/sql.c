@@ -9,6 +9,7 @@
  *  - Each thread that begins makes a key for its end in one variable for all threads. So threads begin one by one. */
 #include "sql/sql.h"
 
+#include "base/ascii.h"
 #include "base/lock.h"
 #include "base/mem.h"
 
@@ -39,14 +40,9 @@ static void begin_thread(void)
 
 /* ---- checks before the parser: what versions of PostgreSQL, or its settings, take differently is not read ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-    return ((c | 32) >= 'a' && (c | 32) <= 'z') || is_digit(c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return ascii_is_word(c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
 static bool begins(struct span text, size_t at, struct span with)
@@ -61,7 +57,7 @@ static size_t tag_of(struct span text)
 
     while (len < text.len && text.at[len] != '$' && is_word(text.at[len]))
         len++;
-    return *text.at == '$' && len < text.len && text.at[len] == '$' && !is_digit(text.at[1]) ? len + 1 : 0;
+    return *text.at == '$' && len < text.len && text.at[len] == '$' && !ascii_is_digit(text.at[1]) ? len + 1 : 0;
 }
 
 /* Takes: text: not empty. Returns: the bytes of the string, quoted name or comment that it begins with, more where its end is
@@ -98,10 +94,10 @@ static bool is_odd_number(struct span word)
 {
     bool is_parameter = *word.at == '$';
 
-    if (!is_parameter && !is_digit(*word.at))
+    if (!is_parameter && !ascii_is_digit(*word.at))
         return false;
     for (size_t i = is_parameter; i < word.len; i++)
-        if (!is_digit(word.at[i]) && (is_parameter || (word.at[i] | 32) != 'e'))
+        if (!ascii_is_digit(word.at[i]) && (is_parameter || (word.at[i] | 32) != 'e'))
             return true;
     return false;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sse/writer.h"
 
+#include "base/ascii.h"
+
 static void add_id(struct buf *out, struct span id)
 {
-    for (size_t i = 0; i < id.len; i++)
-        if (id.at[i] <= 0x20 || id.at[i] >= 0x7f)
-            buf_fail(out, CODE_INVALID);
+    if (!ascii_is_all(id, ASCII_VISIBLE))
+        buf_fail(out, CODE_INVALID);
     buf_add_text(out, "id: ");
     buf_add_span(out, id);
     buf_add_byte(out, '\n');

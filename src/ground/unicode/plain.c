@@ -2,6 +2,7 @@
 /* utf8proc's own normalization sorts marks by exchanging neighbours: half a million marks on one letter would take
  * minutes. So utf8proc only decomposes and composes here, and the marks are sorted in this file. A text is taken in
  * pieces that begin with a code point of ASCII, because that never joins what stands before it. */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "unicode/unicode.h"
@@ -185,8 +186,7 @@ static enum code add_ascii(struct span text, bool folds, struct buf *out)
     code = buf_reserve(out, text.len, &at);
     if (code != CODE_OK)
         return code;
-    for (size_t i = 0; i < text.len; i++)
-        at[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
+    (void)ascii_lower_all(text, at);
     buf_commit(out, text.len);
     return CODE_OK;
 }

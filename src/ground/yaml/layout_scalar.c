@@ -2,23 +2,16 @@
 /* Quotes: none around a plain word, single ones around other texts that have some, double ones where they show what nobody
  * would see otherwise. */
 #include "yaml/layout_priv.h"
+#include "base/ascii.h"
 #include "yaml/yaml_priv.h"
-
-static bool is_letter(char c)
-{
-    return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_';
-}
 
 /* Whether no reader takes the text for anything but a text, with or without quotes. */
 static bool is_word(struct span text)
 {
     static const char *const others[] = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", NULL};
 
-    if (text.len == 0 || !(is_letter(text.at[0]) || text.at[0] == '/'))
+    if (text.len == 0 || !ascii_is_of(text.at[0], "a-zA-Z_/") || !ascii_is_all(text, "a-zA-Z0-9_./-"))
         return false;
-    for (size_t i = 1; i < text.len; i++)
-        if (!is_letter(text.at[i]) && !(text.at[i] >= '0' && text.at[i] <= '9') && memchr("./-", text.at[i], 3) == NULL)
-            return false;
     for (size_t i = 0; others[i] != NULL; i++)
         if (span_equals_nocase(text, span_text(others[i])))
             return false;

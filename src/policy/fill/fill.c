@@ -2,6 +2,7 @@
 /* Puts the values of parameters, the entries of lists and the name of a copy into a file's tree. The tree is made anew, and
  * what was put into it is not looked at again: a value cannot name a parameter, a list or a variable. */
 #include "fill/parameters.h"
+#include "base/ascii.h"
 #include "fill/spot.h"
 
 #include "policy/variable.h"
@@ -212,10 +213,7 @@ static const struct yaml_node *one_of(const struct parameter *parameter)
 
 static bool is_plain_name(struct span text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!isalnum((unsigned char)text.at[i]) && text.at[i] != '_')
-            return false;
-    return text.len > 0;
+    return text.len > 0 && ascii_is_all(text, "a-zA-Z0-9_");
 }
 
 /* Where no value goes: of a regex it would become a part, and ids are names for good. Behind a backslash and a letter braces

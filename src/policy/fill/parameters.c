@@ -2,6 +2,7 @@
 /* What a file says of its parameters, and what values they have. Where these stand is fill.c's. */
 #include "fill/parameters.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 #include "policy/variable.h"
 #include "texts/reading.h"
@@ -63,12 +64,8 @@ static const char *wrong_host(struct span text)
 /* As a route may be called. */
 static const char *wrong_upstream(struct span text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i], lower = (char)(c | 32);
-
-        if (!(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9') && memchr("_.-", c, 3) == NULL)
-            return "is no route's name; write letters, digits, `_`, `.` and `-`";
-    }
+    if (!ascii_is_all(text, "a-zA-Z0-9_.-"))
+        return "is no route's name; write letters, digits, `_`, `.` and `-`";
     return text.len > ROUTE_BYTES ? "is longer than a route's name; write up to 64 characters" : NULL;
 }
 
@@ -115,13 +112,7 @@ const char *parameter_wrong(enum parameter_type type, enum parameter_type of, co
 
 static bool is_name(struct span name)
 {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(i > 0 && (c == '_' || (c >= '0' && c <= '9'))))
-            return false;
-    }
-    return name.len > 0 && name.len <= NAME_BYTES;
+    return name.len > 0 && name.len <= NAME_BYTES && ascii_is_of(name.at[0], "a-z") && ascii_is_all(name, "a-z0-9_");
 }
 
 static bool is_variable(struct span name)

@@ -2,6 +2,8 @@
 /* `kinds:` of a file: what the capital words of its forms stand for, by a condition on one word. */
 #include "words/text_condition.h"
 
+#include "base/ascii.h"
+
 #define NAME_BYTES 40
 
 struct made_kind { /* a kind as it was compiled for one use; all uses like it share that */
@@ -13,13 +15,7 @@ struct made_kind { /* a kind as it was compiled for one use; all uses like it sh
 
 static bool is_kind_name(struct span name)
 {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!(c >= 'A' && c <= 'Z') && (i == 0 || (!(c >= '0' && c <= '9') && c != '_')))
-            return false;
-    }
-    return name.len > 0 && name.len <= NAME_BYTES;
+    return name.len > 0 && name.len <= NAME_BYTES && ascii_is_of(name.at[0], "A-Z") && ascii_is_all(name, "A-Z0-9_");
 }
 
 static const struct condition *made(struct compiler *c, const struct yaml_node *node, bool opening)

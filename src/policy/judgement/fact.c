@@ -4,6 +4,7 @@
 #include "policy/walk.h"
 #include "policy/trace.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 #include "os/clock.h"
 
@@ -201,8 +202,7 @@ static enum truth is_media(struct rule_walk *walk, const struct fact *fact, stru
         len--;
     if (len == 0 || len > sizeof text)
         return TRUTH_UNDECIDED;
-    for (size_t i = 0; i < len; i++)
-        text[i] = (char)(type.at[i] >= 'A' && type.at[i] <= 'Z' ? type.at[i] | 32 : type.at[i]);
+    (void)ascii_lower_all(span_part(type, 0, len), text);
     for (uint32_t i = 0; i < fact->count; i++)
         if (glob_matches(fact->globs[i], span_of(text, len))) {
             saw(walk, "the answer holds %.*s", (int)len, text);

@@ -97,11 +97,8 @@ static void compile_size(struct compiler *c, const struct yaml_node *node, const
 
 static void take_media(struct compiler *c, const struct yaml_node *text, void *part)
 {
-    struct span copy = compiler_copy(c, text->text);
-    char *at = (char *)(uintptr_t)copy.at; /* our own copy */
+    struct span copy = compiler_lower(c, text->text);
 
-    for (size_t i = 0; i < copy.len; i++)
-        at[i] = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 32 : at[i]);
     if (span_find(copy, '/') == copy.len && !span_is(copy, "*"))
         FAULT(c, text, "`%.*s` is no media type; write one such as image/png, or a glob such as image/*", SPAN_ARG(text->text));
     *(struct span *)part = copy;

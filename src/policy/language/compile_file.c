@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
+#include "base/ascii.h"
 #include "language/keys.h"
 #include "fill/parameters.h"
 #include "words/file_place.h"
@@ -13,15 +14,7 @@ static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
 {
-    if (text.len == 0 || text.len > NAME_BYTES)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i], lower = (char)(c | 32);
-
-        if (!(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '.' && c != '-')
-            return false;
-    }
-    return true;
+    return text.len > 0 && text.len <= NAME_BYTES && ascii_is_all(text, "a-zA-Z0-9_.-");
 }
 
 /* Returns: the node of the file's name, or NULL with a fault. */

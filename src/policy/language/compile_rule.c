@@ -2,6 +2,7 @@
 #include "language/compile_priv.h"
 #include "language/keys.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "unicode/unicode.h"
 
@@ -15,12 +16,7 @@
 /* Ids go into the audit, into replies of commands and onto command lines. */
 static bool is_id(struct span text)
 {
-    if (text.len == 0 || text.len > ID_MAX)
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '"' || text.at[i] == '\\')
-            return false;
-    return true;
+    return text.len > 0 && text.len <= ID_MAX && ascii_is_all(text, ASCII_UNQUOTED);
 }
 
 static void compile_id(struct compiler *c, const struct yaml_node *node, struct rule *rule)

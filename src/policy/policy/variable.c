@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/variable.h"
 
+#include "base/ascii.h"
 #include "texts/reading.h"
 #include "policy/trace.h"
 #include "policy/walk.h"
@@ -69,15 +70,6 @@ struct span variable_value(const struct question *question, struct span variable
     return value_of(question, variable_at(variable));
 }
 
-static bool is_label(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!(text.at[i] >= 'a' && text.at[i] <= 'z') && !(text.at[i] >= '0' && text.at[i] <= '9') && text.at[i] != '-' &&
-            text.at[i] != '_')
-            return false;
-    return true;
-}
-
 static bool may_stand(struct span value, enum variable_place place)
 {
     /* Authors ask of paths with `starts_with`, too, and servers walk them. */
@@ -86,7 +78,7 @@ static bool may_stand(struct span value, enum variable_place place)
     for (size_t i = 0; i < value.len; i++)
         if ((unsigned char)value.at[i] < ' ' || (place == VARIABLE_STEP && strchr("/\\%", value.at[i]) != NULL))
             return false;
-    return place != VARIABLE_LABEL || is_label(value);
+    return place != VARIABLE_LABEL || ascii_is_all(value, "a-z0-9_-");
 }
 
 static size_t put(char *at, struct span value, bool escapes)

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/date.h"
 
+#include "base/ascii.h"
 #include "texts/zone.h"
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Digits as `form` has them: 0 stands for any digit, anything else for itself. */
 static bool has_form(struct span text, const char *form)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (form[i] == '\0' || (form[i] == '0' ? !is_digit(text.at[i]) : text.at[i] != form[i]))
+        if (form[i] == '\0' || (form[i] == '0' ? !ascii_is_digit(text.at[i]) : text.at[i] != form[i]))
             return false;
     return form[text.len] == '\0';
 }
@@ -69,7 +65,7 @@ bool date_time_is(struct span text)
     if (rest.at[0] == '.') {
         size_t digits = 1;
 
-        while (digits < rest.len && is_digit(rest.at[digits]))
+        while (digits < rest.len && ascii_is_digit(rest.at[digits]))
             digits++;
         if (digits == 1)
             return false;
@@ -101,9 +97,9 @@ bool date_time_read(struct span text, int64_t *time_us)
 
     if (!date_time_is(text))
         return false;
-    for (size_t i = rest.at[0] == '.'; i > 0 && i < rest.len && is_digit(rest.at[i]); i++, unit_us /= 10)
+    for (size_t i = rest.at[0] == '.'; i > 0 && i < rest.len && ascii_is_digit(rest.at[i]); i++, unit_us /= 10)
         fraction_us += (rest.at[i] - '0') * unit_us;
-    while (rest.at[0] == '.' || is_digit(rest.at[0]))
+    while (rest.at[0] == '.' || ascii_is_digit(rest.at[0]))
         rest = span_part(rest, 1, SIZE_MAX);
     (void)is_offset(rest, &ahead);
     *time_us = zone_days(number_at(text, 0, 4), number_at(text, 5, 2), number_at(text, 8, 2)) * 24 * 60 +

@@ -3,6 +3,7 @@
  * escape gives is not read again. */
 #include "texts/decode_text.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "base/utf8.h"
 
@@ -83,17 +84,12 @@ static const char *entity_text(struct span name)
     return entity != NULL ? entity->text : NULL;
 }
 
-static bool is_name_byte(char c)
-{
-    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9');
-}
-
 /* Behind `&`. Returns: bytes up to and with the semicolon, or 0; *text: what it stands for. */
 static size_t read_name(struct span rest, const char **text)
 {
     size_t len = 0;
 
-    while (len < rest.len && len <= NAME_MAX_BYTES && is_name_byte(rest.at[len]))
+    while (len < rest.len && len <= NAME_MAX_BYTES && ascii_is_word(rest.at[len]))
         len++;
     if (len == rest.len || rest.at[len] != ';')
         return 0;

@@ -3,6 +3,7 @@
  * detector's pattern matched and says how much of it is found; digits may be parted as people part them. */
 #include "texts/detector_priv.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "crypto/digest.h"
 #include "unicode/unicode.h"
@@ -16,24 +17,14 @@ struct written {
     size_t end[DIGITS_MAX];  /* bytes of the match up to and with it */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
 static struct written read_symbols(struct span match)
 {
     struct written w = {.count = 0};
 
     for (size_t i = 0; i < match.len && w.count < DIGITS_MAX; i++) {
-        if (!is_digit(match.at[i]) && !is_letter(match.at[i]))
+        if (!ascii_is_word(match.at[i]))
             continue;
-        w.symbol[w.count] = (char)(is_letter(match.at[i]) ? match.at[i] & ~32 : match.at[i]);
+        w.symbol[w.count] = (char)(ascii_is_letter(match.at[i]) ? match.at[i] & ~32 : match.at[i]);
         w.end[w.count++] = i + 1;
     }
     return w;
@@ -83,7 +74,7 @@ static const struct {
 static bool goes_on(struct span rest)
 {
     for (size_t i = 0; i < 10; i++)
-        if (i >= rest.len || (i % 5 == 0 ? rest.at[i] != ' ' : !is_digit(rest.at[i])))
+        if (i >= rest.len || (i % 5 == 0 ? rest.at[i] != ' ' : !ascii_is_digit(rest.at[i])))
             return false;
     return true;
 }
@@ -108,8 +99,8 @@ static bool is_card_with_exponent(struct span match, size_t e)
 
     for (size_t i = 0; i < e && count < DIGITS_MAX; i++) {
         is_behind_point |= match.at[i] == '.';
-        behind += is_behind_point && is_digit(match.at[i]);
-        if (is_digit(match.at[i]))
+        behind += is_behind_point && ascii_is_digit(match.at[i]);
+        if (ascii_is_digit(match.at[i]))
             digits[count++] = match.at[i];
     }
     for (; !is_negative && behind < exponent && count < DIGITS_MAX; behind++)
@@ -141,10 +132,10 @@ static size_t parted_card(struct span text, size_t at, size_t len, struct span p
     if (memmem(text.at + at + len, behind - at - len, parting.at, gap) == NULL)
         behind = at + len + gap < text.len && memcmp(text.at + at + len, parting.at, gap) == 0 ? at + len + gap : at + len;
     for (size_t i = at; i < at + len && count < DIGITS_MAX; i++)
-        if (is_digit(text.at[i]))
+        if (ascii_is_digit(text.at[i]))
             digits[count++] = text.at[i];
-    if ((before < at && before > 0 && is_digit(text.at[before - 1])) ||
-        (behind > at + len && behind < text.len && is_digit(text.at[behind])))
+    if ((before < at && before > 0 && ascii_is_digit(text.at[before - 1])) ||
+        (behind > at + len && behind < text.len && ascii_is_digit(text.at[behind])))
         return 0;
     return is_card(digits, count) ? len : 0;
 }
@@ -154,9 +145,9 @@ static struct span odd_parting(struct span match)
 {
     size_t from = 0, until;
 
-    while (from < match.len && is_digit(match.at[from]))
+    while (from < match.len && ascii_is_digit(match.at[from]))
         from++;
-    for (until = from; until < match.len && !is_digit(match.at[until]);)
+    for (until = from; until < match.len && !ascii_is_digit(match.at[until]);)
         until++;
     if (until == match.len)
         return SPAN_NONE;
@@ -174,7 +165,7 @@ static size_t payment_card(struct span text, size_t at, size_t len)
 
     while (e < len && (match.at[e] | 32) != 'e')
         e++;
-    if (e + 1 < len && is_digit(match.at[len - 1]))
+    if (e + 1 < len && ascii_is_digit(match.at[len - 1]))
         return is_card_with_exponent(match, e) ? len : 0;
     if (parting.len > 0)
         return parted_card(text, at, len, parting);
@@ -182,7 +173,7 @@ static size_t payment_card(struct span text, size_t at, size_t len)
     for (unsigned count = w.count < 19 ? w.count : 19; count >= 13; count--) {
         size_t end = w.end[count - 1];
 
-        if (at + end < text.len && (is_digit(text.at[at + end]) || goes_on(span_part(text, at + end, SIZE_MAX))))
+        if (at + end < text.len && (ascii_is_digit(text.at[at + end]) || goes_on(span_part(text, at + end, SIZE_MAX))))
             continue; /* a longer number */
         if (is_card(w.symbol, count))
             return end;
@@ -205,7 +196,7 @@ static unsigned modulo_97(const char *symbols, unsigned count, unsigned moved)
     for (unsigned i = 0; i < count; i++) {
         char c = symbols[(i + moved) % count];
 
-        rest = is_digit(c) ? (rest * 10 + (unsigned)(c - '0')) % 97 : (rest * 100 + (unsigned)(c - 'A') + 10) % 97;
+        rest = ascii_is_digit(c) ? (rest * 10 + (unsigned)(c - '0')) % 97 : (rest * 100 + (unsigned)(c - 'A') + 10) % 97;
     }
     return rest;
 }
@@ -220,7 +211,7 @@ static size_t iban(struct span text, size_t at, size_t len)
 
         if (memcmp(w.symbol, &ibans[i], 2) != 0)
             continue;
-        if (end == 0 || (at + end < text.len && (is_digit(text.at[at + end]) || is_letter(text.at[at + end]))))
+        if (end == 0 || (at + end < text.len && ascii_is_word(text.at[at + end])))
             return 0;
         return modulo_97(w.symbol, count, 4) == 1 ? end : 0;
     }
@@ -334,7 +325,7 @@ static size_t named_rest(struct span match, unsigned digits, const char *letters
     unsigned used = 0;
 
     for (unsigned i = 0; i + 1 < w.count; i++)
-        if (is_digit(w.symbol[i]))
+        if (ascii_is_digit(w.symbol[i]))
             all[used++] = w.symbol[i];
         else if (i == 0) /* X, Y, Z of foreigners are 0, 1, 2 */
             all[used++] = (char)(w.symbol[0] - 'X' + '0');
@@ -366,7 +357,7 @@ static size_t fr_nir(struct span text, size_t at, size_t len)
     uint64_t value = 0;
 
     for (unsigned i = 0; i < 13 && w.count == 15; i++) /* Corsica's 2A is 19 and 2B is 18 */
-        if (is_digit(w.symbol[i]))
+        if (ascii_is_digit(w.symbol[i]))
             value = value * 10 + (uint64_t)(w.symbol[i] - '0');
         else
             value = (value / 10 * 10 + 1) * 10 + (w.symbol[i] == 'A' ? 9 : 8);
@@ -391,7 +382,7 @@ static size_t it_code(struct span text, size_t at, size_t len)
     unsigned sum = 0;
 
     for (unsigned i = 0; i < 15 && w.count == 16; i++) {
-        unsigned value = (unsigned)(is_digit(w.symbol[i]) ? w.symbol[i] - '0' : w.symbol[i] - 'A');
+        unsigned value = (unsigned)(ascii_is_digit(w.symbol[i]) ? w.symbol[i] - '0' : w.symbol[i] - 'A');
 
         sum += i % 2 == 0 ? (unsigned)odd[value] : value;
     }
@@ -472,7 +463,7 @@ static size_t pem(struct span text, size_t at, size_t len)
     size_t run = 0;
 
     for (size_t i = span_find(span_part(body, 11, SIZE_MAX), '-') + 16; i < len && run < PEM_LINE; i++)
-        run = is_digit(body.at[i]) || is_letter(body.at[i]) || body.at[i] == '+' || body.at[i] == '/' ? run + 1 : 0;
+        run = ascii_is_word(body.at[i]) || body.at[i] == '+' || body.at[i] == '/' ? run + 1 : 0;
     return run == PEM_LINE ? len : 0;
 }
 
@@ -490,8 +481,8 @@ static size_t random_text(struct span text, size_t at, size_t len)
 
         kinds += seen[c]++ == 0;
         most = seen[c] > most ? seen[c] : most;
-        digits += is_digit((char)c);
-        folded[i] = (char)(is_letter((char)c) ? c | 32 : c);
+        digits += ascii_is_digit((char)c);
+        folded[i] = ascii_lower((char)c);
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (memmem(folded, count, words[i], strlen(words[i])) != NULL)
@@ -512,7 +503,7 @@ static size_t mixed(struct span text, size_t at, size_t len)
         seen[(unsigned char)c] = true;
         capitals |= c >= 'A' && c <= 'Z';
         small |= c >= 'a' && c <= 'z';
-        digits |= is_digit(c);
+        digits |= ascii_is_digit(c);
     }
     return kinds >= 10 && capitals + small + digits >= 2 ? len : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/file_path.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "unicode/unicode.h"
 
@@ -66,16 +67,14 @@ static enum code read_others(struct span text, struct arena *arena, struct file_
 enum code file_text_read(struct span text, struct arena *arena, struct file_text *read)
 {
     enum code code = CODE_OK;
-    char *small;
 
     read->read[FILE_WRITTEN] = text;
     if (!is_ascii(text))
         return read_others(text, arena, read);
     read->read[FILE_PLAIN] = text;
     read->read[FILE_FOLDED] = keep(arena, text, &code);
-    small = (char *)read->read[FILE_FOLDED].at;
-    for (size_t i = 0; code == CODE_OK && i < text.len; i++)
-        small[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
+    if (code == CODE_OK)
+        (void)ascii_lower_all(text, (char *)read->read[FILE_FOLDED].at);
     return code;
 }
 

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/links.h"
 
+#include "base/ascii.h"
 #include "texts/reading.h"
 #include "unicode/unicode.h"
 
 #include <string.h>
 
-static bool is_letter(char c)
-{
-    return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
 static bool is_scheme_byte(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    return ascii_is_of(c, "a-zA-Z0-9+.-");
 }
 
 static bool is_slash(char c)
@@ -203,7 +199,7 @@ bool links_next(struct links *links, struct span *link)
             break;
         while (begin > links->at && is_scheme_byte(text.at[begin - 1]))
             begin--;
-        while (begin < colon && !is_letter(text.at[begin]))
+        while (begin < colon && !ascii_is_letter(text.at[begin]))
             begin++;
         more = letters_before_http(span_part(text, begin, colon - begin));
         begin += links->again ? more : 0;

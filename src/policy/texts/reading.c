@@ -2,6 +2,7 @@
 #include "texts/reading.h"
 #include "texts/decode_text.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "texts/address.h"
 #include "unicode/unicode.h"
@@ -72,16 +73,6 @@ unsigned reading_of_steps(struct span text)
 
 /* ---- URLs ---- */
 
-static bool is_letter(char c)
-{
-    return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 uint64_t reading_usual_port(struct span scheme)
 {
     static const struct {
@@ -97,10 +88,7 @@ uint64_t reading_usual_port(struct span scheme)
 
 bool reading_is_scheme(struct span text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_letter(text.at[i]) && (i == 0 || !(is_digit(text.at[i]) || (text.at[i] && strchr("+-.", text.at[i])))))
-            return false;
-    return text.len > 0;
+    return text.len > 0 && ascii_is_letter(text.at[0]) && ascii_is_all(text, "a-zA-Z0-9+.-");
 }
 
 bool reading_is_name(struct span text, const char *more)
@@ -109,7 +97,7 @@ bool reading_is_name(struct span text, const char *more)
         char c = text.at[i];
 
         if (c == '.' ? i == 0 || i + 1 == text.len || text.at[i - 1] == '.'
-                     : !is_letter(c) && !is_digit(c) && (c == '\0' || strchr(more, c) == NULL))
+                     : !ascii_is_word(c) && (c == '\0' || strchr(more, c) == NULL))
             return false;
     }
     return text.len > 0;
@@ -141,7 +129,7 @@ bool reading_ends_in_number(struct span name)
     if (last.len >= 2 && last.at[0] == '0' && (last.at[1] | 32) == 'x')
         return true;
     for (size_t i = 0; i < last.len; i++)
-        if (!is_digit(last.at[i]))
+        if (!ascii_is_digit(last.at[i]))
             return false;
     return last.len > 0;
 }
@@ -186,7 +174,7 @@ static bool has_one_spelling(struct span uri)
             return false;
         if (uri.at[i] != '%')
             continue;
-        if (byte < 0x20 || byte == 0x7f || (byte < 0x80 && (is_letter((char)byte) || is_digit((char)byte) ||
+        if (byte < 0x20 || byte == 0x7f || (byte < 0x80 && (ascii_is_word((char)byte) ||
                                                             strchr("-._~/\\%", byte) != NULL)))
             return false;
         if (uri.at[i + 1] > 'F' || uri.at[i + 2] > 'F')

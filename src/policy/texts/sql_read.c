@@ -3,6 +3,7 @@
  * and whose value has the node's members; a member that can only be of one kind has that kind's members itself. */
 #include "texts/sql_read.h"
 
+#include "base/ascii.h"
 #include "base/bug.h"
 #include "json/json.h"
 #include "sql/sql.h"
@@ -175,9 +176,7 @@ static void look_value(struct walk *walk, const struct json_node *fields)
         walk->code = CODE_NOMEM;
         return;
     }
-    for (size_t i = 0; i < name.len; i++)
-        at[i] = at[i] >= 'A' && at[i] <= 'Z' ? (char)(at[i] | 32) : at[i];
-    add(walk, SQL_FUNCTION, SPAN_NONE, span_of(at, name.len));
+    add(walk, SQL_FUNCTION, SPAN_NONE, ascii_lower_all(name, at));
 }
 
 /* Types of PostgreSQL's own whose reading and writing of text says nothing of a database. Schemas of a server's search_path are

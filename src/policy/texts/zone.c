@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/zone.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "os/file.h"
 #include "texts/zone_priv.h"
@@ -157,10 +158,8 @@ static bool is_name(struct span name)
     if (name.len == 0 || name.len > NAME_MAX_BYTES)
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i], lower = (char)(c | 32);
-        bool is_word = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+' || c == '-';
-
-        if (!is_word && (c != '/' || i == 0 || i == name.len - 1 || name.at[i - 1] == '/'))
+        if (!ascii_is_of(name.at[i], "a-zA-Z0-9_+-") &&
+            (name.at[i] != '/' || i == 0 || i == name.len - 1 || name.at[i - 1] == '/'))
             return false;
     }
     return true;

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts/zone_priv.h"
 
+#include "base/ascii.h"
+
 #define HOUR_S INT64_C(3600)
 #define CHANGE_AT_S (2 * HOUR_S) /* where the rule says no time */
 
 /* ---- reading ---- */
-
-static bool is_letter(char c)
-{
-    return ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static char first(struct span text)
 {
@@ -34,7 +26,7 @@ static bool take_number(struct span *text, int64_t least, int64_t most, int64_t 
     size_t digits = 0;
 
     *number = 0;
-    while (digits < text->len && is_digit(text->at[digits]) && digits < 4)
+    while (digits < text->len && ascii_is_digit(text->at[digits]) && digits < 4)
         *number = *number * 10 + (text->at[digits++] - '0');
     *text = span_part(*text, digits, SIZE_MAX);
     return digits > 0 && *number >= least && *number <= most;
@@ -46,8 +38,8 @@ static bool take_name(struct span *text)
     bool quoted = takes(text, '<');
     size_t len = 0;
 
-    while (len < text->len && (is_letter(text->at[len]) ||
-                               (quoted && (is_digit(text->at[len]) || text->at[len] == '+' || text->at[len] == '-'))))
+    while (len < text->len && (ascii_is_letter(text->at[len]) ||
+                               (quoted && (ascii_is_digit(text->at[len]) || text->at[len] == '+' || text->at[len] == '-'))))
         len++;
     *text = span_part(*text, len, SIZE_MAX);
     return len >= 3 && (!quoted || takes(text, '>'));

@@ -2,6 +2,7 @@
 /* `detectors:` of a file, and the lists of them that `detect:` names. */
 #include "words/compiler.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 
 #define BEFORE_MAX 256
@@ -61,13 +62,7 @@ const char *compiler_detector_file(struct span name)
 
 static bool is_detector_name(struct span name)
 {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-
-        if (!(c >= 'a' && c <= 'z') && c != '_' && !(i > 0 && c >= '0' && c <= '9'))
-            return false;
-    }
-    return name.len > 0 && name.len <= NAME_MAX_BYTES;
+    return name.len > 0 && name.len <= NAME_MAX_BYTES && !ascii_is_digit(name.at[0]) && ascii_is_all(name, "a-z0-9_");
 }
 
 static void take_literal(struct compiler *c, const struct yaml_node *text, void *part)

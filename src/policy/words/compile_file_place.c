@@ -2,6 +2,7 @@
 /* `paths:` of a file, and the maps that `path:` names or holds. */
 #include "words/file_place.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "policy/variable.h"
 #include "unicode/unicode.h"
@@ -141,11 +142,8 @@ struct bad {
 static void take_bad(struct compiler *c, const struct yaml_node *text, void *part)
 {
     struct bad *bad = part;
-    bool is_word = text->text.len > 0;
 
-    for (size_t i = 0; i < text->text.len; i++)
-        is_word &= strchr("abcdefghijklmnopqrstuvwxyz_0123456789", text->text.at[i]) != NULL;
-    if (!is_word)
+    if (text->text.len == 0 || !ascii_is_all(text->text, "a-z0-9_"))
         (void)take_glob(c, text, &bad->glob);
     else if (compiler_definition(c, &c->detectors, text->text) != NULL || compiler_detector_file(text->text) != NULL)
         bad->detector = compiler_detector(c, text);

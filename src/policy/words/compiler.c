@@ -3,6 +3,7 @@
 #include "words/public.h"
 #include "policy/variable.h"
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "unicode/unicode.h"
 
@@ -26,6 +27,13 @@ struct span compiler_copy(struct compiler *c, struct span text)
 
     c->no_memory |= at == NULL;
     return span_of(at, at != NULL ? text.len : 0);
+}
+
+struct span compiler_lower(struct compiler *c, struct span text)
+{
+    char *at = compiler_alloc(c, text.len, 1);
+
+    return at != NULL ? ascii_lower_all(text, at) : SPAN_NONE;
 }
 
 struct span compiler_folded(struct compiler *c, struct span text)

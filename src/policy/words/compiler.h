@@ -72,6 +72,7 @@ struct compiler {
 /* Small parts. What cannot be made for want of memory is NULL or empty, and no_memory is set. */
 void *compiler_alloc(struct compiler *c, size_t count, size_t bytes) MUST_USE; /* zeroed, in the snapshot's arena */
 struct span compiler_copy(struct compiler *c, struct span text) MUST_USE;
+struct span compiler_lower(struct compiler *c, struct span text) MUST_USE; /* ASCII's letters */
 struct span compiler_folded(struct compiler *c, struct span text) MUST_USE; /* as `ignore_case` compares it */
 /* A string, a list or a map; otherwise a fault. Absent (NULL) is false without one. */
 bool compiler_is_string(struct compiler *c, const struct yaml_node *node);

@@ -5,6 +5,7 @@
 #include "policy/variable.h"
 #include "texts/reading.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 #include "base/num.h"
 
@@ -31,42 +32,15 @@ struct email_parts {
     size_t domain_len;
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
-}
-
-static bool is_letter_or_digit(char c)
-{
-    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
-}
-
 /* ---- the policy's side ---- */
-
-static struct span copy_lower(struct compiler *c, struct span text)
-{
-    char *at = compiler_alloc(c, text.len, 1);
-
-    for (size_t i = 0; at != NULL && i < text.len; i++)
-        at[i] = lower(text.at[i]);
-    return span_of(at, at != NULL ? text.len : 0);
-}
-
-static bool holds_only(struct span text, const char *more)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_letter_or_digit(text.at[i]) && (text.at[i] == '\0' || strchr(more, text.at[i]) == NULL))
-            return false;
-    return text.len > 0;
-}
 
 static void take_domain(struct compiler *c, const struct yaml_node *text, void *part)
 {
     struct part_term *term = part;
 
     term->varies = compiler_varies(c, text);
-    term->text = copy_lower(c, text->text);
-    if (!holds_only(text->text, term->varies ? "-.*?{}_" : "-.*?") ||
+    term->text = compiler_lower(c, text->text);
+    if (text->text.len == 0 || !ascii_is_all(text->text, term->varies ? "a-zA-Z0-9.*?{}_-" : "a-zA-Z0-9.*?-") ||
         (!term->varies && glob_is_literal(text->text) && !reading_is_domain(text->text)))
         FAULT(c, text, "`%.*s` is no domain of mail; write one as in example.com, '*.example.com' for those below it, other "
               "letters as xn--...", SPAN_ARG(text->text));
@@ -78,7 +52,7 @@ static void take_local(struct compiler *c, const struct yaml_node *text, void *p
 
     term->varies = compiler_varies(c, text);
     term->text = compiler_copy(c, text->text);
-    if (!holds_only(text->text, term->varies ? "._+-*?{}" : "._+-*?"))
+    if (text->text.len == 0 || !ascii_is_all(text->text, term->varies ? "a-zA-Z0-9._+*?{}-" : "a-zA-Z0-9._+*?-"))
         FAULT(c, text, "`%.*s` is no local part; write what stands in front of the `@`: letters, digits and `._+-`, and `*` "
               "and `?` for parts of it", SPAN_ARG(text->text));
 }
@@ -132,7 +106,7 @@ static bool is_local(struct span local)
         char c = local.at[i];
 
         if (c == '.' ? i == 0 || i + 1 == local.len || local.at[i - 1] == '.'
-                     : !is_letter_or_digit(c) && c != '_' && (i == 0 || (c != '+' && c != '-')))
+                     : !ascii_is_word(c) && c != '_' && (i == 0 || (c != '+' && c != '-')))
             return false;
     }
     return local.len > 0 && local.len <= LOCAL_MAX;
@@ -147,10 +121,8 @@ static bool read_parts(struct span text, struct email_parts *parts)
     if (text.len > EMAIL_MAX || !is_local(parts->local) || !reading_is_domain(domain) || reading_ends_in_number(domain))
         return false;
     parts->domain_len = domain.len;
-    for (size_t i = 0; i < domain.len; i++)
-        parts->domain[i] = lower(domain.at[i]);
-    for (size_t i = 0; i < parts->local.len; i++)
-        parts->folded[i] = lower(parts->local.at[i]);
+    (void)ascii_lower_all(domain, parts->domain);
+    (void)ascii_lower_all(parts->local, parts->folded);
     return true;
 }
 
@@ -177,9 +149,7 @@ static enum truth local_matches(struct span said, const struct email_parts *part
         return TRUTH_TRUE;
     if (said.len > sizeof small)
         return TRUTH_UNDECIDED;
-    for (size_t i = 0; i < said.len; i++)
-        small[i] = lower(said.at[i]);
-    said = span_of(small, said.len);
+    said = ascii_lower_all(said, small);
     if (glob_matches(said, folded) || glob_matches(said, span_part(folded, 0, span_find(folded, '+'))))
         return TRUTH_UNDECIDED;
     return TRUTH_FALSE;

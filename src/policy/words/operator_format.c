@@ -4,20 +4,11 @@
 #include "texts/reading.h"
 #include "words/operator_priv.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 
 #define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
 #define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter_or_digit(char c)
-{
-    return is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
 
 static bool is_uuid(struct span text)
 {
@@ -38,7 +29,7 @@ static bool is_dot_atom(struct span text)
 
         if (dot && (i == 0 || i + 1 == text.len || text.at[i - 1] == '.'))
             return false;
-        if (!dot && !is_letter_or_digit(text.at[i]) && (text.at[i] == '\0' || !strchr("!#$%&'*+-/=?^_`{|}~", text.at[i])))
+        if (!dot && !ascii_is_word(text.at[i]) && (text.at[i] == '\0' || !strchr("!#$%&'*+-/=?^_`{|}~", text.at[i])))
             return false;
     }
     return text.len > 0;

@@ -7,6 +7,7 @@
 #include "texts/reading.h"
 #include "policy/variable.h"
 
+#include "base/ascii.h"
 #include "base/glob.h"
 #include "base/num.h"
 
@@ -45,20 +46,11 @@ static bool read_address(struct span host, struct address *address)
 
 /* ---- the policy's side ---- */
 
-static struct span copy_lower(struct compiler *c, struct span text)
-{
-    char *at = compiler_alloc(c, text.len, 1);
-
-    for (size_t i = 0; at != NULL && i < text.len; i++)
-        at[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
-    return span_of(at, at != NULL ? text.len : 0);
-}
-
 static void take_scheme(struct compiler *c, const struct yaml_node *text, void *part)
 {
     if (!reading_is_scheme(text->text))
         FAULT(c, text, "`%.*s` is no scheme; write it without `:` and `//`, as in [https]", SPAN_ARG(text->text));
-    *(struct span *)part = copy_lower(c, text->text);
+    *(struct span *)part = compiler_lower(c, text->text);
 }
 
 static const char *wrong_with_host(struct span host, bool is_address)
@@ -91,7 +83,7 @@ static void take_host(struct compiler *c, const struct yaml_node *text, void *pa
     wrong = wrong_with_host(host, term->is_address);
     if (wrong != NULL)
         FAULT(c, text, "`%.*s` %s", SPAN_ARG(text->text), wrong);
-    term->text = copy_lower(c, text->text);
+    term->text = compiler_lower(c, text->text);
 }
 
 static void compile_ports(struct compiler *c, const struct yaml_node *list, struct url_terms *terms)
@@ -159,14 +151,6 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
 
 /* ---- the value's side ---- */
 
-static bool is_visible(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] < 0x21 || text.at[i] > 0x7e || text.at[i] == '\\')
-            return false;
-    return true;
-}
-
 /* Whoever reads `file://example.com/etc/passwd` may leave the host out, so that by an unnamed scheme nothing leads out for sure
  * but by those that clients ask a host with. */
 static enum truth scheme_truth(const struct url_terms *terms, const struct url_parts *url)
@@ -216,15 +200,14 @@ static enum truth host_truth(struct rule_walk *walk, const struct url_terms *ter
     enum truth truth = terms->hosts == NULL ? TRUTH_TRUE : TRUTH_FALSE;
     struct address address;
     char lower[HOST_MAX];
-    struct span host = span_of(lower, url->host.len);
+    struct span host;
 
     if (url->host.len == 0)
         return terms->hosts != NULL || terms->to_public != NULL || reading_usual_port(url->scheme) != 0 ? TRUTH_UNDECIDED
                                                                                                         : TRUTH_TRUE;
     if (url->host.len > sizeof lower)
         return TRUTH_UNDECIDED;
-    for (size_t i = 0; i < host.len; i++)
-        lower[i] = url->host.at[i] >= 'A' && url->host.at[i] <= 'Z' ? (char)(url->host.at[i] | 32) : url->host.at[i];
+    host = ascii_lower_all(url->host, lower);
     if (read_address(host, &address))
         return address_truth(walk, terms, &address, host);
     if (!reading_is_name(host, "-_") || reading_ends_in_number(host))
@@ -288,7 +271,7 @@ static enum truth url(struct rule_walk *walk, const struct op *op, struct span t
     struct url_parts url;
     enum truth truth;
 
-    if (!is_visible(text) || !reading_split(text, &url) || url.has_userinfo)
+    if (!ascii_is_all(text, "!-[]-~") || !reading_split(text, &url) || url.has_userinfo)
         return TRUTH_UNDECIDED;
     truth = truth_and(scheme_truth(op->terms, &url),
                       truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));
