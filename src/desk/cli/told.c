@@ -46,6 +46,7 @@ struct span told_text(const struct json_node *object, const char *key)
 struct scope {
     const struct json_node *value, *before; /* before: it in its list */
     const struct scope *around;
+    bool as_html;
 };
 
 /* What stands in braces. */
@@ -168,11 +169,41 @@ static bool holds(const struct scope *scope, struct span words)
     return asks ? is_so : is_said;
 }
 
+/* What could end a text or the quotes of an attribute, where that is no markup of the words' own. */
+static void add_escaped(struct buf *out, struct span text)
+{
+    static const struct { char c; const char *reference; } references[] = {
+        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}, {'`', "&#96;"},
+    };
+
+    for (size_t i = 0; i < text.len; i++) {
+        const char *reference = NULL;
+
+        for (size_t at = 0; at < sizeof references / sizeof references[0]; at++)
+            if (text.at[i] == references[at].c)
+                reference = references[at].reference;
+        if (reference != NULL)
+            buf_add_text(out, reference);
+        else
+            buf_add_byte(out, text.at[i]);
+    }
+}
+
 static void add_member(struct buf *out, const struct scope *scope, const struct field *field)
 {
     const struct told_member member = find(scope, field->key);
 
-    if (span_is(field->key, "@"))
+    if (scope->as_html) {
+        struct scope plain = *scope;
+        struct buf text;
+
+        plain.as_html = false;
+        buf_init(&text, TEXT_BYTES);
+        add_member(&text, &plain, field);
+        if (buf_fail(out, buf_code(&text)) == CODE_OK)
+            add_escaped(out, buf_peek(&text));
+        buf_fini(&text);
+    } else if (span_is(field->key, "@"))
         terminal_add(out, scope->value->key);
     else if (field->form.len > 0)
         told__form(out, &member, field->form, field->with);
@@ -186,7 +217,7 @@ static void add_each(struct buf *out, const struct scope *scope, const struct fi
                      struct span between)
 {
     const struct json_node *list = find(scope, field->key).value;
-    struct scope within = {.value = list != NULL ? list->child : NULL, .around = scope};
+    struct scope within = {.value = list != NULL ? list->child : NULL, .around = scope, .as_html = scope->as_html};
     uint64_t most = UINT64_MAX;
 
     BUG_ON(field->form.len > 0 && (!span_is(field->form, "first") || num_u64(field->with, &most) != CODE_OK));
@@ -228,6 +259,12 @@ static void add(struct buf *out, const struct scope *scope, struct span words)
 enum code told_add(struct buf *out, const struct json_node *object, const char *words)
 {
     add(out, &(struct scope){.value = object}, span_text(words));
+    return buf_code(out);
+}
+
+enum code told_add_html(struct buf *out, const struct json_node *object, const char *words)
+{
+    add(out, &(struct scope){.value = object, .as_html = true}, span_text(words));
     return buf_code(out);
 }
 

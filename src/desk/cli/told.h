@@ -43,6 +43,8 @@ struct span told_text(const struct json_node *object, const char *key);
 
 /* Appends the words. */
 enum code told_add(struct buf *out, const struct json_node *object, const char *words);
+/* Likewise, where the words are HTML: nothing that a member says is markup, be it a text or within an attribute's quotes. */
+enum code told_add_html(struct buf *out, const struct json_node *object, const char *words);
 /* Prints them, on stdout. */
 void told_print(FILE *out, const struct json_node *object, const char *words);
 void told_say(const struct json_node *object, const char *words);

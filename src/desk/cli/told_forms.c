@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/when.h"
+#include "http/writer.h"
 #include "os/clock.h"
 #include "unicode/terminal.h"
 
@@ -40,6 +41,17 @@ static void add_blanks(struct buf *out, size_t count)
 static void add_first(struct buf *out, const struct told_member *member, struct span with)
 {
     terminal_add(out, utf8_cut(told__span(member->value), number_of(with)));
+}
+
+/* moment: a time up to its second, for people. */
+static void add_moment(struct buf *out, const struct told_member *member, struct span with)
+{
+    struct span rest, day = span_cut(utf8_cut(told__span(member->value), 19), 'T', &rest);
+
+    (void)with;
+    terminal_add(out, day);
+    buf_add_text(out, rest.len > 0 ? " " : "");
+    terminal_add(out, rest);
 }
 
 /* cut N: likewise, and it is shown that there was more. */
@@ -250,12 +262,40 @@ static void add_members(struct buf *out, const struct told_member *member, struc
     arena_fini(&arena);
 }
 
+/* ---- for others than people ---- */
+
+/* url: as a part of a URL. */
+static void add_url(struct buf *out, const struct told_member *member, struct span with)
+{
+    (void)with;
+    http_write_encoded(out, told__span(member->value));
+}
+
+/* sh: one word of a shell's. */
+static void add_sh(struct buf *out, const struct told_member *member, struct span with)
+{
+    struct span rest = told__span(member->value);
+
+    (void)with;
+    buf_add_byte(out, '\'');
+    while (rest.len > 0) {
+        size_t part = span_find(rest, '\'');
+
+        terminal_add(out, span_part(rest, 0, part));
+        buf_add_text(out, part < rest.len ? "'\\''" : "");
+        rest = span_part(rest, part + 1, SIZE_MAX);
+    }
+    buf_add_byte(out, '\'');
+}
+
 void told__form(struct buf *out, const struct told_member *member, struct span form, struct span with)
 {
     static const struct { const char *name; form_fn *add; } forms[] = {
-        {"any", add_any}, {"json", add_json}, {"first", add_first}, {"cut", add_cut}, {"new", add_new}, {"count", add_count},
-        {"beyond", add_beyond}, {"us", add_us}, {"share", add_share}, {"ago", add_ago}, {"right", add_right},
-        {"left", add_left}, {"lines", add_lines}, {"tree", add_tree}, {"members", add_members}, {"unlike", add_unlike},
+        {"any", add_any}, {"json", add_json}, {"first", add_first}, {"moment", add_moment}, {"cut", add_cut}, {"new", add_new},
+        {"count", add_count}, {"beyond", add_beyond}, {"us", add_us}, {"share", add_share}, {"ago", add_ago},
+        {"right", add_right}, {"left", add_left}, {"lines", add_lines}, {"tree", add_tree}, {"members", add_members},
+        {"unlike", add_unlike},
+        {"url", add_url}, {"sh", add_sh},
     };
 
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)

@@ -176,6 +176,9 @@ static const struct { const char *words, *text; } forms[] = {
     {"{name:unlike state}[{state:unlike state}]", "a\\u001bb"},
     {"{json:members 2}{name:members 1}{empty:members 1}{none:any}", "  a     1\n  long  \"x\"\n a\\u001bb\n (none)\n[]"},
     {"[{!called}nobody][{called}][ of {owner}][{odd}][{zero}][{!zero}none]", "0 of false[]none"}, /* 11.9: texts that look like nothing */
+    {"{when:moment}|{name:moment}|{absent:moment}", "2026-07-06 09:30:00|a\\u001bb|"},
+    {"?q={quoted:url}&n={name:url}", "?q=it%27s%20%22%3Cb%3E%26&n=a%1Bb"}, /* 13.1 */
+    {"--why {quoted:sh} {name:sh} {empty:sh}", "--why 'it'\\''s \"<b>&' 'a\\u001bb' '{}'"},
     {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
 };
 
@@ -200,6 +203,8 @@ static void lists_forms_and_brackets(void **state)
     doc_text(doc, "owner", SPAN_LIT("false"));
     doc_text(doc, "odd", SPAN_LIT("[]"));
     doc_int(doc, "zero", 0);
+    doc_text(doc, "when", SPAN_LIT("2026-07-06T09:30:00.123456Z"));
+    doc_text(doc, "quoted", SPAN_LIT("it's \"<b>&"));
     (void)doc_add_array(doc, "none");
     fill_list(doc_add_array(doc, "steps"), 3);
     list = doc_add_array(doc, "list");
