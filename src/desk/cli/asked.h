@@ -48,7 +48,7 @@ struct asked {
     struct option_values public_keys, roles, may_claim;
     uint64_t unsigned_s;
     /* routes, servers and logins */
-    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *key_file;
+    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *key_file, *address;
     bool insecure, by_key, who;
 };
 

@@ -48,7 +48,8 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
     buf_init(&answer->canonical, ANSWER_BYTES);
     if (fd < 0)
         return complain(STATUS_CANNOT, "there is no memory for the gate's answer");
-    status = control_talk(socket, login, &asked, fd);
+    status = control_talk(&(struct control_talk){.socket = socket, .login = login, .asked = &asked, .out = fd,
+                                                 .err = STDERR_FILENO});
     (void)lseek(fd, 0, SEEK_SET);
     while (status == STATUS_DONE && (got = read(fd, bytes, sizeof bytes)) > 0)
         if (buf_put(&answer->text, span_of(bytes, (size_t)got)) != CODE_OK)

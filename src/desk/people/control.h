@@ -97,10 +97,18 @@ int control_ask(const struct command *command, const struct asked *asked);
 /* Where the gate of this configuration listens. Takes: arena: which holds it, and is the caller's in any case. */
 const char *control_socket(struct conf_file *file, struct arena *arena);
 
-/* Gives one command: its words, without where the configuration is.
- * Takes: asked: with its operands, which are the files of the person's that it may read; login: what is shown of who gives it,
- * or NULL; out: where it prints. Returns: its exit status. */
-int control_talk(const char *socket, const char *login, const struct asked *asked, int out);
+/* A command that is to be given. */
+struct control_talk {
+    const char *socket, *login; /* login: what is shown of who gives it; NULL: nothing */
+    const struct asked *asked;  /* its words; its operands are the files of the person's that it may read */
+    int out, err;               /* where it prints */
+    bool (*wait)(void *context, int fd); /* returns once the gate has said something, or false; NULL: it may be silent */
+    void *context;
+    struct buf *said;           /* gets the sentence where nothing was done, or nobody knows; NULL: it is complained */
+    bool *is_refused;           /* set where that is because the gate does not let him; or NULL */
+};
+/* Gives it, without where the configuration is. Threads: any. Returns: its exit status. */
+int control_talk(const struct control_talk *talk);
 
 /* What the person shows to the gate on this socket, as login_find has it; NULL: nothing. It stands in *login, made here
  * and the caller's (buf_fini), also where this failed. Returns: OPTIONS_GO, or a status after a complaint. */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +81,24 @@ static bool is_trusted(const char *path, int fd)
     return good;
 }
 
-static int connect_to(const char *path, int *fd)
+/* Says why nothing was done: to whoever gives the command, or where *talk says. */
+PRINTF_LIKE(3, 4) static int fail(const struct control_talk *talk, int status, const char *format, ...)
 {
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (talk->said == NULL)
+        return complain((enum exit_status)status, "%s", text);
+    buf_add_text(talk->said, text);
+    return status;
+}
+
+static int connect_to(const struct control_talk *talk, int *fd)
+{
+    const char *path = talk->socket;
     enum code code = local_connect(path, fd);
 
     for (int i = 0; i < BUSY_TRIES && code == CODE_BUSY; i++) {
@@ -89,15 +106,15 @@ static int connect_to(const char *path, int *fd)
         code = local_connect(path, fd);
     }
     if (code == CODE_NOT_FOUND)
-        return complain(STATUS_CANNOT, "no gate listens on %s, where people are heard who may not open the store; start the "
+        return fail(talk, STATUS_CANNOT, "no gate listens on %s, where people are heard who may not open the store; start the "
                         "gate, with `people:` in its configuration, or name its socket in " CONTROL_SOCKET, path);
     if (code != CODE_OK)
-        return complain(STATUS_CANNOT, "the gate's socket %s, where people are heard who may not open the store, cannot be "
+        return fail(talk, STATUS_CANNOT, "the gate's socket %s, where people are heard who may not open the store, cannot be "
                         "reached: %s", path,
                         strerror(errno));
     if (!is_trusted(path, *fd)) {
         sock_close(fd);
-        return complain(STATUS_CANNOT, "%s lies where others than the gate's user could have put it; nothing was said to "
+        return fail(talk, STATUS_CANNOT, "%s lies where others than the gate's user could have put it; nothing was said to "
                         "whoever listens there", path);
     }
     (void)fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
@@ -105,9 +122,9 @@ static int connect_to(const char *path, int *fd)
 }
 
 /* With the descriptors that the command is to print into. */
-static bool send_head(int fd, const struct control_head *head, int out)
+static bool send_head(int fd, const struct control_head *head, const struct control_talk *talk)
 {
-    const int handed[] = {out, STDERR_FILENO};
+    const int handed[] = {talk->out, talk->err};
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof handed)];
@@ -184,7 +201,7 @@ static enum code send_file(int fd, const struct asked *asked, struct span path)
     return code;
 }
 
-static int talk(int fd, const char *login, const struct asked *asked, int out)
+static int talk_over(int fd, const struct control_talk *talk)
 {
     enum control_kind kind = CONTROL_FILE;
     enum code code = CODE_OK;
@@ -194,33 +211,38 @@ static int talk(int fd, const char *login, const struct asked *asked, int out)
 
     buf_init(&frame, CONTROL_WORDS_BYTES);
     buf_wipes(&frame);
-    code = add_words(&frame, login, asked, &head);
-    if (code == CODE_OK && send_head(fd, &head, out))
+    code = add_words(&frame, talk->login, talk->asked, &head);
+    if (code == CODE_OK && send_head(fd, &head, talk))
         (void)control_write(fd, buf_peek(&frame)); /* where it is refused at once, the answer says why */
     while (kind == CONTROL_FILE && code == CODE_OK) {
-        code = control_receive(fd, &kind, &frame);
+        code = talk->wait == NULL || talk->wait(talk->context, fd) ? CODE_OK : CODE_BUSY;
+        if (code == CODE_OK)
+            code = control_receive(fd, &kind, &frame);
         if (code == CODE_OK && kind == CONTROL_FILE)
-            code = send_file(fd, asked, buf_peek(&frame));
+            code = send_file(fd, talk->asked, buf_peek(&frame));
     }
     if (code == CODE_OK && kind == CONTROL_STATUS && buf_len(&frame) == 1)
         status = (unsigned char)buf_peek(&frame).at[0];
-    else if (code == CODE_OK && kind == CONTROL_REFUSED)
-        status = complain(STATUS_CANNOT, "%.*s", SPAN_ARG(buf_peek(&frame)));
+    else if (code == CODE_OK && kind == CONTROL_REFUSED && (talk->is_refused == NULL || (*talk->is_refused = true)))
+        status = fail(talk, STATUS_CANNOT, "%.*s", SPAN_ARG(buf_peek(&frame)));
     else if (code == CODE_LIMIT)
-        status = complain(STATUS_USAGE, "the command's words have more than %zu bytes", CONTROL_WORDS_BYTES);
+        status = fail(talk, STATUS_USAGE, "the command's words have more than %zu bytes", CONTROL_WORDS_BYTES);
+    else if (code == CODE_BUSY)
+        status = fail(talk, STATUS_CANNOT, "the gate has not answered in time, and goes on with the command no longer; ask for "
+                      "less");
     else
-        status = complain(STATUS_CANNOT, "the gate ended before the command was over; look whether it was done before you give "
-                          "it again");
+        status = fail(talk, STATUS_CANNOT, "the gate ended before the command was over; look whether it was done before you "
+                      "give it again");
     buf_fini(&frame);
     return status;
 }
 
-int control_talk(const char *socket, const char *login, const struct asked *asked, int out)
+int control_talk(const struct control_talk *talk)
 {
-    int fd = -1, status = connect_to(socket, &fd);
+    int fd = -1, status = connect_to(talk, &fd);
 
     if (status == OPTIONS_GO)
-        status = talk(fd, login, asked, out);
+        status = talk_over(fd, talk);
     sock_close(&fd);
     return status;
 }
@@ -249,7 +271,8 @@ static int talk_as_shown(const char *socket, const struct asked *asked)
     int status = control_login(socket, &login, &text);
 
     if (status == OPTIONS_GO)
-        status = control_talk(socket, text, asked, STDOUT_FILENO);
+        status = control_talk(&(struct control_talk){.socket = socket, .login = text, .asked = asked, .out = STDOUT_FILENO,
+                                                     .err = STDERR_FILENO});
     buf_fini(&login);
     return status;
 }
