@@ -88,6 +88,12 @@ struct conf_people {
     size_t login_count, member_count;
 };
 
+/* What `callgate console` reads. */
+struct conf_console {
+    const char *address, *url; /* NULL: by default */
+    struct tls_server_conf tls;
+};
+
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
@@ -102,6 +108,7 @@ struct conf {
     struct conf_admin admin;
     struct conf_notify notify;
     struct conf_pipe pipe;
+    struct conf_console console;
     struct conf_people people;
     struct proxy_conf *proxy;      /* sealed */
     struct runner_commands *commands; /* of upstreams; NULL: taken, or there are none */
@@ -156,5 +163,7 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
 
 /* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
+/* Likewise of `console:`. */
+enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults) MUST_USE;
 
 #endif

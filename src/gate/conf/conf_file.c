@@ -89,20 +89,45 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
     return one_path(file, "audit", "database", "audit.db", database, faults);
 }
 
+/* Begins to read a part. Takes: unheard: gets warnings, which are told where all of it is read. */
+static enum code begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
+                       struct conf_reader *reader, const struct yaml_node **root)
+{
+    enum code code = conf__file(file, root, faults);
+
+    faults_init(unheard);
+    arena_init(arena, ARENA_MAX_BYTES);
+    *reader = (struct conf_reader){
+        .path = conf_file_path(file), .tree = file->tree, .arena = arena, .faults = faults, .warnings = unheard};
+    return code;
+}
+
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults)
 {
-    struct faults unheard; /* told where all of it is read */
-    struct conf_reader reader = {.path = conf_file_path(file), .arena = arena, .faults = faults, .warnings = &unheard};
+    struct faults unheard;
+    struct conf_reader reader;
     const struct yaml_node *root;
     size_t before = faults->count;
-    enum code code = conf__file(file, &root, faults);
+    enum code code = begin(file, arena, &unheard, faults, &reader, &root);
 
-    faults_init(&unheard);
     *out = (struct conf_people){.is_on = false};
-    arena_init(arena, ARENA_MAX_BYTES);
     if (code != CODE_OK)
         return code;
-    reader.tree = file->tree;
     conf__people_of(&reader, root, out);
+    return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+}
+
+enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults)
+{
+    struct faults unheard;
+    struct conf_reader reader;
+    const struct yaml_node *root;
+    size_t before = faults->count;
+    enum code code = begin(file, arena, &unheard, faults, &reader, &root);
+
+    *out = (struct conf_console){.address = NULL};
+    if (code != CODE_OK)
+        return code;
+    (void)conf__read(&reader, yaml_member(root, "console"), conf__console, "`console`", out);
     return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
 }

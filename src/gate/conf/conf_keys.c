@@ -319,6 +319,12 @@ const struct conf_key conf__pipes[] = {
     KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
     {.name = NULL}};
 
+const struct conf_key conf__console[] = {
+    KEY("address", NAME, AT(conf_console, address), 0, 0, "(127.0.0.1:8480)", "Where browsers connect."),
+    KEY("url", NAME, AT(conf_console, url), 0, 0, "(the address)", "How people call it: 'https://gate.example.com'."),
+    KEY("tls", MAP, AT(conf_console, tls), 0, 0, "(on loopback alone)", "Its certificate and key.", IN(conf__tls, "`tls`")),
+    {.name = NULL}};
+
 const struct conf_key conf__logins[] = {
     KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
     KEY("client", NAME, BY_HAND, 0, 0, NULL, "As which client people log in; the audience of their ID tokens."),
@@ -398,6 +404,7 @@ const struct conf_key conf__top[] = {
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),
     KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
     KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
+    KEY("console", MAP, AT(conf, console), 0, 0, NULL, "Of `callgate console`.", IN(conf__console, "`console`")),
     KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",
         IN(conf__people, "`people`")),
     {.name = NULL}};

@@ -73,7 +73,7 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
     conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
-    conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[],
+    conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
     conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[];
 
 /* What conf_provider.c reads of a provider by these tables. */
