@@ -565,6 +565,13 @@ const struct command commands[] = {
              FLAG("json", json, "who you are, as JSON"), CONFIG)},
     {IS("logout", cmd_logout, "forget that again"), ABOUT("Forgets your login; from then on you are who the kernel says."),
      .usage.options = (const struct option[]){{0}}},
+    {IS("console", cmd_console, "pages for who decides and who looks: approvals, calls, one call"),
+     ABOUT("Serves pages in which people decide about held calls and look at recorded ones, each by what the commands\n"
+           "say to the person who is logged in. It opens no file of the gate's: it gives the commands over its socket.\n"
+           "Where `console: {url}` of the configuration says nothing, it prints an URL that is good once, within ten\n"
+           "minutes, and logs in as you; others log in by a key of `callgate key create --role`."),
+     OPTIONS(TEXT("address", address, "ADDRESS", "where browsers connect; by default 127.0.0.1:8480"),
+             FLAG("json", json, "what it prints as JSON"), CONFIG)},
     {IS("completion", cmd_completion, "what a shell completes behind `callgate`"), BEHIND("bash|zsh|fish"),
      ABOUT("Prints a script for the shell, made of all commands and their options. `make install` puts\n"
            "it where the shell finds it; else: source <(callgate completion bash), or\n"

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/asking.h"
+
+#include "args/print.h"
+#include "base/lock.h"
+#include "os/clock.h"
+#include "os/sock.h"
+#include "people/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SAID_BYTES ((size_t)64 << 10)
+#define PLACE_WAIT_MS 10000
+#define GATE_WAIT_US INT64_C(30000000)
+#define PIECE_BYTES 65536
+
+static struct {
+    const char *socket;
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned taken;
+} asking = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void asking_open(const char *socket)
+{
+    lock_sign_init(&asking.left);
+    asking.socket = socket;
+}
+
+/* ---- words ---- */
+
+void words_begin(struct words *words, struct arena *arena)
+{
+    *words = (struct words){.arena = arena};
+}
+
+void words_add(struct words *words, const char *option, struct span value)
+{
+    size_t size = value.len + (option != NULL ? strlen(option) + sizeof "--=" : 1);
+    char *word = words->count < ASKING_WORDS_MAX ? arena_alloc(words->arena, size) : NULL;
+
+    words->is_short |= word == NULL;
+    if (word == NULL)
+        return;
+    (void)snprintf(word, size, "%s%s%s%.*s", option != NULL ? "--" : "", option != NULL ? option : "",
+                   option != NULL ? "=" : "", SPAN_ARG(value));
+    words->argv[words->count++] = word;
+    words->argv[words->count] = NULL;
+}
+
+void words_add_all(struct words *words, const char *line)
+{
+    for (struct span rest = span_text(line); rest.len > 0;)
+        words_add(words, NULL, span_cut(rest, ' ', &rest));
+}
+
+/* ---- places at the socket ---- */
+
+static bool take_place(void)
+{
+    const struct timespec until = clock_after_ms(PLACE_WAIT_MS);
+    bool is_taken;
+
+    lock_take(&asking.lock);
+    while (asking.taken == ASKING_PLACES && pthread_cond_timedwait(&asking.left, &asking.lock, &until) == 0)
+        continue;
+    is_taken = asking.taken < ASKING_PLACES;
+    asking.taken += is_taken;
+    lock_give(&asking.lock);
+    return is_taken;
+}
+
+static void leave_place(void)
+{
+    lock_take(&asking.lock);
+    asking.taken--;
+    pthread_cond_signal(&asking.left);
+    lock_give(&asking.lock);
+}
+
+/* ---- answers ---- */
+
+/* What the command prints, while it runs. */
+struct taking {
+    int from[2];       /* its output, its failures */
+    struct buf *to[2];
+    int64_t until_us;
+    bool is_too_much;
+};
+
+static bool take(struct taking *taking, int at)
+{
+    ssize_t got = 1;
+    char *room;
+
+    while (got > 0) {
+        if (buf_reserve(taking->to[at], PIECE_BYTES, &room) != CODE_OK) {
+            taking->is_too_much = true;
+            return false;
+        }
+        got = recv(taking->from[at], room, PIECE_BYTES, MSG_DONTWAIT);
+        buf_commit(taking->to[at], got > 0 ? (size_t)got : 0);
+    }
+    return got == 0 || errno == EAGAIN || errno == EINTR;
+}
+
+static bool wait_for(void *context, int fd)
+{
+    struct taking *taking = context;
+    struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = taking->from[0], .events = POLLIN},
+                             {.fd = taking->from[1], .events = POLLIN}};
+
+    for (;;) {
+        int64_t left_us = taking->until_us - clock_monotonic_us();
+
+        if (left_us <= 0 || (poll(waits, 3, (int)(left_us / 1000) + 1) < 0 && errno != EINTR) || !take(taking, 0) ||
+            !take(taking, 1))
+            return false;
+        if (waits[0].revents != 0)
+            return true;
+        for (int i = 1; i < 3; i++)
+            if ((waits[i].revents & POLLHUP) != 0)
+                waits[i].fd = -1;
+    }
+}
+
+/* A failure is a line of JSON, since JSON was asked for. */
+static void take_sentence(struct buf *said, struct span err)
+{
+    struct span line = span_cut(err, '\n', &err);
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, 16 * SAID_BYTES);
+    buf_init(&text, SAID_BYTES);
+    if (json_read(line, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
+        line = json_member_text(root, "error");
+    buf_add_span(said, line);
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
+static void talk(const char *login, struct words *words, int ends[2][2], struct answer *answer)
+{
+    struct buf err;
+    struct taking taking = {.from = {ends[0][0], ends[1][0]}, .to = {&answer->out, &err},
+                            .until_us = clock_monotonic_us() + GATE_WAIT_US};
+    const struct asked asked = {.words = words->argv, .word_count = words->count};
+    const struct control_talk talk = {.socket = asking.socket, .login = login, .asked = &asked, .out = ends[0][1],
+                                      .err = ends[1][1], .wait = wait_for, .context = &taking, .said = &answer->said,
+                                      .is_refused = &answer->is_refused};
+
+    buf_init(&err, SAID_BYTES + PIECE_BYTES);
+    answer->status = control_talk(&talk);
+    (void)(take(&taking, 0) && take(&taking, 1)); /* what came with the end */
+    if (taking.is_too_much) {
+        buf_clear(&answer->said);
+        buf_add_text(&answer->said, "what the gate answers is too much for the console; ask for less");
+        answer->status = STATUS_CANNOT;
+    } else if (answer->status != STATUS_DONE && buf_is_empty(&answer->said)) {
+        take_sentence(&answer->said, buf_peek(&err));
+    }
+    buf_fini(&err);
+}
+
+void asking_give(const char *login, struct words *words, struct answer *answer)
+{
+    int ends[2][2] = {{-1, -1}, {-1, -1}};
+    const char *why = words->is_short ? "the question is too long" : NULL;
+    bool is_taken = why == NULL && take_place();
+
+    *answer = (struct answer){.status = STATUS_CANNOT};
+    buf_init(&answer->out, ASKING_OUT_BYTES);
+    buf_init(&answer->said, 2 * SAID_BYTES);
+    if (!is_taken && why == NULL)
+        why = "too many people ask at once; try again soon";
+    for (int i = 0; i < 2 && why == NULL; i++)
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[i]) != 0)
+            why = "the console is short of descriptors";
+    if (why == NULL)
+        talk(login, words, ends, answer);
+    else
+        buf_add_text(&answer->said, why);
+    for (int i = 0; i < 4; i++)
+        sock_close(&ends[i / 2][i % 2]);
+    if (is_taken)
+        leave_place();
+}
+
+void answer_fini(struct answer *answer)
+{
+    buf_fini(&answer->out);
+    buf_fini(&answer->said);
+}
+
+const char *answer_array(const struct answer *answer, struct arena *arena)
+{
+    struct span lines = buf_peek(&answer->out);
+    char *text = arena_alloc(arena, lines.len + 3);
+    size_t at = 0;
+
+    if (text == NULL)
+        return NULL;
+    text[at++] = '[';
+    while (lines.len > 0) {
+        struct span line = span_cut(lines, '\n', &lines);
+
+        if (at > 1 && line.len > 0)
+            text[at++] = ',';
+        memcpy(text + at, line.at, line.len);
+        at += line.len;
+    }
+    text[at++] = ']';
+    text[at] = '\0';
+    return text;
+}

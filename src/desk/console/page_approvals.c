@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that wait for a person; one of them, with the form by which it is decided. */
+#include "console/pages.h"
+
+#include "args/print.h"
+#include "console/texts.h"
+
+#include <stdio.h>
+
+#define LAST_CALLS 8 /* of who asks */
+#define SHORT_BYTES 64
+
+static bool wants_all(const struct visit *visit)
+{
+    return request_field(&visit->request, "all").len > 0;
+}
+
+/* Takes: show: NULL: the documents as they are. */
+static void answer_list(struct visit *visit, bool as_page)
+{
+    struct words words;
+    struct answer answer;
+
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, wants_all(visit) ? "approvals list --json --all" : "approvals list --json");
+    if (visit_ask(visit, &words, &answer)) {
+        if (answer.status != STATUS_DONE) {
+            visit_fault(visit, 503, visit_said(visit, &answer));
+        } else if (as_page) {
+            doc_json(visit->view, "rows", span_text(answer_array(&answer, &visit->arena)));
+            doc_bool(visit->view, "all", wants_all(visit));
+            doc_text(visit->view, "page", SPAN_LIT("approvals"));
+            visit_show(visit, 200, "Approvals", texts_approvals);
+        } else {
+            visit_give(visit, "application/x-ndjson", NULL, buf_peek(&answer.out));
+        }
+    }
+    answer_fini(&answer);
+}
+
+void page_approvals(struct visit *visit, struct span number)
+{
+    (void)number;
+    answer_list(visit, true);
+}
+
+void page_approvals_json(struct visit *visit, struct span number)
+{
+    (void)number;
+    answer_list(visit, false);
+}
+
+/* ---- one of them ---- */
+
+/* What the agent did before, where he who decides may see that. */
+static bool add_last_calls(struct visit *visit, const struct json_node *approval)
+{
+    struct words words;
+
+    if (!visit_may(visit, "audit query"))
+        return true;
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, "audit query --json --order newest");
+    words_add(&words, "tenant", json_member_text(approval, "tenant"));
+    words_add(&words, "principal", json_member_text(approval, "principal"));
+    return page_add_calls(visit, "calls", &words, LAST_CALLS);
+}
+
+/* Its arguments are a text there, which holds JSON, or the beginning of it. */
+static void add_arguments(struct visit *visit, const struct json_node *approval)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct buf text;
+
+    buf_init(&text, ASKING_OUT_BYTES);
+    if (json_read(json_member_text(approval, "arguments"), &json_reply_rules, &text, &visit->arena, &root, &fault) == CODE_OK &&
+        root->type == JSON_OBJECT)
+        doc_json(visit->view, "arguments", root->raw);
+    else
+        doc_null(visit->view, "arguments");
+    buf_fini(&text);
+}
+
+/* What was typed stands in the form again, where it was not taken. */
+static void add_typed(struct visit *visit, const char *fault)
+{
+    static const char *const typed[] = {"why", "for"};
+    struct doc *doc = doc_add_object(visit->view, "typed");
+
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
+        doc_text_or_null(doc, typed[i], request_field(&visit->request, typed[i]));
+    doc_text_or_null(visit->view, "fault", span_text(fault));
+}
+
+static void show_approval(struct visit *visit, int status, struct span document, struct span number, const char *fault)
+{
+    const struct json_node *root = NULL;
+    struct json_fault unread;
+    char title[SHORT_BYTES];
+    struct buf text;
+
+    buf_init(&text, 2 * ASKING_OUT_BYTES);
+    if (json_read(document, &json_reply_rules, &text, &visit->arena, &root, &unread) != CODE_OK) {
+        visit_fault(visit, 503, "The gate's answer cannot be read.");
+    } else {
+        doc_json(visit->view, "ask", root->raw);
+        doc_text(visit->view, "page", SPAN_LIT("approval"));
+        add_arguments(visit, root);
+        add_typed(visit, fault);
+        (void)snprintf(title, sizeof title, "Approval %.*s", SPAN_ARG(number));
+        if (add_last_calls(visit, root))
+            visit_show(visit, status, title, texts_approval);
+    }
+    buf_fini(&text);
+}
+
+/* Takes: fault: of a decision that was not taken, or NULL. */
+static void answer_approval(struct visit *visit, struct span number, bool as_page, int status, const char *fault)
+{
+    struct words words;
+    struct answer answer;
+
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, "approvals show --json");
+    words_add(&words, NULL, number);
+    if (visit_ask(visit, &words, &answer)) {
+        if (answer.status != STATUS_DONE)
+            visit_fault(visit, 404, visit_said(visit, &answer));
+        else if (as_page)
+            show_approval(visit, status, buf_peek(&answer.out), number, fault);
+        else
+            visit_give(visit, "application/json", NULL, buf_peek(&answer.out));
+    }
+    answer_fini(&answer);
+}
+
+void page_approval(struct visit *visit, struct span number)
+{
+    answer_approval(visit, number, true, 200, NULL);
+}
+
+void page_approval_json(struct visit *visit, struct span number)
+{
+    answer_approval(visit, number, false, 200, NULL);
+}
+
+void page_answer_approval(struct visit *visit, struct span number)
+{
+    const struct request *form = &visit->request;
+    struct span word = request_field(form, "word"), lasts = request_field(form, "for");
+    const bool approves = span_is(word, "approve");
+    char where[SHORT_BYTES];
+    struct words words;
+    struct answer answer;
+
+    if (!approves && !span_is(word, "refuse")) {
+        visit_fault(visit, 400, "Approve or refuse.");
+        return;
+    }
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, approves ? "approvals approve --json" : "approvals refuse --json");
+    words_add(&words, "why", request_field(form, "why"));
+    if (lasts.len > 0)
+        words_add(&words, "for", lasts);
+    if (approves && request_field(form, "unseen").len > 0)
+        words_add_all(&words, "--unseen");
+    if (approves && request_field(form, "again").len > 0)
+        words_add_all(&words, "--again");
+    words_add(&words, NULL, number);
+    (void)snprintf(where, sizeof where, "/approvals/%.*s", SPAN_ARG(number));
+    if (visit_ask(visit, &words, &answer)) {
+        if (answer.status == STATUS_DONE)
+            visit_go(visit, where);
+        else
+            answer_approval(visit, number, true, answer.status == STATUS_USAGE ? 400 : 409, visit_said(visit, &answer));
+    }
+    answer_fini(&answer);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/pages.h"
+
+#include "base/ascii.h"
+#include "base/num.h"
+#include "console/texts.h"
+#include "os/clock.h"
+#include "unicode/unicode.h"
+
+#include <string.h>
+
+/* ---- logging in and out ---- */
+
+/* Where a login leads: a page of ours, as a link wrote it, and nothing that leads elsewhere. */
+static struct span next_of(const struct visit *visit)
+{
+    struct span next = request_field(&visit->request, "next");
+
+    return next.len > 1 && next.at[0] == '/' && next.at[1] != '/' && ascii_is_all(next, "a-zA-Z0-9/?=&%._-") ? next : SPAN_NONE;
+}
+
+static void show_login(struct visit *visit, int status, const char *fault)
+{
+    doc_text_or_null(visit->view, "fault", span_text(fault));
+    doc_text_or_null(visit->view, "next", next_of(visit));
+    doc_bool(visit->view, "ended", request_field(&visit->request, "ended").at != NULL);
+    visit_show(visit, status, "Log in", texts_login);
+}
+
+/* Takes: the session's login, which is tried. */
+static void log_in(struct visit *visit)
+{
+    struct answer answer;
+    struct span next = next_of(visit);
+
+    if (!visit_who(&visit->session, &answer)) {
+        show_login(visit, answer.is_refused ? 403 : 503, visit_said(visit, &answer));
+    } else if (visit->session.roles == 0) {
+        show_login(visit, 403, "This login is good, but has no role here; an admin gives roles.");
+    } else if (!sessions_begin(&visit->session, clock_monotonic_us())) {
+        show_login(visit, 503, "Too many people are logged in; try again later.");
+    } else {
+        visit_set_cookie(visit, visit->session.cookie);
+        visit_go(visit, next.at != NULL ? arena_dup(&visit->arena, next.at, next.len) : "/");
+    }
+    answer_fini(&answer);
+}
+
+static void page_login(struct visit *visit, struct span number)
+{
+    struct span once = request_field(&visit->request, "once");
+
+    (void)number;
+    visit->is_known = false;
+    if (once.at == NULL) {
+        show_login(visit, 200, NULL);
+    } else if (!sessions_take_once(once, clock_monotonic_us())) {
+        show_login(visit, 403, "This address was good for one use within ten minutes. Start `callgate console` again for "
+                   "another.");
+    } else {
+        struct span login = visit->conf->login;
+
+        visit->session.has_login = login.at != NULL && buf_put(&visit->session.login, login) == CODE_OK;
+        log_in(visit);
+    }
+}
+
+static void page_log_in(struct visit *visit, struct span number)
+{
+    struct span key = span_trim(request_field(&visit->request, "key"));
+
+    (void)number;
+    visit->is_known = false;
+    buf_clear(&visit->session.login);
+    if (key.len == 0 || unicode_is_deceptive(key) || span_find(key, '\n') < key.len) {
+        show_login(visit, 400, "Type the key as it was printed: one line.");
+        return;
+    }
+    visit->session.has_login = buf_put(&visit->session.login, key) == CODE_OK &&
+                               buf_put(&visit->session.login, SPAN_LIT("\0")) == CODE_OK;
+    if (visit->session.has_login)
+        log_in(visit);
+    else
+        show_login(visit, 400, "This is longer than any key.");
+}
+
+static void page_log_out(struct visit *visit, struct span number)
+{
+    (void)number;
+    sessions_end(span_text(visit->session.cookie));
+    visit_set_cookie(visit, "");
+    visit_go(visit, "/login");
+}
+
+/* ---- what is always there ---- */
+
+static void page_first(struct visit *visit, struct span number)
+{
+    (void)number;
+    if (visit_may(visit, "approvals list"))
+        visit_go(visit, "/approvals");
+    else if (visit_may(visit, "audit query"))
+        visit_go(visit, "/calls");
+    else
+        visit_fault(visit, 403, "None of your roles has a page here yet.");
+}
+
+static void page_css(struct visit *visit, struct span number)
+{
+    (void)number;
+    visit_give(visit, "text/css; charset=utf-8", NULL, span_text(texts_css));
+}
+
+static void page_js(struct visit *visit, struct span number)
+{
+    (void)number;
+    visit_give(visit, "text/javascript; charset=utf-8", NULL, span_text(texts_js));
+}
+
+static void page_icon(struct visit *visit, struct span number)
+{
+    (void)number;
+    visit_give(visit, "image/svg+xml", NULL, span_text(texts_icon));
+}
+
+/* ---- which one ---- */
+
+/* `#` stands for a number. */
+static const struct {
+    enum http_method method;
+    const char *path;
+    page_fn *page;
+    bool is_open; /* to who is not logged in */
+} pages[] = {
+    {HTTP_METHOD_GET, "/", page_first, false}, {HTTP_METHOD_GET, "/login", page_login, true},
+    {HTTP_METHOD_POST, "/login", page_log_in, true}, {HTTP_METHOD_POST, "/logout", page_log_out, false},
+    {HTTP_METHOD_GET, "/console.css", page_css, true}, {HTTP_METHOD_GET, "/console.mjs", page_js, true},
+    {HTTP_METHOD_GET, "/icon.svg", page_icon, true}, {HTTP_METHOD_GET, "/approvals", page_approvals, false},
+    {HTTP_METHOD_GET, "/approvals.json", page_approvals_json, false}, {HTTP_METHOD_GET, "/approvals/#", page_approval, false},
+    {HTTP_METHOD_GET, "/approvals/#.json", page_approval_json, false},
+    {HTTP_METHOD_POST, "/approvals/#", page_answer_approval, false}, {HTTP_METHOD_GET, "/calls", page_calls, false},
+    {HTTP_METHOD_GET, "/calls.json", page_calls_json, false}, {HTTP_METHOD_GET, "/calls.csv", page_calls_csv, false},
+    {HTTP_METHOD_GET, "/calls/#", page_call, false}, {HTTP_METHOD_GET, "/calls/#.json", page_call_json, false},
+    {HTTP_METHOD_GET, "/calls/#/proof", page_call_proof, false},
+};
+
+static bool is_path(struct span path, const char *pattern, struct span *number)
+{
+    struct span behind, before = span_cut(span_text(pattern), '#', &behind);
+    uint64_t value;
+
+    *number = SPAN_NONE;
+    if (before.len == strlen(pattern))
+        return span_equals(path, before);
+    if (!span_starts_with(path, before) || !span_ends_with(path, behind) || path.len < before.len + behind.len)
+        return false;
+    *number = span_part(path, before.len, path.len - before.len - behind.len);
+    return num_u64(*number, &value) == CODE_OK && value > 0 && value <= INT64_MAX;
+}
+
+/* Back to where he was going, once he has logged in. */
+static void ask_who(struct visit *visit)
+{
+    struct buf where;
+
+    if (visit->request.head->method != HTTP_METHOD_GET) {
+        visit_fault(visit, 403, "Log in first.");
+        return;
+    }
+    buf_init(&where, HTTP_LINE_MAX_BYTES);
+    buf_add_text(&where, "/login");
+    if (visit->request.path.len > 1 && visit->request.query.len == 0)
+        buf_addf(&where, "?next=%.*s", SPAN_ARG(visit->request.path));
+    buf_add_byte(&where, '\0');
+    visit_go(visit, buf_code(&where) == CODE_OK ? buf_peek(&where).at : "/login");
+    buf_fini(&where);
+}
+
+void pages_answer(struct visit *visit)
+{
+    const enum http_method method = visit->request.head->method;
+    struct span number;
+
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        if (pages[i].method != method || !is_path(visit->request.path, pages[i].path, &number))
+            continue;
+        if (visit->is_known || pages[i].is_open)
+            pages[i].page(visit, number);
+        else
+            ask_who(visit);
+        return;
+    }
+    visit_fault(visit, 404, "There is no such page.");
+}

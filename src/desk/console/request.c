@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/request.h"
+
+#include "base/num.h"
+#include "unicode/unicode.h"
+
+/* application/x-www-form-urlencoded. Returns: at == NULL: it is none, or no text. */
+static struct span decode(struct span text, struct arena *arena)
+{
+    char *out = arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+
+    for (size_t i = 0; out != NULL && i < text.len; i++) {
+        int high = text.at[i] == '%' && i + 2 < text.len ? num_hex_digit(text.at[i + 1]) : -1;
+        int low = high >= 0 ? num_hex_digit(text.at[i + 2]) : -1;
+
+        if (text.at[i] == '%' && low < 0)
+            return SPAN_NONE;
+        out[len] = (char)(text.at[i] == '+' ? ' ' : text.at[i] == '%' ? high << 4 | low : text.at[i]);
+        i += text.at[i] == '%' ? 2 : 0;
+        if (out[len++] == '\0')
+            return SPAN_NONE;
+    }
+    if (out == NULL || !unicode_is_utf8(span_of(out, len)))
+        return SPAN_NONE;
+    return span_of(out, len);
+}
+
+static struct span find(const struct request *request, struct span name)
+{
+    for (size_t i = 0; i < request->count; i++)
+        if (span_equals(request->fields[i].name, name))
+            return request->fields[i].value;
+    return SPAN_NONE;
+}
+
+bool request_read(const struct http_head *head, struct span body, struct arena *arena, struct request *request)
+{
+    struct span rest = head->method == HTTP_METHOD_POST ? body : http_head_query(head);
+
+    *request = (struct request){.head = head, .path = http_head_path(head), .query = http_head_query(head), .arena = arena};
+    while (rest.len > 0) {
+        struct span value, name = span_cut(span_cut(rest, '&', &rest), '=', &value);
+
+        if (request->count == REQUEST_FIELDS_MAX)
+            return false;
+        name = decode(name, arena);
+        value = decode(value, arena);
+        if (name.at == NULL || value.at == NULL || find(request, name).at != NULL)
+            return false;
+        request->fields[request->count].name = name;
+        request->fields[request->count++].value = value;
+    }
+    return true;
+}
+
+struct span request_field(const struct request *request, const char *name)
+{
+    return find(request, span_text(name));
+}
+
+struct span request_cookie(const struct request *request, const char *name)
+{
+    struct span found = SPAN_NONE;
+
+    for (struct span rest = http_head_known(request->head, HTTP_NAME_COOKIE); rest.len > 0;) {
+        struct span value, one = span_cut(span_trim(span_cut(rest, ';', &rest)), '=', &value);
+
+        if (!span_is(one, name))
+            continue;
+        if (found.at != NULL)
+            return SPAN_NONE;
+        found = value;
+    }
+    return found;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is logged in at the console: by a key that was typed, or by an URL that is good once and stands for the account that runs
+ * the console. A session ends with its login, and after eight hours at most.
+ *
+ * Threads: any.
+ * Owns: the sessions; a login is wiped with its own.
+ * Lifetime: the process's.
+ * Errors: false where there is none, or none more. */
+#ifndef CONSOLE_SESSIONS_H
+#define CONSOLE_SESSIONS_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+#define SESSIONS_SECRET_BYTES 65 /* 32 bytes in hexadecimal, with a NUL */
+#define SESSIONS_LIFE_US (INT64_C(8) * 3600 * 1000000)
+#define SESSIONS_ONCE_US (INT64_C(600) * 1000000) /* how long the URL for one use is good */
+#define SESSIONS_WHO_BYTES 8192
+
+/* What a request knows of its session. */
+struct session {
+    char cookie[SESSIONS_SECRET_BYTES]; /* names it */
+    char token[SESSIONS_SECRET_BYTES];  /* each of its changes must show it */
+    unsigned roles;                     /* PEOPLE_BIT of each, PEOPLE_AUDITS_TENANTS */
+    char who[SESSIONS_WHO_BYTES];       /* as `callgate login --who --json` says it */
+    bool has_login;
+    struct buf login;                   /* what is shown to the gate, with a NUL; wiped by session_fini */
+};
+void session_init(struct session *session);
+void session_fini(struct session *session);
+/* NULL: the account. */
+const char *session_login(const struct session *session);
+
+/* Makes a new one of what *session says of roles, who and login, and fills in the rest. */
+bool sessions_begin(struct session *session, int64_t now_us);
+/* Takes: session: as session_init has left it. */
+bool sessions_find(struct span cookie, int64_t now_us, struct session *session);
+void sessions_end(struct span cookie);
+
+/* What an URL for one use holds from now on, for so long: an older one is good no more. */
+void sessions_offer_once(char secret[SESSIONS_SECRET_BYTES], int64_t now_us);
+/* Whether it is that, and nobody has used it. */
+bool sessions_take_once(struct span secret, int64_t now_us);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/texts.h"
+
+#include "base/take_in.h"
+
+TAKE_IN(texts_head, "src/desk/console/head.html");
+TAKE_IN(texts_foot, "src/desk/console/foot.html");
+TAKE_IN(texts_login, "src/desk/console/login.html");
+TAKE_IN(texts_fault, "src/desk/console/fault.html");
+TAKE_IN(texts_calls, "src/desk/console/calls.html");
+TAKE_IN(texts_call, "src/desk/console/call.html");
+TAKE_IN(texts_approvals, "src/desk/console/approvals.html");
+TAKE_IN(texts_approval, "src/desk/console/approval.html");
+TAKE_IN(texts_css, "src/desk/console/console.css");
+TAKE_IN(texts_js, "src/desk/console/console.mjs");
+TAKE_IN(texts_icon, "src/desk/console/icon.svg");

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The console's pages, as words that told.h knows, and what stands beside them.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: none. */
+#ifndef CONSOLE_TEXTS_H
+#define CONSOLE_TEXTS_H
+
+extern const char texts_head[], texts_foot[]; /* around each page */
+extern const char texts_login[], texts_fault[], texts_calls[], texts_call[], texts_approvals[], texts_approval[];
+extern const char texts_css[], texts_js[], texts_icon[];
+
+#endif

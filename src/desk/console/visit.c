@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/visit.h"
+
+#include "base/log.h"
+#include "cli/told.h"
+#include "console/texts.h"
+#include "crypto/digest.h"
+#include "http/authority.h"
+#include "http/writer.h"
+#include "os/clock.h"
+#include "os/sock.h"
+#include "people/control.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+#define LIFE_US INT64_C(10000000) /* to read a request, and to take an answer */
+#define LEAVE_US INT64_C(500000)
+#define IN_BYTES ((size_t)64 << 10)
+#define FORM_BYTES ((size_t)64 << 10)
+#define PAGE_BYTES (2 * ASKING_OUT_BYTES)
+#define ARENA_BYTES (8 * ASKING_OUT_BYTES)
+#define READ_BYTES 8192
+
+/* ---- bytes ---- */
+
+static bool is_ready(struct visit *visit, enum io io)
+{
+    struct pollfd socket = {.fd = visit->stream->fd, .events = io == IO_WANT_WRITE ? POLLOUT : POLLIN};
+    int64_t left_us = visit->until_us - clock_monotonic_us();
+
+    return (io == IO_WANT_READ || io == IO_WANT_WRITE) && left_us > 0 && poll(&socket, 1, (int)(left_us / 1000) + 1) > 0;
+}
+
+static bool fill(struct visit *visit)
+{
+    size_t done = 0;
+    char *at;
+    enum io io = IO_FAIL;
+
+    if (buf_reserve(&visit->in, READ_BYTES, &at) != CODE_OK)
+        return false;
+    do
+        io = stream_read(visit->stream, at, READ_BYTES, &done);
+    while (is_ready(visit, io));
+    buf_commit(&visit->in, done);
+    return io == IO_OK;
+}
+
+static bool send_all(struct visit *visit, struct span bytes)
+{
+    enum io io = IO_OK;
+    size_t done;
+
+    while (bytes.len > 0 && (io == IO_OK || is_ready(visit, io))) {
+        io = stream_write(visit->stream, bytes.at, bytes.len, &done);
+        bytes = span_part(bytes, done, SIZE_MAX);
+    }
+    return bytes.len == 0;
+}
+
+/* Whoever still sends would be told by a reset, before he has read the answer. */
+static void leave(struct visit *visit)
+{
+    visit->until_us = clock_monotonic_us() + LEAVE_US;
+    while (is_ready(visit, stream_end(visit->stream)))
+        continue;
+    do
+        buf_clear(&visit->in);
+    while (clock_monotonic_us() < visit->until_us && fill(visit));
+}
+
+/* ---- the answer ---- */
+
+static const char csp[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+                          "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/* Takes: where, cookie, file: lines of the head; or NULL. */
+static void begin(struct visit *visit, int status, const char *type, const char *where, const char *file, size_t len)
+{
+    static const struct { const char *line, *value; } always[] = {
+        {"Content-Security-Policy: ", csp}, {"X-Content-Type-Options: ", "nosniff"}, {"Referrer-Policy: ", "same-origin"},
+        {"Cross-Origin-Opener-Policy: ", "same-origin"}, {"Cross-Origin-Resource-Policy: ", "same-origin"},
+        {"Connection: ", "close"},
+    };
+    struct buf head;
+
+    buf_init(&head, IN_BYTES);
+    http_write_status(&head, status);
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        http_write_line(&head, span_text(always[i].line), span_text(always[i].value));
+    http_write_line(&head, SPAN_LIT("Cache-Control: "), SPAN_LIT("no-store"));
+    if (visit->conf->tls != NULL)
+        http_write_line(&head, SPAN_LIT("Strict-Transport-Security: "), SPAN_LIT("max-age=31536000"));
+    if (type != NULL)
+        http_write_line(&head, SPAN_LIT("Content-Type: "), span_text(type));
+    if (where != NULL)
+        http_write_line(&head, SPAN_LIT("Location: "), span_text(where));
+    if (file != NULL)
+        buf_addf(&head, "Content-Disposition: attachment; filename=\"%s\"\r\n", file);
+    if (visit->cookie[0] != '\0')
+        http_write_line(&head, SPAN_LIT("Set-Cookie: "), span_text(visit->cookie));
+    http_write_line_u64(&head, SPAN_LIT("Content-Length: "), len);
+    http_write_head_end(&head);
+    visit->is_answered = true;
+    visit->until_us = clock_monotonic_us() + LIFE_US;
+    if (buf_code(&head) == CODE_OK)
+        (void)send_all(visit, buf_peek(&head));
+    buf_fini(&head);
+}
+
+void visit_set_cookie(struct visit *visit, const char *cookie)
+{
+    (void)snprintf(visit->cookie, sizeof visit->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax%s%s", visit->conf->cookie,
+                   cookie, visit->conf->tls != NULL ? "; Secure" : "", cookie[0] == '\0' ? "; Max-Age=0" : "");
+}
+
+void visit_give(struct visit *visit, const char *type, const char *file, struct span bytes)
+{
+    if (visit->is_answered)
+        return;
+    begin(visit, 200, type, NULL, file, bytes.len);
+    (void)send_all(visit, bytes);
+}
+
+void visit_go(struct visit *visit, const char *where)
+{
+    if (!visit->is_answered)
+        begin(visit, 303, NULL, where, NULL, 0);
+}
+
+/* What each page says of who looks at it. */
+static void fill_view(struct visit *visit, const char *title)
+{
+    struct doc *may = doc_add_object(visit->view, "may");
+
+    doc_text(visit->view, "title", span_text(title));
+    doc_text_or_null(visit->view, "token", visit->is_known ? span_text(visit->session.token) : SPAN_NONE);
+    doc_json(visit->view, "who", visit->is_known ? span_text(visit->session.who) : SPAN_NONE);
+    doc_bool(may, "approvals", visit_may(visit, "approvals list"));
+    doc_bool(may, "calls", visit_may(visit, "audit query"));
+    doc_text(visit->view, "version", SPAN_LIT(CALLGATE_VERSION));
+}
+
+void visit_show(struct visit *visit, int status, const char *title, const char *page)
+{
+    const char *const parts[] = {texts_head, page, texts_foot};
+    struct told told;
+    enum code code;
+
+    if (visit->is_answered)
+        return;
+    fill_view(visit, title);
+    buf_clear(&visit->out);
+    code = told_read(&told, visit->view);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && code == CODE_OK; i++)
+        code = told_add_html(&visit->out, told.root, parts[i]);
+    told_end(&told);
+    if (code != CODE_OK) {
+        buf_clear(&visit->out);
+        buf_add_text(&visit->out, "The page is too large, or the console is short of memory.\n");
+    }
+    begin(visit, code == CODE_OK ? status : 503, code == CODE_OK ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
+          NULL, NULL, buf_len(&visit->out));
+    (void)send_all(visit, buf_peek(&visit->out));
+}
+
+void visit_fault(struct visit *visit, int status, const char *sentence)
+{
+    if (visit->is_answered)
+        return;
+    doc_free(&visit->view);
+    visit->view = doc_object();
+    doc_int(visit->view, "status", status);
+    doc_text(visit->view, "sentence", span_text(sentence));
+    visit_show(visit, status, http_status_text(status), texts_fault);
+}
+
+/* ---- who, and what he may ---- */
+
+bool visit_may(const struct visit *visit, const char *name)
+{
+    for (const struct command *command = commands; command->words != NULL; command++)
+        if (strcmp(command->words, name) == 0)
+            return visit->is_known && (command->roles & visit->session.roles) != 0;
+    return false;
+}
+
+bool visit_who(struct session *session, struct answer *answer)
+{
+    const struct json_node *root = NULL, *roles;
+    struct json_fault fault;
+    struct words words;
+    struct arena arena;
+    struct buf text;
+    bool is_read;
+
+    arena_init(&arena, 64 * SESSIONS_WHO_BYTES);
+    buf_init(&text, SESSIONS_WHO_BYTES - 1);
+    words_begin(&words, &arena);
+    words_add_all(&words, CONTROL_WHO);
+    asking_give(session_login(session), &words, answer);
+    is_read = answer->status == 0 &&
+              json_read(buf_peek(&answer->out), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
+    if (is_read) {
+        struct control_rights rights = {.roles = 0};
+
+        (void)snprintf(session->who, sizeof session->who, "%.*s", SPAN_ARG(root->raw));
+        roles = json_member(root, SPAN_LIT("roles"));
+        for (const struct json_node *one = roles != NULL ? roles->child : NULL; one != NULL; one = one->next)
+            control_add_role(&rights, one->text);
+        roles = json_member(root, SPAN_LIT("audits"));
+        session->roles = rights.roles | (roles != NULL && roles->child != NULL ? PEOPLE_AUDITS_TENANTS : 0);
+    }
+    buf_fini(&text);
+    arena_fini(&arena);
+    return is_read;
+}
+
+/* A login that the gate takes no more ends its session; one that is good, for something else, does not. */
+static bool is_still_known(struct visit *visit)
+{
+    struct answer answer;
+    bool is_known = visit_who(&visit->session, &answer) || !answer.is_refused;
+
+    answer_fini(&answer);
+    if (!is_known)
+        sessions_end(span_text(visit->session.cookie));
+    return is_known;
+}
+
+const char *visit_said(struct visit *visit, const struct answer *answer)
+{
+    struct span said = buf_peek(&answer->said);
+    const char *text = said.len > 0 ? arena_dup(&visit->arena, said.at, said.len) : NULL;
+
+    return text != NULL ? text : "The gate says nothing.";
+}
+
+bool visit_ask(struct visit *visit, struct words *words, struct answer *answer)
+{
+    asking_give(session_login(&visit->session), words, answer);
+    if (answer->is_refused && !is_still_known(visit)) {
+        visit_set_cookie(visit, "");
+        visit_go(visit, "/login?ended=1");
+    } else if (answer->is_refused) {
+        visit_fault(visit, 403, visit_said(visit, answer));
+    } else if (answer->status == STATUS_CANNOT && buf_is_empty(&answer->out)) {
+        visit_fault(visit, 503, visit_said(visit, answer));
+    }
+    return !visit->is_answered;
+}
+
+/* ---- the request ---- */
+
+/* Returns: 0, or the status of a refusal. */
+static int take_body(struct visit *visit, struct span body)
+{
+    return body.len == 0 || buf_put(&visit->form, body) == CODE_OK ? 0 : 413;
+}
+
+static int take_head(struct visit *visit)
+{
+    const struct http_head *head = &visit->reader.head;
+
+    if (head->method != HTTP_METHOD_GET && head->method != HTTP_METHOD_POST)
+        return 405;
+    if (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length > FORM_BYTES)
+        return 413;
+    return !head->expect_continue || send_all(visit, SPAN_LIT("HTTP/1.1 100 Continue\r\n\r\n")) ? 0 : 400;
+}
+
+/* Returns: 0, the status of a refusal, or -1 where nobody is there to be told. */
+static int read_request(struct visit *visit)
+{
+    for (;;) {
+        struct span body = SPAN_NONE;
+        size_t used;
+        enum http_step step = http_reader_feed(&visit->reader, buf_peek(&visit->in), &used, &body);
+        int status = step == HTTP_STEP_HEAD_DONE ? take_head(visit) : step == HTTP_STEP_BODY ? take_body(visit, body) : 0;
+
+        buf_drop(&visit->in, used);
+        if (status != 0)
+            return status;
+        if (step == HTTP_STEP_MESSAGE_DONE)
+            return 0;
+        if (step == HTTP_STEP_FAULT)
+            return 400;
+        if (step == HTTP_STEP_NEED_MORE && !fill(visit))
+            return -1;
+    }
+}
+
+static bool is_host(const struct visit_conf *conf, struct span host)
+{
+    for (size_t i = 0; i < conf->host_count; i++)
+        if (span_equals_nocase(host, span_text(conf->hosts[i])))
+            return true;
+    return false;
+}
+
+/* A change comes from a page of ours: the browser says so by Origin, and the form by its token. */
+static const char *why_not_changed(const struct visit *visit)
+{
+    const struct http_head *head = &visit->reader.head;
+    struct span origin = http_head_known(head, HTTP_NAME_ORIGIN), media = http_head_known(head, HTTP_NAME_CONTENT_TYPE), rest;
+    const struct span scheme = visit->conf->tls != NULL ? SPAN_LIT("https://") : SPAN_LIT("http://");
+
+    if (!span_starts_with(origin, scheme) ||
+        !span_equals_nocase(span_part(origin, scheme.len, SIZE_MAX), http_head_known(head, HTTP_NAME_HOST)))
+        return "The form comes from another site. Open the page here and try again.";
+    if (!span_equals_nocase(span_trim(span_cut(media, ';', &rest)), SPAN_LIT("application/x-www-form-urlencoded")))
+        return "This is no form of the console's.";
+    if (visit->is_known && !secret_equals(request_field(&visit->request, "token"), span_text(visit->session.token)))
+        return "The form is of another session. Open the page again.";
+    return NULL;
+}
+
+static void answer_request(struct visit *visit)
+{
+    const struct http_head *head = &visit->reader.head;
+    const char *why;
+
+    if (!is_host(visit->conf, http_head_known(head, HTTP_NAME_HOST))) {
+        visit_fault(visit, 403, "The console is not served under this name; `console: {url}` of the gate's configuration says "
+                    "how it is called.");
+        return;
+    }
+    if (!request_read(head, buf_peek(&visit->form), &visit->arena, &visit->request)) {
+        visit_fault(visit, 400, "The query or the form cannot be read.");
+        return;
+    }
+    visit->is_known = sessions_find(request_cookie(&visit->request, visit->conf->cookie), clock_monotonic_us(),
+                                    &visit->session);
+    why = head->method == HTTP_METHOD_POST ? why_not_changed(visit) : NULL;
+    if (why != NULL)
+        visit_fault(visit, 403, why);
+    else
+        visit->conf->answer(visit);
+}
+
+static bool shake_hands(struct visit *visit)
+{
+    enum io io;
+
+    do
+        io = stream_handshake(visit->stream);
+    while (is_ready(visit, io));
+    return io == IO_OK;
+}
+
+static void serve(struct visit *visit)
+{
+    int status = shake_hands(visit) ? read_request(visit) : -1;
+
+    if (status == 0)
+        answer_request(visit);
+    else if (status > 0)
+        visit_fault(visit, status, status == 405   ? "Pages are read by GET and changed by POST."
+                                   : status == 413 ? "The form is too large."
+                                                   : "This is no request that can be read in one way.");
+    if (visit->is_answered)
+        leave(visit);
+}
+
+void visit_serve(const struct visit_conf *conf, int fd_take)
+{
+    struct visit visit = {.conf = conf, .until_us = clock_monotonic_us() + LIFE_US, .view = doc_object()};
+    enum code code = conf->tls != NULL ? tls_accept(conf->tls, fd_take, &visit.stream)
+                                       : sock_stream_new(fd_take, &visit.stream);
+
+    if (code != CODE_OK) {
+        sock_close(&fd_take);
+        doc_free(&visit.view);
+        return;
+    }
+    http_reader_init_request(&visit.reader, NULL);
+    arena_init(&visit.arena, ARENA_BYTES);
+    buf_init(&visit.in, IN_BYTES);
+    buf_init(&visit.form, FORM_BYTES);
+    buf_wipes(&visit.in);
+    buf_wipes(&visit.form);
+    buf_init(&visit.out, PAGE_BYTES);
+    session_init(&visit.session);
+    serve(&visit);
+    session_fini(&visit.session);
+    buf_fini(&visit.out);
+    buf_fini(&visit.form);
+    buf_fini(&visit.in);
+    arena_fini(&visit.arena);
+    http_reader_fini(&visit.reader);
+    doc_free(&visit.view);
+    stream_close(&visit.stream);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request to the console: read, answered, and over. A page asks the gate as the person who is logged in, puts what it says
+ * into a document, and shows that in HTML.
+ *
+ * Threads: one a visit.
+ * Owns: all of the visit.
+ * Lifetime: visit_serve's.
+ * Errors: answers with a status and a sentence. */
+#ifndef CONSOLE_VISIT_H
+#define CONSOLE_VISIT_H
+
+#include "cli/commands.h"
+#include "console/asking.h"
+#include "console/request.h"
+#include "console/sessions.h"
+#include "http/reader.h"
+#include "json/doc.h"
+#include "os/stream.h"
+#include "tls/tls.h"
+
+#define VISIT_HOSTS_MAX 4
+
+struct visit;
+
+/* What the console is, for all visits. */
+struct visit_conf {
+    struct tls_context *tls; /* NULL: on loopback alone */
+    char cookie[32];         /* its name */
+    char hosts[VISIT_HOSTS_MAX][272]; /* what Host may be */
+    size_t host_count;
+    struct span login; /* what who runs the console shows, with a NUL; at == NULL: the account */
+    void (*answer)(struct visit *visit); /* a request whose Host, and of a change whose Origin and token, are good */
+};
+
+struct visit {
+    const struct visit_conf *conf;
+    struct stream *stream;
+    int64_t until_us;
+    struct http_reader reader;
+    struct buf in, form, out;
+    struct request request;
+    struct arena arena;
+    struct session session;
+    bool is_known; /* somebody is logged in */
+    bool is_answered;
+    char cookie[256]; /* of Set-Cookie; "": none */
+    struct doc *view;
+};
+
+/* Takes the socket. Blocks: some seconds, and as long as the gate takes. */
+void visit_serve(const struct visit_conf *conf, int fd_take);
+
+/* ---- for pages ---- */
+
+/* Whether one of the person's roles may give this command; "audit query". */
+bool visit_may(const struct visit *visit, const char *command);
+
+/* Asks as the person. Returns: false where there is an answer to the browser already: the login is over, or not good for
+ * that, or no gate is there. *answer is the caller's in any case. */
+bool visit_ask(struct visit *visit, struct words *words, struct answer *answer);
+
+/* Why the gate has not done it. */
+const char *visit_said(struct visit *visit, const struct answer *answer);
+
+/* Each answers; the first counts. */
+void visit_show(struct visit *visit, int status, const char *title, const char *page); /* page: words as told.h has them */
+void visit_fault(struct visit *visit, int status, const char *sentence);
+void visit_go(struct visit *visit, const char *where); /* 303 */
+/* Takes: file: as which a browser keeps it; or NULL. */
+void visit_give(struct visit *visit, const char *type, const char *file, struct span bytes);
+/* Begins or ends the session in the browser, with the answer that follows. Takes: cookie "": it ends. */
+void visit_set_cookie(struct visit *visit, const char *cookie);
+
+/* Asks the gate who *session is, by what it shows. Returns: false, with a sentence in the answer. */
+bool visit_who(struct session *session, struct answer *answer);
+
+#endif

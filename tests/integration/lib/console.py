@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`callgate console` before a gate, and a browser that has no eyes: cookies, forms and their tokens."""
+import html
+import http.client
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import urllib.parse
+
+from integration.lib.gate import Failed, Gate, equal, mcp_route
+
+KEYS = "X-API-Key"
+
+
+def with_people(upstream, policy, conf=None):
+    """A gate whose agents show keys, and which takes people's commands. Not started."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="callgate-console-"))
+    route = mcp_route(upstream.url, name="shop", identity=[{"api_key": KEYS}], correlation_header="X-Correlation-Id")
+    gate = Gate([route], conf={"people": {"socket": str(folder / "control.sock")}, **(conf or {})}, folder=folder, start=False)
+    gate.load({"shop.yaml": policy})
+    return gate
+
+
+def key(gate, *words):
+    done = gate.run("key", "create", "--json", *words)
+    equal(done.returncode, 0, f"key create {' '.join(words)}: {done.stderr}")
+    return json.loads(done.stdout)["key"]
+
+
+class Console:
+    def __init__(self, gate):
+        self.process = subprocess.Popen([gate.program, "console", "--json", "--address", "127.0.0.1:0", "--config", str(gate.conf_path)],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=gate.folder, env=gate.environment)
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"the console did not start: {self.process.stderr.read()}")
+        self.said = json.loads(line)
+        self.url, self.address = self.said["url"], self.said["address"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+
+class Page:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+        self.text = body.decode(errors="replace")
+
+    @property
+    def words(self):
+        """What a person reads."""
+        return html.unescape(re.sub(r"<[^>]*>", " ", self.text))
+
+    def field(self, name):
+        found = re.search(rf'name="{name}"[^>]* value="([^"]*)"', self.text)
+        return found and html.unescape(found[1])
+
+
+class Browser:
+    """A person at the console."""
+
+    def __init__(self, console):
+        self.console, self.url, self.cookie, self.set_cookie = console, urllib.parse.urlsplit(console.url), None, None
+
+    @property
+    def origin(self):
+        return f"{self.url.scheme}://{self.url.netloc}"
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(self.console.address, timeout=60)
+        wanted = {"Host": self.url.netloc, **({"Cookie": f"{self.cookie}"} if self.cookie else {}),
+                  **{name.replace("_", "-"): value for name, value in headers.items() if value is not None}}
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {**wanted, **({"Content-Length": str(len(body))} if body is not None else {})}.items():
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            page = Page(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+        if "set-cookie" in page.headers:
+            self.set_cookie = page.headers["set-cookie"]
+            self.cookie = self.set_cookie.split(";")[0]
+        return page
+
+    def get(self, path, **headers):
+        return self.ask("GET", path, **headers)
+
+    def post(self, path, fields, Origin="", **headers):
+        """As a form does it. Origin "": the console's own; None: there is none."""
+        return self.ask("POST", path, urllib.parse.urlencode(fields).encode(), Origin=self.origin if Origin == "" else Origin,
+                        **{"Content_Type": "application/x-www-form-urlencoded", **headers})
+
+    def log_in(self, its_key):
+        return self.post("/login", {"key": its_key})
