@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/judge.h"
 
+#include <arpa/inet.h>
+
 /* T, F or U of `url: {to: public}` where it opens. */
 static char leads(const char *url)
 {
@@ -62,6 +64,76 @@ static void test_addresses(void **state)
     ALL_LEAD(debatable, 'U');
 }
 
+/* What IANA's registries of special-purpose addresses say is "Globally Reachable", as of 9 October 2025, all of both. N/A is not;
+ * `-` is a block that holds IPv4 addresses, which are asked in its place. Multicast stands in registries of its own. */
+static const struct block {
+    const char *network;
+    int bits;
+    char reachable;
+} blocks[] = {
+    {"0.0.0.0", 8, 'F'}, {"0.0.0.0", 32, 'F'}, {"10.0.0.0", 8, 'F'}, {"100.64.0.0", 10, 'F'}, {"127.0.0.0", 8, 'F'},
+    {"169.254.0.0", 16, 'F'}, {"172.16.0.0", 12, 'F'}, {"192.0.0.0", 24, 'F'}, {"192.0.0.0", 29, 'F'}, {"192.0.0.8", 32, 'F'},
+    {"192.0.0.9", 32, 'T'}, {"192.0.0.10", 32, 'T'}, {"192.0.0.170", 32, 'F'}, {"192.0.0.171", 32, 'F'},
+    {"192.0.2.0", 24, 'F'}, {"192.31.196.0", 24, 'T'}, {"192.52.193.0", 24, 'T'}, {"192.88.99.0", 24, 'F'},
+    {"192.88.99.2", 32, 'F'}, {"192.168.0.0", 16, 'F'}, {"192.175.48.0", 24, 'T'}, {"198.18.0.0", 15, 'F'},
+    {"198.51.100.0", 24, 'F'}, {"203.0.113.0", 24, 'F'}, {"224.0.0.0", 4, 'F'}, {"240.0.0.0", 4, 'F'},
+    {"255.255.255.255", 32, 'F'}, {"::1", 128, 'F'}, {"::", 128, 'F'}, {"::ffff:0:0", 96, '-'}, {"64:ff9b::", 96, '-'},
+    {"64:ff9b:1::", 48, 'F'}, {"100::", 64, 'F'}, {"100:0:0:1::", 64, 'F'}, {"2001::", 23, 'F'}, {"2001::", 32, 'F'},
+    {"2001:1::1", 128, 'T'}, {"2001:1::2", 128, 'T'}, {"2001:1::3", 128, 'T'}, {"2001:2::", 48, 'F'}, {"2001:3::", 32, 'T'},
+    {"2001:4:112::", 48, 'T'}, {"2001:10::", 28, 'F'}, {"2001:20::", 28, 'T'}, {"2001:30::", 28, 'T'},
+    {"2001:db8::", 32, 'F'}, {"2002::", 16, '-'}, {"2620:4f:8000::", 48, 'T'}, {"3fff::", 20, 'F'}, {"5f00::", 16, 'F'},
+    {"fc00::", 7, 'F'}, {"fe80::", 10, 'F'}, {"ff00::", 8, 'F'},
+};
+
+/* Sets the bits behind `bits` of `address`. */
+static void fill(unsigned char address[16], int bits, int width)
+{
+    for (int i = bits; i < width; i++)
+        address[i / 8] |= (unsigned char)(0x80 >> i % 8);
+}
+
+/* 12.5, 12.11: the first and the last address of each block, as the registries have it. */
+static void test_registries(void **state)
+{
+    (void)state;
+    for (const struct block *one = blocks; one < blocks + sizeof blocks / sizeof *blocks; one++) {
+        int family = strchr(one->network, ':') == NULL ? AF_INET : AF_INET6;
+        unsigned char address[16] = {0};
+        char text[INET6_ADDRSTRLEN], host[64], last[64];
+        const char *both[] = {host, last};
+
+        snprintf(host, sizeof host, family == AF_INET ? "%s" : "[%s]", one->network);
+        assert_int_equal(inet_pton(family, one->network, address), 1);
+        fill(address, one->bits, family == AF_INET ? 32 : 128);
+        assert_non_null(inet_ntop(family, address, text, sizeof text));
+        snprintf(last, sizeof last, family == AF_INET ? "%s" : "[%s]", text);
+        if (one->reachable != '-')
+            ALL_LEAD(both, one->reachable);
+    }
+}
+
+/* 12.5, 12.11: IANA's special-use domain names as of 27 September 2026, and a name below each. The registry's example.com,
+ * example.net and example.org are on the internet, and lead there. */
+static void test_special_names(void **state)
+{
+    static const char *const names[] = {
+        "alt", "6tisch.arpa", "eap.arpa", "eap-noob.arpa", "home.arpa", "10.in-addr.arpa", "254.169.in-addr.arpa", "16.172.in-addr.arpa",
+        "31.172.in-addr.arpa", "168.192.in-addr.arpa", "170.0.0.192.in-addr.arpa", "171.0.0.192.in-addr.arpa", "8.e.f.ip6.arpa",
+        "b.e.f.ip6.arpa", "ipv4only.arpa", "resolver.arpa", "service.arpa", "example", "invalid", "local", "localhost", "onion", "test",
+    };
+    static const char *const outside[] = {"example.com", "example.net", "example.org", "x.example.com"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char below[64];
+        const char *both[] = {names[i], below};
+
+        snprintf(below, sizeof below, "x.%s", names[i]);
+        ALL_LEAD(both, 'F');
+    }
+    ALL_LEAD(outside, 'T');
+}
+
 /* 12.5: names with a dot, but those of special use, those that lead inside, and what only looks like these. */
 static void test_names(void **state)
 {
@@ -70,7 +142,7 @@ static void test_names(void **state)
         "x.home.arpa", "1.0.0.127.in-addr.arpa", "x.onion", "x.test", "x.invalid", "x.alt", "shop.example", "nas.lan",
         "x.localdomain", "api.default.svc", "api.default.svc.cluster.local", "host.docker.internal", "nip.io", "127.0.0.1.nip.io",
         "app-7f000001.NIP.IO", "10-0-0-1.sslip.io", "a.b.localtest.me", "lvh.me", "x.lvh.me", "10-0-0-1.x.plex.direct",
-        "7f000001.c0a80001.rbndr.us", "metadata.tencentyun.com", "fritz.box", "x.corp", "x.mail",
+        "7f000001.c0a80001.rbndr.us", "metadata.goog", "metadata.tencentyun.com", "fritz.box", "x.corp", "x.mail",
     };
     static const char *const outside[] = {
         "example.com", "files.example.org", "WWW.EXAMPLE.NET", "metadata.example.org", "localhost.example.org", "notnip.io",
@@ -133,6 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_registries),
+        cmocka_unit_test(test_special_names),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_with_others),
     };
