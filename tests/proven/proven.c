@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     fclose(file);
     if (writes || (differ == 0 && number > 0))
         return 0;
-    fprintf(stderr, "a library here is of a version that reads otherwise than those that were tried (`callgate version --verbose`): a "
+    fprintf(stderr, "a library here is of a version that reads otherwise than those that were tried (`callgate version --all`): a "
                     "policy's verdicts would be others; build with one that was tried\n");
     return 1;
 }

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 
-#define MESSAGE_MAX 500
 #define VALUE_SHOWN 120
 
 const char *policy_store_fate_text(enum policy_store_fate fate)
@@ -145,29 +144,11 @@ static enum code insert_version(struct db *db, const struct policy_store_change 
     enum code code = db_change(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                                DB_VALUES(db_of_int(change->now_us), db_of_text(change->author),
-                                         db_of_text(change->message.len > 0 ? change->message : SPAN_NONE), db_of_text(hash),
+                                         db_of_text(change->why.len > 0 ? change->why : SPAN_NONE), db_of_text(hash),
                                          db_of_int((int64_t)failing), db_of_text(despite)));
 
     *version = (uint64_t)db_last_id(db);
     return code;
-}
-
-static bool is_one_line(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.at[i] < ' ')
-            return false;
-    return true;
-}
-
-/* Who asks for the history sees these words on a terminal, in one line. */
-static enum code check_message(struct span message, struct why *why)
-{
-    if (unicode_count(message) > MESSAGE_MAX)
-        return why_set(why, CODE_DENIED, "the message holds more than %d characters; say it shorter", MESSAGE_MAX);
-    if (unicode_is_deceptive(message) || !is_one_line(message))
-        return why_set(why, CODE_DENIED, "the message holds invisible or control characters; write one line of plain text");
-    return CODE_OK;
 }
 
 static enum code insert_activation(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us)
@@ -180,13 +161,13 @@ static enum code insert_activation(struct db *db, uint64_t version, struct span 
 static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,
                            const struct policy *policy, size_t failing, bool is_lost, uint64_t *version, struct why *why)
 {
-    struct span despite = failing > 0 || is_lost ? change->despite : SPAN_NONE;
+    struct span despite = failing > 0 || is_lost ? change->why : SPAN_NONE;
     enum code code = insert_version(db, change, policy_hash(policy), failing, despite, version);
 
     if (code == CODE_OK)
         code = insert_files(db, set, *version);
     if (code == CODE_OK && change->activate)
-        code = insert_activation(db, *version, change->author, change->message, change->now_us);
+        code = insert_activation(db, *version, change->author, change->why, change->now_us);
     if (code == CODE_OK)
         code = db_commit(db);
     return policy_store_why(why, code, db, "storing the policy");
@@ -335,15 +316,11 @@ static enum code store_made(struct db *db, const struct policy_store_change *cha
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why)
 {
-    enum code code = check_message(change->message, why);
     struct made made;
+    enum code code;
     bool again;
 
-    if (code == CODE_OK)
-        code = check_message(change->despite, why);
     *version = 0;
-    if (code != CODE_OK)
-        return code;
     for (int tries = 1;; tries++) {
         made = (struct made){.policy = NULL};
         policy_set_init(&made.set);
@@ -383,10 +360,8 @@ enum code policy_store_activate(struct db *db, uint64_t version, struct span aut
                                 struct faults *faults, struct why *why)
 {
     struct policy *policy = NULL;
-    enum code code = check_message(message, why);
+    enum code code = policy_store_compile(db, version, &policy, faults, why);
 
-    if (code == CODE_OK)
-        code = policy_store_compile(db, version, &policy, faults, why);
     policy_unref(&policy);
     if (code != CODE_OK)
         return code;

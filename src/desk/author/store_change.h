@@ -24,11 +24,10 @@ struct policy_store_change {
     bool may_remove;                 /* `only` may remove others (--yes) */
     bool activate;
     struct span author;
-    struct span message;             /* may be empty */
+    struct span why;                 /* may be empty */
     const struct policy_route *routes; /* whose names the files' rules are held against */
     size_t route_count;                /* 0: nothing is known of them */
     bool despite_tests, despite_strays; /* it is stored although tests of the whole set fail, or routes are missing */
-    struct span despite;             /* why so */
     policy_test_fn failed;           /* told of each test of the set that fails */
     int64_t now_us;
     void (*tell)(void *context, struct span name, enum policy_store_fate fate); /* by name; after all went well */
@@ -47,7 +46,7 @@ enum code policy_store_apply(struct db *db, const struct policy_store_change *ch
 enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
                                struct faults *faults, struct why *why) MUST_USE;
 
-/* Rollback is activation of an old version. It must compile here. Takes: message, why; may be empty. */
+/* Rollback is activation of an old version. It must compile here. Takes: message: why; may be empty. */
 enum code policy_store_activate(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us,
                                 struct faults *faults, struct why *why) MUST_USE;
 

@@ -4,6 +4,7 @@
 #include "args/print.h"
 #include "store/store.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 #include <string.h>
 
@@ -65,4 +66,11 @@ int asked_trail(const struct asked *asked, const char *named, char **path)
 char *asked_operand(const struct asked *asked, int at)
 {
     return at < asked->given.count ? asked->given.operands[at] : NULL;
+}
+
+uint64_t asked_number(const struct asked *asked, int at)
+{
+    uint64_t number = 0;
+
+    return num_u64(span_text(asked_operand(asked, at)), &number) == CODE_OK ? number : 0;
 }

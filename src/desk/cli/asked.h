@@ -22,17 +22,16 @@ struct asked {
     const char *config, *store, *audit;
     uint64_t from; /* rows before it were given away */
     /* which calls */
-    const char *tenant, *correlation, *principal, *group, *scope, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
+    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
     const char *client, *text, *outcome, *answer, *answer_rule, *detector;
-    uint64_t status, policy_version, above, below; /* above, below: numbers of decisions */
+    uint64_t decision, status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
     /* how much, in which order and form */
-    bool all, activations, shows_rules, coverage, list, follow, no_events, verbose, json, csv, github, sarif;
-    const char *order, *format, *fields, *breakdown, *filter, *cursor, *output, *junit;
-    uint64_t limit, top, lines, stop_after, threads, min_calls;
+    bool all, activations, shows_rules, coverage, follow, no_events, json;
+    const char *order, *format, *fields, *per, *filter, *cursor, *output, *junit;
+    uint64_t limit, top, stop_after, threads, min_calls;
     /* one call, as it is made up or recorded */
-    const char *call, *test, *answered, *answers, *prompt, *path, *query, *time;
-    uint64_t seq;
+    const char *call, *test, *result, *answers, *prompt, *path, *query;
     struct option_values args, groups, scopes, claims;
     /* policies */
     struct option_values policies, sets;
@@ -40,16 +39,16 @@ struct asked {
     uint64_t version;
     bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
     /* who says so, and why */
-    const char *by, *why, *message, *note, *decision;
-    uint64_t lasts_ms, expires_ms;
-    bool unseen, again, lost, check;
+    const char *by, *why;
+    uint64_t lasts_ms;
+    bool unseen, again, waiting, lost, check;
     /* proofs and keys */
-    const char *checkpoint, *old, *to, *key, *keys, *key_id, *out;
+    const char *checkpoints, *earlier, *key_file, *keys, *key_id;
     struct option_values public_keys, roles, may_claim;
-    uint64_t unsigned_s;
+    uint64_t checkpoint, unsigned_ms;
     /* routes, servers and logins */
-    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *key_file, *address;
-    bool insecure, by_key, who;
+    const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *address;
+    bool insecure, who;
 };
 
 /* Ends what reading the words has begun. */
@@ -67,5 +66,7 @@ enum code asked_store(const struct asked *asked, enum db_mode mode, struct db **
 int asked_trail(const struct asked *asked, const char *named, char **path);
 /* An operand by its place; NULL: it was not given. */
 char *asked_operand(const struct asked *asked, int at);
+/* One that is a number; 0: it was not given. */
+uint64_t asked_number(const struct asked *asked, int at);
 
 #endif

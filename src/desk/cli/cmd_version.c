@@ -13,7 +13,7 @@ int cmd_version(const struct asked *asked)
     doc_text(doc, "callgate", span_text(CALLGATE_VERSION));
     all = doc_add_array(doc, "libraries");
     untried = doc_add_array(doc, "untried");
-    for (size_t i = 0; asked->verbose && i < LIBRARIES; i++) {
+    for (size_t i = 0; asked->all && i < LIBRARIES; i++) {
         doc_text(all, NULL, span_text(libraries[i]));
         if (!library_is_tried(libraries[i]))
             doc_text(untried, NULL, span_text(libraries[i]));

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "args/print.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,31 @@ const struct command *command_find(int argc, char *const *argv, int *used)
     command = argc > 1 ? find_within(command->words, argv[1]) : NULL;
     *used = command != NULL ? 2 : 1;
     return command;
+}
+
+char **command_respell(int argc, char **argv, int *count)
+{
+    static char now[64];
+    const struct spelling *one = commands_were;
+    char was[64] = "", *rest = NULL, **words;
+
+    if (argc > 1)
+        (void)snprintf(was, sizeof was, "%s %s", argv[0], argv[1]);
+    while (one->was != NULL && strcmp(one->was, was) != 0)
+        one++;
+    words = mem_array(2 * ((size_t)argc + sizeof now), sizeof *words);
+    *count = 0;
+    if (words != NULL && one->was != NULL) {
+        spelling_tell(one, "");
+        (void)snprintf(now, sizeof now, "%s", one->is);
+        for (char *word = strtok_r(now, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+            words[(*count)++] = word;
+    }
+    for (int i = one->was != NULL ? 2 : 0; words != NULL && i < argc; i++)
+        words[(*count)++] = argv[i];
+    if (words != NULL)
+        memcpy(words + *count + 1, words, (size_t)*count * sizeof *words);
+    return words;
 }
 
 /* ---- help ---- */
@@ -129,7 +155,14 @@ int command_ask(const struct command *command, int argc, char **argv, struct ask
         int status = options_read(&command->usage, argc, argv, &asked->given);
 
         asked->file = conf_file_new(asked->config);
-        return asked->file != NULL ? status : complain(STATUS_CANNOT, "not enough memory");
+        if (asked->file == NULL)
+            return complain(STATUS_CANNOT, "not enough memory");
+        if (status != OPTIONS_GO || asked->format == NULL)
+            return status;
+        if (asked->json && strcmp(asked->format, "json") != 0)
+            return complain(STATUS_USAGE, "--json and --format %s exclude each other; name one", asked->format);
+        asked->json = strcmp(asked->format, "json") == 0;
+        return OPTIONS_GO;
     }
     asked->given = (struct given){.operands = argv, .count = argc};
     return OPTIONS_GO;

@@ -24,6 +24,7 @@
 #define MAYBE(called, kind) {.name = called, .type = OPERAND_##kind, .may_lack = true}
 #define MANY(called, kind) {.name = called, .type = OPERAND_##kind, .is_many = true}
 #define MAYBE_MANY(called, kind) {.name = called, .type = OPERAND_##kind, .may_lack = true, .is_many = true}
+#define NUMBERED(called, from, ...) {.name = called, .type = OPERAND_NUMBER, .list = from, __VA_ARGS__}
 #define OPTIONS(...) .usage.options = (const struct option[]){__VA_ARGS__, {0}}
 
 /* Where the value goes, if its type is that of the option. */
@@ -39,11 +40,12 @@
 #define NUMBER(name, to, takes, at_least, usually, ...) \
     OPTION(name, NUMBER, AT(to, uint64_t), takes, __VA_ARGS__, .least = at_least, .usual = usually)
 #define TIME(name, to, ...) OPTION(name, TIME, AT(to, int64_t), "TIME", __VA_ARGS__, .when = when_option)
-#define DURATION(name, to, ...) OPTION(name, DURATION, AT(to, uint64_t), "TIME", __VA_ARGS__)
+#define DURATION(name, to, ...) OPTION(name, DURATION, AT(to, uint64_t), "DURATION", __VA_ARGS__)
 #define LIST(name, to, takes, ...) OPTION(name, LIST, AT(to, struct option_values), takes, __VA_ARGS__)
 #define PATH(name, to, takes, ...) OPTION(name, FILE, AT(to, const char *), takes, __VA_ARGS__)
 #define PATHS(name, to, takes, ...) OPTION(name, FILES, AT(to, struct option_values), takes, __VA_ARGS__)
 #define MUST .must = ""
+#define WAS(...) .usage.was = (const struct spelling[]){__VA_ARGS__, {0}} /* options' old spellings */
 #define YEAR_MS (UINT64_C(366) * 86400 * 1000)
 
 /* ---- what several commands have ---- */
@@ -60,30 +62,34 @@
         TEXT("as", as, "NAME", "the file is a copy under this name")
 #define ALL_FILES FLAG("all", all, "also sealed files beside the database")
 #define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
+#define WHY(...) LINE("why", why, "TEXT", 1000, __VA_ARGS__)
 #define REASON(example)                                                                                          \
-    LINE("why", why, "TEXT", 1000, "for those who read the audit; must be said",                                 \
-         .must = "say why, for those who read the audit: --why '" example "'")
+    WHY("for those who read the audit; must be said",                                                            \
+        .must = "say why, for those who read the audit: --why '" example "'")
 #define SAID(example)                                                                                            \
     REASON(example),                                                                                             \
         LINE("by", by, "NAME", 128, "who says so; else the login, which is recorded anyway")
-#define OF_DECISION TEXT("decision", decision, "N", "by the number that the agent was told")
+#define MAYBE_APPROVALS NUMBERED("APPROVAL", "approvals list", .may_lack = true, .is_many = true)
+#define OF_DECISION NUMBER("decision", decision, "N", 1, 0, "by the number that the agent was told")
+#define FOR_HISTORY WHY("for the history; kept with the version and in the audit"), JSON, STORE
 #define CHANGE                                                                                                   \
-    TEXT("message", message, "TEXT", "why, for the history"), FLAG("no-activate", no_activate, "store only"),    \
-        FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), \
-        TEXT("why", why, "TEXT", "why it must be so; kept with the version and in the audit"), JSON, STORE
+    FLAG("no-activate", no_activate, "store only"),                                                              \
+        FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), FOR_HISTORY
+#define WAS_MESSAGE WAS({"message", "why"})
+#define FORMAT(words, ...) WORD("format", format, "FORM", words, __VA_ARGS__)
 #define OUT                                                                                                      \
-    JSON_LINES, FLAG("csv", csv, "RFC 4180 with a line of names; made safe for spreadsheets"),                   \
+    JSON_LINES, FORMAT(tables, "json, or csv: RFC 4180 with a line of names, made safe for spreadsheets"),       \
         TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all")
 #define DECISION                                                                                                 \
     TEXT("tenant", tenant, "NAME", "of this tenant; in texts * stands for anything"),                            \
         TEXT("correlation", correlation, "ID", "that belong together"),                                          \
         TEXT("principal", principal, "NAME", "of this agent"),                                                   \
-        TEXT("group", group, "NAME", "who asked is in this group"),                                              \
-        TEXT("scope", scope, "NAME", "the token has this scope"),                                                \
+        LIST("group", groups, "NAME", "who asked is in this group; may be repeated"),                            \
+        LIST("scope", scopes, "NAME", "the token has this scope; may be repeated"),                              \
         TEXT("tool", tool, "NAME", "of this tool, prompt or resource"),                                          \
         TEXT("method", method, "NAME", "tools/call, initialize ..."),                                            \
-        TEXT("upstream", upstream, "ROUTE", "of this route, or of this slug"),                                   \
-        TEXT("verdict", verdict, "WORD", "permit, deny or hold"),                                                \
+        TEXT("upstream", upstream, "NAME", "of this route, or of this slug"),                                    \
+        WORD("verdict", verdict, "WORD", verdicts, "permit, deny or hold"),                                      \
         TEXT("reason", reason, "CODE", "decided for this reason: forbidden, no_rule ..."),                       \
         TEXT("rule", rule, "ID", "decided by this rule"),                                                        \
         TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"),                                  \
@@ -96,27 +102,30 @@
 #define OUTCOME                                                                                                  \
     TEXT("outcome", outcome, "WORD", "result, tool_error, cancelled, unknown ..."),                              \
         NUMBER("status", status, "N", 100, 0, "the HTTP status that the agent got"),                             \
-        TEXT("answer", answer, "WORD", "what came back was redacted, withheld or flagged: redact, withhold, flag"), \
+        WORD("answer", answer, "WORD", effects, "what came back was redacted, withheld or flagged"),             \
         TEXT("answer-rule", answer_rule, "ID", "this rule for answers applied"),                                 \
         TEXT("detector", detector, "NAME", "this detector found something in the answer")
 
+static const char *const verdicts[] = {"permit", "deny", "hold", NULL}, *const effects[] = {"redact", "withhold", "flag", NULL};
 static const char *const orders[] = {"newest", "oldest", NULL};
 static const char *const formats[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
+static const char *const tables[] = {"json", "csv", NULL};
+static const char *const reports[] = {"json", "github", "sarif", NULL};
 
 /* ---- the table ---- */
 
 const struct command commands[] = {
-    {IS("init", cmd_init, "asks a server for its tools and writes a first configuration"),
-     .example = "init --upstream http://127.0.0.1:9000/mcp",
-     BEHIND("--upstream URL | --command LINE [OPTIONS]"),
+    {IS("init", cmd_init, "ask a server for its tools and write a first configuration"),
+     .example = "init --url http://127.0.0.1:9000/mcp", .writes = true,
+     BEHIND("--url URL | --command LINE [OPTIONS]"), WAS({"upstream", "url"}),
      ABOUT("Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
            "what to paste into the configuration of desktop clients."),
-     OPTIONS(TEXT("upstream", url, "URL", "the server's MCP endpoint"),
+     OPTIONS(TEXT("url", url, "URL", "the server's MCP endpoint"),
              TEXT("command", line, "LINE", "the command of a server that a desktop client starts"),
              TEXT("name", name, "NAME", "the route's name; by default from the URL's host or the command"),
              PATH("ca", ca, "FILE", "certificates to trust; the system's by default"),
              PATH("bearer-file", bearer_file, "FILE", "a token that the server wants"),
-             FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"))},
+             FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"), JSON)},
     {IS("serve", cmd_serve, "the gate itself"),
      .example = "serve --config callgate.yaml", .of_another = &serve_usage},
     {IS("pipe", cmd_pipe, "a tool server's command behind the gate, for desktop clients"),
@@ -139,8 +148,9 @@ const struct command commands[] = {
            "those of some route. Exit status 0: sound, warnings are told; 1: warnings, with --strict; 2:\n"
            "errors; 3: a file cannot be read."),
      OPERANDS(MANY("FILE", CONTENT)),
-     OPTIONS(JSON, VALUES, FLAG("github", github, "as annotations of a GitHub workflow"),
-             FLAG("sarif", sarif, "as SARIF 2.1.0 on stdout, for forges and editors"),
+     WAS({"github", "format=github"}, {"sarif", "format=sarif"}),
+     OPTIONS(JSON, VALUES,
+             FORMAT(reports, "json, github: annotations of a workflow, or sarif: SARIF 2.1.0 for forges and editors"),
              PATH("config", config, "FILE", "as for `load`, where it is there: upstreams must be its routes"),
              FLAG("strict", strict, "warnings give exit status 1"))},
     {IS("policy fmt", cmd_policy_fmt, "write policy files in the one manner"),
@@ -157,8 +167,8 @@ const struct command commands[] = {
              FLAG("coverage", coverage, "also what the tests saw: rules that decided, conditions true and false"),
              PATH("junit", junit, "FILE", "write a JUnit report"), VALUES, JSON)},
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
-     .example = "policy load mail.yaml --message 'mail to our own people'",
-     .roles = AUTHORS | ADMINS, .writes = true,
+     .example = "policy load mail.yaml --why 'mail to our own people'",
+     .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
      ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
            "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
            "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
@@ -169,23 +179,23 @@ const struct command commands[] = {
              FLAG("despite-unknown-upstreams", despite_unknown_upstreams,
                   "store it although no route has upstreams of its forbids; needs --why"), CHANGE)},
     {IS("policy remove", cmd_policy_remove, "store a new version without one policy and activate it"),
-     .roles = AUTHORS | ADMINS,
-     .writes = true,
+     .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
      ABOUT("Stores the active version without the policy of that name, and activates it, where the\n"
            "tests of what stays pass."),
      OPERANDS(ONE("NAME", TEXT)), OPTIONS(CHANGE)},
     {IS("policy activate", cmd_policy_activate, "activate a stored version, also an old one"),
-     .roles = AUTHORS | ADMINS, .writes = true,
+     .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
      ABOUT("Makes a stored version the active one; an old one is how a change is rolled back. Warns of\n"
            "upstreams of its rules that no route has."),
-     OPERANDS(ONE("VERSION", TEXT)), OPTIONS(TEXT("message", message, "TEXT", "why, for the history"), JSON, STORE)},
+     OPERANDS(NUMBERED("VERSION", "policy list")), OPTIONS(FOR_HISTORY)},
     {IS("policy list", cmd_policy_list, "show all versions"), .roles = ANYBODY,
      ABOUT("Shows all versions, or all activations, the newest first."),
      OPTIONS(FLAG("activations", activations, "what was in force when, by whom and why"), JSON_LINES, STORE)},
     {IS("policy show", cmd_policy_show, "print a version's files"), .roles = ANYBODY,
      ABOUT("Prints the files of a version, or of the active one; with --rules the rules that they stand for:\n"
            "values of parameters and lists are in their places, and `allow`, `ask` and `deny` are written out."),
-     OPERANDS(MAYBE("VERSION", TEXT)), OPTIONS(FLAG("rules", shows_rules, "the rules, one a line"), JSON, STORE)},
+     OPERANDS(NUMBERED("VERSION", "policy list", .may_lack = true)),
+     OPTIONS(FLAG("rules", shows_rules, "the rules, one a line"), JSON, STORE)},
     {IS("policy diff", cmd_policy_diff, "say what a change permits and denies, in words and in calls"),
      .roles = AUTHORS | ADMINS,
      BEHIND("VERSION [VERSION] | FILE... [OPTIONS]"),
@@ -196,18 +206,19 @@ const struct command commands[] = {
      OPERANDS(MANY("VERSION|FILE", CONTENT)),
      OPTIONS(VALUES, FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
-     .example = "policy explain --seq 17",
+     .example = "policy explain --decision 17",
      .roles = AUTHORS | AUDITORS | ADMINS, .is_of_audit = true,
-     BEHIND("(--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]"),
+     BEHIND("(--tool NAME | --call FILE | --test NAME | --decision N) [OPTIONS]"),
+     WAS({"seq", "decision"}, {"answer", "result"}, {"time", "at"}),
      ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
            "--policy files, and says why in a sentence: the verdict, the rule with its file and line, the\n"
-           "value that decided. --all shows the walk over each rule, --answer also what rules for answers\n"
+           "value that decided. --all shows the walk over each rule, --result also what rules for answers\n"
            "find where, and what becomes of it. Nothing that the answer holds is printed. Exit status 0:\n"
            "permit, 1: deny or hold, or something of the answer does not go on. Nothing is sent or recorded."),
      OPTIONS(PATH("call", call, "FILE", "a call as under `tests:`, or a JSON-RPC request"),
              TEXT("test", test, "NAME", "the call of a test of the policy"),
-             NUMBER("seq", seq, "N", 1, 0, "a recorded call, by its number in the audit"),
-             PATH("audit", audit, "FILE", "with --seq: the database; the configuration's by default"),
+             NUMBER("decision", decision, "N", 1, 0, "a recorded call, by its number in the audit"),
+             PATH("audit", audit, "DATABASE", "with --decision: the configuration's by default"),
              TEXT("tool", tool, "NAME", "the tool that is called"),
              LIST("arg", args, "KEY=VALUE", "an argument, JSON or text; may be repeated"),
              TEXT("tenant", tenant, "NAME", "test by default"), TEXT("principal", principal, "NAME", "test by default"),
@@ -220,15 +231,15 @@ const struct command commands[] = {
              TEXT("prompt", prompt, "NAME", "with --method prompts/get"),
              TEXT("path", path, "PATH", "below a route that ends in /*"),
              TEXT("query", query, "TEXT", "without the ?"),
-             TEXT("time", time, "TIME", "when it comes, such as 2026-07-06T09:30:00Z"),
+             TIME("at", at_us, "when it comes: " WHEN_FORMS),
              TEXT("client", client, "ADDRESS", "where it comes from"),
-             PATH("answer", answered, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
+             PATH("result", result, "FILE", "also what becomes of this result, as JSON, or of a JSON-RPC message"),
              PATHS("policy", policies, "FILE", "judge by these files; may be repeated"), VALUES,
              NUMBER("version", version, "N", 1, 0, "judge by this stored version"),
              FLAG("all", all, "also the walk over each rule and condition"), JSON, STORE)},
     {IS("policy replay", cmd_policy_replay, "judge the recorded calls again and show what flips"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
-     BEHIND("[FILE... | --version N] [OPTIONS]"),
+     BEHIND("[FILE... | --version N] [OPTIONS]"), WAS({"list", "all"}),
      ABOUT("Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
            "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
            "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
@@ -239,8 +250,8 @@ const struct command commands[] = {
      OPTIONS(VALUES, NUMBER("version", version, "N", 1, 0, "a stored version, instead of FILES"),
              FLAG("only", only, "FILES alone, without the policies that are active"), SPAN_OF_TIME,
              TEXT("tenant", tenant, "NAME", "calls of this tenant"), TEXT("tool", tool, "NAME", "calls of this tool"),
-             PATH("audit", audit, "FILE", "the database, with the sealed ones beside it"),
-             FLAG("list", list, "also each call that flips or cannot be replayed, as it comes"),
+             PATH("audit", audit, "DATABASE", "with the sealed ones beside it; the configuration's by default"),
+             FLAG("all", all, "also each call that flips or cannot be replayed, as it comes"),
              NUMBER("threads", threads, "N", 1, 0, "one a core by default; always one for limits and sequences"), FROM,
              FLAG("json", json, "one JSON object a line, the sum last"), STORE)},
     {IS("policy learn", cmd_policy_learn, "draft permits out of the recorded calls"), BEHIND("[--since TIME] [OPTIONS] > FILE"),
@@ -255,7 +266,7 @@ const struct command commands[] = {
              TEXT("upstream", upstream, "NAME", "calls of this route"),
              NUMBER("min-calls", min_calls, "N", 0, 1, "no rule for a tool with fewer; 1 by default"),
              TEXT("name", name, "NAME", "the policy's name; `learned` by default"),
-             PATH("audit", audit, "FILE", "the database, with the sealed ones beside it"), FROM,
+             PATH("audit", audit, "DATABASE", "with the sealed ones beside it; the configuration's by default"), FROM,
              FLAG("json", json, "the draft and what is known of it as one JSON object"), CONFIG)},
 
     GROUP("approvals", "calls that a person decides"),
@@ -266,26 +277,21 @@ const struct command commands[] = {
              FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
              JSON_LINES,
              STORE)},
-    {IS("approvals watch", cmd_approvals_watch, "the old spelling of list --follow"), .is_now = "approvals list --follow",
-     .roles = APPROVERS | ADMINS, .lasts = true,
-     ABOUT("Shows the calls that wait for a person, and further ones as they come, until it is\n"
-           "interrupted."),
-     OPTIONS(TEXT("tenant", tenant, "NAME", "only this tenant's"), JSON_LINES, STORE)},
     {IS("approvals show", cmd_approvals_show, "one of them, with its arguments, as a story"), .roles = APPROVERS | ADMINS,
-     BEHIND("(NUMBER... | --decision N) [OPTIONS]"),
+     BEHIND("(APPROVAL... | --decision N) [OPTIONS]"),
      ABOUT("Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
            "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
            "does not show; once it is decided, they are erased."),
-     OPERANDS(MAYBE_MANY("NUMBER", TEXT)), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
+     OPERANDS(MAYBE_APPROVALS), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
     {IS("approvals approve", cmd_approvals_approve, "permit exactly that call, once"),
      .example = "approvals approve 1 --why 'Ada expects the invoice'",
      .roles = APPROVERS | ADMINS, .writes = true,
-     BEHIND("(NUMBER... | --decision N) --why TEXT [OPTIONS]"),
+     BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
      ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
            "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
            "denies it. Where the rule asks several people it waits for as many different ones, and nobody approves what\n"
            "is asked for in his own name. The store then forgets its arguments. Exit status 1: one could not be approved."),
-     OPERANDS(MAYBE_MANY("NUMBER", TEXT)),
+     OPERANDS(MAYBE_APPROVALS),
      OPTIONS(SAID("Ada expects the invoice"),
              DURATION("for", lasts_ms, "how long it may be used: 30min, 2h, 1d; 1h by default", .most = YEAR_MS),
              OF_DECISION, JSON_LINES,
@@ -293,10 +299,10 @@ const struct command commands[] = {
              FLAG("again", again, "although it was refused before"))},
     {IS("approvals refuse", cmd_approvals_refuse, "deny exactly that call for a while"),
      .roles = APPROVERS | ADMINS, .writes = true,
-     BEHIND("(NUMBER... | --decision N) --why TEXT [OPTIONS]"),
+     BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
      ABOUT("Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
            "is held and asked for anew."),
-     OPERANDS(MAYBE_MANY("NUMBER", TEXT)),
+     OPERANDS(MAYBE_APPROVALS),
      OPTIONS(SAID("Eve is no customer"),
              DURATION("for", lasts_ms, "how long it stays denied: 30min, 2h, 7d; 24h by default", .most = YEAR_MS), OF_DECISION,
              JSON_LINES, STORE)},
@@ -315,19 +321,19 @@ const struct command commands[] = {
      ABOUT("Shows what a tool's definition says now that the accepted one did not, in words and by line."),
      OPERANDS(MANY("NAME[@DIGEST]", TEXT)), OPTIONS(TEXT("upstream", upstream, "NAME", "whose tool"), JSON_LINES, STORE)},
     {IS("tools fetch", cmd_tools_fetch, "ask servers for their tools now"),
-     ABOUT("Asks the servers of the configuration for their tools, with the credentials of their routes,\n"
+     .writes = true, ABOUT("Asks the servers of the configuration for their tools, with the credentials of their routes,\n"
            "and notes what they say. Nothing is accepted by that."),
      OPERANDS(MAYBE_MANY("UPSTREAM", TEXT)),
      OPTIONS(TEXT("tenant", tenant, "NAME", "whose credential goes up, where each tenant has its own"),
-             TEXT("principal", principal, "NAME", "likewise"), CONFIG)},
+             TEXT("principal", principal, "NAME", "likewise"), JSON_LINES, CONFIG)},
     {IS("tools accept", cmd_tools_accept, "let a definition count"), .roles = AUTHORS | ADMINS, .writes = true,
-     BEHIND("(NAME[@DIGEST]... | --all) --why TEXT [OPTIONS]"),
+     BEHIND("(NAME[@DIGEST]... | --waiting) --why TEXT [OPTIONS]"), WAS({"all", "waiting"}),
      ABOUT("Lets what a server says of a tool count, as `tools diff` shows it: where the route says `definitions: hold`\n"
            "the tool is listed and may be called, as far as policies permit. Exit status 1: one could not be accepted,\n"
            "and nothing was done. Other definitions of the tool that are accepted stay so, until they are withdrawn."),
      OPERANDS(MAYBE_MANY("NAME[@DIGEST]", TEXT)),
      OPTIONS(SAID("read it with Ada"), TEXT("upstream", upstream, "NAME", "whose tools"), JSON_LINES, STORE,
-             FLAG("all", all, "all that wait by now, read or not"))},
+             FLAG("waiting", waiting, "all that wait by now, read or not"))},
     {IS("tools withdraw", cmd_tools_withdraw, "take that back"), .roles = AUTHORS | ADMINS, .writes = true,
      ABOUT("Takes an acceptance back, of one definition or of all of a tool."),
      OPERANDS(MANY("NAME[@DIGEST]", TEXT)),
@@ -337,33 +343,33 @@ const struct command commands[] = {
     GROUP("key", "keys of agents and people"),
     {IS("key create", cmd_key_create, "make a key and print it once"),
      .example = "key create --tenant acme --principal bot", .roles = ADMINS, .writes = true,
-     BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"),
+     BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"), WAS({"note", "why"}, {"expires", "for"}),
      ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
            "within a second. A person with --role gives commands over the gate's socket by it\n"
-           "(`callgate login --key`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
+           "(`callgate login --key-file`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
            "Neither is good for the other."),
      OPTIONS(TEXT("principal", principal, "NAME", "who the agent, or the person, is (required)", MUST),
              TEXT("tenant", tenant, "NAME", "of an agent's: whom it works for"),
              LIST("role", roles, "NAME", "of a person's, who then logs in by it; may be repeated"),
              LIST("may-claim", may_claim, "GLOB", "a further tenant it may name; may be repeated"),
-             DURATION("expires", expires_ms, "90d, 12h; without: never"), TEXT("note", note, "TEXT", "for people"),
-             JSON, STORE)},
+             DURATION("for", lasts_ms, "how long it is good: 12h, 90d; for ever by default"),
+             WHY("what it is for; kept with the key"), JSON, STORE)},
     {IS("key list", cmd_key_list, "show all keys, without the keys themselves"), .roles = AUDITORS | ADMINS,
      ABOUT("Lists all keys, revoked and expired ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("key revoke", cmd_key_revoke, "end keys for good"), .roles = ADMINS, .writes = true,
      ABOUT("Ends keys for good; open connections end with their next request."),
-     OPERANDS(MANY("ID", TEXT)),
-     OPTIONS(LINE("why", why, "TEXT", 1000, "for those who read the audit; kept with the key, too"), JSON_LINES, STORE)},
+     OPERANDS(NUMBERED("KEY", "key list", .is_many = true)),
+     OPTIONS(WHY("for those who read the audit; kept with the key, too"), JSON_LINES, STORE)},
 
     GROUP("plan", "intent plans"),
-    {IS("plan sign", cmd_plan_sign, "signs a plan of what a principal may do"),
+    {IS("plan sign", cmd_plan_sign, "sign a plan of what a principal may do"),
      ABOUT("Signs an intent plan: what a principal may do, step by step, until when. The draft is\n"
            "YAML or JSON; the line that comes out is what an agent shows with its calls."),
-     OPERANDS(ONE("DRAFT", FILE)),
-     OPTIONS(PATH("key", key, "FILE", "a private Ed25519 key as `openssl genpkey` makes it (required)", MUST),
+     OPERANDS(ONE("DRAFT", FILE)), WAS({"key", "key-file"}, {"out", "output"}),
+     OPTIONS(PATH("key-file", key_file, "FILE", "a private Ed25519 key as `openssl genpkey` makes it (required)", MUST),
              TEXT("key-id", key_id, "ID", "the key's id among the gate's, where it is not that of its digest"),
-             PATH("out", out, "FILE", "writes the plan there, not to the standard output"))},
-    {IS("plan check", cmd_plan_check, "says what a signed plan allows, and whether a call is a step of it"),
+             PATH("output", output, "FILE", "write the plan to this file instead of stdout"))},
+    {IS("plan check", cmd_plan_check, "say what a signed plan allows, and whether a call is a step of it"),
      ABOUT("Says in words what a signed plan allows, and whether a call is a step of it. Status 1:\n"
            "the plan does not count, or the call is none of its steps."),
      OPERANDS(ONE("PLAN", FILE)),
@@ -373,9 +379,8 @@ const struct command commands[] = {
 
     GROUP("identity", "who asks"),
     {IS("identity explain", cmd_identity_explain, "say who a token or a certificate would be, and why not"),
-     BEHIND("[FILE | -] [OPTIONS]"),
      ABOUT("Says who a token or a certificate (PEM) would be, on which route, and why not. It comes from\n"
-           "a file or from standard input, and is not printed. Nobody is asked: keys are those that the\n"
+           "a file or from standard input (-), and is not printed. Nobody is asked: keys are those that the\n"
            "gate has kept. Exit status 0: it is somebody, 1: nobody."),
      OPERANDS(MAYBE("FILE", FILE)),
      OPTIONS(TEXT("route", route, "NAME", "on this route only; by default on each"),
@@ -394,26 +399,20 @@ const struct command commands[] = {
            "their outcome is there.\n"
            "Exit status 1: with --all, a file of the trail is missing; what is there was asked."),
      ONE_DATABASE,
+     WAS({"csv", "format=csv"}, {"lines", "limit"}),
      OPTIONS(FLAG("follow", follow, "go on as calls end, until it is interrupted"),
              NUMBER("stop-after", stop_after, "N", 1, 0, "with --follow: end once so many were shown"),
              DECISION, OUTCOME, NUMBER("limit", limit, "N", 0, 100, "so many at most; 100 by default, 0 for all"),
              WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM, OUT,
              CONFIG_OF_AUDIT)},
-    {IS("audit tail", cmd_audit_tail, "the old spelling of query --follow --limit 10"), .is_now = "audit query --follow",
-     .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
-     ABOUT("Shows calls as they end, until it is interrupted: denials at once, permitted calls when\n"
-           "their outcome is there. Follows the trail over rotations."),
-     ONE_DATABASE,
-     OPTIONS(DECISION, OUTCOME, NUMBER("lines", lines, "N", 0, 10, "begin with the newest so many; 10 by default"),
-             NUMBER("stop-after", stop_after, "N", 1, 0, "end once so many were shown"), OUT, CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
      ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line,\n"
            "and the value that decided: what was asked, what came of it, approvals, the calls of the same\n"
-           "correlation around it and, with --all, how the policy version of then walks over it. N is the number\n"
+           "correlation around it and, with --all, how the policy version of then walks over it. ROW is the number\n"
            "of a decision, or of its outcome; of an event, that is shown. Sealed files beside the\n"
            "database are looked through, too."),
-     OPERANDS(ONE("N", TEXT), MAYBE("DATABASE", FILE)),
+     OPERANDS(NUMBERED("ROW", "audit query"), MAYBE("DATABASE", FILE)),
      OPTIONS(FLAG("all", all, "also the walk of the policy over each rule and condition"),
              FLAG("json", json, "the same, and the walk, as one JSON object"), STORE)},
     {IS("audit stats", cmd_audit_stats, "calls, denials and latencies by tenant, tool, rule ..."),
@@ -424,9 +423,9 @@ const struct command commands[] = {
            "two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
            "Denials of a flood that were folded into events have no row, and are not counted.\n"
            "Exit status 1: with --all, a file of the trail is missing; what is there was counted."),
-     ONE_DATABASE,
+     ONE_DATABASE, WAS({"by", "per"}),
      OPTIONS(DECISION, OUTCOME,
-             TEXT("by", breakdown, "LIST",
+             TEXT("per", per, "LIST",
                   "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector"),
              NUMBER("top", top, "N", 0, 10, "of each, those with most calls; 10 by default, 0 for all"), ALL_FILES, FROM,
              FLAG("json", json, "the figures as JSON; times in microseconds"), CONFIG_OF_AUDIT)},
@@ -447,15 +446,14 @@ const struct command commands[] = {
            "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
            "indices of a sealed file instead: all files of a time, for sqlite3."),
      ONE_DATABASE,
-     OPTIONS(WORD("format", format, "FORM", formats, "json (lines; the default), csv, ocsf, cef, or sqlite: one database"),
-             FLAG("json", json, "as --format json"),
+     OPTIONS(FORMAT(formats, "json (lines; the default), csv, ocsf, cef, or sqlite: one database"), JSON_LINES,
              PATH("cursor", cursor, "FILE", "go on where the last export with it stopped; made where missing"),
              PATH("output", output, "FILE", "append to this file instead of stdout"),
              FLAG("follow", follow, "go on as rows come, until it is interrupted"),
              FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, CONFIG_OF_AUDIT)},
     {IS("audit verify", cmd_audit_verify, "check that nothing was changed, removed or inserted"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
-     BEHIND("[DATABASE|PROOF] [--all] [--key PUB ...] [--checkpoint FILE] [--store FILE] [--json]"),
+     WAS({"checkpoint", "checkpoints"}),
      ABOUT("Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
            "has its one outcome, that values match their digests, and signed checkpoints against all\n"
            "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
@@ -468,46 +466,48 @@ const struct command commands[] = {
      OPTIONS(FLAG("all", all, "also sealed files beside the database, each against the one before"),
              PATHS("key", public_keys, "PUB", "audit-key.pub, PEM, or name+id+key: who signed; again for each that did and "
                    "that no signed change of key leads to"),
-             PATH("checkpoint", checkpoint, "FILE", "checkpoints kept elsewhere; DATABASE.heads by default, if it is there"),
+             PATH("checkpoints", checkpoints, "FILE", "checkpoints kept elsewhere; DATABASE.heads by default, if it is there"),
              PATH("store", store, "FILE", "callgate.db: it must hold the policies that rows name, as they were"), FROM,
-             NUMBER("unsigned", unsigned_s, "SECONDS", 1, 0, "so old may rows be that nobody signed yet; 10 by default, "
-                    "more where `checkpoint_interval` is"),
+             DURATION("unsigned", unsigned_ms, "so old may rows be that nobody signed yet; 10s by default, "
+                      "more where `checkpoint_interval` is"),
              TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, JSON)},
     {IS("audit prove", cmd_audit_prove, "write a proof of a row, of two checkpoints or of a tenant's rows"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
      BEHIND("ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]"),
+     WAS({"from", "earlier"}, {"to", "checkpoint"}),
      ABOUT("Writes a proof for somebody who does not get the database: that a row is in a signed\n"
            "checkpoint, that a later checkpoint holds all that an earlier one held, or what rows a\n"
            "tenant has and that none is left out. A row is looked\n"
            "for in the sealed files, too. `callgate audit verify PROOF --key PUB` checks proofs, and\n"
            "so does tools/verify-audit. Exit status: 1: there is no such row or checkpoint."),
      OPERANDS(MAYBE("ROW", NUMBER), MAYBE("ROWS", NUMBER), MAYBE("DATABASE", FILE)),
-     OPTIONS(TEXT("checkpoint", checkpoint, "ROWS", "the checkpoint over so many rows; the last one by default"),
-             PATH("from", old, "ROWS|FILE", "the earlier checkpoint: of the database, or one kept in a file"),
-             TEXT("to", to, "ROWS", "the later one; the last by default"),
+     OPTIONS(NUMBER("checkpoint", checkpoint, "ROWS", 1, 0, "the checkpoint over so many rows; the last one by default"),
+             PATH("earlier", earlier, "ROWS|FILE", "one that it is to follow: of the database, or kept in a file"),
              TEXT("tenant", tenant, "NAME", "all rows of one tenant, and that these are all"), CONFIG_OF_AUDIT)},
     {IS("audit archive", cmd_audit_archive, "seal the file and go on in a new one; calls go on"),
+     .writes = true,
      ABOUT("Seals the audit's file: an event `sealed` and a signed checkpoint over it are its last words. It is renamed to\n"
            "audit-FIRST-LAST.db beside it, and the next file goes on with its chain. Calls go on, but for some\n"
            "milliseconds. It waits while somebody reads the file. query, stats and verify --all, show, export and policy\n"
            "replay find sealed files that are beside the audit."),
      OPTIONS(CONFIG, JSON)},
     {IS("audit rotate-key", cmd_audit_rotate_key, "change the key of checkpoints, by the old one's word; no gate may run"),
-     BEHIND("[--lost --why TEXT] [--config FILE]"),
+     .writes = true,
      ABOUT("Makes a new key of checkpoints in the place of the old one, which is not kept. The old key signs the new one, and\n"
            "the new one the old, over the last checkpoint, in an event `checkpoint_key`: `audit verify --all --key` proves\n"
            "the whole trail with either. No gate may run. Killed at any moment, either key is in place and goes on; run it\n"
            "again then. --lost records that the old key is gone: verifying takes both keys from then on, and says so."),
      OPTIONS(FLAG("lost", lost, "the old key is gone, and cannot sign the new one; needs --why"),
-             TEXT("why", why, "TEXT", "how it was lost: recorded, with who says so"), CONFIG)},
+             WHY("how it was lost; recorded, with who says so"), JSON, CONFIG)},
     {IS("audit retire", cmd_audit_retire, "record that sealed files are given away, and why"),
+     .writes = true,
      ABOUT("Records that a sealed file of the trail and all files before it are given away: an event `retired` with the rows,\n"
            "who says so and why. It prints their paths and leaves them where they are: move them then. Where they are\n"
            "missing later, --all takes the event's word for it. Nothing is given away that a hold keeps, or may have kept,\n"
            "of rows that are not here any more."),
      OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG, JSON)},
     {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
-     .writes = true, BEHIND("[--tenant NAME] [--principal NAME] [--since TIME] [--until TIME] --why TEXT [OPTIONS]"),
+     .writes = true,
      ABOUT("Keeps values from erasure: of a tenant, of a person, of a time, or of all that are named together.\n"
            "`callgate audit erase` takes the values of all persons of a tenant from before a time: it is refused\n"
            "where a hold keeps any of these. The hold stands in the trail, as does its release."),
@@ -516,10 +516,11 @@ const struct command commands[] = {
              REASON("the court asks for them, 4 O 12/26"), JSON, STORE)},
     {IS("audit release", cmd_audit_release, "end a hold"), .roles = ADMINS, .writes = true,
      ABOUT("Ends a hold: what it kept may be erased. Both stand in the trail."),
-     OPERANDS(ONE("HOLD", TEXT)), OPTIONS(REASON("the case is closed"), JSON, STORE)},
+     OPERANDS(NUMBERED("HOLD", "audit holds")), OPTIONS(REASON("the case is closed"), JSON, STORE)},
     {IS("audit holds", cmd_audit_holds, "show all holds"), .roles = AUDITORS | ADMINS,
      ABOUT("Lists all holds, released ones too."), OPTIONS(JSON_LINES, STORE)},
     {IS("audit erase", cmd_audit_erase, "erase a tenant's argument values; the chain stays whole"),
+     .writes = true,
      ABOUT("Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
            "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
            "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
@@ -537,7 +538,7 @@ const struct command commands[] = {
         "it as it stands. It holds secrets. An erasure (`callgate audit erase`) does not reach it."),
      OPERANDS(ONE("FOLDER", FILE)), OPTIONS(CONFIG, JSON)},
     {IS("restore", cmd_restore, "put a backup in place, after it was looked at"),
-     BEHIND("FOLDER --config FILE --why TEXT [--check] [--key PUB] [--json]"),
+     .writes = true,
      ABOUT(
         "Puts back what `callgate backup` saved: first all of it is looked at (digests, the store, the trail with its chain\n"
         "and checkpoints), then it is put in place, and what stood there is moved into a folder `replaced-TIME` beside the\n"
@@ -546,23 +547,23 @@ const struct command commands[] = {
      OPERANDS(ONE("FOLDER", FILE)),
      OPTIONS(PATH("config", config, "FILE", "where the configuration is to be (required), with the files of its folder",
                   .must = "--config FILE is required: where the configuration is to be"),
-             LINE("why", why, "TEXT", 1000, "for the record (required, but with --check)"),
+             WHY("for the record (required, but with --check)"),
              FLAG("check", check, "only look whether the backup is whole; change nothing"),
-             PATH("key", key, "PUB", "audit-key.pub from elsewhere: who must have signed; else the backup's own"), JSON)},
+             PATHS("key", public_keys, "PUB", "audit-key.pub from elsewhere: who must have signed; else the backup's own"),
+             JSON)},
     {IS("login", cmd_login, "say who you are to the gate's socket, by a provider or a key"),
-     BEHIND("[--provider NAME | --key] [OPTIONS]"),
+     BEHIND("[--provider NAME | --key-file FILE] [OPTIONS]"), WAS({"key", "key-file=-"}),
      ABOUT("Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a\n"
            "provider's page, which you open in any browser, or by a key of `callgate key create --role`.\n"
            "What is kept is yours alone ($XDG_STATE_HOME/callgate/login.json), renewed while the\n"
            "provider lets it be, and gone with `callgate logout`. CALLGATE_LOGIN holds a key without it.\n"
            "Without a login you are who the kernel says."),
      OPTIONS(TEXT("provider", provider, "NAME", "where to log in; by default the only one"),
-             FLAG("key", by_key, "by a person's key instead, which is read from the standard input"),
-             PATH("key-file", key_file, "FILE", "likewise from this file"),
+             PATH("key-file", key_file, "FILE", "by a person's key instead, from this file; - is the standard input"),
              FLAG("who", who, "only say who you are to the gate"),
-             TEXT("scope", scope, "TEXT", "what to ask the provider for; by default openid, and to be renewed"),
+             LIST("scope", scopes, "NAME", "what to ask the provider for; by default openid, and to be renewed"),
              PATH("ca", ca, "FILE", "by whom the provider's certificate is; by default the system's"),
-             FLAG("json", json, "who you are, as JSON"), CONFIG)},
+             JSON, CONFIG)},
     {IS("logout", cmd_logout, "forget that again"), ABOUT("Forgets your login; from then on you are who the kernel says."),
      .usage.options = (const struct option[]){{0}}},
     {IS("console", cmd_console, "pages for who decides and who looks: approvals, calls, one call"),
@@ -578,6 +579,12 @@ const struct command commands[] = {
            "callgate completion fish | source."),
      OPERANDS(ONE("SHELL", TEXT)), .usage.options = (const struct option[]){{0}}},
     {IS("version", cmd_version, "which build this is"), ABOUT("Says which build this is."),
-     OPTIONS(FLAG("verbose", verbose, "also of everything linked"), JSON)},
+     WAS({"verbose", "all"}), OPTIONS(FLAG("all", all, "also of everything linked"), JSON)},
     {.words = NULL},
+};
+
+/* ---- old spellings ---- */
+
+const struct spelling commands_were[] = {
+    {"approvals watch", "approvals list --follow"}, {"audit tail", "audit query --follow"}, {NULL, NULL},
 };

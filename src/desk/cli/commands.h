@@ -16,7 +16,6 @@ typedef int command_fn(const struct asked *asked);
 struct command {
     const char *words;      /* "key create"; a word alone may be a group, of the lines that follow */
     const char *sentence;   /* for lists */
-    const char *is_now;     /* an old spelling: how it is written now; it goes with the next release; else NULL */
     const char *example;    /* behind `callgate`: it stands on the first screen of help, with few others; else NULL */
     command_fn *run;        /* NULL: a group */
     unsigned roles;         /* PEOPLE_BIT of each that may give it over the gate's socket; 0: nobody */
@@ -30,10 +29,17 @@ struct command {
 /* Ends with words == NULL. */
 extern const struct command commands[];
 
+/* Of commands that are written otherwise now; ends with was == NULL. */
+extern const struct spelling commands_were[];
+
 const struct usage *command_usage(const struct command *command);
 
 /* The last word of its name, where what stands before is the group; NULL: it is none of that group. Takes: group: "" of all. */
 const char *command_name_within(const struct command *command, const char *group);
+
+/* The words as they are spelled now, and once more behind their NULL, to be read, which moves them. Returns: the caller's
+ * (mem_free), with *count; or NULL. */
+char **command_respell(int argc, char **argv, int *count);
 
 /* The command that the words begin with. Returns: NULL where none is; *used: how many words are its name. */
 const struct command *command_find(int argc, char *const *argv, int *used);
@@ -53,10 +59,10 @@ extern command_fn cmd_init, cmd_serve, cmd_pipe, cmd_status, cmd_backup, cmd_res
     cmd_console, cmd_completion, cmd_version;
 extern command_fn cmd_policy_check, cmd_policy_fmt, cmd_policy_test, cmd_policy_load, cmd_policy_remove, cmd_policy_activate,
     cmd_policy_list, cmd_policy_show, cmd_policy_diff, cmd_policy_explain, cmd_policy_replay, cmd_policy_learn;
-extern command_fn cmd_approvals_list, cmd_approvals_watch, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;
+extern command_fn cmd_approvals_list, cmd_approvals_show, cmd_approvals_approve, cmd_approvals_refuse;
 extern command_fn cmd_tools_list, cmd_tools_show, cmd_tools_diff, cmd_tools_fetch, cmd_tools_accept, cmd_tools_withdraw;
 extern command_fn cmd_key_create, cmd_key_list, cmd_key_revoke, cmd_plan_sign, cmd_plan_check, cmd_identity_explain;
-extern command_fn cmd_audit_query, cmd_audit_tail, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,
+extern command_fn cmd_audit_query, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,
     cmd_audit_verify, cmd_audit_prove, cmd_audit_archive, cmd_audit_rotate_key, cmd_audit_retire, cmd_audit_hold,
     cmd_audit_release, cmd_audit_holds, cmd_audit_erase;
 

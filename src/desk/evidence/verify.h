@@ -59,6 +59,9 @@ enum code verify_sequence_renew(const struct trail *trail, struct verify_sequenc
 void verify_sequence_forget(struct verify_sequence *sequence); /* the next file goes on from none that was verified */
 void verify_sequence_free(struct verify_sequence **sequence);
 
+/* Adds a key that somebody gave: a file of it, or the key itself as name+id+key. CODE_INVALID where it is none. */
+enum code verify_key_read(const char *given, struct keyring *keys, struct why *why) MUST_USE;
+
 struct verify_conf {
     const char *path;
     const struct keyring *keys; /* whose signatures prove, one behind the other; NULL: none is known */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a file: what of it nobody signed. Whoever can write the file can write such rows, so that they count only while
- * they are younger than a gate takes to sign. */
+ * they are younger than a gate takes to sign. And the keys that people give. */
 #include "evidence/verify_priv.h"
+#include "os/file.h"
+
+#define KEY_BYTES ((size_t)65536)
 
 struct unsigned_rows {
     int64_t count, first, oldest_us, newest_us;
@@ -93,5 +96,24 @@ enum code verify__end_signed(struct verifier *verifier)
                       "rotation leaves that, until its next start");
     report->is_proven = code == CODE_OK && verifier->given > 0 && rows.count == 0 && verify__evident_faults(verifier) == 0 &&
                         report->losses == 0;
+    return code;
+}
+
+enum code verify_key_read(const char *given, struct keyring *keys, struct why *why)
+{
+    struct note_key key;
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, KEY_BYTES);
+    code = strchr(given, '+') != NULL ? buf_add_text(&text, given) : file_read(given, FILE_ANY, KEY_BYTES, &text, why);
+    if (code == CODE_OK && note_key_read(buf_peek(&text), &key) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
+                       "key, or name+id+key", given);
+    else if (code == CODE_OK && keys->count == KEYRING_MAX)
+        code = why_set(why, CODE_INVALID, "--key: more than %d keys", KEYRING_MAX);
+    else if (code == CODE_OK)
+        keyring_add(keys, &key);
+    buf_fini(&text);
     return code;
 }

@@ -38,44 +38,37 @@ static enum code add_meant(void *context, const struct store_approval *approval)
     return CODE_OK;
 }
 
-static int find_by_decision(struct db *db, const char *text, struct approvals_meant *meant)
+static int find_by_decision(struct db *db, uint64_t decision, struct approvals_meant *meant)
 {
     struct finding finding = {.meant = meant};
     struct why why = {0};
-    int64_t decision;
-    enum code code;
+    enum code code = store_approvals_each(db, APPROVALS_OF_DECISION, (int64_t)decision, clock_wall_us(), add_meant, &finding,
+                                          &why);
 
-    if (num_i64(span_text(text), &decision) != CODE_OK || decision <= 0)
-        return complain(STATUS_USAGE, "--decision \"%s\" is no decision's number; the agent was told one", text);
-    code = store_approvals_each(db, APPROVALS_OF_DECISION, decision, clock_wall_us(), add_meant, &finding, &why);
     if (code != CODE_OK)
         return complain_why(code, &why);
     if (meant->count == 0)
-        return complain(STATUS_NEGATIVE, "no approval was asked for by decision %s; `callgate approvals list` shows what waits",
-                        text);
+        return complain(STATUS_NEGATIVE, "no approval was asked for by decision %" PRIu64 "; `callgate approvals list` shows "
+                        "what waits", decision);
     if (finding.is_mixed)
-        return complain(STATUS_NEGATIVE, "several gates have a decision %s; name the approval, `callgate approvals list` shows "
-                        "them", text);
+        return complain(STATUS_NEGATIVE, "several gates have a decision %" PRIu64 "; name the approval, `callgate approvals "
+                        "list` shows them", decision);
     return OPTIONS_GO;
 }
 
 int cmd_approvals__find(struct db *db, const struct asked *asked, struct approvals_meant *meant)
 {
-    char *const *operands = asked->given.operands;
     const int count = asked->given.count;
 
     meant->count = 0;
-    if ((asked->decision != NULL) == (count > 0))
+    if ((asked->decision != 0) == (count > 0))
         return complain(STATUS_USAGE, "name the approvals by their numbers, or one call by --decision N");
-    if (asked->decision != NULL)
+    if (asked->decision != 0)
         return find_by_decision(db, asked->decision, meant);
     if (count > APPROVALS_MEANT_MAX)
         return complain(STATUS_USAGE, "more than %d at once; name fewer", APPROVALS_MEANT_MAX);
-    for (int i = 0; i < count; i++) {
-        if (num_i64(span_text(operands[i]), &meant->id[i]) != CODE_OK || meant->id[i] <= 0)
-            return complain(STATUS_USAGE, "\"%s\" is no approval's number; `callgate approvals list` shows them", operands[i]);
-        meant->count++;
-    }
+    for (; meant->count < (size_t)count; meant->count++)
+        meant->id[meant->count] = (int64_t)asked_number(asked, (int)meant->count);
     return OPTIONS_GO;
 }
 

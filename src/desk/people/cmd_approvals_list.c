@@ -14,7 +14,7 @@
 #define NARROW 20 /* cells of the arguments at least */
 
 static const struct table_column columns[] = {
-    {.title = "number", .key = "approval", .is_right = true, .least = TABLE_WHOLE},
+    {.title = "approval", .is_right = true, .least = TABLE_WHOLE},
     {.title = "age", .words = "{asked:ago}", .least = TABLE_WHOLE},
     {.title = "state", .least = TABLE_WHOLE}, {.title = "tenant"}, {.title = "principal"},
     {.title = "tool", .words = "[{tool}][{!tool}{method}]"}, {.title = "rule"}, {.title = "people"},
@@ -49,14 +49,10 @@ static enum code list_one(struct listing *listing, const struct store_approval *
 
 static void end_list(const struct table *table)
 {
-    if (table->as_json)
-        return;
-    if (table->rows == 0)
-        printf("nothing waits for a person\n");
-    else
-        printf("\nlook at one:  callgate approvals show NUMBER\n"
-               "decide:       callgate approvals approve NUMBER --why TEXT\n"
-               "              callgate approvals refuse NUMBER --why TEXT\n");
+    if (!table->as_json && table->rows > 0)
+        printf("\nlook at one:  callgate approvals show APPROVAL\n"
+               "decide:       callgate approvals approve APPROVAL --why TEXT\n"
+               "              callgate approvals refuse APPROVAL --why TEXT\n");
 }
 
 /* One at a time, since it is written when the store is not being read: whoever reads slowly locks nobody out. */
@@ -98,6 +94,7 @@ static int list_once(const struct asked *asked)
     if (code == CODE_OK)
         code = list_each(db, asked->all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
     db_close(&db);
+    listing.table.nothing = code == CODE_OK ? "nothing waits for a person" : NULL;
     (void)table_end(&listing.table);
     if (code != CODE_OK && code != CODE_DOWN)
         return complain_why(code, &why);
@@ -152,7 +149,7 @@ static enum code look(struct db *db, struct watching *watching, struct why *why)
     return code == CODE_BUSY ? CODE_OK : code;
 }
 
-int cmd_approvals_watch(const struct asked *asked)
+static int list_and_follow(const struct asked *asked)
 {
     struct watching watching = {.is_first = true};
     struct why why = {0};
@@ -175,5 +172,5 @@ int cmd_approvals_list(const struct asked *asked)
 {
     if (asked->follow && asked->all)
         return complain(STATUS_USAGE, "--follow shows what waits and what comes; leave --all out");
-    return asked->follow ? cmd_approvals_watch(asked) : list_once(asked);
+    return asked->follow ? list_and_follow(asked) : list_once(asked);
 }

@@ -119,11 +119,11 @@ int cmd_key_create(const struct asked *asked)
     actor_name(actor);
     buf_init(&role_text, ROLES_BYTES_MAX);
     status = check_whose(asked->tenant, &asked->may_claim, &asked->roles, &role_text);
-    key.expires_us = asked->expires_ms > 0 ? key.made_us + (int64_t)asked->expires_ms * 1000 : 0;
+    key.expires_us = asked->lasts_ms > 0 ? key.made_us + (int64_t)asked->lasts_ms * 1000 : 0;
     key.principal = span_text(asked->principal);
     key.tenant = span_text(asked->tenant != NULL ? asked->tenant : "");
     key.roles = asked->roles.count > 0 ? buf_peek(&role_text) : SPAN_NONE;
-    key.note = span_text(asked->note);
+    key.made_why = span_text(asked->why);
     key.made_by = span_text(actor);
     key.may_claim = asked->may_claim.value;
     if (status == OPTIONS_GO)
@@ -146,9 +146,9 @@ static struct doc *whole_doc_of(const struct store_key *key)
     doc_text(doc, "state", span_text(state_of(key)));
     for (const char *const *claim = key->may_claim; claim != NULL && *claim != NULL; claim++)
         doc_text(claims, NULL, span_text(*claim));
-    doc_text_or_null(doc, "note", key->note);
     print_time(doc, "made", key->made_us);
     doc_text(doc, "made_by", key->made_by);
+    doc_text_or_null(doc, "made_why", key->made_why);
     print_time(doc, "revoked", key->revoked_us);
     doc_text_or_null(doc, "revoked_by", key->revoked_us != 0 ? key->revoked_by : SPAN_NONE);
     doc_text_or_null(doc, "revoked_why", key->revoked_why);
@@ -168,7 +168,7 @@ int cmd_key_list(const struct asked *asked)
         {.title = "key", .key = "api_key", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
         {.title = "principal"},
         {.title = "tenant, or roles", .words = "[{tenant}][{roles}]"}, {.title = "expires", .none = "never"},
-        {.title = "note", .none = ""},
+        {.title = "why", .key = "made_why", .none = ""},
     };
     struct table table;
     struct why why = {0};
@@ -179,6 +179,7 @@ int cmd_key_list(const struct asked *asked)
     if (code == CODE_OK)
         code = store_keys_each(db, list_one, &table, &why);
     db_close(&db);
+    table.nothing = code == CODE_OK ? "there is no key; `callgate key create` makes one" : NULL;
     (void)table_end(&table);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
@@ -201,7 +202,6 @@ static enum code tell_revoked(void *context, const struct store_key *key)
 
 int cmd_key_revoke(const struct asked *asked)
 {
-    char *const *ids = asked->given.operands;
     struct revoking revoking = {.as_json = asked->json};
     char actor[ACTOR_BYTES];
     struct why why = {0};
@@ -210,10 +210,8 @@ int cmd_key_revoke(const struct asked *asked)
 
     actor_name(actor);
     for (int i = 0; code == CODE_OK && i < asked->given.count; i++) {
-        if (num_i64(span_text(ids[i]), &revoking.id) != CODE_OK)
-            code = why_set(&why, CODE_INVALID, "\"%s\" is no key's number; `callgate key list` shows them", ids[i]);
-        else
-            code = store_key_revoke(db, revoking.id, actor, span_text(asked->why), clock_wall_us(), &why);
+        revoking.id = (int64_t)asked_number(asked, i);
+        code = store_key_revoke(db, revoking.id, actor, span_text(asked->why), clock_wall_us(), &why);
         if (code == CODE_OK)
             code = store_keys_each(db, tell_revoked, &revoking, &why);
     }

@@ -106,7 +106,7 @@ static enum code read_key(const char *path, struct buf *text, struct why *why)
     char line[512]; /* of a pipe or a terminal: neither is a file, and neither need end */
     enum code code;
 
-    if (path != NULL)
+    if (strcmp(path, "-") != 0)
         return file_read(path, FILE_ANY, LOGIN_BYTES, text, why);
     if (isatty(STDIN_FILENO))
         fprintf(stderr, "the key: ");
@@ -157,7 +157,7 @@ static const struct json_node *find_login(const struct answer *answer, const cha
 static int log_in_at(const struct json_node *login, const char *socket, const struct asked *asked)
 {
     char issuer[1024], client[1024], ca[PATH_MAX]; /* it is read again where the login is renewed, wherever that is */
-    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scope,
+    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = &asked->scopes,
                                    .ca = asked->ca != NULL && realpath(asked->ca, ca) != NULL ? ca : asked->ca};
     struct login_kept kept;
     struct arena texts;
@@ -186,8 +186,8 @@ static int log_in(const char *socket, const struct asked *asked)
         status = complain(STATUS_NEGATIVE, "nobody logs in by \"%s\" here; `people: {logins}` of the gate's configuration says "
                           "by whom", asked->provider);
     else if (status == OPTIONS_GO)
-        status = complain(STATUS_NEGATIVE, "log in by a key: --key, or by one of the providers, where there are some: "
-                          "--provider NAME; `callgate login --who --json` shows them");
+        status = complain(STATUS_NEGATIVE, "log in by a key: --key-file FILE, or by one of the providers, where there are "
+                          "some: --provider NAME; `callgate login --who --json` shows them");
     answer_fini(&answer);
     return status;
 }
@@ -219,7 +219,7 @@ int cmd_login(const struct asked *asked)
 
     if (asked->who)
         status = show(socket, asked);
-    else if (asked->by_key || asked->key_file != NULL)
+    else if (asked->key_file != NULL)
         status = log_in_by_key(socket, asked);
     else
         status = log_in(socket, asked);

@@ -2,7 +2,7 @@
 /* A login by a provider's device flow (RFC 8628), for a terminal without a browser of its own. What the provider says is shown
  * as somebody else's words, and it is believed only where its certificate is. */
 #include "people/login.h"
-#include "args/print.h"
+#include "args/command.h"
 #include "unicode/terminal.h"
 
 #include "base/num.h"
@@ -145,7 +145,8 @@ static enum code discover(struct talk *talk, const char *issuer, struct provider
         return why_set(why, CODE_DENIED, "what %s publishes is another issuer's; nothing was sent to it", url);
     if (!copy_url(talk, "token_endpoint", provider->token) ||
         !copy_url(talk, "device_authorization_endpoint", provider->device))
-        return why_set(why, CODE_DENIED, "%s has no device flow (RFC 8628); log in by a key: `callgate login --key`", issuer);
+        return why_set(why, CODE_DENIED, "%s has no device flow (RFC 8628); log in by a key: `callgate login --key-file FILE`",
+                       issuer);
     scopes = json_member(talk->root, SPAN_LIT("scopes_supported"));
     for (const struct json_node *one = scopes != NULL ? scopes->child : NULL; one != NULL; one = one->next)
         provider->keeps = provider->keeps || span_is(one->text, "offline_access");
@@ -171,15 +172,19 @@ static enum code begin(struct talk *talk, const struct provider *provider, const
                        struct buf *device_code, struct why *why)
 {
     struct span url, user_code;
-    struct buf form;
+    struct buf form, scopes;
     enum code code;
 
     buf_init(&form, LOGIN_BYTES);
+    buf_init(&scopes, LOGIN_BYTES);
+    for (size_t i = 0; i < ask->scopes->count; i++)
+        buf_addf(&scopes, "%s%s", i > 0 ? " " : "", ask->scopes->value[i]);
+    if (ask->scopes->count == 0)
+        buf_add_text(&scopes, provider->keeps ? "openid offline_access" : "openid");
     http_write_field(&form, "client_id", span_text(ask->client));
-    http_write_field(&form, "scope", span_text(ask->scopes != NULL ? ask->scopes
-                                        : provider->keeps   ? "openid offline_access"
-                                                            : "openid"));
-    code = buf_code(&form);
+    http_write_field(&form, "scope", buf_peek(&scopes));
+    code = buf_fail(&form, buf_code(&scopes));
+    buf_fini(&scopes);
     if (code == CODE_OK)
         code = talk_ask(talk, span_text(provider->device), buf_peek(&form), why);
     buf_fini(&form);

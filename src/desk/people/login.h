@@ -36,7 +36,8 @@ enum code login_forget(struct why *why) MUST_USE;
 /* ---- a provider ---- */
 
 struct device_ask {
-    const char *socket, *issuer, *client, *scopes; /* scopes NULL: openid, and what keeps a login */
+    const char *socket, *issuer, *client;
+    const struct option_values *scopes; /* none: openid, and what keeps a login */
     const char *ca;                                /* a file; NULL: the system's authorities */
 };
 /* Has the person log in by a browser, which is told on stderr how. Blocks: until he has, or has not.

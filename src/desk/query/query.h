@@ -8,6 +8,7 @@
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
 
+#include "args/command.h"
 #include "files/trail.h"
 #include "base/span.h"
 #include "base/why.h"
@@ -24,7 +25,7 @@ enum query_order {
 /* Texts with at == NULL and numbers of 0 do not filter. Texts are exact, but a '*' in one stands for any characters. */
 struct query {
     struct span tenant, correlation, principal, tool, method, upstream, verdict, reason, rule, outcome, client;
-    struct span group, scope;   /* of who asked, among others */
+    const struct option_values *groups, *scopes; /* of who asked, each of them among others; NULL: any */
     struct span answer, answer_rule, detector; /* what was done to the answer, by which rule among others, finding what */
     struct span session;        /* the 32 bytes of the SHA-256 of what the agent sent */
     struct span text;           /* anywhere in the call, the arguments included; ASCII letters match either case */

@@ -13,7 +13,7 @@
 #include "db/db.h"
 #include "query/query.h"
 
-#define QUERY_PARAMETERS_MAX (40 + AUDIT_TENANTS_MAX)
+#define QUERY_PARAMETERS_MAX (40 + AUDIT_TENANTS_MAX + 2 * OPTION_VALUES_MAX)
 
 /* A statement's text and what is bound to it, in order. */
 struct query_sql {

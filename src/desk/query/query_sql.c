@@ -31,14 +31,14 @@ static void add_text(struct query_sql *sql, const char *column, struct span text
         is_pattern ? ", '[', '[[]'), '?', '[?]')" : "");
 }
 
-/* One of the names in a column that holds a list of them. */
-static void add_member(struct query_sql *sql, const char *column, struct span text)
+/* All of these among the names in a column that holds a list of them. */
+static void add_members(struct query_sql *sql, const char *column, const struct option_values *names)
 {
-    if (text.at == NULL)
-        return;
-    (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE j.type = 'text'", column);
-    add_text(sql, "j.value", text);
-    (void)buf_add_byte(&sql->text, ')');
+    for (size_t i = 0; names != NULL && i < names->count; i++) {
+        (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE j.type = 'text'", column);
+        add_text(sql, "j.value", span_text(names->value[i]));
+        (void)buf_add_byte(&sql->text, ')');
+    }
 }
 
 /* Among what is told of an answer: a detector that found something, a rule that applied. Takes: decided: a column that has one
@@ -99,8 +99,8 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
-    add_member(sql, "d.groups", query->group);
-    add_member(sql, "d.scopes", query->scope);
+    add_members(sql, "d.groups", query->groups);
+    add_members(sql, "d.scopes", query->scopes);
     add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", NULL, query->detector);
     add_said(sql, QUERY_OUTCOME(later, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
              QUERY_OUTCOME(later, "answer_rule"), query->answer_rule);

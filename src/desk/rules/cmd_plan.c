@@ -60,10 +60,10 @@ static enum code read_key(struct signing *s, struct why *why)
     enum code code;
 
     buf_init(&pem, 65536);
-    code = own != NULL ? file_read(s->asked->key, FILE_SECRET, 65536, &pem, why) : CODE_NOMEM;
+    code = own != NULL ? file_read(s->asked->key_file, FILE_SECRET, 65536, &pem, why) : CODE_NOMEM;
     if (code == CODE_OK && sign_key_read(buf_peek(&pem), &s->key) != CODE_OK)
         code = why_set(why, CODE_INVALID, "%s holds no Ed25519 key; `openssl genpkey -algorithm ed25519` makes one",
-                       s->asked->key);
+                       s->asked->key_file);
     mem_wipe(pem.block, pem.size);
     buf_fini(&pem);
     if (code == CODE_OK)
@@ -295,8 +295,8 @@ int cmd_plan_sign(const struct asked *asked)
             code = sign_plan(&s, &why);
         if (is_read && code != CODE_OK)
             why_before(&why, code, "%s: ", draft);
-        if (code == CODE_OK && asked->out != NULL)
-            code = file_replace(asked->out, 0600, buf_peek(&s.shown), &why);
+        if (code == CODE_OK && asked->output != NULL)
+            code = file_replace(asked->output, 0600, buf_peek(&s.shown), &why);
         else if (code == CODE_OK)
             code = print_block(stdout, buf_peek(&s.shown));
         status = code == CODE_OK ? STATUS_DONE : complain_why(code, &why);

@@ -93,9 +93,10 @@ static int tell_check(const struct check *check)
 {
     bool warned = check->asked.strict && check->warnings.count > 0;
     int status = check->faults.count > 0 ? STATUS_USAGE : warned ? STATUS_NEGATIVE : STATUS_DONE;
+    const char *format = check->asked.format;
     struct doc *doc;
 
-    if (check->asked.github) {
+    if (format != NULL && strcmp(format, "github") == 0) {
         print_github(&check->faults, "error");
         print_github(&check->warnings, "warning");
         return status;
@@ -104,7 +105,7 @@ static int tell_check(const struct check *check)
         print_faults(&check->faults, "");
         print_faults(&check->warnings, "warning: ");
     }
-    if (check->asked.sarif)
+    if (format != NULL && !check->asked.json)
         return policy_sarif_print(&check->faults, &check->warnings, status) == STATUS_DONE ? status : STATUS_CANNOT;
     doc = check_doc(check);
     return told_answer(&doc, check->asked.json,
@@ -212,9 +213,7 @@ int cmd_policy_check(const struct asked *asked)
     struct route_names names;
     struct policy *policy = NULL;
     enum code code;
-    int status = asked->json + asked->github + asked->sarif > 1
-                     ? complain(STATUS_USAGE, "--json, --github and --sarif exclude each other; say one")
-                     : policy_files_try(&files, asked);
+    int status = policy_files_try(&files, asked);
 
     if (status != OPTIONS_GO)
         return status;

@@ -29,7 +29,7 @@ struct explaining {
     struct route_names routes;         /* of the configuration, if there is one */
     struct policy *policy;
     struct definition_set *definitions; /* that are accepted; NULL: none, or --policy was given */
-    struct answer_verdict *answered;   /* --answer */
+    struct answer_verdict *answered;   /* --result */
     struct doc *doc;
 };
 
@@ -140,7 +140,7 @@ static void fill_routes(const struct explaining *e)
         doc_text(list, NULL, span_text(e->routes.routes[i].name));
 }
 
-/* ---- --answer ---- */
+/* ---- --result ---- */
 
 static void fill_answer(struct doc *doc, const struct answer_verdict *answered)
 {
@@ -217,7 +217,7 @@ static int answer(struct explaining *e)
     fill_unsaid(e);
     fill_routes(e);
     code = explain_call_judge(&e->call, e->policy, e->definitions, e->doc, &why);
-    if (code == CODE_OK && e->asked->answered != NULL)
+    if (code == CODE_OK && e->asked->result != NULL)
         code = explain_what_comes(e);
     else
         doc_null(e->doc, "answer");
@@ -244,7 +244,7 @@ static int explain(struct explaining *e)
         status = explain_call_of_test(&e->call, e->policy);
     if (status == OPTIONS_GO)
         status = find_routes(e);
-    if (status == OPTIONS_GO && e->asked->answered != NULL)
+    if (status == OPTIONS_GO && e->asked->result != NULL)
         status = explain_call_answer(&e->call);
     return status == OPTIONS_GO ? answer(e) : status;
 }

@@ -123,7 +123,7 @@ static const char words[] =
     "[{without_a_rule} of these calls have no rule; comments in the draft say why\n]"
     "[{failed_tests} of the draft's {tests} tests fail; see `callgate policy test`\n]"
     "[the draft denies {denied} of these calls, which it should permit; the first is {first_denied}; see "
-    "`callgate policy explain --seq`\n]";
+    "`callgate policy explain --decision`\n]";
 
 /* The words go to stderr, so that the draft alone goes into a file. */
 static int tell(const struct learning *l)

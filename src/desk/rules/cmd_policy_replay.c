@@ -235,7 +235,7 @@ static enum code tell_call(void *context, const struct replay_call *call)
     if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
         code = count_flip(r, true, word_of_answer(call->answer.was, call->answer.was_rule),
                           word_of_answer(call->answer.is, call->answer.is_rule));
-    if (code == CODE_OK && r->asked->list && (print_call(r, call) != STATUS_DONE || ferror(stdout) != 0))
+    if (code == CODE_OK && r->asked->all && (print_call(r, call) != STATUS_DONE || ferror(stdout) != 0))
         code = CODE_IO;
     return code;
 }
@@ -387,7 +387,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     r->groups = mem_array(GROUPS_MAX, sizeof *r->groups);
     if (r->groups == NULL)
         return complain(STATUS_CANNOT, "not enough memory");
-    if (!r->asked->list) /* whose lines would break the bar */
+    if (!r->asked->all) /* whose lines would break the bar */
         progress_begin(&r->progress, "replaying", 0);
     code = replay_run(&r->conf, &r->sum, &why);
     progress_end(&r->progress);

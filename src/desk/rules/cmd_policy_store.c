@@ -34,13 +34,6 @@ static int complain_store(bool is_open, enum code code, const struct faults *fau
     return complain_why(code, why);
 }
 
-static int read_version(const char *text, uint64_t *version)
-{
-    if (num_u64(span_text(text), version) != CODE_OK || *version == 0 || *version > INT64_MAX)
-        return complain(STATUS_USAGE, "\"%s\" is no version; `callgate policy list` shows the numbers", text);
-    return OPTIONS_GO;
-}
-
 /* ---- load and remove ---- */
 
 struct storing {
@@ -52,9 +45,9 @@ struct storing {
 
 static int check_despite(const struct asked *asked)
 {
-    if ((asked->despite_failing_tests || asked->despite_unknown_upstreams) != (asked->why != NULL && asked->why[0] != '\0'))
-        return complain(STATUS_USAGE, "--despite-failing-tests or --despite-unknown-upstreams and --why TEXT go together; give "
-                        "both or neither");
+    if ((asked->despite_failing_tests || asked->despite_unknown_upstreams) && asked->why == NULL)
+        return complain(STATUS_USAGE, "--despite-failing-tests and --despite-unknown-upstreams need --why TEXT: why must it be "
+                        "so?");
     return OPTIONS_GO;
 }
 
@@ -120,8 +113,7 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     faults_init(&warnings);
     actor_name(actor);
     change->author = span_text(actor);
-    change->message = span_text(storing->asked->message);
-    change->despite = span_text(storing->asked->why);
+    change->why = span_text(storing->asked->why);
     change->despite_tests = storing->asked->despite_failing_tests;
     change->despite_strays = storing->asked->despite_unknown_upstreams;
     change->failed = tell_failed;
@@ -225,17 +217,15 @@ int cmd_policy_activate(const struct asked *asked)
     char actor[ACTOR_BYTES];
     struct why why = {""};
     struct db *db = NULL;
-    uint64_t version = 0;
+    const uint64_t version = asked_number(asked, 0);
     enum code code;
-    int status = read_version(asked_operand(asked, 0), &version);
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
     faults_init(&faults);
     actor_name(actor);
     code = asked_store(asked, DB_WRITE, &db, &why);
     if (code == CODE_OK)
-        code = policy_store_activate(db, version, span_text(actor), span_text(asked->message), clock_wall_us(), &faults, &why);
+        code = policy_store_activate(db, version, span_text(actor), span_text(asked->why), clock_wall_us(), &faults, &why);
     if (code == CODE_INVALID && faults.count > 0) {
         print_faults(&faults, "");
         status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
@@ -259,7 +249,7 @@ static void fill_version(struct doc *doc, const struct policy_store_version *ver
     doc_bool(doc, "active", version->is_active);
     print_time(doc, "created", version->created_us);
     doc_text(doc, "created_by", version->author);
-    doc_text_or_null(doc, "message", version->message);
+    doc_text_or_null(doc, "created_why", version->message);
     doc_text(doc, "hash", version->hash);
     doc_int(doc, "files", (int64_t)version->files);
     doc_int(doc, "failing_tests", (int64_t)version->failing_tests);
@@ -293,11 +283,11 @@ int cmd_policy_list(const struct asked *asked)
     static const struct table_column versions[] = {
         {.title = "version", .is_right = true, .least = TABLE_WHOLE}, {.title = "state", .least = TABLE_WHOLE},
         {.title = "created"}, {.title = "by", .key = "created_by"}, {.title = "files", .is_right = true, .least = TABLE_WHOLE},
-        {.title = "message", .none = ""},
+        {.title = "why", .key = "created_why", .none = ""},
     };
     static const struct table_column activations[] = {
         {.title = "activated"}, {.title = "version", .is_right = true, .least = TABLE_WHOLE},
-        {.title = "by", .key = "activated_by"}, {.title = "message", .key = "activated_why", .none = ""},
+        {.title = "by", .key = "activated_by"}, {.title = "why", .key = "activated_why", .none = ""},
     };
     struct table table;
     struct why why = {""};
@@ -312,6 +302,7 @@ int cmd_policy_list(const struct asked *asked)
     if (code == CODE_OK)
         code = asked->activations ? policy_store_activations(db, list_activation, &table, &why)
                                   : policy_store_list(db, list_one, &table, &why);
+    table.nothing = code == CODE_OK ? "there is no version; `callgate policy load FILE...` makes one" : NULL;
     (void)table_end(&table);
     status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
     db_close(&db);
@@ -425,7 +416,7 @@ static enum code show_text(const struct doc *doc)
     const struct json_node *file = code == CODE_OK ? json_member(told.root, SPAN_LIT("texts"))->child : NULL;
 
     if (code == CODE_OK)
-        told_say(told.root, "# version {version}[{?active} (active)], created {created} by {created_by}[: {message}]\n"
+        told_say(told.root, "# version {version}[{?active} (active)], created {created} by {created_by}[: {created_why}]\n"
                  "# sha-256 {hash}\n[# stored although {failing_tests} of its tests failed: {despite}\n]"
                  "[{!failing_tests}{?despite}# stored although no route had some of its upstreams: {despite}\n]"
                  "[# last activated {activated} by {activated_by}[: {activated_why}]\n]");
@@ -459,14 +450,12 @@ static enum code show(struct db *db, struct showing *showing, struct why *why)
 
 int cmd_policy_show(const struct asked *asked)
 {
-    struct showing showing = {.rules = asked->shows_rules};
+    struct showing showing = {.version = asked_number(asked, 0), .rules = asked->shows_rules};
     struct why why = {""};
     struct db *db = NULL;
     enum code code;
-    int status = asked->given.count > 0 ? read_version(asked_operand(asked, 0), &showing.version) : OPTIONS_GO;
+    int status;
 
-    if (status != OPTIONS_GO)
-        return status;
     showing.doc = doc_object();
     code = asked_store(asked, DB_READ, &db, &why);
     if (code == CODE_OK)

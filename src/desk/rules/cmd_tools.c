@@ -384,6 +384,7 @@ int cmd_tools_list(const struct asked *asked)
     TABLE_BEGIN(&table, columns, asked->json);
     if (status == OPTIONS_GO)
         status = list_all(&looking, &table);
+    table.nothing = status == STATUS_DONE ? "no server has told of a tool; `callgate tools fetch` asks them" : NULL;
     (void)table_end(&table);
     cmd_tools__drop(&looking.known);
     return status;

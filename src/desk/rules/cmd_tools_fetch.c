@@ -6,6 +6,7 @@
 #include "conf/conf.h"
 #include "setup/lister.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "store/store.h"
 #include "os/clock.h"
 
@@ -98,21 +99,24 @@ static int fetch_one(struct fetching *fetching, const struct proxy_route *route)
     const char *unasked = find_credential(fetching, route, &authorization);
     struct why why = {0};
     enum code code = CODE_OK;
+    struct doc *doc;
 
     fetching->route = route;
     fetching->tools = 0;
-    if (unasked != NULL) {
-        print_safely(stdout, "%.*s: not asked: %s\n", SPAN_ARG(route->name), unasked);
-        return STATUS_DONE;
-    }
-    code = ask(fetching, &authorization, &why);
-    if (code == CODE_OK)
+    if (unasked == NULL)
+        code = ask(fetching, &authorization, &why);
+    if (unasked == NULL && code == CODE_OK)
         code = store_all(fetching, &put, &why);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%.*s: %s", SPAN_ARG(route->name), why.text[0] != '\0' ? why.text : code_text(code));
-    print_safely(stdout, "%.*s: %u tool%s, %u new to the store, %u of them changed\n", SPAN_ARG(route->name), fetching->tools,
-                 fetching->tools == 1 ? "" : "s", put.fresh, put.changed);
-    return STATUS_DONE;
+    doc = doc_object();
+    doc_text(doc, "upstream", route->name);
+    doc_int(doc, "tools", fetching->tools);
+    doc_int(doc, "new", put.fresh);
+    doc_int(doc, "changed", put.changed);
+    doc_text_or_null(doc, "unasked", span_text(unasked));
+    return told_answer(&doc, fetching->asked->json, "{upstream}: [not asked: {unasked}][{!unasked}{tools} tool[{!tools=1}s], "
+                       "{new} new to the store, {changed} of them changed]\n");
 }
 
 /* Returns: the first of the names that no route has, or NULL. */

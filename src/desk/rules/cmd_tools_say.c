@@ -89,7 +89,7 @@ static int find_all(struct saying *saying, struct db *db)
     int status = OPTIONS_GO;
     enum code code = CODE_OK;
 
-    if (saying->asked->all)
+    if (saying->asked->waiting)
         code = store_definitions_each(db, &waiting, keep_acceptable, &saying->meant, &why);
     for (int i = 0; i < given->count && status == OPTIONS_GO; i++)
         status = add_named(saying, db, given->operands[i]);
@@ -165,8 +165,8 @@ int cmd_tools_accept(const struct asked *asked)
 {
     struct saying saying = {.asked = asked, .accepts = true};
 
-    if ((asked->given.count == 0) != asked->all)
-        return complain(STATUS_USAGE, "name tools, or say --all");
+    if ((asked->given.count == 0) != asked->waiting)
+        return complain(STATUS_USAGE, "name tools, or say --waiting");
     return say(&saying);
 }
 

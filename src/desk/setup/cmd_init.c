@@ -6,6 +6,7 @@
 #include "setup/init_command.h"
 #include "setup/lister.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "store/store.h"
 
 #include "base/mem.h"
@@ -279,7 +280,7 @@ static enum code try_conf(struct init *init, struct why *why)
 static enum code make_key(const struct asked *asked, const char *principal, char text[48], struct why *why)
 {
     const struct store_key key = {.principal = span_text(principal), .tenant = SPAN_LIT("default"),
-                                  .note = SPAN_LIT("made by init"), .made_us = clock_wall_us()};
+                                  .made_why = SPAN_LIT("made by init"), .made_us = clock_wall_us()};
     unsigned char digest[DIGEST_BYTES];
     char actor[ACTOR_BYTES];
     struct store_key made = key;
@@ -319,38 +320,39 @@ static enum code write_all(struct init *init, char key[48], struct why *why)
     return code == CODE_OK && init->line == NULL ? make_key(init->asked, "agent", key, why) : code;
 }
 
-static int tell_clients(const struct init *init)
-{
-    char conf[PATH_MAX] = "";
-    struct buf text;
-
-    buf_init(&text, 65536);
-    if (realpath(init->conf_path, conf) == NULL || init_command_tell(&init->command, init->name, conf, &text) != CODE_OK)
-        buf_clear(&text);
-    print_safely(stdout, "next:  edit %s\n       callgate policy load %s\nthen put in place of the server's own lines:\n",
-                 init->policy_path, init->policy_path);
-    print_lines(stdout, buf_peek(&text), "");
-    buf_fini(&text);
-    return STATUS_DONE;
-}
+static const char told_words[] =
+    "{tools} tools found; {read_only} are read-only by the server's word, and permitted. The rest are comments in the policy.\n"
+    "[{private} of these are called read-only, too, and may read environments, secrets or files.\n]"
+    "[{left_out} more have names that are not plain; add them to the policy by hand.\n]wrote {config} and {policy_file}\n"
+    "[the agent's key, shown only now: {key}\n\n]next:  edit {policy_file}\n       callgate policy load {policy_file}\n"
+    "[{?clients}then put in place of the server's own lines:\n{clients:lines 0}]"
+    "[       callgate serve\nagents then use {url} with the header X-API-Key\n]";
 
 static int tell(const struct init *init, const char *key)
 {
-    printf("%u tools found; %u are read-only by the server's word, and permitted. The rest are comments in the policy.\n",
-           init->tools, init->read_only);
-    if (init->private > 0)
-        printf("%u of these are called read-only, too, and may read environments, secrets or files.\n", init->private);
-    if (init->left_out > 0)
-        printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
-    print_safely(stdout, "wrote %s and %s\n", init->conf_path, init->policy_path);
-    if (init->line != NULL)
-        return tell_clients(init);
-    print_safely(stdout, "the agent's key, shown only now: %s\n\n", key);
-    print_safely(stdout, "next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path,
-                 init->policy_path);
-    print_safely(stdout, "agents then use http://127.0.0.1:8080%.*s with the header X-API-Key\n",
-                 SPAN_ARG(path_of_url(init->url)));
-    return STATUS_DONE;
+    struct doc *doc = doc_object();
+    char conf[PATH_MAX] = "";
+    struct buf clients, url;
+
+    buf_init(&clients, 65536);
+    buf_init(&url, 65536);
+    if (init->line == NULL)
+        buf_addf(&url, "http://127.0.0.1:8080%.*s", SPAN_ARG(path_of_url(init->url)));
+    else if (realpath(init->conf_path, conf) == NULL ||
+             init_command_tell(&init->command, init->name, conf, &clients) != CODE_OK)
+        buf_clear(&clients);
+    doc_text(doc, "config", span_text(init->conf_path));
+    doc_text(doc, "policy_file", span_text(init->policy_path));
+    doc_int(doc, "tools", init->tools);
+    doc_int(doc, "read_only", init->read_only);
+    doc_int(doc, "private", init->private);
+    doc_int(doc, "left_out", init->left_out);
+    doc_text_or_null(doc, "key", init->line == NULL ? span_text(key) : SPAN_NONE);
+    doc_text_or_null(doc, "url", init->line == NULL ? buf_peek(&url) : SPAN_NONE);
+    doc_text_or_null(doc, "clients", init->line != NULL ? buf_peek(&clients) : SPAN_NONE);
+    buf_fini(&clients);
+    buf_fini(&url);
+    return told_answer(&doc, init->asked->json, told_words);
 }
 
 static int init_with(struct init *init)
@@ -397,12 +399,12 @@ int cmd_init(const struct asked *asked)
     int status;
 
     if (init.url != NULL && init.line != NULL)
-        return complain(STATUS_USAGE, "--upstream is for a server that listens, --command for one that clients start; "
+        return complain(STATUS_USAGE, "--url is for a server that listens, --command for one that clients start; "
                         "leave one out");
     if (init.line != NULL && (init.ca != NULL || init.bearer_file != NULL || init.insecure))
-        return complain(STATUS_USAGE, "--ca, --bearer-file and --insecure are for --upstream; with --command leave them out");
+        return complain(STATUS_USAGE, "--ca, --bearer-file and --insecure are for --url; with --command leave them out");
     if ((init.url == NULL && init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
-        return complain(STATUS_USAGE, "init needs --upstream URL or --command LINE; write for example --upstream "
+        return complain(STATUS_USAGE, "init needs --url URL or --command LINE; write for example --url "
                         "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
     if (init.line != NULL && init_command_open(&init.command, init.line, &why) != CODE_OK)
         status = complain(STATUS_USAGE, "%s", why.text);

@@ -32,11 +32,10 @@
 #include <unistd.h>
 
 #define HEADS_BYTES ((size_t)1 << 30)
-#define KEY_BYTES 4096
 
 struct task {
     struct backup backup;
-    const char *key;            /* of checkpoints, from outside; NULL: the backup's own */
+    const struct option_values *given; /* keys of checkpoints, from outside; none: the backup's own */
     char aside[PATH_MAX];       /* where what stood there goes */
     bool moved;                 /* something went there */
     size_t replaced, kept;
@@ -79,21 +78,15 @@ static enum code check_store(struct task *task, struct why *why)
     return code;
 }
 
-static enum code read_key(struct task *task, struct note_key *key, bool *has_key, struct why *why)
+static enum code read_keys(struct task *task, struct keyring *keys, struct why *why)
 {
     const struct backup_file *file = backup_find(&task->backup, BACKUP_PUBLIC_KEY);
-    const char *path = task->key != NULL ? task->key : file != NULL ? backup_inside(&task->backup, file->name) : NULL;
-    struct buf text;
-    enum code code;
+    enum code code = CODE_OK;
 
-    *has_key = path != NULL;
-    if (path == NULL)
-        return CODE_OK;
-    buf_init(&text, KEY_BYTES);
-    code = file_read(path, FILE_ANY, KEY_BYTES, &text, why);
-    if (code == CODE_OK && note_key_read(buf_peek(&text), key) != CODE_OK)
-        code = why_set(why, CODE_INVALID, "%s is no public key of checkpoints; take audit-key.pub", path);
-    buf_fini(&text);
+    for (size_t i = 0; i < task->given->count && code == CODE_OK; i++)
+        code = verify_key_read(task->given->value[i], keys, why);
+    if (task->given->count == 0 && file != NULL)
+        code = verify_key_read(backup_inside(&task->backup, file->name), keys, why);
     return code;
 }
 
@@ -150,18 +143,17 @@ static enum code check_trail(struct task *task, struct why *why)
     const struct backup_file *audit = backup_find(&task->backup, BACKUP_AUDIT);
     const char *database = audit != NULL ? backup_inside(&task->backup, audit->name) : NULL;
     struct verify_conf conf = {.unsigned_us = INT64_MAX}; /* what was young when it was copied is old by now */
-    struct keyring keys = {.count = 1};
+    struct keyring keys = {.count = 0};
     struct buf heads;
-    bool has_key = false;
     enum code code;
 
     if (database == NULL)
         return CODE_OK; /* no gate had run */
     buf_init(&heads, HEADS_BYTES);
-    code = read_key(task, &keys.keys[0], &has_key, why);
+    code = read_keys(task, &keys, why);
     if (code == CODE_OK)
         code = read_heads(task, &heads, why);
-    conf.keys = has_key ? &keys : NULL;
+    conf.keys = keys.count > 0 ? &keys : NULL;
     conf.heads = buf_peek(&heads);
     if (code == CODE_OK)
         code = check_rows(&conf, database, why);
@@ -472,7 +464,7 @@ int cmd_restore(const struct asked *asked)
 
     if (asked->why == NULL && !asked->check)
         return complain(STATUS_USAGE, "--why TEXT is required: why is a backup put in the place of what is there?");
-    task.key = asked->key;
+    task.given = &asked->public_keys;
     status = run(&task, asked);
     if (task.lock_fd >= 0)
         (void)close(task.lock_fd);

@@ -64,7 +64,7 @@ static _Noreturn void be_gate(const char *conf, const struct conf_pipe *pipe, in
     sigset_t none;
 
     (void)snprintf(ready_fd, sizeof ready_fd, "%d", READY_FD);
-    (void)snprintf(linger, sizeof linger, "%u", pipe->linger_ms);
+    (void)snprintf(linger, sizeof linger, "%ums", pipe->linger_ms);
     sigemptyset(&none);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
         (ready != READY_FD && dup2(ready, READY_FD) < 0) || fcntl(READY_FD, F_SETFD, 0) != 0 ||

@@ -18,14 +18,12 @@ static int check_word(const char *option, const char *word, const char *const *w
     near = why_nearest(word, strlen(word), words);
     if (near != NULL)
         return complain(STATUS_USAGE, "--%s \"%s\" is none; did you mean %s?", option, word, near);
-    return complain(STATUS_USAGE, "--%s \"%s\" is none; `callgate audit stats --by %s` shows those that occur", option, word,
+    return complain(STATUS_USAGE, "--%s \"%s\" is none; `callgate audit stats --per %s` shows those that occur", option, word,
                     option);
 }
 
 static int check_words(const struct asked *asked)
 {
-    static const char *const verdicts[] = {"permit", "deny", "hold", NULL};
-    static const char *const effects[] = {"redact", "withhold", "flag", NULL};
     const char *outcomes[OUTCOME_NOT_SENT + 2] = {NULL}, *reasons[REASON_COUNT + 1] = {NULL};
     int status;
 
@@ -33,11 +31,7 @@ static int check_words(const struct asked *asked)
         outcomes[i] = audit_outcome_text((enum audit_outcome)i);
     for (int i = 0; i < REASON_COUNT; i++)
         reasons[i] = reason_name((enum reason)i);
-    status = check_word("verdict", asked->verdict, verdicts);
-    if (status == OPTIONS_GO)
-        status = check_word("outcome", asked->outcome, outcomes);
-    if (status == OPTIONS_GO)
-        status = check_word("answer", asked->answer, effects);
+    status = check_word("outcome", asked->outcome, outcomes);
     return status == OPTIONS_GO ? check_word("reason", asked->reason, reasons) : status;
 }
 
@@ -59,7 +53,8 @@ int audit_filter_read(const struct asked *asked, unsigned char digest[DIGEST_BYT
         .principal = span_text(asked->principal), .tool = span_text(asked->tool), .method = span_text(asked->method),
         .upstream = span_text(asked->upstream), .verdict = span_text(asked->verdict), .reason = span_text(asked->reason),
         .rule = span_text(asked->rule), .outcome = span_text(asked->outcome), .client = span_text(asked->client),
-        .group = span_text(asked->group), .scope = span_text(asked->scope), .text = span_text(asked->text),
+        .groups = asked->groups.count > 0 ? &asked->groups : NULL, .scopes = asked->scopes.count > 0 ? &asked->scopes : NULL,
+        .text = span_text(asked->text),
         .answer = span_text(asked->answer), .answer_rule = span_text(asked->answer_rule),
         .detector = span_text(asked->detector), .status = (int64_t)asked->status,
         .policy_version = (int64_t)asked->policy_version, .since_us = asked->since_us, .until_us = asked->until_us,

@@ -71,13 +71,11 @@ int audit_out_begin(struct audit_out *out, const struct asked *asked)
     buf_init(&out->line, LINE_BYTES);
     buf_init(&out->safe, 2 * LINE_BYTES);
     out->as_json = asked->json;
-    out->as_csv = asked->csv;
-    if (out->as_json && out->as_csv)
-        return complain(STATUS_USAGE, "--json and --csv exclude each other; name one");
+    out->as_csv = asked->format != NULL && !asked->json;
     if (asked->fields != NULL && !all)
         status = take_fields(out, asked->fields, true);
     else if (!out->as_json && !out->as_csv)
-        status = all ? complain(STATUS_USAGE, "--fields all needs --json or --csv; a table has no room for them")
+        status = all ? complain(STATUS_USAGE, "--fields all needs --json or --format csv; a table has no room for them")
                      : take_fields(out, TABLE_FIELDS, false);
     if (status == OPTIONS_GO && asked->fields != NULL && !all && out->field_count == 0)
         return complain(STATUS_USAGE, "--fields is empty; name columns of the view `call`");

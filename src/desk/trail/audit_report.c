@@ -27,7 +27,7 @@ static const char words[] =
     "[{?key_given}{!losses}{!all_signed}proven up to row {proven_seq}; the {unsigned} behind it are consistent and not signed "
     "yet\n]"
     "{*unproven}NOT VOUCHED FOR: {.}\n{/}"
-    "[{!outside}rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n]]";
+    "[{!outside}rows cut off at the end are found with --checkpoints FILE, which somebody else has kept\n]]";
 
 static void fill_faults(struct doc *list, const struct verify_report *report, size_t shown)
 {

@@ -241,9 +241,7 @@ int cmd_audit_export(const struct asked *asked)
     unsigned char session[DIGEST_BYTES];
     struct exporting e = {.asked = asked, .form = form_of(asked->format)};
     char *path = NULL;
-    int status = asked->json && e.form != FORM_JSON
-                     ? complain(STATUS_USAGE, "--json and --format exclude each other; name one")
-                     : audit_filter_read(asked, session, &e.query);
+    int status = audit_filter_read(asked, session, &e.query);
 
     buf_init(&e.line, LINE_BYTES);
     buf_init(&e.safe, 2 * LINE_BYTES);

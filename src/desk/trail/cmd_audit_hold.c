@@ -105,15 +105,13 @@ int cmd_audit_hold(const struct asked *asked)
 
 int cmd_audit_release(const struct asked *asked)
 {
-    struct telling telling = {.as_json = asked->json, .words = "hold {hold} is released\n"};
-    const char *number = asked_operand(asked, 0);
+    struct telling telling = {.id = (int64_t)asked_number(asked, 0), .as_json = asked->json,
+                              .words = "hold {hold} is released\n"};
     struct why why = {0};
     struct db *db = NULL;
     char actor[ACTOR_BYTES];
     enum code code;
 
-    if (num_i64(span_text(number), &telling.id) != CODE_OK)
-        return complain(STATUS_USAGE, "\"%s\" is no hold's number; `callgate audit holds` shows them", number);
     actor_name(actor);
     code = asked_store(asked, DB_WRITE, &db, &why);
     if (code == CODE_OK)

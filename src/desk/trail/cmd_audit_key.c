@@ -10,6 +10,7 @@
  * 3 and 4 are under the audit's lock: no gate starts in between with the old key. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/told.h"
 #include "run/serve.h"
 #include "run/serve_audit.h"
 
@@ -212,11 +213,22 @@ static enum code check_owner(const struct conf *conf, struct why *why)
     return CODE_OK;
 }
 
+static int tell(const struct rotation_of_key *task, const struct asked *asked)
+{
+    struct doc *doc = doc_object();
+
+    doc_text(doc, "old_key", buf_peek(&task->old));
+    doc_text(doc, "new_key", buf_peek(&task->new));
+    doc_bool(doc, "lost", asked->lost);
+    return told_answer(&doc, asked->json, "old key: {old_key}\nnew key: {new_key}\n"
+                       "[{?lost}recorded: the old key was lost; who verifies needs both keys, from you\n]"
+                       "[{!lost}the old key's word for the new one is recorded: either verifies the whole trail with --all\n]");
+}
+
 static int change_key(const struct asked *asked)
 {
     struct rotation_of_key task = {.before = NULL};
     struct why why = {0};
-    const char *lost_why = asked->why;
     enum code code;
     int status = asked_conf(asked, &task.serve.conf);
 
@@ -228,17 +240,8 @@ static int change_key(const struct asked *asked)
     buf_init(&task.detail, AUDIT_JSON_BYTES);
     code = check_owner(task.serve.conf, &why);
     if (code == CODE_OK)
-        code = lost_why != NULL ? tell_lost(&task, lost_why, &why) : rotate(&task, &why);
-    if (code == CODE_OK) {
-        print_safely(stdout, "old key: %.*s\nnew key: %.*s\n%s\n", SPAN_ARG(buf_peek(&task.old)),
-                     SPAN_ARG(buf_peek(&task.new)),
-                     lost_why != NULL
-                         ? "recorded: the old key was lost; who verifies needs both keys, from you"
-                         : "the old key's word for the new one is recorded: either verifies the whole trail with --all");
-        status = STATUS_DONE;
-    } else {
-        status = complain_why(code, &why);
-    }
+        code = asked->lost ? tell_lost(&task, asked->why, &why) : rotate(&task, &why);
+    status = code == CODE_OK ? tell(&task, asked) : complain_why(code, &why);
     mem_wipe(task.pem.block, task.pem.size);
     buf_fini(&task.pem);
     buf_fini(&task.old);
@@ -252,7 +255,7 @@ static int change_key(const struct asked *asked)
 
 int cmd_audit_rotate_key(const struct asked *asked)
 {
-    if (asked->lost != (asked->why != NULL) || (asked->why != NULL && asked->why[0] == '\0'))
+    if (asked->lost != (asked->why != NULL))
         return complain(STATUS_USAGE, "--lost and --why TEXT go together: how the key was lost");
     return change_key(asked);
 }

@@ -10,12 +10,14 @@
 
 #include "cli/commands.h"
 #include "cli/trail_place.h"
+#include "trail/audit_out.h"
 
 /* The rows of a time of all files of the trail, as one database at --output, which has its name once it is whole and takes
  * nobody's place. Returns: an exit status. */
 int cmd_audit__merge(const char *path, const struct asked *asked);
 
-/* Shows the newest matching calls, so many, and further ones as they end, until it is interrupted. Returns: an exit status. */
-int cmd_audit__follow(const struct asked *asked, uint64_t lines);
+/* Shows the newest matching calls, --limit of them, and further ones as they end, until it is interrupted. Returns: an exit
+ * status. */
+int cmd_audit__follow(const char *path, const struct asked *asked, struct audit_out *out, const struct query *query);
 
 #endif

@@ -14,7 +14,8 @@
 
 /* What is proved: of the options, but where operands say so. */
 struct proving {
-    const char *row, *from, *to, *tenant, *checkpoint;
+    const char *row, *earlier, *tenant;
+    uint64_t size; /* of the checkpoint; 0: the last */
 };
 
 static enum code put(void *context, struct span text)
@@ -23,57 +24,45 @@ static enum code put(void *context, struct span text)
     return print_block(stdout, text);
 }
 
-static bool is_number(const char *text)
+static bool is_number(const char *text, uint64_t *number)
 {
-    uint64_t number;
-
-    return num_u64(span_text(text), &number) == CODE_OK;
-}
-
-static int read_size(const char *text, const char *option, uint64_t *size)
-{
-    *size = 0;
-    if (text == NULL || (num_u64(span_text(text), size) == CODE_OK && *size > 0))
-        return OPTIONS_GO;
-    return complain(STATUS_USAGE, "%s %s is no number of rows; `sqlite3 DATABASE 'SELECT size FROM checkpoint'` lists them",
-                    option, text);
+    return num_u64(span_text(text), number) == CODE_OK;
 }
 
 /* A checkpoint of the database by its rows, or one that somebody kept, in a file. */
-static enum code find_old(const char *path, const char *from, struct buf *note, struct why *why)
+static enum code find_earlier(const char *path, const char *named, struct buf *note, struct why *why)
 {
     struct span rest, one, last = SPAN_NONE;
     struct buf text;
     uint64_t size;
     enum code code;
 
-    if (num_u64(span_text(from), &size) == CODE_OK)
+    if (num_u64(span_text(named), &size) == CODE_OK)
         return audit_find_checkpoint(path, size, note, why);
     buf_init(&text, (size_t)1 << 30);
-    code = file_read(from, FILE_ANY, (size_t)1 << 30, &text, why);
+    code = file_read(named, FILE_ANY, (size_t)1 << 30, &text, why);
     for (rest = buf_peek(&text); code == CODE_OK && note_next(&rest, &one);)
         last = one;
     if (code == CODE_NOT_FOUND || (code == CODE_OK && last.at == NULL))
         code = CODE_IO; /* no answer about the rows */
     if (code == CODE_IO && why->text[0] == '\0')
-        (void)why_set(why, code, "%s holds no checkpoint", from);
+        (void)why_set(why, code, "%s holds no checkpoint", named);
     if (code == CODE_OK)
         code = buf_add_span(note, last);
     buf_fini(&text);
     return code;
 }
 
-static enum code prove_consistency(const char *path, const struct proving *proving, uint64_t size, struct buf *out,
-                                   struct why *why)
+static enum code prove_consistency(const char *path, const struct proving *proving, struct buf *out, struct why *why)
 {
-    struct buf old;
+    struct buf earlier;
     enum code code;
 
-    buf_init(&old, NOTE_BYTES);
-    code = find_old(path, proving->from, &old, why);
+    buf_init(&earlier, NOTE_BYTES);
+    code = find_earlier(path, proving->earlier, &earlier, why);
     if (code == CODE_OK)
-        code = audit_prove_consistency(path, buf_peek(&old), size, out, why);
-    buf_fini(&old);
+        code = audit_prove_consistency(path, buf_peek(&earlier), proving->size, out, why);
+    buf_fini(&earlier);
     return code;
 }
 
@@ -100,7 +89,7 @@ static enum code may_prove(const struct trail *trail, const struct proving *prov
 
 /* Out of the file that holds it and with a checkpoint of that one, unless --checkpoint says which. Where none is found, whoever
  * opens the named one says why. */
-static enum code prove_row(const char *path, const struct proving *proving, uint64_t size, struct buf *out, struct why *why)
+static enum code prove_row(const char *path, const struct proving *proving, struct buf *out, struct why *why)
 {
     struct why passed_over = {""};
     struct trail trail = {0};
@@ -108,38 +97,32 @@ static enum code prove_row(const char *path, const struct proving *proving, uint
     enum code code = num_u64(span_text(proving->row), &seq);
     bool is_found = code == CODE_OK && trail_find(path, true, &trail, &passed_over) == CODE_OK;
 
-    for (size_t i = 0; size == 0 && is_found && i < trail.count; i++)
+    for (size_t i = 0; proving->size == 0 && is_found && i < trail.count; i++)
         if ((int64_t)seq > trail.files[i].before_seq && (int64_t)seq <= trail.files[i].last_seq)
             path = trail.files[i].path;
     if (code == CODE_OK)
         code = may_prove(&trail, proving, seq, why);
     if (code == CODE_OK)
-        code = audit_prove_row(path, seq, size, out, why);
+        code = audit_prove_row(path, seq, proving->size, out, why);
     trail_fini(&trail);
     return code;
 }
 
 static int prove(const char *path, const struct proving *proving)
 {
-    uint64_t size, to;
     struct why why = {0};
     struct buf out;
     enum code code;
-    int status = read_size(proving->checkpoint, "--checkpoint", &size);
 
-    if (status == OPTIONS_GO)
-        status = read_size(proving->to, "--to", &to);
-    if (status != OPTIONS_GO)
-        return status;
     buf_init(&out, SIZE_MAX / 4);
-    if (proving->tenant == NULL && proving->from == NULL) {
-        code = prove_row(path, proving, size, &out, &why);
+    if (proving->tenant == NULL && proving->earlier == NULL) {
+        code = prove_row(path, proving, &out, &why);
     } else if ((code = may_prove(NULL, proving, 0, &why)) != CODE_OK) {
         /* said below */
     } else if (proving->tenant != NULL) {
-        code = audit_prove_tenant(path, span_text(proving->tenant), size, put, NULL, &why);
+        code = audit_prove_tenant(path, span_text(proving->tenant), proving->size, put, NULL, &why);
     } else {
-        code = prove_consistency(path, proving, to != 0 ? to : size, &out, &why);
+        code = prove_consistency(path, proving, &out, &why);
     }
     if (code == CODE_OK && put(NULL, buf_peek(&out)) != CODE_OK)
         code = why_set(&why, CODE_IO, "the proof cannot be written");
@@ -153,24 +136,27 @@ static int prove(const char *path, const struct proving *proving)
 static int sort_operands(const struct given *given, struct proving *proving, const char **database)
 {
     for (int i = 0; i < given->count; i++) {
-        if (!is_number(given->operands[i]) && *database == NULL)
+        uint64_t number;
+        bool is_one = is_number(given->operands[i], &number);
+
+        if (!is_one && *database == NULL)
             *database = given->operands[i];
-        else if (is_number(given->operands[i]) && proving->row == NULL)
+        else if (is_one && proving->row == NULL)
             proving->row = given->operands[i];
-        else if (is_number(given->operands[i]) && proving->from == NULL && proving->to == NULL) {
-            proving->from = proving->row;
-            proving->to = given->operands[i];
+        else if (is_one && proving->earlier == NULL && proving->size == 0) {
+            proving->earlier = proving->row;
+            proving->size = number;
         } else
             return complain(STATUS_USAGE, "%s is one operand too many; see `callgate audit prove --help`", given->operands[i]);
     }
-    if (proving->row == NULL && proving->from == NULL && proving->tenant == NULL)
+    if (proving->row == NULL && proving->earlier == NULL && proving->tenant == NULL)
         return complain(STATUS_USAGE, "say what to prove: a row's number, two checkpoints' numbers, or --tenant NAME");
     return OPTIONS_GO;
 }
 
 int cmd_audit_prove(const struct asked *asked)
 {
-    struct proving proving = {.from = asked->old, .to = asked->to, .tenant = asked->tenant, .checkpoint = asked->checkpoint};
+    struct proving proving = {.earlier = asked->earlier, .tenant = asked->tenant, .size = asked->checkpoint};
     const char *database = NULL;
     char *path = NULL;
     int status = sort_operands(&asked->given, &proving, &database);

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static int run(const char *path, const struct asked *asked, struct audit_out *out, const struct query *query)
 {
@@ -32,8 +31,8 @@ static int run(const char *path, const struct asked *asked, struct audit_out *ou
     if (more)
         print_safely(stderr, "callgate: only the %s %" PRIu64 " are shown; --limit 0 shows all\n",
                      query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
-    if (out->rows == 0 && isatty(STDERR_FILENO))
-        print_safely(stderr, "callgate: no call matches%s\n", continues ? "; --all asks the sealed files, too" : "");
+    if (out->rows == 0)
+        out->table.nothing = continues ? "no call matches; --all asks the sealed files, too" : "no call matches";
     return missing;
 }
 
@@ -42,34 +41,35 @@ static enum query_order order_of(const char *word)
     return word == NULL ? QUERY_NEWEST_FORWARD : strcmp(word, "newest") == 0 ? QUERY_NEWEST_FIRST : QUERY_OLDEST_FIRST;
 }
 
-static int query_once(const struct asked *asked)
+static int check_follow(const struct asked *asked)
+{
+    if (!asked->follow && asked->stop_after != 0)
+        return complain(STATUS_USAGE, "--stop-after goes with --follow; --limit bounds what is there");
+    if (asked->follow && (asked->all || asked->order != NULL || asked->from != 0 || asked->until_us != 0))
+        return complain(STATUS_USAGE, "--follow goes on in the order in which calls end; leave --all, --order, --from and "
+                        "--until out");
+    return OPTIONS_GO;
+}
+
+int cmd_audit_query(const struct asked *asked)
 {
     unsigned char session[DIGEST_BYTES];
     struct audit_out out = {.rows = 0};
     struct query query;
     char *path = NULL;
-    int status = audit_filter_read(asked, session, &query);
+    int status = check_follow(asked);
 
-    query.limit = asked->limit;
-    query.order = order_of(asked->order);
+    if (status == OPTIONS_GO)
+        status = audit_filter_read(asked, session, &query);
     if (status == OPTIONS_GO)
         status = audit_out_begin(&out, asked);
     if (status == OPTIONS_GO)
         status = asked_trail(asked, asked_operand(asked, 0), &path);
+    query.limit = asked->limit;
+    query.order = order_of(asked->order);
     if (status == OPTIONS_GO)
-        status = run(path, asked, &out, &query);
+        status = asked->follow ? cmd_audit__follow(path, asked, &out, &query) : run(path, asked, &out, &query);
     audit_out_end(&out);
     mem_free(path);
     return status;
-}
-
-int cmd_audit_query(const struct asked *asked)
-{
-    if (!asked->follow)
-        return asked->stop_after == 0 ? query_once(asked)
-                                      : complain(STATUS_USAGE, "--stop-after goes with --follow; --limit bounds what is there");
-    if (asked->all || asked->order != NULL || asked->from != 0 || asked->until_us != 0)
-        return complain(STATUS_USAGE, "--follow goes on in the order in which calls end; leave --all, --order, --from and "
-                        "--until out");
-    return cmd_audit__follow(asked, asked->limit == 0 ? INT64_MAX : asked->limit);
 }

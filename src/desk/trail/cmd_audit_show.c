@@ -339,15 +339,11 @@ static int gather(struct show *show)
 
 int cmd_audit_show(const struct asked *asked)
 {
-    struct show show = {.kind = ENTRY_DECISION, .asked = asked};
-    uint64_t number = 0;
-    int status = command_number("N", asked_operand(asked, 0), 1, &number);
+    struct show show = {.kind = ENTRY_DECISION, .asked = asked, .number = (int64_t)asked_number(asked, 0)};
+    int status = asked_trail(asked, asked_operand(asked, 1), &show.path);
 
-    show.number = (int64_t)number;
     show.doc = doc_object();
     buf_init(&show.correlation, ROW_BYTES);
-    if (status == OPTIONS_GO)
-        status = asked_trail(asked, asked_operand(asked, 1), &show.path);
     if (status == OPTIONS_GO)
         status = gather(&show);
     if (status == OPTIONS_GO)

@@ -14,7 +14,7 @@
 
 #define NAME_CELLS 32
 
-static int read_by(const char *text, unsigned *bys)
+static int read_per(const char *text, unsigned *bys)
 {
     const char *words[STATS_BYS + 1] = {NULL};
     struct span rest = span_text(text);
@@ -31,10 +31,8 @@ static int read_by(const char *text, unsigned *bys)
         while (by < STATS_BYS && !span_is(word, words[by]))
             by++;
         if (by == STATS_BYS)
-            return complain(STATUS_USAGE, "--by: \"%.*s\" is no kind; %s%s", SPAN_ARG(word), near != NULL ? "did you mean " :
-                            "write tenant, tool, verdict, reason, rule, principal, upstream, method, outcome, answer, "
-                            "answer_rule or detector",
-                            near != NULL ? near : "");
+            return complain(STATUS_USAGE, "--per: \"%.*s\" is no kind; %s%s", SPAN_ARG(word), near != NULL ? "did you mean " :
+                            "`callgate help audit stats` lists them", near != NULL ? near : "");
         *bys |= 1u << by;
     }
     return OPTIONS_GO;
@@ -85,7 +83,7 @@ static struct doc *doc_of(const struct stats *stats, const struct asked *asked, 
     print_time(doc, "first", first_us);
     print_time(doc, "last", last_us);
     fill_figures(doc, stats_total(stats));
-    by_what = doc_add_object(doc, "by");
+    by_what = doc_add_object(doc, "per");
     left_out = doc_add_object(doc, "left_out");
     for (int by = 0; by < STATS_BYS; by++)
         if ((bys & (1u << by)) != 0) {
@@ -121,7 +119,7 @@ static enum code print_groups(const struct json_node *list, const struct json_no
     enum code code = CODE_OK, ended;
     struct table table;
 
-    (void)snprintf(title, sizeof title, "by %.*s", SPAN_ARG(list->key));
+    (void)snprintf(title, sizeof title, "per %.*s", SPAN_ARG(list->key));
     putchar('\n');
     TABLE_BEGIN(&table, columns, false);
     for (const struct json_node *group = list->child; group != NULL && code == CODE_OK; group = group->next)
@@ -143,7 +141,7 @@ static int tell(struct doc **doc, bool as_json)
     code = told_read(&told, *doc);
     if (code == CODE_OK) {
         told_say(told.root, total_words);
-        list = json_member(told.root, SPAN_LIT("by"))->child;
+        list = json_member(told.root, SPAN_LIT("per"))->child;
         left_out = json_member(told.root, SPAN_LIT("left_out"))->child;
         for (; list != NULL && code == CODE_OK && !span_is(told_text(told.root, "calls"), "0"); list = list->next) {
             code = print_groups(list, left_out);
@@ -190,7 +188,7 @@ int cmd_audit_stats(const struct asked *asked)
     int status = audit_filter_read(asked, session, &query);
 
     if (status == OPTIONS_GO)
-        status = read_by(asked->breakdown, &bys);
+        status = read_per(asked->per, &bys);
     if (status == OPTIONS_GO)
         status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)

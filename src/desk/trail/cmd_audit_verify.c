@@ -20,36 +20,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define KEY_BYTES ((size_t)65536)
 #define HEADS_BYTES ((size_t)1 << 30)
-#define SECONDS_MAX ((uint64_t)1 << 32)
 #define ROTATIONS_MAX 1000
 #define ERASURES_MAX 20 /* one that nothing records is told as a fault then */
 #define MOMENT_NS 200000000
 #define RETRY (-2) /* no exit status */
-
-static int read_key(const char *path, struct keyring *keys)
-{
-    struct note_key key;
-    struct why why = {0};
-    struct buf text;
-    enum code code;
-    int status = OPTIONS_GO;
-
-    buf_init(&text, KEY_BYTES);
-    code = strchr(path, '+') != NULL ? buf_add_text(&text, path) : file_read(path, FILE_ANY, KEY_BYTES, &text, &why);
-    if (code != CODE_OK)
-        status = complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    else if (note_key_read(buf_peek(&text), &key) != CODE_OK)
-        status = complain(STATUS_USAGE, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
-                          "key, or name+id+key", path);
-    else if (keys->count == KEYRING_MAX)
-        status = complain(STATUS_USAGE, "--key: more than %d keys", KEYRING_MAX);
-    else
-        keyring_add(keys, &key);
-    buf_fini(&text);
-    return status;
-}
 
 /* The file that was named, or the one beside the database where there is one. Returns: OPTIONS_GO or the exit status. */
 static int read_heads(const char *database, const char *named, char **path, struct buf *text, bool *is_there)
@@ -345,7 +320,7 @@ static int verify(struct verify_conf *conf, const struct asked *asked)
 
     buf_init(&heads, HEADS_BYTES);
     /* Before the database: what it covers must be there. */
-    status = read_heads(conf->path, asked->checkpoint, &heads_path, &heads, &heads_there);
+    status = read_heads(conf->path, asked->checkpoints, &heads_path, &heads, &heads_there);
     place.heads_path = heads_path;
     conf->heads = buf_peek(&heads);
     if (conf->heads.at == NULL && heads_there)
@@ -366,16 +341,19 @@ int cmd_audit_verify(const struct asked *asked)
 {
     struct keyring keys = {.count = 0};
     struct verify_conf conf = {.path = NULL};
+    struct why why = {""};
     char *path = NULL;
+    enum code code;
     int status = asked_trail(asked, asked_operand(asked, 0), &path);
 
     for (size_t i = 0; i < asked->public_keys.count && status == OPTIONS_GO; i++)
-        status = read_key(asked->public_keys.value[i], &keys);
+        if ((code = verify_key_read(asked->public_keys.value[i], &keys, &why)) != CODE_OK)
+            status = complain_why(code, &why);
     if (status == OPTIONS_GO)
         status = try_proof(path, keys.count > 0 ? &keys : NULL, asked->tenant, asked->json);
     if (status == OPTIONS_GO) {
         conf.path = path;
-        conf.unsigned_us = (int64_t)(asked->unsigned_s < SECONDS_MAX ? asked->unsigned_s : SECONDS_MAX) * 1000000;
+        conf.unsigned_us = (int64_t)asked->unsigned_ms * 1000;
         conf.keys = keys.count > 0 ? &keys : NULL;
         status = verify(&conf, asked);
         if (asked->store != NULL)

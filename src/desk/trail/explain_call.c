@@ -178,12 +178,12 @@ int explain_call_answer(struct explain_call *call)
     enum code code;
 
     buf_init(&text, CALL_MAX_BYTES);
-    code = file_read(call->asked->answered, FILE_ANY, CALL_MAX_BYTES, &text, &why);
+    code = file_read(call->asked->result, FILE_ANY, CALL_MAX_BYTES, &text, &why);
     if (code == CODE_OK)
         code = json_read(buf_peek(&text), &json_reply_rules, &call->answer_text, &call->answer_arena, &answer->root, &fault);
     buf_fini(&text);
     if (code == CODE_INVALID && why.text[0] == '\0')
-        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->asked->answered, fault.offset, fault.text);
+        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->asked->result, fault.offset, fault.text);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
     if (answer->root->type == JSON_OBJECT && json_member(answer->root, SPAN_LIT("jsonrpc")) != NULL)
@@ -257,7 +257,7 @@ static int read_options(struct explain_call *call)
     bool by_arguments = span_is(method, "tools/call") || span_is(method, "prompts/get");
     struct {
         const char *key, *value;
-    } given[] = {{"method", asked->method}, {"tool", asked->tool}, {"prompt", asked->prompt}, {"time", asked->time},
+    } given[] = {{"method", asked->method}, {"tool", asked->tool}, {"prompt", asked->prompt},
                  {"client", asked->client}, {"answers", asked->answers}, {"path", asked->path}, {"query", asked->query}};
     int status = OPTIONS_GO;
 
@@ -290,6 +290,8 @@ static void apply_options(struct explain_call *call)
     prefer(&call->question.tenant, call->asked->tenant);
     prefer(&call->question.principal, call->asked->principal);
     prefer(&call->question.upstream, call->asked->upstream);
+    if (call->asked->at_us != 0)
+        call->question.time_us = call->asked->at_us;
 }
 
 /* ---- the audit ---- */
@@ -338,7 +340,7 @@ static int read_recorded(struct explain_call *call)
     code = audit_is_restricted() ? why_set(&why, CODE_NOT_FOUND, "recorded calls are explained to auditors of all tenants; "
                                            "describe a call with --tool") : trail_find(path, true, &trail, &why);
     if (code == CODE_OK)
-        code = explain_call_find(call, &trail, path, call->asked->seq, &why);
+        code = explain_call_find(call, &trail, path, call->asked->decision, &why);
     trail_fini(&trail);
     mem_free(path);
     if (code == CODE_NOT_FOUND && why.text[0] != '\0')
@@ -351,27 +353,28 @@ static int read_recorded(struct explain_call *call)
 static bool describes(const struct asked *asked)
 {
     return asked->tool != NULL || asked->prompt != NULL || asked->method != NULL || asked->answers != NULL ||
-           asked->path != NULL || asked->query != NULL || asked->time != NULL || asked->client != NULL ||
+           asked->path != NULL || asked->query != NULL || asked->client != NULL ||
            asked->args.count + asked->groups.count + asked->scopes.count + asked->claims.count > 0;
 }
 
 static bool names_caller(const struct asked *asked)
 {
-    return asked->tenant != NULL || asked->principal != NULL || asked->upstream != NULL;
+    return asked->tenant != NULL || asked->principal != NULL || asked->upstream != NULL || asked->at_us != 0;
 }
 
 int explain_call_make(struct explain_call *call)
 {
     const struct asked *asked = call->asked;
-    int ways = (asked->call != NULL) + (asked->test != NULL) + (asked->seq != 0) + describes(asked), status;
+    int ways = (asked->call != NULL) + (asked->test != NULL) + (asked->decision != 0) + describes(asked), status;
 
     if (ways > 1)
-        return complain(STATUS_USAGE, "--call, --test, --seq and --tool or --method exclude each other; name one call");
-    if (asked->seq != 0 && names_caller(asked))
-        return complain(STATUS_USAGE, "the record says who asked; leave --tenant, --principal and --upstream out");
+        return complain(STATUS_USAGE, "--call, --test, --decision and --tool or --method exclude each other; name one call");
+    if (asked->decision != 0 && names_caller(asked))
+        return complain(STATUS_USAGE, "the record says who asked, and when; leave --tenant, --principal, --upstream and "
+                        "--at out");
     if (asked->test != NULL)
         return OPTIONS_GO;
-    if (asked->seq != 0)
+    if (asked->decision != 0)
         return read_recorded(call);
     status = asked->call != NULL ? read_file(call) : read_options(call);
     if (status == OPTIONS_GO)

@@ -24,7 +24,7 @@ struct explain_call {
     struct recorded recorded;
     bool is_recorded;
     char *trail; /* recorded: the audit in which it was found */
-    struct policy_answer answered; /* --answer */
+    struct policy_answer answered; /* --result */
     struct arena answer_arena;
     struct buf answer_text;
     /* once it is judged */
@@ -39,7 +39,7 @@ void explain_call_fini(struct explain_call *call);
 /* Everything but --test, which needs its policy. Returns: OPTIONS_GO, or the exit status after a sentence. */
 int explain_call_make(struct explain_call *call);
 
-/* --answer: what comes back, as `answer:` of a test or as a JSON-RPC message. Returns: as above. */
+/* --result: what comes back, as `answer:` of a test or as a JSON-RPC message. Returns: as above. */
 int explain_call_answer(struct explain_call *call);
 
 /* A recorded call, out of its file of the trail at `path`. */

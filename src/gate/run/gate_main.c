@@ -106,8 +106,6 @@ static int run_serve(int argc, char **argv)
         (asked.continue_after_loss != (asked.why != NULL) || (asked.continue_after_loss && asked.check)))
         status = complain(STATUS_USAGE, "--continue-after-loss and --why TEXT go together, and not with --check: who accepts a "
                           "loss says why");
-    if (status == OPTIONS_GO && asked.while_used_ms > UINT32_MAX)
-        status = complain(STATUS_USAGE, "--while-used is more than %u milliseconds; write fewer", UINT32_MAX);
     if (status == OPTIONS_GO)
         status = read_ready_fd(asked.ready_fd, &ready_fd);
     if (status != OPTIONS_GO)

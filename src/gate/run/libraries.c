@@ -55,5 +55,5 @@ void libraries_warn(void)
     libraries_say(texts);
     for (size_t i = 0; i < LIBRARIES; i++)
         if (!library_is_tried(texts[i]))
-            log_warn("app", "nobody has tried this callgate with %s; `callgate version --verbose` has all libraries", texts[i]);
+            log_warn("app", "nobody has tried this callgate with %s; `callgate version --all` has all libraries", texts[i]);
 }

@@ -11,10 +11,11 @@ static const struct option options[] = {
      .help = "also log why each request was refused and how each connection ended"},
     {.name = "continue-after-loss", .type = OPTION_FLAG, .at = AT(continue_after_loss),
      .help = "though audit.db lacks rows that a checkpoint covers; recorded"},
-    {.name = "why", .type = OPTION_TEXT, .at = AT(why), .takes = "TEXT", .help = "why a loss is accepted, for the record"},
+    {.name = "why", .type = OPTION_LINE, .at = AT(why), .takes = "TEXT", .most = 1000,
+     .help = "why a loss is accepted, for the record"},
     {.name = "ready-fd", .type = OPTION_TEXT, .at = AT(ready_fd), .takes = "N",
      .help = "write one JSON line with the addresses there when ready"},
-    {.name = "while-used", .type = OPTION_NUMBER, .at = AT(while_used_ms), .takes = "MS",
+    {.name = "while-used", .type = OPTION_DURATION, .at = AT(while_used_ms), .takes = "DURATION", .most = UINT32_MAX,
      .help = "end so long after the last connection, as `callgate pipe` wants it"},
     {0},
 };

@@ -33,7 +33,7 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
 
 struct store_key {
     int64_t id;
-    struct span principal, tenant, note, made_by, revoked_by, revoked_why;
+    struct span principal, tenant, made_by, made_why, revoked_by, revoked_why;
     struct span roles;            /* of a person's: blank-separated; at == NULL: it is an agent's */
     const char *const *may_claim; /* NULL-terminated; NULL: none */
     int64_t expires_us;           /* 0: never */

@@ -19,7 +19,7 @@ static enum code add_key(struct db *db, const struct store_key *key, const unsig
     enum code code = db_change(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by, "
                                "roles) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7, ?8)",
                                DB_VALUES(db_of_blob(span_of(digest, DIGEST_BYTES)), db_of_text(key->principal),
-                                         db_of_text(key->tenant), db_of_int(key->expires_us), db_of_text(key->note),
+                                         db_of_text(key->tenant), db_of_int(key->expires_us), db_of_text(key->made_why),
                                          db_of_int(key->made_us), db_of_text(key->made_by), db_of_text(key->roles)));
 
     if (code != CODE_OK)

@@ -35,7 +35,7 @@ static struct store_key key_of_row(struct db_stmt *row)
 {
     return (struct store_key){
         .id = db_int(row, 0), .principal = db_text(row, 1), .tenant = db_text(row, 2), .expires_us = db_int(row, 3),
-        .note = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
+        .made_why = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
         .revoked_by = db_text(row, 8), .roles = db_text(row, 10), .revoked_why = db_text(row, 11),
     };
 }

@@ -111,19 +111,17 @@ static int unknown_option(const struct usage *usage, const char *name, size_t le
     return complain(STATUS_USAGE, "unknown option --%.*s; --help lists the options", (int)len, name);
 }
 
-int command_number(const char *name, const char *text, uint64_t least, uint64_t *number)
+static bool is_number(const char *text, uint64_t least, uint64_t *number)
 {
-    if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
-        return complain(STATUS_USAGE, "%s \"%s\" is no number from %llu on", name, text, (unsigned long long)least);
-    return OPTIONS_GO;
+    return num_u64(span_text(text), number) == CODE_OK && *number >= least && *number <= INT64_MAX;
 }
 
 static int read_number(const struct option *option, const char *text, uint64_t *number)
 {
-    char name[64];
-
-    (void)snprintf(name, sizeof name, "--%s", option->name);
-    return command_number(name, text, option->least, number);
+    if (!is_number(text, option->least, number))
+        return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", option->name, text,
+                        (unsigned long long)option->least);
+    return OPTIONS_GO;
 }
 
 static int read_line(const struct option *option, const char *text)
@@ -228,22 +226,45 @@ static int take_value(struct reading *reading, const struct option *option, cons
     return store_value(option, value, reading->given);
 }
 
+void spelling_tell(const struct spelling *spelling, const char *dashes)
+{
+    if (guest == NULL)
+        print_safely(stderr, "callgate: `%s%s` is `%s%s` now; the old spelling goes with the next release\n", dashes,
+                     spelling->was, dashes, spelling->is);
+}
+
+/* The option's name, as it is spelled now: up to a `=`. */
+static struct span spelled_now(const struct usage *usage, struct span name)
+{
+    const struct spelling *one = usage->was;
+
+    while (one != NULL && one->was != NULL && !span_is(name, one->was))
+        one++;
+    if (one == NULL || one->was == NULL)
+        return name;
+    spelling_tell(one, "--");
+    return span_text(one->is);
+}
+
 /* Takes: *at: the option's place in argv, which moves on when the next word is its value. */
 static int read_option(struct reading *reading, char **argv, int argc, int *at)
 {
-    const char *text = argv[*at] + 2;
-    const char *equals = strchr(text, '=');
-    size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    struct span value, meant = span_cut(span_text(argv[*at] + 2), '=', &value), name;
     const struct option *option = reading->usage->options;
+    const char *given = strchr(argv[*at], '=') != NULL ? value.at : NULL;
 
-    while (option->name != NULL && (strlen(option->name) != len || strncmp(option->name, text, len) != 0))
+    meant = spelled_now(reading->usage, meant);
+    name = span_cut(meant, '=', &value);
+    if (name.len < meant.len) /* the new spelling has a value */
+        given = value.at;
+    while (option->name != NULL && !span_is(name, option->name))
         option++;
     if (option->name == NULL)
-        return unknown_option(reading->usage, text, len);
-    if (option->type == OPTION_FLAG && equals != NULL)
+        return unknown_option(reading->usage, name.at, name.len);
+    if (option->type == OPTION_FLAG && given != NULL)
         return complain(STATUS_USAGE, "--%s takes no value; write --%s", option->name, option->name);
-    if (option->type == OPTION_FLAG || equals != NULL)
-        return take_value(reading, option, equals != NULL ? equals + 1 : NULL);
+    if (option->type == OPTION_FLAG || given != NULL)
+        return take_value(reading, option, given);
     if (*at + 1 >= argc)
         return complain(STATUS_USAGE, "--%s needs a value; write --%s %s", option->name, option->name, option->takes);
     return take_value(reading, option, argv[++*at]);
@@ -262,8 +283,21 @@ static bool is_guests(const struct operand *operand, const struct given *given, 
 {
     uint64_t number;
 
-    return operand->type != OPERAND_FILE && (operand->type != OPERAND_NUMBER || at >= given->count ||
+    return operand->type != OPERAND_FILE && (operand->type != OPERAND_NUMBER || operand->list != NULL || at >= given->count ||
                                              num_u64(span_text(given->operands[at]), &number) == CODE_OK);
+}
+
+static int check_numbers(const struct operand *operand, const struct given *given)
+{
+    uint64_t number;
+
+    for (int i = 0; i < given->count; i++) {
+        if (operand->list != NULL && !is_number(given->operands[i], 1, &number))
+            return complain(STATUS_USAGE, "%s \"%s\" is no number from 1 on; `callgate %s` shows them", operand->name,
+                            given->operands[i], operand->list);
+        operand += !operand->is_many;
+    }
+    return OPTIONS_GO;
 }
 
 static int check_operands(const struct usage *usage, const struct given *given)
@@ -285,7 +319,7 @@ static int check_operands(const struct usage *usage, const struct given *given)
         return complain_use(usage, text);
     }
     if (most < 0 || given->count <= most)
-        return OPTIONS_GO;
+        return check_numbers(usage->operands, given);
     (void)snprintf(text, sizeof text, "\"%s\" is too much", given->operands[most]);
     return complain_use(usage, text);
 }

@@ -56,9 +56,14 @@ struct option_values {
 
 enum operand_type {
     OPERAND_TEXT,    /* words that nobody opens */
-    OPERAND_NUMBER,  /* of a row, say; where somebody writes a path instead, it is one where the command runs */
+    OPERAND_NUMBER,  /* from 1 on; where no list has it, a path may stand in its place, which is one where the command runs */
     OPERAND_CONTENT, /* a file of who gives the command, which command_file reads; or words */
     OPERAND_FILE     /* a path where the command runs: a guest may give neither it nor the operands behind it */
+};
+
+/* What is written otherwise now, and is understood until the next release, with a line that says the new spelling. */
+struct spelling {
+    const char *was, *is; /* "message", "why"; of an option also with its value: "format=csv" */
 };
 
 struct operand {
@@ -66,6 +71,7 @@ struct operand {
     enum operand_type type;
     bool may_lack;
     bool is_many;                   /* the last one: any number of them */
+    const char *list;               /* of a NUMBER: the command that lists them */
 };
 
 struct usage {
@@ -74,6 +80,7 @@ struct usage {
     const char *about;              /* what it does, a few lines */
     const struct operand *operands; /* ends with name == NULL; or NULL */
     const struct option *options;   /* likewise; --help is always understood */
+    const struct spelling *was;     /* of options; ends with was == NULL; or NULL */
 };
 
 /* The operands that were given. It is the first member of a struct; the options' `at` are offsets of its other members. */
@@ -93,12 +100,12 @@ int options_read(const struct usage *usage, int argc, char **argv, struct given 
  * exist. */
 void failures_as_asked(int argc, char *const *argv);
 
+/* Says the new spelling to whoever types; over a socket he has heard it at home. Takes: dashes: "--" of an option, else "". */
+void spelling_tell(const struct spelling *spelling, const char *dashes);
+
 /* The usage in one line, without the path. */
 void usage_synopsis(const struct usage *usage, char *text, size_t size);
 void usage_print(const struct usage *usage);
-
-/* Reads a number, from `least` on. Takes: name: what a complaint calls it: "--limit", "N". Returns: as options_read. */
-int command_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
 /* What each program begins with. Returns: false: it cannot go on. */
 bool command_begin(void) MUST_USE;

@@ -173,7 +173,7 @@ class Lab:
 
     def expect(self, path, what, *options, whole=False, rows=None):
         """Both find it broken (or whole), and name one of `rows` where these are given."""
-        status, answer = self.ours(path, *(("--checkpoint", options[options.index("--checkpoints") + 1]) if "--checkpoints" in options
+        status, answer = self.ours(path, *(("--checkpoints", options[options.index("--checkpoints") + 1]) if "--checkpoints" in options
                                            else ()), *(("--key", options[options.index("--key") + 1]) if "--key" in options else ()))
         line, = self.theirs([path], *options)
         equal((status, line == "whole"), (0, True) if whole else (1, False), f"{what}: {'whole' if whole else line}")

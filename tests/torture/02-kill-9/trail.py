@@ -111,7 +111,7 @@ def verified(gate, from_paper):
     key, heads = ["--key", str(gate.folder / "audit-key.pub")], gate.folder / "audit.db.heads"
     outside = str(heads) if notes(gate) else None
     if not from_paper:
-        done = gate.run("audit", "verify", "--all", "--json", *key, *(["--checkpoint", outside] if outside else []))
+        done = gate.run("audit", "verify", "--all", "--json", *key, *(["--checkpoints", outside] if outside else []))
         return [(done.returncode, done.stdout[-600:], done.stderr)] if done.returncode not in (0, 4) else []  # 4: as a kill leaves it
     files = [*map(str, sealed(gate)), str(gate.audit_path)]
     done = subprocess.run([sys.executable, str(PAPER), "--trail", *key, *(["--checkpoints", outside] if outside else []), *files],

@@ -147,25 +147,128 @@ static void first_screen_is_short(void **state)
     expect("help --all", STATUS_DONE, "rotate-key");
 }
 
-/* 12.15: what an old spelling names is another command, with the options that it is said to have. */
+static const struct option *option_of(const struct usage *usage, const char *name, size_t len)
+{
+    const struct option *option = usage->options;
+
+    while (option->name != NULL && (strlen(option->name) != len || strncmp(option->name, name, len) != 0))
+        option++;
+    return option->name != NULL ? option : NULL;
+}
+
+/* 12.15: what was spelled otherwise is understood and is no name of something else; what is new is one of the command's. */
 static void old_spellings_name_new_ones(void **state)
+{
+    static char typed[2][16];
+    char *argv[] = {typed[0], typed[1], (char *)"--limit=2", NULL};
+    const struct command *command;
+    size_t options = 0;
+
+    (void)state;
+    for (const struct spelling *one = commands_were; one->was != NULL; one++) {
+        static struct asked asked;
+        char line[64], *words[8], **now;
+        int count, used;
+
+        (void)sscanf(one->was, "%15s %15s", typed[0], typed[1]);
+        command = command_find(2, argv, &used);
+        assert_null(command);
+        now = command_respell(3, argv, &count);
+        snprintf(line, sizeof line, "%s", one->is);
+        assert_int_equal(count, split(line, words) + 1);
+        assert_string_equal(now[count - 1], argv[2]);
+        assert_null(now[count]);
+        asked = (struct asked){.config = NULL};
+        assert_int_equal(command_read(count - 1, now + count + 1, &command, &asked), OPTIONS_GO);
+        assert_true(asked.follow);
+        asked_end(&asked);
+        free(now);
+    }
+    for (command = commands; command->words != NULL; command++) {
+        const struct usage *usage = command_usage(command);
+
+        for (const struct spelling *one = usage->was; one != NULL && one->was != NULL; one++, options++) {
+            const struct option *is = option_of(usage, one->is, strcspn(one->is, "="));
+
+            if (option_of(usage, one->was, strlen(one->was)) != NULL || is == NULL)
+                fail_msg("%s: --%s is %s now", command->words, one->was, one->is);
+            assert_true(one->is[strcspn(one->is, "=")] == '\0' || is->type != OPTION_FLAG);
+        }
+    }
+    assert_true(options > 10);
+    expect("policy check --sarif --json x", STATUS_USAGE, "`--sarif` is `--format=sarif` now");
+    expect("policy check --sarif --json x", STATUS_USAGE, "--json and --format sarif exclude each other");
+    expect("audit stats --by=tool --per tool", STATUS_USAGE, "--per is given twice");
+    expect("login --key --key-file x", STATUS_USAGE, "--key-file is given twice");
+}
+
+/* ---- 12.15: conventions, as src/desk/README.md has them ---- */
+
+/* What prints something for another program, or nothing. */
+static const char *const answer_nobody[] = {"serve", "pipe", "audit open", "audit prove", "plan sign", "logout", "completion",
+                                            NULL};
+/* By what nothing is let through and nothing is taken away. */
+static const char *const need_no_reason[] = {"init", "tools fetch", "audit archive", NULL};
+
+static bool is_among(const char *command, const char *const *list)
+{
+    while (*list != NULL && strcmp(*list, command) != 0)
+        list++;
+    return *list != NULL;
+}
+
+static bool is_same(const struct option *a, const struct option *b, bool is_one_struct)
+{
+    return a->type == b->type && (a->takes == NULL) == (b->takes == NULL) &&
+           (a->takes == NULL || strcmp(a->takes, b->takes) == 0) && a->usual == b->usual && a->least == b->least &&
+           (!is_one_struct || a->at == b->at);
+}
+
+/* A name is one thing: of one type, with one default, in one member of what was asked, and that has no other name. */
+static void a_name_is_one_thing(void **state)
+{
+    (void)state;
+    for (const struct command *one = commands; one->words != NULL; one++)
+        for (const struct option *option = one->run != NULL ? command_usage(one)->options : NULL;
+             option != NULL && option->name != NULL; option++)
+            for (const struct command *other = one + 1; other->words != NULL; other++) {
+                const bool is_one_struct = one->of_another == NULL && other->of_another == NULL;
+                const struct usage *usage = command_usage(other);
+
+                for (const struct option *it = other->run != NULL ? usage->options : NULL; it != NULL && it->name != NULL; it++) {
+                    if (strcmp(it->name, option->name) == 0 && !is_same(option, it, is_one_struct))
+                        fail_msg("--%s of %s is another thing than that of %s", it->name, one->words, other->words);
+                    if (strcmp(it->name, option->name) != 0 && is_one_struct && it->at == option->at)
+                        fail_msg("--%s of %s is called --%s by %s", option->name, one->words, it->name, other->words);
+                }
+            }
+}
+
+/* Whatever answers does so as JSON, whatever changes something takes the reason, and what goes on despite something needs it. */
+static void commands_take_what_all_take(void **state)
 {
     (void)state;
     for (const struct command *one = commands; one->words != NULL; one++) {
-        const struct command *command;
-        static struct asked asked;
-        char line[128], *argv[32];
+        const struct usage *usage = command_usage(one);
+        const struct option *why;
 
-        if (one->is_now == NULL)
+        if (one->run == NULL)
             continue;
-        snprintf(line, sizeof line, "%s", one->is_now);
-        asked = (struct asked){.config = NULL};
-        assert_int_equal(command_read(split(line, argv), argv, &command, &asked), OPTIONS_GO);
-        assert_ptr_not_equal(command, one);
-        assert_int_equal(command->roles, one->roles);
-        assert_int_equal(command->lasts, one->lasts);
-        assert_null(command->is_now);
-        asked_end(&asked);
+        why = option_of(usage, "why", 3);
+        if ((option_of(usage, "json", 4) == NULL) != is_among(one->words, answer_nobody))
+            fail_msg("%s: --json", one->words);
+        if ((one->writes && why == NULL && !is_among(one->words, need_no_reason)) || (why != NULL && why->type != OPTION_LINE))
+            fail_msg("%s changes something and takes no line --why", one->words);
+        for (const struct option *option = usage->options; option->name != NULL; option++) {
+            if (strncmp(option->name, "despite-", 8) == 0 && (option->type != OPTION_FLAG || why == NULL))
+                fail_msg("%s --%s needs a --why", one->words, option->name);
+            if (option->type == OPTION_DURATION)
+                assert_string_equal(option->takes, "DURATION");
+            if (option->type == OPTION_TIME)
+                assert_string_equal(option->takes, "TIME");
+        }
+        for (const struct operand *operand = usage->operands; operand != NULL && operand->name != NULL; operand++)
+            assert_int_equal(strcspn(operand->name, "abcdefghijklmnopqrstuvwxyz "), strlen(operand->name));
     }
 }
 
@@ -420,6 +523,7 @@ int main(void)
         cmocka_unit_test(help_is_given_of_what_is_named),
         cmocka_unit_test(first_screen_is_short), cmocka_unit_test(completions_name_everything),
         cmocka_unit_test(old_spellings_name_new_ones),
+        cmocka_unit_test(a_name_is_one_thing), cmocka_unit_test(commands_take_what_all_take),
         cmocka_unit_test_setup_teardown(no_option_of_a_guest_opens_a_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_trap_catches, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(the_configuration_is_read_once, make_folder, remove_folder),

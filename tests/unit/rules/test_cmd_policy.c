@@ -131,11 +131,11 @@ static void test_check(void **state)
     expect(run("check %s %s", path_of("good.yaml"), path_of("broken.yaml")), 2, err, "broken.yaml:3:21: `permitt`");
     expect(run("check --json %s", path_of("broken.yaml")), 2, out, "\"valid\":false");
     expect(run("check --json %s", path_of("other.yaml")), 0, out, "\"warning_count\":1");
-    expect(run("check --github %s", path_of("broken.yaml")), 2, out, "::error file=");
+    expect(run("check --format github %s", path_of("broken.yaml")), 2, out, "::error file=");
     write_file("a,b:c%.yaml", "policy: p\nrules: [{id: x, effect: permit, match: {methods: ['100%']}}]\nmode: 5\n");
-    expect(run("check --github %s", path_of("a,b:c%.yaml")), 2, out, "/a%2Cb%3Ac%25.yaml,line=3,col=7::");
+    expect(run("check --format github %s", path_of("a,b:c%.yaml")), 2, out, "/a%2Cb%3Ac%25.yaml,line=3,col=7::");
     write_file("a,b:c%.yaml", "policy: p\nlists: {'100%': [a]}\n");
-    expect(run("check --github %s", path_of("a,b:c%.yaml")), 0, out, "/a%2Cb%3Ac%25.yaml,line=2,col=9::the list `100%25` is");
+    expect(run("check --format github %s", path_of("a,b:c%.yaml")), 0, out, "/a%2Cb%3Ac%25.yaml,line=2,col=9::the list `100%25` is");
     expect(run("check %s", path_of("none.yaml")), 3, err, "callgate: ");
     expect(run("check"), 2, err, "usage: callgate policy check");
     expect(run("check --help"), 0, out, "usage: callgate policy check");
@@ -180,24 +180,24 @@ static void test_versions(void **state)
     (void)state;
     snprintf(store, sizeof store, "--store %s", path_of("s.db"));
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, "added    a\nversion 1 is active\n");
-    expect(run("load %s --message more %s", path_of("other.yaml"), store), 0, out,
+    expect(run("load %s --why more %s", path_of("other.yaml"), store), 0, out,
            "kept     a\nadded    b\nversion 2 is active\n");
     expect(run("load %s %s", path_of("broken.yaml"), store), 2, err, "nothing was stored");
     expect(run("load --only %s %s", path_of("good.yaml"), store), 2, err, "`b`; add --yes");
     expect(run("load --only --yes --no-activate %s %s", path_of("good.yaml"), store), 0, out,
            "replaced a\nremoved  b\nversion 3 is stored, not active\n");
-    expect(run("list %s", store), 0, out, "message\n      3  stored");
+    expect(run("list %s", store), 0, out, "why\n      3  stored");
     expect(run("list --json %s", store), 0, out, "\"active\":true");
     expect(run("show %s", store), 0, out, "# version 2 (active)");
     assert_non_null(strstr(out, OTHER));
     expect(run("show 1 --json %s", store), 0, out, "\"policy\":\"a\"");
     expect(run("show 9 %s", store), 1, err, "no policy version 9");
-    expect(run("show x %s", store), 2, err, "is no version");
+    expect(run("show x %s", store), 2, err, "`callgate policy list` shows them");
     expect(run("activate 1 %s", store), 0, out, "version 1 is active");
     expect(run("activate 8 %s", store), 1, err, "no policy version 8");
-    expect(run("activate 2 --message because %s", store), 0, out, NULL);
+    expect(run("activate 2 --why because %s", store), 0, out, NULL);
     expect(run("show %s", store), 0, out, ": because\n");
-    expect(run("activate 1 --message \x1b[2J %s", store), 2, err, "plain text");
+    expect(run("activate 1 --why \x1b[2J %s", store), 2, err, "visible characters");
     expect(run("activate 1 --json %s", store), 0, out, "{\"version\":1,\"active\":true,\"warnings\":[],\"warning_count\":0}\n");
     expect(run("list --activations %s", store), 0, out, " because\n");
     expect(run("remove b %s", store), 1, err, "no active policy is named `b`");
@@ -229,8 +229,8 @@ static void test_explain_ways(void **state)
     expect(run("explain --all --tool t --arg n=\xe2\x80\xae\xc2\x9b %s", store), 1, out, "\"\\u202e\\u009b\": undecided");
     expect(run("explain --tool t --arg n=\xe2\x80\xae\xc2\x9b %s", store), 1, out, "\\u202e\\u009b\" of `n` cannot be decided"); /* 12.13 */
     expect(run("explain --test small --tool t %s", store), 2, err, "exclude each other");
-    expect(run("explain --seq 1 --tenant x %s", store), 2, err, "the record says who asked");
-    expect(run("explain --seq one %s", store), 2, err, "is no number from 1 on");
+    expect(run("explain --decision 1 --tenant x %s", store), 2, err, "the record says who asked");
+    expect(run("explain --decision one %s", store), 2, err, "is no number from 1 on");
     expect(run("explain --tool u --version 1 %s", store), 1, out, "(no_rule)");
     expect(run("explain --all --tool u --version 2 %s", store), 1, out, "by f");
     expect(run("explain --tool u --version 3 %s", store), 3, err, "no policy version 3");
@@ -285,10 +285,10 @@ static void test_hostile_texts(void **state)
     write_file("other.yaml", SHOUTING);
     write_file("broken.yaml", STEERING);
     expect_plain(run("check %s", path_of("broken.yaml")), 2, "`\\u001b[2J\\n::error::` is not absolute");
-    expect_plain(run("check --github %s", path_of("broken.yaml")), 2, "`\\u001b[2J%0A::error::` is not absolute");
+    expect_plain(run("check --format github %s", path_of("broken.yaml")), 2, "`\\u001b[2J%0A::error::` is not absolute");
     expect_plain(run("check %s", path_of("other.yaml")), 0, "the rule `r\\u001b]0;`");
     expect_plain(run("test %s", path_of("other.yaml")), 1, "FAILED n\\u001b[31m\\u009b: expected permit by r\\u001b]0;");
-    expect_plain(run("load %s --store %s --message \x1b[2J", path_of("good.yaml"), path_of("s.db")), 2, "control characters");
+    expect_plain(run("load %s --store %s --why \x1b[2J", path_of("good.yaml"), path_of("s.db")), 2, "visible characters");
     expect_plain(run("load %s --store %s", path_of("good.yaml"), path_of("s.db")), 0, "version 1");
     expect_plain(run("diff --store %s %s", path_of("s.db"), path_of("other.yaml")), 1, "t\\u001b[2J\\u202e");
     expect_plain(run("remove --store %s \x1b[2J", path_of("s.db")), 1, "\\u001b[2J");
