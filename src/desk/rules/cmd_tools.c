@@ -204,15 +204,6 @@ static enum code mark_all(struct marks *marks, const struct store_definition *de
     return definition_marks(root, marks->meant->detectors.set, add_mark, marks);
 }
 
-static void print_change(void *context, const struct definition_change *change)
-{
-    size_t *count = context;
-
-    if ((*count)++ < MARKS_MAX)
-        print_safely(stdout, "  %-10s %.*s\n", change->what == '+' ? "new:" : change->what == '-' ? "gone:" : "changed:",
-                     SPAN_ARG(change->path));
-}
-
 /* All that is known of it. Takes: is_whole: with its text; else marks are counted alone where nobody reads them one by one. */
 static int make_doc(const struct tools_meant *meant, const struct store_definition *definition, bool is_whole, bool lists_marks,
                     struct doc **made)
@@ -229,6 +220,7 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
     print_time(doc, "first_seen", definition->told_us);
     print_time(doc, "last_seen", definition->seen_us);
     doc_bool(doc, "told_last", definition->is_latest);
+    doc_bool(doc, "accepted", definition->is_accepted);
     doc_text_or_null(doc, "given_by", definition->given_by);
     doc_text_or_null(doc, "login", definition->login);
     doc_text_or_null(doc, "why", definition->why);
@@ -249,75 +241,52 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
     return complain(STATUS_CANNOT, "a definition in the store cannot be read: %s", code_text(code));
 }
 
-/* What stands above its lines. Takes: against: the digest of the one that it is compared with, or nothing. */
-static int print_head(const struct tools_meant *meant, const struct store_definition *definition, struct span against)
-{
-    struct doc *doc = NULL;
-    struct told told;
-    int status = make_doc(meant, definition, false, true, &doc);
-    enum code code;
+struct changes {
+    struct doc *list;
+    size_t count;
+};
 
-    if (status != STATUS_DONE)
-        return status;
-    doc_text_or_null(doc, "against", against);
-    code = told_read(&told, doc);
-    if (code == CODE_OK) {
-        told_say(told.root, "{tool} of {upstream}: {state}[{!told_last}, not what the server told last]\n"
-                 "  digest:    {digest}\n  seen:      first {first_seen}, last {last_seen}\n");
-        if (definition->is_spoken)
-            told_say(told.root, definition->is_accepted ? "  accepted:  {given} by {given_by} ({login}): {why}\n"
-                                                        : "  withdrawn: {given} by {given_by} ({login}): {why}\n");
-        told_say(told.root, "[  against:   {against}\n]{*marks}  look:      {path}: {mark}\n{/}"
-                 "[  look:      and {further_marks} more\n]");
-    }
-    told_end(&told);
-    doc_free(&doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+static void add_change(void *context, const struct definition_change *change)
+{
+    struct changes *changes = context;
+    struct doc *one = changes->count++ < MARKS_MAX ? doc_add_object(changes->list, NULL) : NULL;
+
+    doc_text(one, "change", span_text(change->what == '+' ? "new" : change->what == '-' ? "gone" : "changed"));
+    doc_text(one, "path", change->path);
 }
 
-static int print_one(const struct tools_meant *meant, const struct store_definition *definition)
+/* Its lines, or those that differ from what was accepted. Takes: accepted: NULL: it is compared with nothing. */
+static enum code add_lines(struct doc *doc, const struct store_definition *definition, const struct store_definition *accepted)
 {
-    struct read_definition read;
-    enum code code = read_definition(&read, definition->text, true);
-    int status = print_head(meant, definition, SPAN_NONE);
-
-    if (code == CODE_OK && status == STATUS_DONE)
-        print_lines(stdout, buf_peek(&read.lines), "    ");
-    read_end(&read);
-    return code == CODE_OK ? status : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
-}
-
-/* Against what was accepted last; where nothing was, all of it is new. */
-static int print_diff(const struct tools_meant *meant, const struct store_definition *definition)
-{
-    const struct store_definition *accepted = cmd_tools__accepted(meant, definition);
+    const struct span text = accepted != NULL ? accepted->text : definition->text;
+    struct changes changes = {.list = doc_add_array(doc, "changes")};
     struct read_definition old, now;
-    struct buf out;
-    size_t changes = 0;
-    enum code code;
-    int status;
+    struct buf diff;
+    enum code code = read_definition(&now, definition->text, true), other = read_definition(&old, text, accepted != NULL);
 
-    if (accepted == NULL)
-        return print_one(meant, definition);
-    buf_init(&out, (size_t)128 << 20);
-    code = read_definition(&old, accepted->text, true);
-    if (read_definition(&now, definition->text, true) != CODE_OK || code != CODE_OK)
-        code = CODE_INVALID;
-    status = print_head(meant, definition, accepted->digest);
-    if (code == CODE_OK) {
-        code = definition_changes(old.root, now.root, print_change, &changes);
-        if (changes > MARKS_MAX)
-            printf("  and %zu changes more\n", changes - MARKS_MAX);
-    }
+    buf_init(&diff, (size_t)128 << 20);
     if (code == CODE_OK)
-        code = definition_diff(buf_peek(&old.lines), buf_peek(&now.lines), &out);
-    if (code == CODE_OK)
-        print_lines(stdout, buf_peek(&out), "    ");
+        code = other;
+    if (code == CODE_OK && accepted != NULL)
+        code = definition_changes(old.root, now.root, add_change, &changes);
+    if (code == CODE_OK && accepted != NULL)
+        code = definition_diff(buf_peek(&old.lines), buf_peek(&now.lines), &diff);
+    doc_int(doc, "further_changes", changes.count > MARKS_MAX ? (int64_t)changes.count - MARKS_MAX : 0);
+    doc_text_or_null(doc, "against", accepted != NULL ? accepted->digest : SPAN_NONE);
+    doc_text(doc, "lines", buf_peek(accepted != NULL ? &diff : &now.lines));
     read_end(&old);
     read_end(&now);
-    buf_fini(&out);
-    return code == CODE_OK ? status : complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
+    buf_fini(&diff);
+    return code;
 }
+
+static const char told_words[] =
+    "{tool} of {upstream}: {state}[{!told_last}, not what the server told last]\n"
+    "  digest:    {digest}\n  seen:      first {first_seen}, last {last_seen}\n"
+    "[  [{?accepted}accepted:  ][{!accepted}withdrawn: ]{given} by {given_by} ({login}): {why}\n][  against:   {against}\n]"
+    "{*marks}  look:      {path}: {mark}\n{/}[  look:      and {further_marks} more\n]"
+    "{*changes}  [{?change=new}new:      ][{?change=gone}gone:     ][{?change=changed}changed:  ] {path}\n{/}"
+    "[  and {further_changes} changes more\n]{lines:lines 4}";
 
 /* ---- commands ---- */
 
@@ -361,8 +330,6 @@ static int list_all(const struct looking *looking, struct table *table)
     table_flush(table);
     if (status != STATUS_DONE || asked->json)
         return status;
-    if (table->rows == 0)
-        printf("no server has told its tools yet; agents' lists are kept as they pass, and `callgate tools fetch` asks\n");
     if (waiting > 0)
         printf("\n%zu wait:    callgate tools diff NAME\n           callgate tools accept NAME... --why TEXT\n", waiting);
     return STATUS_DONE;
@@ -384,18 +351,27 @@ int cmd_tools_list(const struct asked *asked)
     TABLE_BEGIN(&table, columns, asked->json);
     if (status == OPTIONS_GO)
         status = list_all(&looking, &table);
-    table.nothing = status == STATUS_DONE ? "no server has told of a tool; `callgate tools fetch` asks them" : NULL;
+    table.nothing = status == STATUS_DONE ? "no server has told its tools yet; agents' lists are kept as they pass, and "
+                                            "`callgate tools fetch` asks" : NULL;
     (void)table_end(&table);
     cmd_tools__drop(&looking.known);
     return status;
 }
 
-static int print_json(const struct tools_meant *meant, const struct store_definition *definition)
+/* Of a diff against what was accepted last; where nothing was, all of it is new. */
+static int tell(const struct looking *looking, const struct store_definition *definition, bool is_diff)
 {
     struct doc *doc = NULL;
-    int status = make_doc(meant, definition, true, true, &doc);
+    int status = make_doc(&looking->known, definition, true, true, &doc);
+    enum code code;
 
-    return status == STATUS_DONE ? print_doc(&doc) : status;
+    if (status != STATUS_DONE)
+        return status;
+    code = add_lines(doc, definition, is_diff ? cmd_tools__accepted(&looking->known, definition) : NULL);
+    if (code == CODE_OK)
+        return told_answer(&doc, looking->asked->json, told_words);
+    doc_free(&doc);
+    return complain(STATUS_CANNOT, "it cannot be read: %s", code_text(code));
 }
 
 /* Shows those of a name: of a diff what waits, or else what was told last. */
@@ -414,9 +390,7 @@ static int show_named(struct looking *looking, struct db *db, const char *name, 
 
         if (is_diff && meant.count > 1 && !(any_waits ? at->is_waiting : at->is_latest))
             continue;
-        status = looking->asked->json ? print_json(&looking->known, at)
-                 : is_diff        ? print_diff(&looking->known, at)
-                                  : print_one(&looking->known, at);
+        status = tell(looking, at, is_diff);
     }
     cmd_tools__drop(&meant);
     return status;
