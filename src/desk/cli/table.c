@@ -239,7 +239,7 @@ enum code table_end(struct table *table)
     enum code code = table_flush(table);
 
     if (table->rows == 0 && !table->as_json && table->nothing != NULL)
-        print_safely(stderr, "callgate: %s\n", table->nothing);
+        print_safely(stdout, "%s\n", table->nothing);
     buf_fini(&table->cells);
     buf_fini(&table->line);
     return code;

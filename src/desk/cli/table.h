@@ -31,7 +31,7 @@ struct table_column {
 
 struct table {
     bool as_json;
-    const char *nothing; /* what table_end says on stderr to people, where no row came; or NULL */
+    const char *nothing; /* what table_end says to people, where no row came; or NULL */
     const struct table_column *columns;
     size_t count, rows;
     bool hidden[TABLE_COLUMNS_MAX]; /* may be set before the first row */
