@@ -25,7 +25,7 @@ static bool takes_file(const struct usage *usage)
 {
     const struct operand *operand = usage->operands;
 
-    while (operand != NULL && operand->name != NULL && operand->type == OPERAND_TEXT)
+    while (operand != NULL && operand->name != NULL && (operand->type == OPERAND_TEXT || operand->list != NULL))
         operand++;
     return operand != NULL && operand->name != NULL;
 }

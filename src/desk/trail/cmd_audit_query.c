@@ -31,7 +31,7 @@ static int run(const char *path, const struct asked *asked, struct audit_out *ou
     if (more)
         print_safely(stderr, "callgate: only the %s %" PRIu64 " are shown; --limit 0 shows all\n",
                      query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
-    if (out->rows == 0)
+    if (out->rows == 0 && !out->as_json && !out->as_csv)
         out->table.nothing = continues ? "no call matches; --all asks the sealed files, too" : "no call matches";
     return missing;
 }
