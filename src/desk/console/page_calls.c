@@ -146,7 +146,7 @@ void page_calls_json(struct visit *visit, struct span number)
 void page_calls_csv(struct visit *visit, struct span number)
 {
     (void)number;
-    export(visit, "audit query --csv --all --order newest --limit " EXPORT_ROWS, "text/csv; charset=utf-8", "calls.csv");
+    export(visit, "audit query --format csv --all --order newest --limit " EXPORT_ROWS, "text/csv; charset=utf-8", "calls.csv");
 }
 
 /* ---- one call ---- */
