@@ -73,7 +73,7 @@ struct diff {
     struct policy *before, *after;
     struct arena arena;
     struct diff_change *changes; /* by way, then rule */
-    size_t change_count;
+    size_t change_count, change_room;
     struct diff_flip *flips; /* by calls, the most first */
     size_t flip_count;
     uint64_t probes, test_probes, flipped; /* calls that were tried; of them those of tests */

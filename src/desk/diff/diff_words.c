@@ -64,15 +64,11 @@ static struct diff_change *add_change(struct diff_telling *t, const struct diff_
     struct diff *diff = t->diff;
     char *text = arena_dup(&diff->arena, buf_peek(&t->text).at, buf_len(&t->text));
 
-    if (text != NULL && (diff->change_count & (diff->change_count - 1)) == 0) { /* full at each power of two */
-        size_t size = diff->change_count > 0 ? diff->change_count * 2 : 1;
-        struct diff_change *changes = mem_resize(diff->changes, size * sizeof *changes);
+    struct diff_change *changes = mem_room(diff->changes, &diff->change_room, diff->change_count + 1, sizeof *changes);
 
-        if (changes != NULL)
-            diff->changes = changes;
-        else
-            text = NULL;
-    }
+    if (changes == NULL)
+        return NULL;
+    diff->changes = changes;
     if (text == NULL)
         return NULL;
     diff->changes[diff->change_count] = *change;

@@ -106,19 +106,17 @@ static bool is_sound(const struct verifier *verifier, const struct note *note)
 static enum code read_outside(struct verifier *verifier)
 {
     struct span rest = verifier->conf->heads, text, origin = span_text(verifier->origin), other = SPAN_NONE;
+    struct verify_outside *more;
     enum note_piece piece;
     size_t room = 0;
 
     while ((piece = note_scan(&rest, &text)) != NOTE_NONE) {
         struct note note;
 
-        if (verifier->outside_count == room) {
-            struct verify_outside *more = mem_resize(verifier->outside, (room = room * 2 + 64) * sizeof *more);
-
-            if (more == NULL)
-                return CODE_NOMEM;
-            verifier->outside = more;
-        }
+        more = mem_room(verifier->outside, &room, verifier->outside_count + 1, sizeof *more);
+        if (more == NULL)
+            return CODE_NOMEM;
+        verifier->outside = more;
         if (piece == NOTE_DAMAGED)
             doubt_outside(verifier, text);
         if (piece != NOTE_WHOLE || note_read(text, &note) != CODE_OK)

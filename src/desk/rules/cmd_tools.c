@@ -46,15 +46,10 @@ enum code cmd_tools__keep(void *context, const struct store_definition *definiti
     struct tools_meant *meant = context;
     struct store_definition *kept;
 
-    if (meant->count == meant->room) {
-        size_t room = meant->room * 2 + 64;
-        struct store_definition *more = room <= 2 * SHOWN_MAX ? mem_resize(meant->all, room * sizeof *more) : NULL;
-
-        if (more == NULL)
-            return CODE_NOMEM;
-        meant->all = more;
-        meant->room = room;
-    }
+    kept = meant->count < 2 * SHOWN_MAX ? mem_room(meant->all, &meant->room, meant->count + 1, sizeof *kept) : NULL;
+    if (kept == NULL)
+        return CODE_NOMEM;
+    meant->all = kept;
     kept = &meant->all[meant->count];
     *kept = *definition;
     (void)copy(&meant->arena, &kept->before);

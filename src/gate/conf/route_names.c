@@ -19,15 +19,11 @@ void route_names_fini(struct route_names *names)
 
 enum code route_names_add(struct route_names *names, struct span name)
 {
-    if (names->count == names->size) {
-        size_t size = names->size * 2 + 16;
-        struct policy_route *routes = mem_resize(names->routes, size * sizeof *routes);
+    struct policy_route *routes = mem_room(names->routes, &names->size, names->count + 1, sizeof *routes);
 
-        if (routes == NULL)
-            return CODE_NOMEM;
-        names->routes = routes;
-        names->size = size;
-    }
+    if (routes == NULL)
+        return CODE_NOMEM;
+    names->routes = routes;
     names->routes[names->count] = (struct policy_route){.name = arena_dup(&names->arena, name.at, name.len)};
     return names->routes[names->count++].name != NULL ? CODE_OK : CODE_NOMEM;
 }

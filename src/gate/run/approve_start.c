@@ -25,16 +25,11 @@ struct claims {
 static enum code add_claim(void *context, int64_t ask, uint64_t audit_seq)
 {
     struct claims *claims = context;
+    struct claim *all = mem_room(claims->claim, &claims->room, claims->count + 1, sizeof *all);
 
-    if (claims->count == claims->room) {
-        size_t room = claims->room > 0 ? claims->room * 2 : 64;
-        struct claim *grown = mem_resize(claims->claim, room * sizeof *grown);
-
-        if (grown == NULL)
-            return CODE_NOMEM;
-        claims->claim = grown;
-        claims->room = room;
-    }
+    if (all == NULL)
+        return CODE_NOMEM;
+    claims->claim = all;
     claims->claim[claims->count++] = (struct claim){.use = {.number = ask}, .audit_seq = audit_seq};
     return CODE_OK;
 }

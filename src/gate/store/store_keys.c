@@ -70,33 +70,20 @@ struct key_rows {
     size_t count, room;
 };
 
-static enum code grow(struct key_rows *rows)
-{
-    size_t room = rows->room > 0 ? rows->room * 2 : 64;
-    struct identity_key *keys;
-
-    if (rows->count < rows->room)
-        return CODE_OK;
-    keys = mem_resize(rows->keys, room * sizeof *keys);
-    if (keys == NULL)
-        return CODE_NOMEM;
-    rows->keys = keys;
-    rows->room = room;
-    return CODE_OK;
-}
-
 static enum code take_row(struct key_rows *rows, struct db_stmt *row, struct db_stmt *claims)
 {
     const char *globs[CLAIMS_MAX + 1];
     struct store_key stored = key_of_row(row);
     struct span digest = db_blob(row, 9);
-    struct identity_key *key;
+    struct identity_key *key = mem_room(rows->keys, &rows->room, rows->count + 1, sizeof *key);
     const char *const *kept;
     size_t count = 0;
-    enum code code = grow(rows);
+    enum code code = CODE_NOMEM;
 
-    if (code == CODE_OK)
+    if (key != NULL) {
+        rows->keys = key;
         code = read_claims(claims, stored.id, &rows->arena, globs);
+    }
     if (code != CODE_OK)
         return code;
     if (digest.len != DIGEST_BYTES)

@@ -63,6 +63,18 @@ void *mem_resize(void *old, size_t bytes)
     return must_fail() ? NULL : realloc(old, bytes ? bytes : 1);
 }
 
+void *mem_room(void *old, size_t *room, size_t count, size_t bytes)
+{
+    size_t more = *room * 2 + 16 > count ? *room * 2 + 16 : count, product;
+    void *larger;
+
+    if (count <= *room)
+        return old;
+    larger = __builtin_mul_overflow(more, bytes, &product) ? NULL : mem_resize(old, product);
+    *room = larger != NULL ? more : *room;
+    return larger;
+}
+
 char *mem_dup(const void *from, size_t bytes)
 {
     char *copy;
@@ -249,6 +261,20 @@ char *arena_dup(struct arena *arena, const void *from, size_t bytes)
         memcpy(copy, from, bytes);
     copy[bytes] = '\0';
     return copy;
+}
+
+void *arena_room(struct arena *arena, void *old, size_t *room, size_t count, size_t bytes)
+{
+    size_t more = *room * 2 + 16 > count ? *room * 2 + 16 : count, product;
+    void *larger;
+
+    if (count <= *room)
+        return old;
+    larger = __builtin_mul_overflow(more, bytes, &product) ? NULL : arena_alloc(arena, product);
+    if (larger != NULL && *room > 0)
+        memcpy(larger, old, *room * bytes);
+    *room = larger != NULL ? more : *room;
+    return larger;
 }
 
 static void give_block(struct arena_block *block)

@@ -18,6 +18,8 @@ void *mem_alloc(size_t bytes) MUST_USE;                        /* not zeroed */
 void *mem_zalloc(size_t bytes) MUST_USE;                       /* zeroed */
 void *mem_array(size_t count, size_t bytes) MUST_USE;          /* zeroed; NULL too when the product overflows */
 void *mem_resize(void *old, size_t bytes) MUST_USE;            /* as realloc; the old block stays valid on NULL */
+/* For a list that grows: the block itself where *room is `count` or more, else a larger one, with *room. NULL: as mem_resize. */
+void *mem_room(void *old, size_t *room, size_t count, size_t bytes) MUST_USE;
 char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and adds a NUL after it */
 void mem_free(void *block);                                    /* NULL is fine */
 void mem_wipe(void *block, size_t bytes);                      /* overwrites; never optimised away */
@@ -84,6 +86,7 @@ void arena_init(struct arena *arena, size_t cap_bytes);
 void *arena_alloc(struct arena *arena, size_t bytes) MUST_USE; /* 16-byte aligned, not zeroed */
 void *arena_zalloc(struct arena *arena, size_t bytes) MUST_USE;
 char *arena_dup(struct arena *arena, const void *from, size_t bytes) MUST_USE; /* adds a NUL after it */
+void *arena_room(struct arena *arena, void *old, size_t *room, size_t count, size_t bytes) MUST_USE; /* as mem_room */
 void arena_reset(struct arena *arena); /* keeps one small block for the next use and frees the others */
 void arena_fini(struct arena *arena);  /* may be used again */
 

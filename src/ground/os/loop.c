@@ -26,7 +26,7 @@ struct loop {
     /* A binary heap by due_us; timer->place is its index + 1. */
     struct loop_timer **heap;
     uint32_t heap_count;
-    uint32_t heap_size;
+    size_t heap_room;
 
     /* The batch that is being handed out; a removed watch is blanked from it. */
     struct epoll_event events[EVENTS_A_TURN];
@@ -245,21 +245,6 @@ void loop_timer_init(struct loop_timer *timer, loop_timer_fn fire, void *context
     *timer = (struct loop_timer){.fire = fire, .context = context};
 }
 
-static enum code grow_heap(struct loop *loop)
-{
-    uint32_t size = loop->heap_size ? loop->heap_size * 2 : 64;
-    struct loop_timer **heap;
-
-    if (size < loop->heap_size)
-        return CODE_LIMIT;
-    heap = mem_resize(loop->heap, size * sizeof *heap);
-    if (heap == NULL)
-        return CODE_NOMEM;
-    loop->heap = heap;
-    loop->heap_size = size;
-    return CODE_OK;
-}
-
 enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t after_us)
 {
     /* With no delay a timer fires in this turn, where it is armed while events are handed out. While timers fire it is armed at
@@ -270,12 +255,11 @@ enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t af
         due_us = INT64_MAX;
     timer->due_us = due_us;
     if (timer->place == 0) {
-        if (loop->heap_count == loop->heap_size) {
-            enum code code = grow_heap(loop);
+        struct loop_timer **heap = mem_room(loop->heap, &loop->heap_room, (size_t)loop->heap_count + 1, sizeof *heap);
 
-            if (code != CODE_OK)
-                return code;
-        }
+        if (heap == NULL)
+            return CODE_NOMEM;
+        loop->heap = heap;
         put(loop, loop->heap_count++, timer);
     }
     sift_up(loop, timer->place - 1);

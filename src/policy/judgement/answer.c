@@ -228,8 +228,8 @@ static void join_cuts(struct judging_answer *judging, bool redactions, struct cu
     *all = (struct cuts){.arena = &judging->scratch->arena};
     for (uint32_t i = 0; i < judging->count; i++)
         if (!judging->rules[i].rule->monitor && (!redactions || judging->rules[i].effect == ANSWER_REDACT))
-            all->size += judging->rules[i].cuts.count;
-    all->cut = arena_alloc(all->arena, all->size * sizeof *all->cut);
+            all->room += judging->rules[i].cuts.count;
+    all->cut = arena_alloc(all->arena, all->room * sizeof *all->cut);
     judging->no_memory |= all->cut == NULL;
     for (uint32_t i = 0; i < judging->count && all->cut != NULL; i++) {
         const struct answering *one = &judging->rules[i];

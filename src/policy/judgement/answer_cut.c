@@ -8,26 +8,10 @@
 
 /* ---- collecting ---- */
 
-static void *grow(struct arena *arena, void *old, uint32_t count, uint32_t *size, size_t bytes)
-{
-    uint32_t more = *size > 0 ? *size * 2 : 16;
-    void *made;
-
-    if (count < *size)
-        return old;
-    made = arena_alloc(arena, more * bytes);
-    if (made == NULL) /* without memory the list is as long as before, so the next cut fails too */
-        return NULL;
-    if (count > 0)
-        memcpy(made, old, count * bytes);
-    *size = more;
-    return made;
-}
-
 static void add_cut(struct rule_walk *walk, const struct cut *cut)
 {
     struct cuts *cuts = walk->cuts;
-    struct cut *all = grow(cuts->arena, cuts->cut, cuts->count, &cuts->size, sizeof *all);
+    struct cut *all = arena_room(cuts->arena, cuts->cut, &cuts->room, cuts->count + 1, sizeof *all);
 
     walk->no_memory |= all == NULL;
     if (all == NULL)
@@ -39,7 +23,7 @@ static void add_cut(struct rule_walk *walk, const struct cut *cut)
 static void add_check(struct rule_walk *walk, const struct cut_check *check)
 {
     struct cuts *cuts = walk->cuts;
-    struct cut_check *all = grow(cuts->arena, cuts->check, cuts->check_count, &cuts->check_size, sizeof *all);
+    struct cut_check *all = arena_room(cuts->arena, cuts->check, &cuts->check_room, cuts->check_count + 1, sizeof *all);
 
     walk->no_memory |= all == NULL;
     if (all == NULL)

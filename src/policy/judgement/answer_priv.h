@@ -35,9 +35,11 @@ struct cuts {
     struct arena *arena;
     const struct rule *rule;
     struct cut *cut;
-    uint32_t count, size;
+    uint32_t count;
+    size_t room;
     struct cut_check *check;
-    uint32_t check_count, check_size;
+    uint32_t check_count;
+    size_t check_room;
     bool undecided;  /* there may be more than was found */
     bool not_in_text; /* something found is in no string that could be written anew */
 };

@@ -136,23 +136,19 @@ struct candidate_search {
     const struct policy_answer *answer;
     struct regex_budget budget, monitor_budget;
     uint32_t *numbers;
-    uint32_t count, size;
+    uint32_t count;
+    size_t room;
     bool is_brief;
 };
 
 static enum code add_numbers(void *context, const uint32_t *rules, uint32_t count)
 {
     struct candidate_search *finding = context;
+    uint32_t *numbers = mem_room(finding->numbers, &finding->room, (size_t)finding->count + count, sizeof *numbers);
 
-    if (finding->size - finding->count < count) {
-        uint32_t size = finding->count + count + 64;
-        uint32_t *numbers = mem_resize(finding->numbers, size * sizeof *numbers);
-
-        if (numbers == NULL)
-            return CODE_NOMEM;
-        finding->numbers = numbers;
-        finding->size = size;
-    }
+    if (numbers == NULL && count > 0)
+        return CODE_NOMEM;
+    finding->numbers = numbers;
     if (count > 0)
         memcpy(finding->numbers + finding->count, rules, count * sizeof *rules);
     finding->count += count;

@@ -156,7 +156,7 @@ struct joined_part {
 struct joining {
     struct leaf_walk walk; /* first, so that look() finds it */
     struct joined_part *parts; /* in the walk's arena, which is not emptied while they are joined */
-    size_t count, size;
+    size_t count, room;
     bool blind, no_memory;
 };
 
@@ -164,23 +164,17 @@ static bool collect(struct path_walk *path, const struct json_node *value)
 {
     struct joining *joining = path->context;
     bool keys = joining->walk.leaf->asks_keys, string = value->type == JSON_STRING && !keys;
-    size_t size = joining->size > 0 ? joining->size * 2 : 16;
     struct joined_part *parts;
 
     joining->blind |= !keys && is_blind(&joining->walk, value);
     if (keys ? value->key.at == NULL : !string && value->type != JSON_NUMBER)
         return true;
-    if (joining->count == joining->size) {
-        parts = arena_alloc(joining->walk.walk->arena, size * sizeof *parts);
-        joining->no_memory |= parts == NULL;
-        path->stop |= parts == NULL;
-        if (parts == NULL)
-            return true;
-        if (joining->count > 0)
-            memcpy(parts, joining->parts, joining->count * sizeof *parts);
-        joining->parts = parts;
-        joining->size = size;
-    }
+    parts = arena_room(joining->walk.walk->arena, joining->parts, &joining->room, joining->count + 1, sizeof *parts);
+    joining->no_memory |= parts == NULL;
+    path->stop |= parts == NULL;
+    if (parts == NULL)
+        return true;
+    joining->parts = parts;
     joining->parts[joining->count++] =
         (struct joined_part){.place = path->within != NULL ? path->within->string->raw.at : value->raw.at,
                              .inside = path->within != NULL ? value->raw.at : NULL,

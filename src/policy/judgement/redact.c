@@ -8,7 +8,8 @@
 struct redacting {
     struct policy_scratch *scratch;
     const struct json_node **nodes;
-    uint32_t count, size;
+    uint32_t count;
+    size_t room;
     bool no_memory, too_many;
 };
 
@@ -17,25 +18,19 @@ struct redacting {
 static bool collect(struct path_walk *walk, const struct json_node *value)
 {
     struct redacting *redacting = walk->context;
+    const struct json_node **nodes;
 
     if (redacting->count == SELECTED_MAX) {
         redacting->too_many = walk->stop = true;
         return true;
     }
-    if (redacting->count == redacting->size) {
-        uint32_t size = redacting->size ? redacting->size * 2 : 16;
-        const struct json_node **nodes = arena_alloc(&redacting->scratch->arena, size * sizeof *nodes);
-
-        if (nodes == NULL) {
-            redacting->no_memory = walk->stop = true;
-            return true;
-        }
-        if (redacting->count > 0)
-            memcpy(nodes, redacting->nodes, redacting->count * sizeof *nodes);
-        redacting->nodes = nodes;
-        redacting->size = size;
+    nodes = arena_room(&redacting->scratch->arena, redacting->nodes, &redacting->room, redacting->count + 1, sizeof *nodes);
+    if (nodes == NULL) {
+        redacting->no_memory = walk->stop = true;
+        return true;
     }
-    redacting->nodes[redacting->count++] = value;
+    redacting->nodes = nodes;
+    nodes[redacting->count++] = value;
     return true;
 }
 

@@ -20,25 +20,21 @@ enum code policy_set_copy(struct policy_set *set, struct span text, struct span 
 enum code policy_set_add(struct policy_set *set, struct span name, struct span path, struct span text,
                           enum policy_store_fate fate)
 {
-    struct policy_member member = {.fate = fate};
+    struct policy_member member = {.fate = fate}, *members;
     enum code code = policy_set_copy(set, name, &member.name);
 
     if (code == CODE_OK)
         code = policy_set_copy(set, path, &member.path);
     if (code == CODE_OK)
         code = policy_set_copy(set, text, &member.text);
-    if (code == CODE_OK && set->count == set->size) {
-        size_t size = set->size ? set->size * 2 : 16;
-        struct policy_member *members = mem_resize(set->members, size * sizeof *members);
-
-        if (members == NULL)
-            return CODE_NOMEM;
-        set->members = members;
-        set->size = size;
-    }
-    if (code == CODE_OK)
-        set->members[set->count++] = member;
-    return code;
+    if (code != CODE_OK)
+        return code;
+    members = mem_room(set->members, &set->size, set->count + 1, sizeof *members);
+    if (members == NULL)
+        return CODE_NOMEM;
+    set->members = members;
+    members[set->count++] = member;
+    return CODE_OK;
 }
 
 void policy_set_init(struct policy_set *set)

@@ -151,21 +151,6 @@ struct beside {
     size_t count, room;
 };
 
-static enum code make_room(struct beside *beside)
-{
-    size_t room = beside->room == 0 ? 16 : 2 * beside->room;
-    struct trail_candidate *list;
-
-    if (beside->count < beside->room)
-        return CODE_OK;
-    list = mem_resize(beside->list, room * sizeof list[0]);
-    if (list == NULL)
-        return CODE_NOMEM;
-    beside->list = list;
-    beside->room = room;
-    return CODE_OK;
-}
-
 /* Whether both are one file, as when one is a link to the other. */
 static bool is_same(const char *one, const char *other)
 {
@@ -188,12 +173,13 @@ static bool is_named_alike(const char *path, const char *name)
 static enum code add_beside(struct beside *beside, const char *path, const char *name, struct why *why)
 {
     struct why passed_over = {""};
-    struct trail_candidate *candidate;
+    struct trail_candidate *candidate = mem_room(beside->list, &beside->room, beside->count + 1, sizeof *candidate);
     char *full;
-    enum code code = make_room(beside);
+    enum code code;
 
-    if (code != CODE_OK)
-        return code;
+    if (candidate == NULL)
+        return CODE_NOMEM;
+    beside->list = candidate;
     full = file_beside(path, span_text(name));
     if (full == NULL)
         return CODE_NOMEM;
