@@ -43,7 +43,7 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
     size_t taken_count = 0;
     int status = STATUS_DONE;
     struct why why = {0};
-    enum code code = store_approvals_begin(db, &why);
+    enum code code = store_begin(db, &why);
 
     if (code != CODE_OK)
         return complain_why(code, &why);
@@ -55,16 +55,10 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
         if (code == CODE_NOT_FOUND || code == CODE_DENIED) {
             status = complain(STATUS_NEGATIVE, "%s", why.text);
         } else if (code != CODE_OK) {
-            store_approvals_undo(db);
-            return complain_why(code, &why);
+            return complain_why(store_end(db, code, NULL, &why), &why);
         }
     }
-    code = store_approvals_forget(db, answer->given_us, &why);
-    if (code == CODE_OK) {
-        code = store_approvals_commit(db, &why);
-    } else {
-        store_approvals_undo(db);
-    }
+    code = store_end(db, store_approvals_forget(db, answer->given_us, &why), NULL, &why);
     if (code != CODE_OK)
         return complain_why(code, &why);
     for (size_t i = 0; i < taken_count; i++)

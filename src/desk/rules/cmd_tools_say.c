@@ -101,10 +101,10 @@ static enum code say_all(const struct saying *saying, struct db *db, struct why 
     struct store_definition_word word = {.given_us = clock_wall_us(), .is_accepted = saying->accepts,
                                          .why = span_text(saying->asked->why)};
     char login[ACTOR_BYTES];
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
     if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
+        return code;
     actor_name(login);
     word.login = span_text(login);
     word.by = saying->asked->by != NULL ? span_text(saying->asked->by) : word.login;
@@ -112,14 +112,7 @@ static enum code say_all(const struct saying *saying, struct db *db, struct why 
         word.definition = saying->meant.all[i].id;
         code = store_definition_say(db, &word, why);
     }
-    if (code == CODE_OK) {
-        code = db_commit(db);
-        if (code != CODE_OK)
-            (void)store_why(why, code, db, "writing the store");
-    }
-    if (code != CODE_OK)
-        db_rollback(db);
-    return code;
+    return store_end(db, code, NULL, why);
 }
 
 static int tell(const struct saying *saying)

@@ -110,17 +110,14 @@ void serve__drop_asks(struct serve *serve)
 
 static enum code write_all(struct serve *serve, int64_t now_us, const uint64_t *confirmed_seq, struct why *why)
 {
-    enum code code = store_approvals_begin(serve->store, why);
+    enum code code = store_begin(serve->store, why);
 
     if (code != CODE_OK)
         return code;
     code = put_all(serve, why);
     if (code == CODE_OK && confirmed_seq != NULL)
         code = store_approvals_confirm(serve->store, mark_of(serve), *confirmed_seq, now_us, why);
-    if (code == CODE_OK)
-        return store_approvals_commit(serve->store, why);
-    store_approvals_undo(serve->store);
-    return code;
+    return store_end(serve->store, code, NULL, why);
 }
 
 static enum code store_all(struct serve *serve, int64_t now_us, struct why *why)
@@ -219,7 +216,7 @@ static enum code move_claims(const struct handing *handing, struct why *why)
 {
     struct serve *serve = handing->serve;
     struct audit_gauges gauges;
-    enum code code = store_approvals_begin(serve->store, why);
+    enum code code = store_begin(serve->store, why);
 
     if (code != CODE_OK)
         return code;
@@ -228,10 +225,7 @@ static enum code move_claims(const struct handing *handing, struct why *why)
         code = store_approval_claim(serve->store, mark_of(serve), handing->claims[i], handing->now_us, gauges.last_seq, why);
     for (size_t i = 0; i < handing->release_count && code == CODE_OK; i++)
         code = store_approval_release(serve->store, mark_of(serve), handing->releases[i], why);
-    if (code == CODE_OK)
-        return store_approvals_commit(serve->store, why);
-    store_approvals_undo(serve->store);
-    return code;
+    return store_end(serve->store, code, NULL, why);
 }
 
 /* Hands in the answers that the store has in force, and takes from the workers those that it does not have any more. */
@@ -292,15 +286,10 @@ static enum code forget_lapsed(struct serve *serve, int64_t now_us, struct why *
 
     if (*last_us != 0 && now_us >= *last_us && now_us - *last_us < FORGET_LOOK_US)
         return CODE_OK;
-    code = store_approvals_begin(serve->store, why);
+    code = store_begin(serve->store, why);
     if (code != CODE_OK)
         return code;
-    code = store_approvals_forget(serve->store, now_us, why);
-    if (code != CODE_OK) {
-        store_approvals_undo(serve->store);
-        return code;
-    }
-    code = store_approvals_commit(serve->store, why);
+    code = store_end(serve->store, store_approvals_forget(serve->store, now_us, why), NULL, why);
     if (code == CODE_OK)
         *last_us = now_us;
     return code;
@@ -342,14 +331,11 @@ static enum code leave(struct serve *serve, struct why *why)
 
     if (code != CODE_OK || serve->approvals.use_count > 0 || approvals_has_taken(gate_approvals(serve->shared)))
         return code;
-    code = store_approvals_begin(serve->store, why);
+    code = store_begin(serve->store, why);
     if (code != CODE_OK)
         return code;
     code = store_approvals_release_all(serve->store, mark_of(serve), why);
-    if (code == CODE_OK)
-        return store_approvals_commit(serve->store, why);
-    store_approvals_undo(serve->store);
-    return code;
+    return store_end(serve->store, code, NULL, why);
 }
 
 void serve__close_approvals(struct serve *serve)

@@ -106,7 +106,7 @@ static enum code look_in_audit(struct serve *serve, struct claims *claims, uint6
 static enum code store_found(struct serve *serve, const struct claims *claims, uint64_t last, struct why *why)
 {
     struct span mark = span_text(serve->gate_mark);
-    enum code code = store_approvals_begin(serve->store, why);
+    enum code code = store_begin(serve->store, why);
 
     if (code != CODE_OK)
         return code;
@@ -115,10 +115,7 @@ static enum code store_found(struct serve *serve, const struct claims *claims, u
             code = store_approval_use(serve->store, mark, &claims->claim[i].use, why);
     if (code == CODE_OK)
         code = store_approvals_confirm(serve->store, mark, last, clock_wall_us(), why);
-    if (code == CODE_OK)
-        return store_approvals_commit(serve->store, why);
-    store_approvals_undo(serve->store);
-    return code;
+    return store_end(serve->store, code, NULL, why);
 }
 
 enum code serve__settle_claims(struct serve *serve, struct why *why)

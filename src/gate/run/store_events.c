@@ -201,10 +201,10 @@ static bool is_durable(const struct serve *serve)
 /* Returns: CODE_OK where all that was put is remembered. */
 static enum code write_told(struct serve *serve, struct why *why)
 {
-    enum code code = db_begin(serve->store);
+    enum code code = store_begin(serve->store, why);
 
     if (code != CODE_OK)
-        return store_why(why, code, serve->store, "locking the store");
+        return code;
     for (size_t i = 0; i < STORE_SOURCES && code == CODE_OK; i++) {
         char name[TOLD_NAME_BYTES];
 
@@ -212,14 +212,7 @@ static enum code write_told(struct serve *serve, struct why *why)
         if (serve->put_to[i] > 0)
             code = store_set_told(serve->store, name, serve->put_to[i], why);
     }
-    if (code == CODE_OK) {
-        code = db_commit(serve->store);
-        if (code == CODE_OK)
-            return CODE_OK;
-        store_why(why, code, serve->store, "writing the store");
-    }
-    db_rollback(serve->store);
-    return code;
+    return store_end(serve->store, code, NULL, why);
 }
 
 void serve__mark_told(struct serve *serve)

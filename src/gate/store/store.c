@@ -10,6 +10,27 @@ enum code store_why(struct why *why, enum code code, const struct db *db, const 
     return why_set(why, code, "%s failed: %s", doing, db != NULL ? db_error(db) : code_text(code));
 }
 
+enum code store_begin(struct db *db, struct why *why)
+{
+    enum code code = db_begin(db);
+
+    return code == CODE_OK ? code : store_why(why, code, db, "locking the store");
+}
+
+enum code store_end(struct db *db, enum code code, const char *doing, struct why *why)
+{
+    bool is_said = code != CODE_OK && doing == NULL;
+
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK)
+        return code;
+    if (!is_said)
+        (void)store_why(why, code, db, doing != NULL ? doing : "writing the store");
+    db_rollback(db);
+    return code;
+}
+
 enum code store_data_version(struct db *db, int64_t *version, struct why *why)
 {
     enum code code = db_number(db, "PRAGMA data_version", version);

@@ -23,6 +23,11 @@
  * Errors: CODE_INVALID where a restore has not ended: what stands there is neither what was nor what is to be. */
 enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 
+/* One transaction, from a store_begin that returned CODE_OK to store_end: where `code` is CODE_OK all is kept, else nothing.
+ * Takes: doing: what failed, for the sentence; NULL: `why` has one, unless keeping fails. Returns: whether it is kept. */
+enum code store_begin(struct db *db, struct why *why) MUST_USE;
+enum code store_end(struct db *db, enum code code, const char *doing, struct why *why) MUST_USE;
+
 /* Changes whenever another connection has written. */
 enum code store_data_version(struct db *db, int64_t *version, struct why *why) MUST_USE;
 

@@ -92,16 +92,12 @@ struct store_answer {
 /* Whether `params` is all that stands beside the arguments, and not its beginning. */
 bool store_approval_shows_params(const struct store_approval *approval);
 
-/* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, refused
+/* Within a transaction. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, refused
  * before, granted without a look at all of it, or by whoever asks; the sentence says which). */
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why) MUST_USE;
 
-/* One transaction. */
-enum code store_approvals_begin(struct db *db, struct why *why) MUST_USE;
-/* Within it: erases the arguments of what is decided or lapsed. */
+/* Likewise: erases the arguments of what is decided or lapsed. */
 enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why) MUST_USE;
-enum code store_approvals_commit(struct db *db, struct why *why) MUST_USE; /* rolls back where it fails */
-void store_approvals_undo(struct db *db);
 
 /* Erases the arguments with which a tenant's calls were held, where the last of these calls came before a time. An ask that
  * waits without its arguments lapses, since nobody could see what it is about: the agent's next call asks anew. */

@@ -65,19 +65,15 @@ static enum code put_request(struct db *db, const char *mark, struct store_audit
 /* In one transaction: a hold that is placed now is seen, or sees the request. */
 enum code store_audit_ask(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
     if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
+        return code;
     if (request->kind == STORE_AUDIT_ERASE)
         code = store_holds_allow(db, request->tenant, request->before_us, why);
     if (code == CODE_OK)
         code = put_request(db, mark, request, why);
-    if (code == CODE_OK && (code = db_commit(db)) != CODE_OK)
-        (void)store_why(why, code, db, "writing the store");
-    if (code != CODE_OK)
-        db_rollback(db);
-    return code;
+    return store_end(db, code, NULL, why);
 }
 
 static void copy(char *out, size_t size, struct span text)

@@ -310,20 +310,14 @@ enum code store_go_on(struct db *store, const char *audit, const char *mark, con
     if (code != CODE_OK)
         return code;
     why->text[0] = '\0';
-    code = db_begin(store);
+    code = store_begin(store, why);
     if (code == CODE_OK) {
         code = go_on(&going_on, &trail, mark, places, why);
-        if (code == CODE_OK)
-            code = db_commit(store);
-        if (code != CODE_OK) {
-            if (why->text[0] == '\0')
-                (void)store_why(why, code, store, "going on with an older store");
-            db_rollback(store);
-        }
+        code = store_end(store, code, why->text[0] == '\0' ? "going on with an older store" : NULL, why);
     }
     trail_fini(&trail);
     if (code != CODE_OK)
-        return why->text[0] != '\0' ? code : store_why(why, code, store, "locking the store");
+        return code;
     return buf_addf(out, "\"revoked\":%" PRId64 ",\"withdrawn\":%" PRId64 ",\"held\":%" PRId64, going_on.revoked,
                     going_on.withdrawn, going_on.held);
 }

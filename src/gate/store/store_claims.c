@@ -3,18 +3,6 @@
 #include "store/store.h"
 #include "store/store_approvals.h"
 
-enum code store_approvals_begin(struct db *db, struct why *why)
-{
-    enum code code = db_begin(db);
-
-    return code == CODE_OK ? code : store_why(why, code, db, "locking the store");
-}
-
-void store_approvals_undo(struct db *db)
-{
-    db_rollback(db);
-}
-
 /* Sets *id to the number of the open ask that this one repeats, or 0. */
 static enum code find_open(struct db *db, const struct approval_ask *ask, int64_t *id)
 {
@@ -177,7 +165,7 @@ static enum code change_erased(struct db *db, const char *sql, const struct stor
 
 enum code store_approvals_erase(struct db *db, const struct store_erasure *erasure, struct why *why)
 {
-    enum code code = store_approvals_begin(db, why);
+    enum code code = store_begin(db, why);
 
     if (code != CODE_OK)
         return code;
@@ -189,24 +177,7 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
                              "max(seen_us, coalesce(used_us, 0)) < ?2 AND ?3 IS NOT NULL)", erasure);
     if (code == CODE_OK)
         code = rewrite_held(db);
-    if (code == CODE_OK)
-        code = db_commit(db);
-    if (code == CODE_OK)
-        return CODE_OK;
-    store_why(why, code, db, "erasing the arguments of held calls");
-    db_rollback(db);
-    return code;
-}
-
-enum code store_approvals_commit(struct db *db, struct why *why)
-{
-    enum code code = db_commit(db);
-
-    if (code == CODE_OK)
-        return CODE_OK;
-    store_why(why, code, db, "storing approvals");
-    db_rollback(db);
-    return code;
+    return store_end(db, code, "erasing the arguments of held calls", why);
 }
 
 enum code store_claims_each(struct db *db, struct span gate, store_claim_fn each, void *context, struct why *why)

@@ -146,23 +146,18 @@ enum code store_definitions_put(struct db *db, struct span *notes, int64_t now_u
 {
     struct span rest = *notes;
     struct definition_note note;
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
     *put = (struct store_definitions_put){.notes = 0};
     if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
+        return code;
     while (code == CODE_OK && put->notes < AT_ONCE && definitions_next(&rest, &note)) {
         code = put_one(db, &note, now_us, put);
         put->notes++;
     }
+    code = store_end(db, code, "keeping what servers say of their tools", why);
     if (code == CODE_OK)
-        code = db_commit(db);
-    if (code == CODE_OK) {
         *notes = rest;
-        return CODE_OK;
-    }
-    (void)store_why(why, code, db, "keeping what servers say of their tools");
-    db_rollback(db);
     return code;
 }
 

@@ -31,18 +31,9 @@ static enum code add_key(struct db *db, const struct store_key *key, const unsig
 enum code store_key_add(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id,
                         struct why *why)
 {
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
-    if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
-    code = add_key(db, key, digest, id);
-    if (code == CODE_OK)
-        code = db_commit(db);
-    if (code == CODE_OK)
-        return CODE_OK;
-    store_why(why, code, db, "storing the key");
-    db_rollback(db);
-    return code;
+    return code == CODE_OK ? store_end(db, add_key(db, key, digest, id), "storing the key", why) : code;
 }
 
 enum code store_key_revoke(struct db *db, int64_t id, const char *actor, struct span reason, int64_t now_us,

@@ -34,20 +34,14 @@ static enum code run_step(struct db *db, const char *step, int64_t number)
 static enum code bring_up(struct db *db, const char *const *all, int64_t count, struct why *why)
 {
     int64_t at = 0;
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
     if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
+        return code;
     code = db_number(db, "PRAGMA user_version", &at);
     for (; code == CODE_OK && at < count; at++)
         code = run_step(db, all[at], at);
-    if (code == CODE_OK)
-        code = db_commit(db);
-    if (code == CODE_OK)
-        return CODE_OK;
-    store_why(why, code, db, "bringing the store's tables up to date");
-    db_rollback(db);
-    return code;
+    return store_end(db, code, "bringing the store's tables up to date", why);
 }
 
 /* As it was before an upgrade, for a build that knows no newer one. A copy of the same step is as good: a start that failed

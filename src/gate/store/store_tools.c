@@ -23,16 +23,7 @@ static enum code put_all(struct db *db, struct span listed)
 
 enum code store_tools_put(struct db *db, struct span listed, struct why *why)
 {
-    enum code code = db_begin(db);
+    enum code code = store_begin(db, why);
 
-    if (code != CODE_OK)
-        return store_why(why, code, db, "locking the store");
-    code = put_all(db, listed);
-    if (code == CODE_OK)
-        code = db_commit(db);
-    if (code == CODE_OK)
-        return code;
-    (void)store_why(why, code, db, "keeping what servers listed");
-    db_rollback(db);
-    return code;
+    return code == CODE_OK ? store_end(db, put_all(db, listed), "keeping what servers listed", why) : code;
 }

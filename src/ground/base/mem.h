@@ -18,7 +18,8 @@ void *mem_alloc(size_t bytes) MUST_USE;                        /* not zeroed */
 void *mem_zalloc(size_t bytes) MUST_USE;                       /* zeroed */
 void *mem_array(size_t count, size_t bytes) MUST_USE;          /* zeroed; NULL too when the product overflows */
 void *mem_resize(void *old, size_t bytes) MUST_USE;            /* as realloc; the old block stays valid on NULL */
-/* For a list that grows: the block itself where *room is `count` or more, else a larger one, with *room. NULL: as mem_resize. */
+/* For a list that grows: the block itself where *room is `count` or more, else a larger one and its *room. NULL: as
+ * mem_resize. */
 void *mem_room(void *old, size_t *room, size_t count, size_t bytes) MUST_USE;
 char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and adds a NUL after it */
 void mem_free(void *block);                                    /* NULL is fine */

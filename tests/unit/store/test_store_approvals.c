@@ -67,9 +67,9 @@ static void ask(struct span gate, char which, uint64_t decision, int64_t asked_u
     struct why why = {0};
 
     memset(asked.digest, which, sizeof asked.digest);
-    must(store_approvals_begin(db, &why), &why);
+    must(store_begin(db, &why), &why);
     must(store_approval_ask(db, gate, &asked, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
+    must(store_end(db, CODE_OK, NULL, &why), &why);
 }
 
 static bool is_unseen, says_again;
@@ -82,15 +82,11 @@ static enum code answer(int64_t number, bool is_granted, int64_t given_us, int64
     };
     enum code code;
 
-    must(store_approvals_begin(db, why), why);
+    must(store_begin(db, why), why);
     code = store_approval_answer(db, &said, why);
-    if (code == CODE_OK) {
+    if (code == CODE_OK)
         must(store_approvals_forget(db, given_us, why), why);
-        must(store_approvals_commit(db, why), why);
-    } else {
-        store_approvals_undo(db);
-    }
-    return code;
+    return store_end(db, code, NULL, why);
 }
 
 static void use(struct span gate, int64_t number, uint64_t decision, int64_t used_us)
@@ -98,10 +94,10 @@ static void use(struct span gate, int64_t number, uint64_t decision, int64_t use
     const struct approval_use used = {number, decision, used_us};
     struct why why = {0};
 
-    must(store_approvals_begin(db, &why), &why);
+    must(store_begin(db, &why), &why);
     must(store_approval_use(db, gate, &used, &why), &why);
     must(store_approvals_forget(db, used_us, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
+    must(store_end(db, CODE_OK, NULL, &why), &why);
 }
 
 struct seen {
@@ -394,9 +390,9 @@ static void ask_marked(int64_t number, size_t bytes)
         memcpy(text + at, part, PART_BYTES);
     memset(asked.digest, 0, sizeof asked.digest);
     memcpy(asked.digest, &number, sizeof number);
-    must(store_approvals_begin(db, &why), &why);
+    must(store_begin(db, &why), &why);
     must(store_approval_ask(db, ONE, &asked, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
+    must(store_end(db, CODE_OK, NULL, &why), &why);
 }
 
 static uint32_t draw(uint32_t below)
@@ -414,7 +410,7 @@ static void decide_some(bool *waits, int64_t last)
                                 .why = SPAN_LIT("no")};
     struct why why = {0};
 
-    must(store_approvals_begin(db, &why), &why);
+    must(store_begin(db, &why), &why);
     for (uint32_t n = draw(6); n > 0; n--) {
         said.ask = 1 + (int64_t)draw((uint32_t)last);
         if (waits[said.ask])
@@ -422,7 +418,7 @@ static void decide_some(bool *waits, int64_t last)
         waits[said.ask] = false;
     }
     must(store_approvals_forget(db, NOW, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
+    must(store_end(db, CODE_OK, NULL, &why), &why);
 }
 
 /* 7.8: no byte of what is decided is left, and no journal of it; of what waits all is there. With secure_delete alone copies

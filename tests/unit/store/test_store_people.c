@@ -60,9 +60,9 @@ static void ask(char which, uint32_t needed, int64_t asked_us)
     struct why why = {0};
 
     memset(asked.digest, which, sizeof asked.digest);
-    must(store_approvals_begin(db, &why), &why);
+    must(store_begin(db, &why), &why);
     must(store_approval_ask(db, SPAN_LIT("gate-1"), &asked, &why), &why);
-    must(store_approvals_commit(db, &why), &why);
+    must(store_end(db, CODE_OK, NULL, &why), &why);
 }
 
 static bool says_again;
@@ -76,15 +76,11 @@ static enum code answer(int64_t number, bool is_granted, int64_t given_us, int64
     };
     enum code code;
 
-    must(store_approvals_begin(db, why), why);
+    must(store_begin(db, why), why);
     code = store_approval_answer(db, &said, why);
-    if (code == CODE_OK) {
+    if (code == CODE_OK)
         must(store_approvals_forget(db, given_us, why), why);
-        must(store_approvals_commit(db, why), why);
-    } else {
-        store_approvals_undo(db);
-    }
-    return code;
+    return store_end(db, code, NULL, why);
 }
 
 struct seen {
