@@ -38,22 +38,24 @@ static void add_single(struct buf *out, struct span text)
     buf_add_byte(out, '\'');
 }
 
-static bool has(struct span text, char c)
+static size_t count(struct span text, char c)
 {
-    return span_find(text, c) < text.len;
+    size_t found = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        found += text.at[i] == c;
+    return found;
 }
 
-/* A text that had quotes and stands in one line. */
+/* A text that had quotes and stands in one line: between those within which less has to be escaped. */
 static void add_quoted(struct buf *out, struct span text, struct span raw, bool is_double)
 {
     if (is_word(text)) {
         buf_add_span(out, text);
     } else if (is_double && needs_escapes(raw)) {
         buf_add_span(out, raw);
-    } else if (has(text, '\'') && !has(text, '"') && !has(text, '\\')) {
-        buf_add_byte(out, '"');
-        buf_add_span(out, text);
-        buf_add_byte(out, '"');
+    } else if (count(text, '"') + count(text, '\\') < count(text, '\'')) {
+        yaml__write_quoted(out, text);
     } else {
         add_single(out, text);
     }
@@ -78,7 +80,7 @@ void layout__scalar(struct buf *out, const struct layout_node *node, long moved,
 {
     struct span rest = node->raw;
 
-    if (!has(node->raw, '\n') && !node->is_plain) {
+    if (count(node->raw, '\n') == 0 && !node->is_plain) {
         add_quoted(out, node->text, node->raw, node->is_double);
         return;
     }
@@ -98,18 +100,16 @@ void layout__scalar(struct buf *out, const struct layout_node *node, long moved,
 /* A text that stood in several lines and comes into one: where it holds line ends as JSON writes it, which YAML reads, too. */
 static void add_in_line(struct buf *out, struct span text)
 {
-    char *at;
-
-    if (!has(text, '\n'))
+    if (count(text, '\n') == 0)
         add_quoted(out, text, SPAN_NONE, false);
-    else if (buf_fail(out, buf_reserve(out, yaml__quoted_bytes(text), &at)) == CODE_OK)
-        buf_commit(out, yaml__quote(text, at));
+    else
+        yaml__write_quoted(out, text);
 }
 
 /* A key of several lines, which a `?` or a bracket allows, becomes one. */
 void layout__key(struct buf *out, const struct layout_node *node)
 {
-    if (has(node->key_raw, '\n'))
+    if (count(node->key_raw, '\n') > 0)
         add_in_line(out, node->key);
     else if (node->key_is_plain)
         buf_add_span(out, node->key_raw);

@@ -60,7 +60,7 @@ size_t yaml__quote(struct span text, char *out)
     return (size_t)(at - out);
 }
 
-static void write_quoted(struct buf *out, struct span text)
+void yaml__write_quoted(struct buf *out, struct span text)
 {
     char *at;
     enum code code = buf_reserve(out, yaml__quoted_bytes(text), &at);
@@ -81,7 +81,7 @@ enum code yaml_to_json(const struct yaml_node *node, struct buf *out)
         if (child != node->child)
             buf_add_byte(out, ',');
         if (map) {
-            write_quoted(out, child->key);
+            yaml__write_quoted(out, child->key);
             buf_add_byte(out, ':');
         }
         yaml_to_json(child, out);

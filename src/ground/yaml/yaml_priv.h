@@ -19,6 +19,7 @@ enum code yaml__scalar(struct arena *arena, struct span text, bool plain, struct
 /* Writes `text` as a JSON string; `out` has room for yaml__quoted_bytes(text). Returns: the bytes written. */
 size_t yaml__quoted_bytes(struct span text);
 size_t yaml__quote(struct span text, char *out);
+void yaml__write_quoted(struct buf *out, struct span text);
 
 /* Where libyaml cannot go on, for yaml__slip to guess what the author meant. */
 struct yaml_slip {
