@@ -442,8 +442,9 @@ linked: $(GATE_BIN)
 headers:
 	@CC="$(CC)" HEADER_FLAGS="-std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(PKG_CFLAGS) $(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" \
 	    tools/check-headers
-lint:
+lint: $(B)/callgate
 	@tools/lint
+	@$(B)/callgate policy fmt --check policies/*/*.yaml
 	@tools/check-columns
 	@tools/draw --check
 	@tools/check-references
