@@ -19,7 +19,8 @@ def with_people(upstream, policy, conf=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callgate-console-"))
     route = mcp_route(upstream.url, name="shop", identity=[{"api_key": KEYS}], correlation_header="X-Correlation-Id")
     gate = Gate([route], conf={"people": {"socket": str(folder / "control.sock")}, **(conf or {})}, folder=folder, start=False)
-    gate.load({"shop.yaml": policy})
+    gate.write("shop.yaml", policy)
+    equal(gate.run("policy", "load", "shop.yaml").returncode, 0, "a policy")
     return gate
 
 
