@@ -287,6 +287,7 @@ const struct command commands[] = {
      .example = "approvals approve 1 --why 'Ada expects the invoice'",
      .roles = APPROVERS | ADMINS, .writes = true,
      BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
+     WAS({"unseen", "despite-unseen"}, {"again", "despite-refusal"}),
      ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
            "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
            "denies it. Where the rule asks several people it waits for as many different ones, and nobody approves what\n"
@@ -295,8 +296,8 @@ const struct command commands[] = {
      OPTIONS(SAID("Ada expects the invoice"),
              DURATION("for", lasts_ms, "how long it may be used: 30min, 2h, 1d; 1h by default", .most = YEAR_MS),
              OF_DECISION, JSON_LINES,
-             STORE, FLAG("unseen", unseen, "although only the beginning of its arguments is kept, or nothing of them"),
-             FLAG("again", again, "although it was refused before"))},
+             STORE, FLAG("despite-unseen", unseen, "although only the beginning of its arguments is kept, or nothing of them"),
+             FLAG("despite-refusal", again, "although it was refused before"))},
     {IS("approvals refuse", cmd_approvals_refuse, "deny exactly that call for a while"),
      .roles = APPROVERS | ADMINS, .writes = true,
      BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),

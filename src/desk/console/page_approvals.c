@@ -164,9 +164,9 @@ void page_answer_approval(struct visit *visit, struct span number)
     if (lasts.len > 0)
         words_add(&words, "for", lasts);
     if (approves && request_field(form, "unseen").len > 0)
-        words_add_all(&words, "--unseen");
+        words_add_all(&words, "--despite-unseen");
     if (approves && request_field(form, "again").len > 0)
-        words_add_all(&words, "--again");
+        words_add_all(&words, "--despite-refusal");
     words_add(&words, NULL, number);
     (void)snprintf(where, sizeof where, "/approvals/%.*s", SPAN_ARG(number));
     if (visit_ask(visit, &words, &answer)) {

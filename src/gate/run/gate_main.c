@@ -103,8 +103,8 @@ static int run_serve(int argc, char **argv)
     failures_as_asked(argc, argv);
     status = options_read(&serve_usage, argc, argv, &asked.given);
     if (status == OPTIONS_GO &&
-        (asked.continue_after_loss != (asked.why != NULL) || (asked.continue_after_loss && asked.check)))
-        status = complain(STATUS_USAGE, "--continue-after-loss and --why TEXT go together, and not with --check: who accepts a "
+        (asked.despite_loss != (asked.why != NULL) || (asked.despite_loss && asked.check)))
+        status = complain(STATUS_USAGE, "--despite-loss and --why TEXT go together, and not with --check: who accepts a "
                           "loss says why");
     if (status == OPTIONS_GO)
         status = read_ready_fd(asked.ready_fd, &ready_fd);

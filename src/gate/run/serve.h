@@ -166,7 +166,7 @@ struct serve {
     struct identity_proofs *proofs; /* used proofs of tokens that are bound to a key; NULL: there are none */
     struct poster *poster;       /* posts checkpoints; NULL: they go to a file */
     struct audit_key_change key_change; /* `audit rotate-key`: what audit_open records */
-    const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
+    const char *continue_why;    /* --despite-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];
     bool store_was_behind;       /* at the start; see store_behind.h */
     struct audit *audit;

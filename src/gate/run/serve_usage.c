@@ -9,7 +9,7 @@ static const struct option options[] = {
     {.name = "check", .type = OPTION_FLAG, .at = AT(check), .help = "load everything, change nothing"},
     {.name = "verbose", .type = OPTION_FLAG, .at = AT(verbose),
      .help = "also log why each request was refused and how each connection ended"},
-    {.name = "continue-after-loss", .type = OPTION_FLAG, .at = AT(continue_after_loss),
+    {.name = "despite-loss", .type = OPTION_FLAG, .at = AT(despite_loss),
      .help = "though audit.db lacks rows that a checkpoint covers; recorded"},
     {.name = "why", .type = OPTION_LINE, .at = AT(why), .takes = "TEXT", .most = 1000,
      .help = "why a loss is accepted, for the record"},
@@ -22,7 +22,8 @@ static const struct option options[] = {
 
 const struct usage serve_usage = {
     .path = "callgate serve",
-    .synopsis = " [--config FILE] [--check] [--verbose] [--continue-after-loss --why TEXT]",
+    .synopsis = " [--config FILE] [--check] [--verbose] [--despite-loss --why TEXT]",
     .about = "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
     .options = options,
+    .was = (const struct spelling[]){{"continue-after-loss", "despite-loss"}, {0}},
 };

@@ -14,7 +14,7 @@ struct serve_asked {
     struct given given; /* first */
     const char *config, *why, *ready_fd;
     uint64_t while_used_ms;
-    bool check, verbose, continue_after_loss;
+    bool check, verbose, despite_loss;
 };
 
 extern const struct usage serve_usage; /* its values go into a struct serve_asked */

@@ -175,7 +175,7 @@ static enum code find_state(void *context, const struct store_approval *approval
     return CODE_OK;
 }
 
-/* A call that nobody can see whole is approved only with --unseen, since the harm could be behind the beginning
+/* A call that nobody can see whole is approved only with --despite-unseen, since the harm could be behind the beginning
  * that is kept. */
 static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
 {
@@ -185,18 +185,19 @@ static enum code check_seen(const struct found *found, const struct store_answer
         return CODE_OK;
     if (!found->shows_params)
         return why_set(why, CODE_DENIED, "approval %lld: of its query, or what stands in `params` beside its arguments, only "
-                       "the beginning is kept; let the agent send less, or say --unseen to approve it all the same", number);
+                       "the beginning is kept; let the agent send less, or say --despite-unseen to approve it all the same",
+                       number);
     if (found->kept_bytes == 0)
         return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
-                       "can see what would be approved; if the agent tries again they are, or say --unseen", number,
+                       "can see what would be approved; if the agent tries again they are, or say --despite-unseen", number,
                        (unsigned long long)found->arguments_bytes);
     return why_set(why, CODE_DENIED, "approval %lld: `callgate approvals show` shows the first %llu of %llu bytes of its "
-                   "arguments, nobody the rest; let the agent split the call so that each can be seen whole, or say --unseen "
-                   "to approve it all the same", number, (unsigned long long)found->kept_bytes,
+                   "arguments, nobody the rest; let the agent split the call so that each can be seen whole, or say "
+                   "--despite-unseen to approve it all the same", number, (unsigned long long)found->kept_bytes,
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* A refusal erased the arguments. A call that could not be seen whole then needs --unseen now too. */
+/* A refusal erased the arguments. A call that could not be seen whole then needs --despite-unseen now too. */
 static enum code check_again(struct db *db, const struct found *found, const struct store_answer *answer, struct why *why)
 {
     int64_t unseen = 0; /* as its first answer says */
@@ -207,7 +208,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
         return CODE_OK;
     if (!answer->is_again)
         return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
-                       "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
+                       "and say --despite-refusal to approve it all the same", (long long)answer->ask, (long long)answer->ask);
     code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 AND holds_us IS NOT NULL ORDER BY id LIMIT 1",
                    DB_VALUES(db_of_int(answer->ask)), &first);
     if (code == CODE_OK)
@@ -218,7 +219,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
     if (answer->is_unseen || (unseen == 0 && found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES))
         return CODE_OK;
     return why_set(why, CODE_DENIED, "approval %lld: when it was refused nobody could see all of it (%llu bytes of arguments); "
-                   "say --unseen, too, to approve it all the same", (long long)answer->ask,
+                   "say --despite-unseen, too, to approve it all the same", (long long)answer->ask,
                    (unsigned long long)found->arguments_bytes);
 }
 
@@ -387,7 +388,7 @@ static enum code count_people(struct db *db, struct store_answer *answer, struct
     return code;
 }
 
-/* The row says whether the whole could be seen now, not whether --unseen was given. */
+/* The row says whether the whole could be seen now, not whether --despite-unseen was given. */
 static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
     return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "

@@ -150,7 +150,7 @@ enum code store_is_behind(struct db *store, const char *path, const char *audit,
         code = holds(store, i, places);
         if (code == CODE_NOT_FOUND)
             return why_set(why, CODE_DENIED, "%s: lacks row %" PRId64 " of %s, of which %s tells (event %s): it is an older "
-                           "copy, or another store; put the newest one back, or `callgate serve --continue-after-loss --why "
+                           "copy, or another store; put the newest one back, or `callgate serve --despite-loss --why "
                            "TEXT` goes on with it, and revokes again what was revoked", path, places->at[i].row,
                            store_sources[i].table, audit, store_sources[i].kind);
         if (code != CODE_OK)

@@ -36,7 +36,7 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
     return code;
 }
 
-#define HELD_BYTES ((int64_t)32 << 20) /* of all arguments that are kept; what finds no room is approved --unseen */
+#define HELD_BYTES ((int64_t)32 << 20) /* of all arguments that are kept; what finds no room is approved --despite-unseen */
 
 static enum code add_held(struct db *db, int64_t id, const struct approval_ask *ask)
 {
@@ -44,7 +44,7 @@ static enum code add_held(struct db *db, int64_t id, const struct approval_ask *
 
     if (ask->arguments.at == NULL && ask->query.at == NULL && ask->params.at == NULL)
         return CODE_OK;
-    /* An empty text in place of a query or params that find no room: somebody has to say --unseen. */
+    /* An empty text in place of a query or params that find no room: somebody has to say --despite-unseen. */
     return db_change(db, "INSERT INTO approval_held(ask, bytes, arguments, query, params) SELECT ?1, iif(fits, ?2, 0), "
                      "iif(fits, ?3, NULL), iif(fits, ?4, NULL), iif(fits, ?5, '') FROM "
                      "(SELECT coalesce(sum(bytes), 0) + ?2 <= ?6 AS fits FROM approval_held) "

@@ -374,10 +374,10 @@ static enum code look_for_loss(const struct audit *audit, const struct audit_los
     if (code != CODE_OK || (kept->loss != NULL) == (accepted->why != NULL) || (kept->loss == NULL && accepted->is_elsewhere))
         return code;
     if (kept->loss == NULL)
-        return why_set(why, CODE_INVALID, "%s: nothing that its checkpoints cover is lost; start without --continue-after-loss",
+        return why_set(why, CODE_INVALID, "%s: nothing that its checkpoints cover is lost; start without --despite-loss",
                        audit->ledger.path);
     return why_set(why, CODE_INVALID, "%s; put the newest file and its -wal file back, or `callgate serve "
-                   "--continue-after-loss --why TEXT` records the loss and goes on", kept->found.text);
+                   "--despite-loss --why TEXT` records the loss and goes on", kept->found.text);
 }
 
 /* Reads the tenants' heads, from the mark on where the gate's key signed what the mark says; else from the file's beginning. */

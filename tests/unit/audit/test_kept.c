@@ -28,7 +28,7 @@ static void test_older_copy(void **state)
     rows = audit_file_number(&bench->file, "SELECT max(seq) FROM entry");
     run(bench, NULL, 5);
     copy_file(bench->copy, bench->file.path);
-    refused(bench, NULL, "--continue-after-loss");
+    refused(bench, NULL, "--despite-loss");
     assert_non_null(strstr(bench->why.text, "older copy"));
     assert_int_equal(audit_file_number(&bench->file, "SELECT max(seq) FROM entry"), rows); /* nothing was written over it */
 

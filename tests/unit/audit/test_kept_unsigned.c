@@ -93,7 +93,7 @@ static void test_rows_of_others(void **state)
     run(bench, NULL, 1);
     append_event(bench, "key_made");
     refused(bench, NULL, "behind a `stop`");
-    refused(bench, NULL, "--continue-after-loss"); /* nothing was signed meanwhile */
+    refused(bench, NULL, "--despite-loss"); /* nothing was signed meanwhile */
     accept_unsigned(bench, 1);
     append_event(bench, "heads_damaged");
     append_event(bench, "key_made"); /* before any `start` */

@@ -199,7 +199,7 @@ static void answers_hold_for_their_time(void **state)
     assert_int_equal(look(APPROVALS_ONE, 1, NOW + 2).state, APPROVAL_IS_REFUSED);
     /* 7.8: but not by the way. */
     assert_int_equal(answer(1, true, NOW + 2, MINUTE, &why), CODE_DENIED);
-    assert_non_null(strstr(why.text, "--again"));
+    assert_non_null(strstr(why.text, "--despite-refusal"));
     assert_int_equal(look(APPROVALS_ONE, 1, NOW + 2).state, APPROVAL_IS_REFUSED);
     says_again = true;
     must(answer(1, true, NOW + 2, MINUTE, &why), &why);
@@ -224,7 +224,7 @@ static void what_nobody_can_see_needs_a_word(void **state)
     params = SPAN_LIT("{\"note\":\"harmle");
     ask(ONE, 'b', 7, NOW);
     assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_DENIED);
-    assert_non_null(strstr(why.text, "--unseen"));
+    assert_non_null(strstr(why.text, "--despite-unseen"));
     params = SPAN_LIT("{\"note\":\"harmless\"}");
     ask(ONE, 'c', 7, NOW);
     must(answer(2, true, NOW, MINUTE, &why), &why);
@@ -234,7 +234,7 @@ static void what_nobody_can_see_needs_a_word(void **state)
     arguments_bytes = 10;
     assert_int_equal(answer(3, true, NOW, MINUTE, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "the first 10 of 11 bytes"));
-    assert_non_null(strstr(why.text, "--unseen"));
+    assert_non_null(strstr(why.text, "--despite-unseen"));
     assert_int_equal(look(APPROVALS_ONE, 3, NOW).state, APPROVAL_IS_WAITING);
     must(answer(3, false, NOW, MINUTE, &why), &why); /* refusing needs no look */
     assert_int_equal(count("SELECT sum(unseen) FROM approval_answer WHERE granted = 1"), 0);
@@ -459,7 +459,7 @@ static void what_is_kept_is_bounded(void **state)
     assert_true(look(APPROVALS_ONE, 516, NOW).has_arguments);
     assert_false(look(APPROVALS_ONE, 517, NOW).has_arguments);
     assert_int_equal(answer(517, true, NOW, MINUTE, &why), CODE_DENIED);
-    assert_non_null(strstr(why.text, "--unseen"));
+    assert_non_null(strstr(why.text, "--despite-unseen"));
     query = SPAN_LIT("all=yes"); /* and no arguments that could be missed */
     for (int64_t i = 521; i <= 524; i++) {
         ask_marked(i, 0);
@@ -472,7 +472,7 @@ static void what_is_kept_is_bounded(void **state)
     must(answer(524, false, NOW, MINUTE, &why), &why); /* nor once it was refused */
     says_again = true;
     assert_int_equal(answer(524, true, NOW, MINUTE, &why), CODE_DENIED);
-    assert_non_null(strstr(why.text, "--unseen, too"));
+    assert_non_null(strstr(why.text, "--despite-unseen, too"));
     says_again = false;
 }
 
