@@ -328,8 +328,10 @@ static void mark_text(struct marking *marking, struct span path, struct span tex
     for (struct span rest = buf_peek(&marking->found); rest.len >= sizeof finding;
          rest = span_part(rest, sizeof finding, SIZE_MAX)) {
         memcpy(&finding, rest.at, sizeof finding);
-        hides |= span_is(finding.detector->name, "hidden_text");
-        instructs |= span_is(finding.detector->name, "instruction_like");
+        if (span_is(finding.detector->name, "hidden_text"))
+            hides = true;
+        else
+            instructs = true;
     }
     if (hides)
         marking->each(marking->context, DEFINITION_HIDDEN, path);

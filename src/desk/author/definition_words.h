@@ -27,8 +27,8 @@ enum code definition_changes(const struct json_node *old, const struct json_node
 /* Of two such texts of lines those that one of them lacks, behind '-' or '+'. */
 enum code definition_diff(struct span old, struct span now, struct buf *out);
 
-/* What is to be looked at twice. Takes: detectors: what is looked for in texts beside what is built in, hidden_text and
- * instruction_like by their names; or NULL. `path`: where; the name's own is "name". */
+/* What is to be looked at twice. Takes: detectors: what is looked for in texts beside what is built in, hidden_text by its name
+ * and all others as what instructs; or NULL. `path`: where; the name's own is "name". */
 enum definition_mark { DEFINITION_HIDDEN = 0, DEFINITION_INSTRUCTION, DEFINITION_PLACE, DEFINITION_SCRIPTS };
 typedef void (*definition_mark_fn)(void *context, enum definition_mark mark, struct span path);
 struct detector_set;

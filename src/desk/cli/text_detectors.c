@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/take_in.h"
 #include "language/language.h"
+#include "policy/snapshot.h"
 
 extern const char app__text_detectors[];
 
@@ -13,6 +14,7 @@ enum code text_detectors_open(struct text_detectors *detectors)
 {
     const struct policy_file file = {SPAN_LIT("text.yaml"), span_text(app__text_detectors)};
     const struct detector **list; /* the set's */
+    uint32_t count = 0;
     struct faults faults;
     enum code code;
 
@@ -22,13 +24,14 @@ enum code text_detectors_open(struct text_detectors *detectors)
     code = policy_compile(&file, 1, 0, &detectors->policy, &faults, NULL);
     if (code != CODE_OK)
         return code;
-    list = arena_alloc(&detectors->arena, 2 * sizeof *list);
+    list = arena_alloc(&detectors->arena, DETECTORS_MAX * sizeof *list);
     if (list == NULL)
         return CODE_NOMEM;
-    list[0] = policy_detector(detectors->policy, SPAN_LIT("hidden_text"));
-    list[1] = policy_detector(detectors->policy, SPAN_LIT("instruction_like"));
-    BUG_ON(list[0] == NULL || list[1] == NULL);
-    return detector_set_make(list, 2, &detectors->arena, &detectors->set);
+    for (const struct known_detector *one = detectors->policy->detectors; one != NULL; one = one->next) {
+        BUG_ON(count == DETECTORS_MAX);
+        list[count++] = &one->detector;
+    }
+    return detector_set_make(list, count, &detectors->arena, &detectors->set);
 }
 
 void text_detectors_close(struct text_detectors *detectors)

@@ -16,7 +16,7 @@
 struct text_detectors {
     struct policy *policy;
     struct arena arena;
-    const struct detector_set *set; /* hidden_text, instruction_like */
+    const struct detector_set *set; /* all of policies/detectors/text.yaml */
 };
 
 enum code text_detectors_open(struct text_detectors *detectors) MUST_USE;

@@ -82,10 +82,6 @@ bool policy_watches_answers(const struct policy *policy); /* for a rule for answ
 void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
                        void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context);
 
-/* The detector of this name that a file shares with all of the version; NULL: none. It lives as long as the policy. */
-struct detector;
-const struct detector *policy_detector(const struct policy *policy, struct span name);
-
 /* Meaning 10: whether the word `protocol` in `methods` stands for this method. */
 bool policy_is_protocol(struct span method);
 

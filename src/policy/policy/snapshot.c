@@ -186,11 +186,3 @@ bool policy_asks_all_meta(const struct policy *policy, const struct question *qu
 {
     return policy->meta_asks[question_has_arguments(question)].all;
 }
-
-const struct detector *policy_detector(const struct policy *policy, struct span name)
-{
-    for (const struct known_detector *known = policy->detectors; known != NULL; known = known->next)
-        if (known->is_shared && span_equals(known->detector.name, name))
-            return &known->detector;
-    return NULL;
-}

@@ -33,9 +33,10 @@ static const struct {
      "slack_token slack_webhook discord_token discord_webhook telegram_token teams_webhook stripe_key "
      "square_token shopify_token paypal_token adyen_key flutterwave_key twilio_key sendgrid_key "
      "mailgun_key mailchimp_key sendinblue_key hubspot_token notion_token airtable_token dropbox_token "
-     "facebook_token openai_key anthropic_key hugging_face_token model_key secret_shape"},
+     "facebook_token openai_key anthropic_key hugging_face_token model_key"},
     {"text.yaml",
-     "hidden_text instruction_like"},
+     "hidden_text instructs_to_ignore instructs_to_be_another instructs_to_be_silent instructs_about_tools instructs_in_a_tag "
+     "instructs_to_leak"},
 };
 
 static bool has_word(const char *words, struct span word)
