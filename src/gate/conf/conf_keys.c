@@ -89,17 +89,20 @@ const struct conf_key conf__outgoing[] = {
         IN(conf__exchange, "`exchange`")),
     {.name = NULL}};
 
+#define CLIENT_KEYS                                                                                                   \
+    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of the server's certificate."),      \
+    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),                      \
+    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),                         \
+    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),                                                       \
+    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),                    \
+    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header"))
+
 const struct conf_key conf__url[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
-    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
-    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
+    CLIENT_KEYS,
     KEY("ocsp", FLAG, BY_HAND, 0, 0, "off", "Whether it must send its authority's word that its certificate is good.",
         WORDS("off", "require")),
-    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
-    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
-    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
     KEY("preserve_host", BOOL, AT(proxy_upstream, preserve_host), 0, 0, "false", "The agent's Host goes up, not the URL's."),
-    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
     KEY("authorization", MAP, BY_HAND, 0, 0, NULL, "What goes up in Authorization, in place of the agent's.",
         IN(conf__outgoing, "`authorization`")),
     KEY("oauth", WORD, BY_HAND, 0, 0, NULL, "Its challenges and metadata name the gate's URL, and agents' tokens are for it.",
@@ -121,12 +124,7 @@ const struct conf_key conf__program[] = {
 
 const struct conf_key conf__server[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where checkpoints are posted."),
-    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
-    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
-    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
-    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
-    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
-    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    CLIENT_KEYS,
     {.name = NULL}};
 
 const struct conf_key conf__notify_secret[] = {
@@ -135,12 +133,7 @@ const struct conf_key conf__notify_secret[] = {
 const struct conf_key conf__notify[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where each call that waits for a person is posted, as JSON."),
     KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Signs what is posted, with HMAC-SHA256.", IN(conf__notify_secret, "`secret`")),
-    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of the server's certificate."),
-    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
-    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
-    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
-    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
-    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    CLIENT_KEYS,
     KEY("run", WORDS, BY_HAND, 0, 0, NULL, "A program, and its arguments, that is run for each, with that JSON on its "
         "standard input; within 10 s it ends with status 0."),
     {.name = NULL}};

@@ -62,6 +62,13 @@ struct span conf__prefixed_secret(struct conf_reader *reader, const struct yaml_
     return value;
 }
 
+struct span conf__secret_of(struct conf_reader *reader, const struct yaml_node *map, const char *example)
+{
+    if (!conf__map(reader, map, conf__notify_secret, "`secret`") || conf__need(reader, map, "file", example) == NULL)
+        return SPAN_NONE;
+    return conf__prefixed_secret(reader, yaml_member(map, "file"), conf__path(reader, map, "file", NULL), SPAN_NONE);
+}
+
 /* ---- a table of files ---- */
 
 /* One part of a path, as '{tenant}.token', and the folder that is looked through for it. */

@@ -161,6 +161,7 @@ struct span conf__secret(struct conf_reader *reader, const struct yaml_node *nod
 struct span conf__prefix(struct conf_reader *reader, const struct yaml_node *map, const char *otherwise);
 struct span conf__prefixed_secret(struct conf_reader *reader, const struct yaml_node *node, const char *path,
                                   struct span prefix);
+struct span conf__secret_of(struct conf_reader *reader, const struct yaml_node *map, const char *example); /* of {file: NAME} */
 #define CONF_SECRET_BYTES 8192
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);

@@ -3,7 +3,6 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "crypto/secret.h"
 #include "http/authority.h"
 #include "os/sock.h"
 
@@ -129,25 +128,14 @@ void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, co
 {
     const struct yaml_node *node = conf__need(reader, map, key, "{id: callgate, secret: {file: corp.secret}}");
     const struct yaml_node *secret;
-    struct span text, bytes;
-    struct buf buf;
-    char *kept;
 
     if (node == NULL || !conf__map(reader, node, conf__client, "`client`"))
         return;
     (void)conf__need(reader, node, "id", "callgate");
-    text = conf__text_of(reader, node, "id");
+    client->id = conf__text_of(reader, node, "id").at;
     secret = conf__need(reader, node, "secret", "{file: corp.secret}");
-    if (secret == NULL || !conf__map(reader, secret, conf__notify_secret, "`secret`") ||
-        conf__need(reader, secret, "file", "corp.secret") == NULL)
-        return;
-    buf_init(&buf, CONF_SECRET_BYTES);
-    bytes = conf__secret(reader, yaml_member(secret, "file"), conf__path(reader, secret, "file", NULL), &buf);
-    kept = bytes.len > 0 ? secret_copy(bytes.at, bytes.len) : NULL;
-    reader->out_of_memory = reader->out_of_memory || (bytes.len > 0 && kept == NULL);
-    *client = (struct identity_client){text.at, span_of(kept, kept != NULL ? bytes.len : 0)};
-    mem_wipe(buf.block, buf.size);
-    buf_fini(&buf);
+    if (secret != NULL)
+        client->secret = conf__secret_of(reader, secret, "corp.secret");
 }
 
 static void read_introspect(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)

@@ -2,7 +2,6 @@
 #include "conf/conf_priv.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "crypto/secret.h"
 #include "http/authority.h"
 #include "http/writer.h"
 #include "os/file.h"
@@ -211,22 +210,6 @@ static void check_path(struct conf_reader *reader, const struct yaml_node *node,
         CONF_FAULT(reader, node, "`%s` has no meaning here; write the whole path", SLUG_MARK);
 }
 
-static struct span read_signing(struct conf_reader *reader, const struct yaml_node *map)
-{
-    struct span secret = SPAN_NONE;
-    struct buf text;
-    void *kept;
-
-    buf_init(&text, CONF_SECRET_BYTES);
-    if (conf__map(reader, map, conf__notify_secret, "`secret`") && conf__need(reader, map, "file", "notify.secret") != NULL)
-        secret = conf__secret(reader, yaml_member(map, "file"), conf__path(reader, map, "file", NULL), &text);
-    kept = secret.len > 0 ? secret_copy(secret.at, secret.len) : NULL;
-    reader->out_of_memory = reader->out_of_memory || (kept == NULL && secret.len > 0);
-    mem_wipe(text.block, text.size);
-    buf_fini(&text);
-    return span_of(kept, kept != NULL ? secret.len : 0);
-}
-
 void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify)
 {
     const struct yaml_node *url;
@@ -238,7 +221,7 @@ void conf__notification(struct conf_reader *reader, const struct yaml_node *node
         CONF_FAULT(reader, node, "nobody is told; write `url: 'https://...'` with `secret: {file: notify.secret}`, or `run: "
                    "[PROGRAM]`");
     if (yaml_member(node, "secret") != NULL)
-        notify->secret = read_signing(reader, yaml_member(node, "secret"));
+        notify->secret = conf__secret_of(reader, yaml_member(node, "secret"), "notify.secret");
     if (yaml_member(node, "run") != NULL)
         conf__notify_program(reader, node, &notify->program);
     if (url == NULL) {
