@@ -136,7 +136,7 @@ bool discovery_is_spread(const struct proxy_route *route, const struct http_head
 }
 
 /* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, but a header only this. */
-bool discovery_is_scope(struct span scope)
+static bool is_scope(struct span scope)
 {
     return scope.len > 0 && ascii_is_all(scope, ASCII_UNQUOTED);
 }
@@ -146,7 +146,7 @@ static void add_scope(struct span scope, struct buf *list)
 {
     struct span told;
 
-    if (buf_code(list) != CODE_OK || !discovery_is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
+    if (buf_code(list) != CODE_OK || !is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
         return;
     told = buf_peek(list);
     while (!span_is_empty(told))
@@ -169,7 +169,7 @@ void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
         legacy_tells(exchange))
         return;
     scope = gate_lacking_scope(gate, call);
-    if (discovery_is_scope(scope))
+    if (is_scope(scope))
         exchange->lacking = span_of(arena_dup(&exchange->arena, scope.at, scope.len), scope.len);
 }
 

@@ -15,7 +15,6 @@
 extern const struct proxy_pass discovery_pass;
 bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug);
 enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out);
-bool discovery_is_scope(struct span scope);
 /* Whether an access token is where none belongs. RFC 6750, 2. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head);
 void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */

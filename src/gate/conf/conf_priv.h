@@ -183,7 +183,6 @@ void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *ma
 const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);
 /* A URL of a provider's: https, or http on this machine. Returns: NULL after a fault. */
 const char *conf__provider_url(struct conf_reader *reader, const struct yaml_node *node);
-void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, struct identity_client *client);
 /* `- token:`. */
 void conf__token_of(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 

@@ -124,9 +124,9 @@ static void read_keys(struct conf_reader *reader, const struct yaml_node *map, s
                   strerror(errno));
 }
 
-void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, struct identity_client *client)
+static void read_client(struct conf_reader *reader, const struct yaml_node *map, struct identity_client *client)
 {
-    const struct yaml_node *node = conf__need(reader, map, key, "{id: callgate, secret: {file: corp.secret}}");
+    const struct yaml_node *node = conf__need(reader, map, "client", "{id: callgate, secret: {file: corp.secret}}");
     const struct yaml_node *secret;
 
     if (node == NULL || !conf__map(reader, node, conf__client, "`client`"))
@@ -187,7 +187,7 @@ static void read_provider(struct conf_reader *reader, const struct yaml_node *ma
     conf__provider_rules(reader, map, provider);
     read_tls(reader, map, provider);
     if (yaml_member(map, "introspect") != NULL && yaml_member(map, "introspect")->type == YAML_MAP)
-        conf__client_of(reader, yaml_member(map, "introspect"), "client", &provider->introspect);
+        read_client(reader, yaml_member(map, "introspect"), &provider->introspect);
 }
 
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root)

@@ -20,7 +20,6 @@ struct open_question {
     uint64_t scope_hash;
     int64_t asked_us;
     struct share whose;
-    size_t key_len;
     size_t method_len;
     char method[METHOD_BYTES];
     char key[]; /* route, path, tenant, principal, session, side, id; each behind its length */
@@ -134,7 +133,6 @@ static struct open_question *question_new(const struct span parts[KEY_PARTS], si
             memcpy(at, parts[i].at, parts[i].len);
         at += parts[i].len;
     }
-    question->key_len = key_len;
     question->method_len = method.len;
     memcpy(question->method, method.at, method.len);
     return question;

@@ -177,12 +177,12 @@ static void read_one(struct compiler *c, const struct yaml_node *node, struct pa
     parameter->value = checked(c, parameter, usual, "the default");
 }
 
-const struct parameter *parameters__find(const struct open_file *file, struct span name)
+static bool has(const struct open_file *file, struct span name)
 {
     for (uint32_t i = 0; i < file->count; i++)
         if (span_equals(file->parameters[i].name, name))
-            return &file->parameters[i];
-    return NULL;
+            return true;
+    return false;
 }
 
 static void check_known(struct compiler *c, const struct open_file *file, const struct yaml_node *set)
@@ -195,7 +195,7 @@ static void check_known(struct compiler *c, const struct open_file *file, const 
         const char *nearest = why_nearest(member->key.at, member->key.len, names);
         char all[300];
 
-        if (parameters__find(file, member->key) != NULL)
+        if (has(file, member->key))
             continue;
         why_list(names, "and", all, sizeof all);
         if (nearest != NULL)
@@ -222,7 +222,7 @@ static void take_values(struct compiler *c, struct open_file *file, const struct
     }
 }
 
-void parameters__read(struct compiler *c, struct open_file *file)
+static void read_all(struct compiler *c, struct open_file *file)
 {
     const struct yaml_node *map = yaml_member(file->written, "parameters"), *set = yaml_member(file->written, "set");
     const struct yaml_node *as = yaml_member(file->written, "as"), *shared = yaml_member(file->written, "shared");
@@ -310,7 +310,7 @@ void parameters_put(struct compiler *c, struct open_file *files, size_t count, b
             continue;
         files[i].written = yaml_root(files[i].tree);
         if (at(c, &files[i]))
-            parameters__read(c, &files[i]);
+            read_all(c, &files[i]);
     }
     for (size_t i = 0; i < count && !c->no_memory; i++)
         if (at(c, &files[i]))

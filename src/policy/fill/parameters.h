@@ -54,8 +54,6 @@ const char *parameter_wrong(enum parameter_type type, enum parameter_type of, co
 extern const char *const parameter_type_text[]; /* "text" ..., NULL */
 
 /* parameters.c, for fill.c */
-void parameters__read(struct compiler *c, struct open_file *file);
-const struct parameter *parameters__find(const struct open_file *file, struct span name);
 /* What the copy that the file is calls this id; ids of other files stay. Takes: at: where it stands. */
 struct span parameters__id(struct compiler *c, const struct open_file *file, const struct yaml_node *at, struct span id);
 /* fill.c */

@@ -338,18 +338,3 @@ enum truth detector_find(const struct detector_set *set, struct span text, struc
     }
     return search.best;
 }
-
-size_t detector_union(struct finding *findings, size_t count)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        struct finding *last = left > 0 ? &findings[left - 1] : NULL;
-
-        if (last == NULL || findings[i].at >= last->at + last->len)
-            findings[left++] = findings[i];
-        else if (findings[i].at + findings[i].len > last->at + last->len)
-            last->len = findings[i].at + findings[i].len - last->at;
-    }
-    return left;
-}

@@ -71,11 +71,7 @@ struct finding {
 
 /* Whether something of the set is in the text.
  * Takes: text: valid UTF-8; found: NULL: the first one ends the search; else one struct finding is appended for each that was
- * found, in order. They may overlap where several detectors are asked (detector_union). Where it is undecided, they are
- * not all. */
+ * found, in order. They may overlap where several detectors are asked. Where it is undecided, they are not all. */
 enum truth detector_find(const struct detector_set *set, struct span text, struct regex_budget *budget, struct buf *found);
-
-/* What is to be cut: overlapping ones become one, of the detector that begins it. Returns: how many are left, in order. */
-size_t detector_union(struct finding *findings, size_t count);
 
 #endif

@@ -184,16 +184,6 @@ static void test_literals_that_overlap(void **state)
     }
 }
 
-static void test_union(void **state)
-{
-    struct finding all[] = {{2, 10, NULL}, {2, 3, NULL}, {8, 8, NULL}, {16, 1, NULL}, {30, 2, NULL}, {31, 5, NULL}};
-
-    (void)state;
-    assert_int_equal(detector_union(all, 6), 3);
-    assert_true(all[0].at == 2 && all[0].len == 14 && all[1].at == 16 && all[1].len == 1 && all[2].at == 30 && all[2].len == 6);
-    assert_int_equal(detector_union(all, 0), 0);
-}
-
 /* 9.5: what is nearly found everywhere ends with the budget. */
 static void test_near_misses_are_bounded(void **state)
 {
@@ -250,8 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_found), cmocka_unit_test(test_literals), cmocka_unit_test(test_across_pieces),
-        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_union), cmocka_unit_test(test_literals_that_overlap),
-               cmocka_unit_test(test_near_misses_are_bounded),
+        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_literals_that_overlap),
+        cmocka_unit_test(test_near_misses_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
