@@ -36,10 +36,8 @@ static void take_up(struct erasing *erasing, struct db_stmt *stmt)
 enum code erase__resume(struct audit *audit)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(audit->ledger.db, OF_ERASED "AND d.seq IS NULL ORDER BY e.seq LIMIT 1", &stmt);
+    enum code code = db_find(audit->ledger.db, OF_ERASED "AND d.seq IS NULL ORDER BY e.seq LIMIT 1", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK) {
         take_up(&audit->erasing, stmt);
         audit->erasing.at = (int64_t)audit->ledger.begin_seq;
@@ -65,11 +63,8 @@ static enum code find_recorded(struct audit *audit, bool *is_done)
 
     if (erasing->request == 0)
         return CODE_NOT_FOUND;
-    code = db_prepare(audit->ledger.db, OF_ERASED "AND json_extract(e.detail, '$.request') = ?1", &stmt);
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, erasing->request);
-    code = db_step(stmt);
+    code = db_find(audit->ledger.db, OF_ERASED "AND json_extract(e.detail, '$.request') = ?1",
+                   DB_VALUES(db_of_int(erasing->request)), &stmt);
     if (code == CODE_OK) {
         erasing->what.seq = db_int(stmt, 0);
         *is_done = db_int(stmt, 5) != 0;

@@ -150,14 +150,10 @@ static enum code load_base(const struct survey *survey, struct db *db, uint64_t 
     struct db_stmt *stmt;
     struct note note;
     size_t by;
-    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ? "
-                                "ORDER BY size DESC LIMIT 1", &stmt);
+    enum code code = db_find(db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ?1 ORDER BY size DESC LIMIT 1",
+                             DB_VALUES(db_of_int(reach)), &stmt);
 
     *tree = (struct merkle){.size = 0};
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, reach);
-    code = db_step(stmt);
     if (code == CODE_OK) {
         bool holds = note_read(db_text(stmt, 2), &note) == CODE_OK && note.size == (uint64_t)db_int(stmt, 0) &&
                      merkle_load(tree, note.size, db_blob(stmt, 1)) &&

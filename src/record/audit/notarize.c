@@ -170,10 +170,8 @@ static enum code put_last(struct audit *audit, int64_t time_us)
 {
     struct db_stmt *stmt;
     struct note note;
-    enum code code = db_prepare(audit->ledger.db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
+    enum code code = db_find(audit->ledger.db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK && note_read(db_text(stmt, 0), &note) == CODE_OK) {
         audit->checkpoint_event_seq = note.size;
         code = put_event(audit, note.size, note.root, time_us);

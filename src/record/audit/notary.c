@@ -33,12 +33,10 @@
 static enum code find_origin(struct notary *notary, struct ledger *ledger)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(ledger->db, "SELECT f.id, (SELECT note FROM checkpoint ORDER BY size LIMIT 1), "
-                                "f.previous IS NOT NULL FROM file AS f", &stmt);
+    enum code code = db_find(ledger->db, "SELECT f.id, (SELECT note FROM checkpoint ORDER BY size LIMIT 1), "
+                             "f.previous IS NOT NULL FROM file AS f", NULL, 0, &stmt);
     char hex[NOTE_ORIGIN_ID + 1] = {0};
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK && db_int(stmt, 2) == 1 && db_text(stmt, 1).at != NULL) {
         struct span rest, origin = span_cut(db_text(stmt, 1), '\n', &rest);
 

@@ -8,13 +8,11 @@
 enum code notary__load_tree(struct notary *notary, struct db *db)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
+    enum code code = db_find(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", NULL, 0, &stmt);
     unsigned char root[DIGEST_BYTES];
     struct note note;
 
     notary->tree = (struct merkle){.size = 0};
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK) {
         if (!merkle_load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
             note_read(db_text(stmt, 2), &note) != CODE_OK)

@@ -149,10 +149,8 @@ static void pass_over_batch(struct audit *audit)
 enum code writer__empty_wal(struct audit *audit)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", &stmt);
+    enum code code = db_find(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK && db_int(stmt, 0) != 0)
         code = CODE_BUSY;
     db_finalize(&stmt);

@@ -24,24 +24,16 @@ static enum code add_update(const struct row_shape *shape, struct buf *sql)
 
 static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
 {
-    struct db_stmt *stmt = NULL;
     struct buf sql;
     enum code code;
 
     buf_init(&sql, SIZE_MAX / 2);
     code = add_update(row_shape(table), &sql);
     if (code == CODE_OK)
-        code = db_prepare(db, buf_peek(&sql).at, &stmt);
+        code = db_change(db, buf_peek(&sql).at,
+                         DB_VALUES(db_of_int(at), db_of_int(at + count), db_of_int(what->seq),
+                                   db_of_text(span_text(what->tenant)), db_of_int(what->before_us)));
     buf_fini(&sql);
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, at);
-    db_bind_int(stmt, 2, at + count);
-    db_bind_int(stmt, 3, what->seq);
-    db_bind_text(stmt, 4, span_text(what->tenant));
-    db_bind_int(stmt, 5, what->before_us);
-    code = db_run(stmt);
-    db_finalize(&stmt);
     return code;
 }
 
@@ -58,17 +50,8 @@ enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, 
 
 enum code erase_note(struct db *db, const struct erase_what *what)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, ERASE_NOTE, &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, what->seq);
-    db_bind_text(stmt, 2, span_text(what->tenant));
-    db_bind_int(stmt, 3, what->before_us);
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
+    return db_change(db, ERASE_NOTE,
+                     DB_VALUES(db_of_int(what->seq), db_of_text(span_text(what->tenant)), db_of_int(what->before_us)));
 }
 
 void erase_sealed_fini(struct erase_sealed *sealed)
@@ -116,11 +99,8 @@ static enum code open_file(struct erase_sealed *sealed)
 static enum code close_file(struct erase_sealed *sealed)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(sealed->db, "PRAGMA journal_mode = DELETE", &stmt);
+    enum code code = db_find(sealed->db, "PRAGMA journal_mode = DELETE", NULL, 0, &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    code = db_step(stmt);
     if (code == CODE_OK && !span_is(db_text(stmt, 0), "delete"))
         code = CODE_BUSY;
     db_finalize(&stmt);

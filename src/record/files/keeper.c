@@ -66,10 +66,8 @@ static enum code ready_connection(struct keeper *keeper)
 static enum code checkpoint(struct keeper *keeper, const char *pragma)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(keeper->db, pragma, &stmt);
+    enum code code = db_find(keeper->db, pragma, NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     db_finalize(&stmt);
     return code;
 }

@@ -230,18 +230,15 @@ enum code ledger_find_open(struct ledger *ledger, uint64_t after)
     struct db_stmt *stmt;
     /* Each start closes the permits that were open before it, so that no open one is older than the last start. A permit of an
      * earlier file has no salt here, and needs none: this gate saw no response that would be digested with it. */
-    enum code code = db_prepare(ledger->db,
-                                "SELECT p.decision, p.tenant, NULL FROM permit_start AS p WHERE NOT EXISTS (SELECT 1 FROM "
-                                "outcome AS o WHERE o.decision = p.decision) UNION ALL "
-                                "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > max(?1, coalesce("
-                                "(SELECT max(seq) FROM event WHERE kind = 'start'), 0)) AND d.expects_outcome = 1 "
-                                "AND NOT EXISTS (SELECT 1 FROM outcome AS o WHERE o.decision = d.seq) ORDER BY 1",
-                                &stmt);
+    enum code code = db_select(ledger->db,
+                               "SELECT p.decision, p.tenant, NULL FROM permit_start AS p WHERE NOT EXISTS (SELECT 1 FROM "
+                               "outcome AS o WHERE o.decision = p.decision) UNION ALL "
+                               "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > max(?1, coalesce("
+                               "(SELECT max(seq) FROM event WHERE kind = 'start'), 0)) AND d.expects_outcome = 1 "
+                               "AND NOT EXISTS (SELECT 1 FROM outcome AS o WHERE o.decision = d.seq) ORDER BY 1",
+                               DB_VALUES(db_of_int((int64_t)after)), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, (int64_t)after);
-    while ((code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct span tenant = db_text(stmt, 1), salt = db_blob(stmt, 2);
         unsigned char kept[ROW_SALT_BYTES] = {0};
         struct head *head = NULL;
@@ -252,9 +249,6 @@ enum code ledger_find_open(struct ledger *ledger, uint64_t after)
             code = heads_find(&ledger->heads, tenant, &head);
         if (code == CODE_OK && permits_find(&ledger->permits, (uint64_t)db_int(stmt, 0)) == NULL)
             code = permits_add(&ledger->permits, (uint64_t)db_int(stmt, 0), head, kept);
-        if (code != CODE_OK)
-            break;
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }

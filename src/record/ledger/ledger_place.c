@@ -279,10 +279,9 @@ static enum code check_file(struct ledger *ledger, const struct stat *there)
 static enum code copy_once(struct ledger *ledger)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(ledger->db, "PRAGMA wal_checkpoint(FULL)", &stmt);
+    enum code code = db_find(ledger->db, "PRAGMA wal_checkpoint(FULL)", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt); /* one row: busy, pages in the WAL, pages copied */
+    /* one row: busy, pages in the WAL, pages copied */
     if (code == CODE_OK && (db_int(stmt, 0) != 0 || db_int(stmt, 1) != db_int(stmt, 2)))
         code = CODE_BUSY;
     db_finalize(&stmt);

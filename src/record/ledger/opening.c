@@ -162,10 +162,8 @@ static enum code prepare_all(struct ledger *ledger)
 static enum code check_wal(struct ledger *ledger)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(ledger->db, "PRAGMA journal_mode", &stmt);
+    enum code code = db_find(ledger->db, "PRAGMA journal_mode", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK && !span_is(db_text(stmt, 0), "wal"))
         code = CODE_IO;
     db_finalize(&stmt);

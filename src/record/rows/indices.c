@@ -12,13 +12,10 @@ static enum code sort_beside(struct db *db, const char *path)
     const char *slash = strrchr(path, '/');
     struct span folder = slash == NULL ? SPAN_LIT(".") : span_of(path, slash == path ? 1 : (size_t)(slash - path));
     struct db_stmt *quote;
-    enum code code = db_prepare(db, "SELECT format('PRAGMA temp_store_directory = %Q; PRAGMA temp_store = FILE; "
-                                "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL', ?)", &quote);
+    enum code code = db_find(db, "SELECT format('PRAGMA temp_store_directory = %Q; PRAGMA temp_store = FILE; "
+                             "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL', ?1)", DB_VALUES(db_of_text(folder)),
+                             &quote);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_text(quote, 1, folder);
-    code = db_step(quote);
     if (code == CODE_OK)
         code = db_exec(db, db_text(quote, 0).at); /* SQLite ends its texts with NUL */
     db_finalize(&quote);
