@@ -114,16 +114,35 @@ enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64
     return fate;
 }
 
-uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation)
+static uint64_t end_call(struct audit_ring *ring, uint64_t ticket)
 {
-    const struct audit_decision decision = audit_call(tenant, correlation);
     struct audit_result answer;
     uint64_t seq;
 
-    must(audit_file_wait(ring, audit_file_put(ring, &decision), &seq) == AUDIT_DURABLE, "audit_fate", "failed");
+    must(audit_file_wait(ring, ticket, &seq) == AUDIT_DURABLE, "audit_fate", "failed");
     answer = audit_answer(seq);
     audit_put_result(ring, &answer);
     return seq;
+}
+
+uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation)
+{
+    const struct audit_decision decision = audit_call(tenant, correlation);
+
+    return end_call(ring, audit_file_put(ring, &decision));
+}
+
+void audit_file_fill(struct audit_ring *ring, const struct audit_decision *kinds, size_t kind_count, size_t count)
+{
+    uint64_t tickets[64];
+    size_t begun = 0, ended = 0;
+
+    while (ended < count) {
+        for (; begun < count && begun < ended + 64; begun++)
+            tickets[begun % 64] = audit_file_put(ring, &kinds[begun % kind_count]);
+        while (ended < begun)
+            (void)end_call(ring, tickets[ended++ % 64]);
+    }
 }
 
 const char *audit_file_ask(const struct audit_file *file, const char *sql)

@@ -42,6 +42,9 @@ uint64_t audit_file_put(struct audit_ring *ring, const struct audit_decision *de
 enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
 uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation); /* to the end; its seq */
 
+/* Calls to their end, one kind after the other, many of them at once, so that a commit takes many. */
+void audit_file_fill(struct audit_ring *ring, const struct audit_decision *kinds, size_t kind_count, size_t count);
+
 /* The first column of the first row as text, in static memory; "NULL" for NULL, "none" without a row. */
 const char *audit_file_ask(const struct audit_file *file, const char *sql);
 long long audit_file_number(const struct audit_file *file, const char *sql);

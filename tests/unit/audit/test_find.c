@@ -261,8 +261,8 @@ static void test_killed_while_it_is_written(void **state)
 
 static void test_tenant_and_time(void **state)
 {
-    static const char *const found = "SELECT seq FROM call WHERE tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
-    static const char *const all = "SELECT seq FROM decision WHERE +tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
+    static const char found[] = "SELECT seq FROM call WHERE tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
+    static const char all[] = "SELECT seq FROM decision WHERE +tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
     struct db *db = reader(bench->file.path);
     struct buf a, b;
     char sql[300];

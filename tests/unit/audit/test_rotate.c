@@ -136,8 +136,8 @@ static void test_under_load(void **state)
     calls = under_load(bench, archive_thrice);
     audit_close(&bench->audit);
     assert_int_equal(verify_all(bench), 4);
-    assert_int_equal(count_all(bench, "SELECT count(*) FROM decision"), calls);
-    assert_int_equal(count_all(bench, "SELECT count(*) FROM outcome WHERE outcome = 'result'"), calls);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision"), calls);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'result'"), calls);
 }
 
 static void await_rotations(struct bench *bench)
@@ -228,7 +228,7 @@ static void test_in_the_last_commit(void **state)
     for (; atomic_load(&audit->rotations) == 0; nap())
         rotate__turn(audit);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM permit_start"), 1);
-    assert_int_equal(count_all(bench, "SELECT detail ->> 'open_permits' FROM event WHERE kind = 'sealed'"), 1);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT detail ->> 'open_permits' FROM event WHERE kind = 'sealed'"), 1);
     result = audit_answer((uint64_t)audit_file_number(&bench->file, "SELECT decision FROM permit_start"));
     audit_put_result(audit_ring(audit, 0), &result);
     audit_close(&bench->audit);
@@ -509,9 +509,9 @@ static void test_killed_at_every_step(void **state)
         audit_close(&bench->audit);
         (void)verify_all(bench);
         assert_true(audit_file_number(&bench->file, "SELECT max(seq) FROM event") > (long long)durable);
-        held = count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'held'");
+        held = audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'held'");
         assert_int_equal(held, at);
-        assert_int_equal(count_all(bench, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), at);
+        assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), at);
         assert_int_equal(files_like(bench, ".link"), 0);
     }
     assert_true(at > 10); /* as many steps at least */

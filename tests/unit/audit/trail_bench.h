@@ -11,6 +11,7 @@
 #include "files/trail.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
+#include "fakes/audit_whole.h"
 
 #include "db/db.h"
 
@@ -245,19 +246,6 @@ static inline int files_like(const struct bench *bench, const char *end)
         count += len >= more && strcmp(entry->d_name + len - more, end) == 0;
     }
     closedir(folder);
-    return count;
-}
-
-static inline long long count_all(struct bench *bench, const char *sql)
-{
-    long long count = 0;
-
-    for (size_t i = 0, files = verify_all(bench); i < files; i++) {
-        struct audit_file one;
-
-        in_file(bench, i, &one);
-        count += audit_file_number(&one, sql);
-    }
     return count;
 }
 

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS 20000
+#define CALLS 5000
 #define BEGIN_US INT64_C(1700000000000000)
 
 static struct audit_file file;
@@ -186,7 +186,7 @@ static void test_killed_and_made_again(void **state)
 
             _exit(indices_build(file.path, NULL, &why) == CODE_OK ? 0 : 1);
         }
-        (void)nanosleep(&(struct timespec){.tv_nsec = round * 5000000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = round * 1250000}, NULL);
         (void)kill(child, SIGKILL);
         assert_int_equal(waitpid(child, NULL, 0), child);
         assert_int_equal(faults(), 0);
