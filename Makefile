@@ -201,6 +201,8 @@ $(B)/obj/%.o: %.c $(B)/flags
 $(B)/obj/src/ground/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_framing.o: EXTRA += $(LLHTTP_CFLAGS)
 # cmocka 2 has other names for what cmocka 1 knows.
 $(B)/obj/tests/%.o: EXTRA += -Itests -Wno-deprecated-declarations
+# Most of what a test program does is done in the library, and to optimise the rest takes longer than it runs.
+$(B)/obj/tests/unit/%.o $(B)/obj/tests/sim/%.o $(B)/obj/tests/torture/%.o: EXTRA += $(if $(filter release asan fuzz,$(FLAVOUR)),-O0 -U_FORTIFY_SOURCE)
 
 $(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: $(LOOKALIKES)
 $(B)/obj/src/ground/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: EXTRA += -I$(dir $(LOOKALIKES))
@@ -313,7 +315,8 @@ RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) $(EMULATOR:%=CALLGATE_EMULATOR=%) t
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
-.PHONY: unit sim fuzz-replay oracle differential fuzz integration interop scenarios torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
+.PHONY: unit sim fuzz-replay oracle differential fuzz integration interop scenarios torture valgrind asan asan-units scenarios-asan-units ubsan tsan
+.PHONY: cover check test demo pgo bench
 .PHONY: floors linked headers lint promises drawings musl arm64 way hooks
 
 unit: all $(UNIT_BIN)
@@ -367,7 +370,11 @@ asan tsan:
 # The step before them tries at each place what they try at each third; `make asan` tries all.
 asan-units: export CALLGATE_SAMPLE := 3
 asan-units: asan-programs
-	@MAKE="$(MAKE) FLAVOUR=$$($(HAS_LIBFUZZER) && echo fuzz || echo asan)" tools/run-all unit sim fuzz-replay
+	@CALLGATE_STEP=$@ MAKE="$(MAKE) FLAVOUR=$$($(HAS_LIBFUZZER) && echo fuzz || echo asan)" nice -n 10 tools/run-all unit sim fuzz-replay
+
+# Scenarios wait three quarters of their time, and what stands under sanitizers computes: side by side, and the scenarios' clients first.
+scenarios-asan-units:
+	@$(MAKE) --no-print-directory --keep-going scenarios asan-units
 
 # What `make test` makes beside its steps. Two that make one flavour would do each other's work: the second waits.
 .PHONY: ahead asan-programs interop-packages
@@ -464,7 +471,7 @@ check:
 
 # What continuous integration runs is everything, and what would rot unseen.
 .PHONY: ci
-TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle scenarios differential asan-units fuzz-smoke
+TESTED := all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay oracle scenarios-asan-units differential fuzz-smoke
 ci: TESTED += flavours bench-second way
 test ci:
 	@tools/install-deps
