@@ -119,10 +119,6 @@ void diff__add_glob(struct samples *samples, struct span glob);
 const struct json_node *diff__read_json(struct span json, struct buf *canonical, struct arena *arena,
                                         enum code *sticks) MUST_USE;
 
-/* diff_sample.c: writes a text that the regex is likely to match. Returns: its length. */
-#define DIFF_SAMPLE_MAX 512
-size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX]);
-
 /* diff_tree.c: arguments that can be changed, and written. */
 struct diff_tree;
 struct diff_tree *diff__tree_new(struct arena *arena, const struct json_node *from) MUST_USE; /* from NULL: {} */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values to try for one condition: what its operators name, and what lies around that. */
 #include "diff/diff_priv.h"
+#include "author/sample.h"
 #include "base/utf8.h"
 #include "crypto/digest.h"
 #include "policy/variable.h"
@@ -109,9 +110,10 @@ static void add_addresses(struct samples *samples, struct span written)
 
 void diff__add_sample(struct samples *samples, struct span pattern)
 {
-    char text[DIFF_SAMPLE_MAX];
+    struct sample sample;
 
-    diff__add_text(samples, "", span_of(text, diff__sample(pattern, text)), "");
+    sample_make(pattern, &sample);
+    diff__add_text(samples, "", span_of(sample.text, sample.len), "");
 }
 
 void diff__add_glob(struct samples *samples, struct span glob)

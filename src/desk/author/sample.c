@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that a regex is likely to match: a guess for calls that are tried, never a judgement. Of alternatives the first is
- * taken, of repetitions the fewest but one, and what is not understood is left out. */
-#include "diff/diff_priv.h"
+#include "author/sample.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #define DEPTH_MAX 16
 
 struct sampler {
     struct span pattern;
     size_t at;
-    char *out;
-    size_t len;
+    struct sample *out;
+    bool is_any; /* what was written last stands for any character, a dot and a slash among them */
     unsigned depth;
 };
 
@@ -24,10 +23,10 @@ static char peek(const struct sampler *s, size_t ahead)
 
 static void put(struct sampler *s, const char *bytes, size_t len)
 {
-    if (s->len + len > DIFF_SAMPLE_MAX)
+    if (s->out->len + len > SAMPLE_MAX)
         return;
-    memcpy(s->out + s->len, bytes, len);
-    s->len += len;
+    memcpy(s->out->text + s->out->len, bytes, len);
+    s->out->len += len;
 }
 
 /* What an escape stands for; '\0': nothing that can be written. */
@@ -78,6 +77,8 @@ static void take_class(struct sampler *s)
             member = others[i];
             break;
         }
+    s->is_any = memchr(s->pattern.at + begin, '.', s->at - begin) != NULL;
+    s->is_any = (memchr(s->pattern.at + begin, '/', s->at - begin) != NULL) == s->is_any && s->is_any != negated;
     s->at++;
     if (member != '\0')
         put(s, &member, 1);
@@ -89,11 +90,13 @@ static void take_group(struct sampler *s)
         char kind = peek(s, 1);
 
         if (kind == '=' || kind == '!' || kind == '<') { /* looking around writes nothing */
-            size_t before = s->len;
+            uint32_t any = s->out->any_count;
+            size_t before = s->out->len;
 
             s->at += 2;
             take_alternatives(s);
-            s->len = before;
+            s->out->len = before;
+            s->out->any_count = any;
             s->at++;
             return;
         }
@@ -114,11 +117,13 @@ static void take_item(struct sampler *s)
     char c = peek(s, 0);
 
     s->at++;
+    s->is_any = c == '.';
     if (c == '(') {
         take_group(s);
     } else if (c == '[') {
         take_class(s);
     } else if (c == '\\') {
+        s->is_any = peek(s, 0) == 'S' || peek(s, 0) == 'D' || peek(s, 0) == 'W';
         c = escaped(peek(s, 0));
         s->at++;
         if (c != '\0')
@@ -138,7 +143,7 @@ static unsigned take_count(struct sampler *s)
     if (c == '*' || c == '+' || c == '?') {
         s->at++;
     } else if (c == '{' && isdigit((unsigned char)peek(s, 1))) {
-        for (s->at++; isdigit((unsigned char)peek(s, 0)) && count < DIFF_SAMPLE_MAX; s->at++)
+        for (s->at++; isdigit((unsigned char)peek(s, 0)) && count < SAMPLE_MAX; s->at++)
             count = count * 10 + (unsigned)(peek(s, 0) - '0');
         while (s->at < s->pattern.len && peek(s, 0) != '}')
             s->at++;
@@ -151,38 +156,54 @@ static unsigned take_count(struct sampler *s)
     return count > 0 ? count : 1;
 }
 
+static void note_any(struct sampler *s, size_t at, bool is_run)
+{
+    struct sample *out = s->out;
+
+    if (out->any_count < SAMPLE_ANY_MAX && at < out->len)
+        out->any[out->any_count++] = (struct sample_any){at, is_run};
+}
+
 static void take_sequence(struct sampler *s)
 {
     while (s->at < s->pattern.len && peek(s, 0) != '|' && peek(s, 0) != ')') {
-        size_t begin = s->len, end;
+        bool is_dot = peek(s, 0) == '.', is_run;
+        size_t begin = s->out->len, end;
 
         take_item(s);
-        end = s->len;
+        end = s->out->len;
+        is_run = peek(s, 0) == '*' || peek(s, 0) == '+' || peek(s, 0) == '{';
+        if (s->is_any && (is_dot || is_run))
+            note_any(s, begin, is_run);
+        s->is_any = false;
         for (unsigned count = take_count(s); count > 1; count--)
-            put(s, s->out + begin, end - begin);
+            put(s, s->out->text + begin, end - begin);
     }
 }
 
 static void take_alternatives(struct sampler *s)
 {
+    uint32_t any;
     size_t kept;
 
     if (++s->depth > DEPTH_MAX)
         s->at = s->pattern.len;
     take_sequence(s);
-    kept = s->len;
+    kept = s->out->len;
+    any = s->out->any_count;
     while (peek(s, 0) == '|') {
         s->at++;
         take_sequence(s);
-        s->len = kept;
+        s->out->len = kept;
+        s->out->any_count = any;
     }
     s->depth--;
 }
 
-size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX])
+void sample_make(struct span pattern, struct sample *sample)
 {
-    struct sampler s = {.pattern = pattern, .out = out};
+    struct sampler s = {.pattern = pattern, .out = sample};
 
+    sample->len = sample->any_count = 0;
     take_alternatives(&s);
-    return s.len;
 }
