@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/why.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,11 @@ void faults_init(struct faults *faults)
     faults->count = 0;
 }
 
+static bool is_same(const struct fault *a, const struct fault *b)
+{
+    return a->line == b->line && a->column == b->column && strcmp(a->file, b->file) == 0 && strcmp(a->text, b->text) == 0;
+}
+
 void faults_add(struct faults *faults, const char *file, int line, int column, const char *format, ...)
 {
     va_list args;
@@ -51,37 +57,38 @@ void faults_add(struct faults *faults, const char *file, int line, int column, c
         va_start(args, format);
         (void)vsnprintf(fault->text, sizeof fault->text, format, args);
         va_end(args);
+        for (size_t i = 0; i < faults->count; i++) /* what two rules name is told once */
+            if (is_same(&faults->fault[i], fault))
+                return;
     }
     faults->count++;
 }
 
 #define WORD_MAX 64
 
-/* Levenshtein's distance over two rows. */
+/* Levenshtein's distance, whatever the case; two neighbours that changed places are one slip. */
 static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    unsigned rows[2][WORD_MAX + 1];
-    unsigned *above = rows[0], *here = rows[1];
+    unsigned rows[3][WORD_MAX + 1];
 
-    for (size_t j = 0; j <= b_len; j++)
-        above[j] = (unsigned)j;
-    for (size_t i = 1; i <= a_len; i++) {
-        unsigned *swap = above;
+    for (size_t i = 0; i <= a_len; i++) {
+        unsigned *here = rows[i % 3], *above = rows[(i + 2) % 3];
 
         here[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
-            unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            bool same = i > 0 && tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            bool turned = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
 
-            if (above[j] + 1 < best)
-                best = above[j] + 1;
-            if (here[j - 1] + 1 < best)
-                best = here[j - 1] + 1;
-            here[j] = best;
+            here[j] = here[j - 1] + 1;
+            if (i > 0 && above[j] + 1 < here[j])
+                here[j] = above[j] + 1;
+            if (i > 0 && above[j - 1] + !same < here[j])
+                here[j] = above[j - 1] + !same;
+            if (turned && rows[(i + 1) % 3][j - 2] + 1 < here[j])
+                here[j] = rows[(i + 1) % 3][j - 2] + 1;
         }
-        above = here;
-        here = swap;
     }
-    return above[b_len];
+    return rows[a_len % 3][b_len];
 }
 
 const char *why_nearest(const char *word, size_t len, const char *const *words)
@@ -98,7 +105,8 @@ const char *why_nearest(const char *word, size_t len, const char *const *words)
         if (other > WORD_MAX || len < 2 || other < 2)
             continue;
         d = distance(word, len, *words, other);
-        if (d < best && d < len) {
+        if (d < best && 2 * d < (len > other ? len : other) + (len > 3 && *word == **words)) { /* else too little of it is
+        left */
             best = d;
             nearest = *words;
         }

@@ -4,7 +4,7 @@
  * Threads: belongs to one thread.
  * Owns: its text, inline.
  * Lifetime: the holder's.
- * Errors: too long a text is cut; the 21st fault is counted only. */
+ * Errors: too long a text is cut; the 21st fault is counted only; one that was told already is not told again. */
 #ifndef BASE_WHY_H
 #define BASE_WHY_H
 

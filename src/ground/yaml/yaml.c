@@ -12,6 +12,7 @@
 #define MAX_DEPTH 64
 #define MAX_NODES 1000000
 #define MAX_ARENA_BYTES ((size_t)1 << 30)
+#define KNOWN_SHOWN_MAX 300 /* a longer list hides what is to be done */
 #define KEY_SHOWN_MAX 60
 
 struct yaml_tree {
@@ -541,29 +542,36 @@ void yaml_chain_into(const struct yaml_chain *chain, struct yaml_node *node, enu
         node->text = node->json = SPAN_NONE;
 }
 
+void yaml_fault_key(const struct yaml_tree *tree, const struct yaml_node *key, const char *const *known, const char *what,
+                    const char *nearest, struct faults *faults)
+{
+    bool spaced = memchr(key->key.at, ':', key->key.len) == NULL; /* {id:x} is one key without a value */
+    char words[800];
+
+    nearest = spaced ? nearest : NULL;
+    why_list(known, "and", words, sizeof words);
+    if (nearest != NULL && strlen(words) > KNOWN_SHOWN_MAX)
+        faults_add(faults, tree->file, key->key_line, key->key_column, "%s knows no `%.*s`; did you mean `%s`?", what,
+                   SPAN_ARG(utf8_cut(key->key, KEY_SHOWN_MAX)), nearest);
+    else
+        faults_add(faults, tree->file, key->key_line, key->key_column, "%s knows no `%.*s`; %s%s%s It knows %s.", what,
+                   SPAN_ARG(utf8_cut(key->key, KEY_SHOWN_MAX)),
+                   nearest  ? "did you mean `"
+                   : spaced ? "say it in a word that it knows."
+                            : "write a blank behind the `:`.",
+                   nearest ? nearest : "", nearest ? "`?" : "", words);
+}
+
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults)
 {
-    char words[800];
-
     for (const struct yaml_node *child = map->child; child != NULL; child = child->next) {
         const char *const *word = known;
-        const char *nearest;
-        bool spaced;
 
         while (*word != NULL && !span_is(child->key, *word))
             word++;
-        if (*word != NULL)
-            continue;
-        spaced = memchr(child->key.at, ':', child->key.len) == NULL; /* {id:x} is one key without a value */
-        nearest = spaced ? why_nearest(child->key.at, child->key.len, known) : NULL;
-        why_list(known, "and", words, sizeof words);
-        faults_add(faults, tree->file, child->key_line, child->key_column, "%s knows no `%.*s`; %s%s%s It knows %s.", what,
-                   SPAN_ARG(utf8_cut(child->key, KEY_SHOWN_MAX)),
-                   nearest  ? "did you mean `"
-                   : spaced ? "leave it out."
-                            : "write a blank behind the `:`.",
-                   nearest ? nearest : "", nearest ? "`?" : "", words);
+        if (*word == NULL)
+            yaml_fault_key(tree, child, known, what, why_nearest(child->key.at, child->key.len, known), faults);
     }
 }
 

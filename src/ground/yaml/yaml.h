@@ -68,9 +68,13 @@ void yaml_chain_add(struct yaml_chain *chain, struct yaml_node *node); /* NULL a
 void yaml_chain_into(const struct yaml_chain *chain, struct yaml_node *node, enum yaml_type type);
 
 /* Adds a fault for each key of `map` that is not in `known` (which ends with NULL), with "did you mean" and the list of known
- * keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them elsewhere. */
+ * keys. An empty word in `known` ends that list; keys behind it are not listed, and their own checks refuse them elsewhere.
+ * Nobody is told to leave a key out: without it the rest may say more than was meant. */
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults);
+/* The fault of one key. Takes: nearest: what was meant, or NULL. */
+void yaml_fault_key(const struct yaml_tree *tree, const struct yaml_node *key, const char *const *known, const char *what,
+                    const char *nearest, struct faults *faults);
 
 /* What to write in place of a value that is no boolean: "; write true or false", or the one that `yes` or `off` means. */
 const char *yaml_bool_words(const struct yaml_node *node);

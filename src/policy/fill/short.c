@@ -190,13 +190,14 @@ static void expand(struct expansion *e, const struct yaml_node *upstream, const 
     yaml_chain_add(&e->rules, rule);
 }
 
-static bool is_of_stars(struct span text)
+/* `*`, `?*`, `**`: whatever the tools are called. */
+static bool is_every_name(struct span text)
 {
-    size_t stars = 0;
+    size_t stars = 0, at = 0;
 
-    while (stars < text.len && text.at[stars] == '*')
-        stars++;
-    return text.len > 0 && stars == text.len;
+    for (; at < text.len && (text.at[at] == '*' || text.at[at] == '?'); at++)
+        stars += text.at[at] == '*';
+    return stars > 0 && at == text.len;
 }
 
 /* A forbid of all tools leaves prompts, resources and what servers ask open, which nobody means who denies everything. */
@@ -205,7 +206,7 @@ static void check_tools(struct expansion *e, const struct yaml_node *upstream, c
     for (const struct yaml_node *tool = tools->child; tool != NULL; tool = tool->next) {
         if (tool->type != YAML_STRING)
             FAULT(e->c, tool, "the short form takes names and globs of tools; write a rule under `rules:` for more");
-        else if (!e->form->lets_in && is_of_stars(tool->text))
+        else if (!e->form->lets_in && is_every_name(tool->text))
             FAULT(e->c, tool, "`deny` speaks of tools alone, and all tools are not all that can be asked of `%.*s`; "
                   "write a rule: {id: NAME, effect: forbid, match: {upstreams: ['%.*s']}}", SPAN_ARG(upstream->key),
                   SPAN_ARG(upstream->key));

@@ -2,6 +2,7 @@
 /* A line as in a manual page's SYNOPSIS becomes a form. What could be read in two ways is a fault, not a guess. */
 #include "forms/form.h"
 
+#include "base/glob.h"
 #include "unicode/unicode.h"
 
 #include <ctype.h>
@@ -150,11 +151,14 @@ static void read_choice(struct reader *r, struct span word, struct form_choice *
     else if (capitals == word.len && !compiler_kind(r->c, word, r->opening, &choice->kind))
         fail_unknown(r, word);
     else if (capitals < word.len && is_odd(word))
-        fail(r, at, "`%.*s` is no word of a form: quotes are not read, `...` goes behind a capital word, and what stands for "
-             "another word is one of `kinds:`, in capital letters", SPAN_ARG(word));
+        fail(r, at, "`%.*s` is no word of a form, where quotes are not read and `...` goes behind a capital word; write a "
+             "small word for itself, or one in capitals such as FILE, and under `kinds:` what it may be", SPAN_ARG(word));
     else if (capitals < word.len && inside.len > 0)
         fail(r, at, "`%.*s` in `%.*s` is neither a capital word, which stands alone, nor a small one, which stands for itself; "
              "define a kind for all of it, as in {NAME: {equals: '%.*s'}}", SPAN_ARG(inside), SPAN_ARG(word), SPAN_ARG(word));
+    else if (capitals < word.len && r->c->warnings != NULL && !glob_is_literal(word))
+        WARN(r->c, r->node, "`%.*s` stands for itself in a form, as no shell reads it; write a capital word such as FILE or "
+             "FILE..., and under `kinds:` what it may be", SPAN_ARG(word));
     choice->text = compiler_copy(r->c, word);
 }
 
@@ -470,7 +474,7 @@ static void read_optional(struct reader *r)
     r->depth--;
     if (!r->failed && peek(r) != ']')
         fail(r, open, peek(r) == '|' ? "of several words one is written (a|b), or [(a|b)] where it may be left out"
-                                     : "this `[` has no `]`");
+                                     : "this `[` has no `]`; write one behind what may be left out");
     else if (!r->failed && r->count == begin + 1)
         fail(r, open, "nothing stands in these brackets; leave them out");
     if (r->failed)

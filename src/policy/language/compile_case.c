@@ -370,8 +370,8 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
     int word;
 
     if (expect != NULL && expect->type == YAML_STRING) {
-        FAULT(c, expect, "`expect` of a call is a map such as {verdict: permit}; what becomes of an answer is asked where "
-              "the test has an `answer:` beside its `call:`");
+        FAULT(c, expect, "`expect` of a call is a map; write {verdict: permit, rule: ID}. What becomes of an answer is asked "
+              "where the test has an `answer:` beside its `call:`");
         return;
     }
     if (!compiler_is_map_of(c, expect, policy_expect_keys, "`expect`"))
@@ -429,7 +429,8 @@ void compile__case(struct compiler *c, const struct yaml_node *node, struct poli
     if (!compiler_is_map_of(c, node, policy_test_keys, "a test"))
         return;
     if (name == NULL || call == NULL || expect == NULL)
-        FAULT(c, node, "a test has `name`, `call` and `expect`; `%s` is missing", !name ? "name" : !call ? "call" : "expect");
+        FAULT(c, node, "a test has `name`, `call` and `expect`; add `%s`, which is missing",
+              !name ? "name" : !call ? "call" : "expect");
     kase->name = text_or(c, node, "name", kase->name);
     compile__case_call(c, call, kase);
     if (message != NULL && answer == NULL)

@@ -485,6 +485,33 @@ static void compile_group(struct compiler *c, const struct yaml_node *list, cons
     compile_members(c, list, place, any ? "any" : "all", condition);
 }
 
+/* {limit: {max: 100}}, as other languages have it. */
+static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *only = node->type == YAML_MAP && node->count == 1 ? node->child : NULL;
+    const struct yaml_node *inner = only != NULL && only->type == YAML_MAP ? only->child : NULL;
+
+    if (inner == NULL || policy_operator(inner->key) == NULL || policy_operator(only->key) != NULL || span_is(only->key, "not"))
+        return false;
+    FAULT_KEY(c, only, "a condition is one map with its path in it; write {arg: %.*s, %.*s: ...}", SPAN_ARG(only->key),
+              SPAN_ARG(inner->key));
+    return true;
+}
+
+/* A condition that has no path and no word of its own. */
+static void fault_begin(struct compiler *c, const struct yaml_node *node)
+{
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        if (policy_operator(member->key) != NULL) {
+            FAULT(c, node, "`%.*s` does not say of which value; write it in one entry with its path, as in {%s: NAME, %.*s: "
+                  "...}", SPAN_ARG(member->key), c->of_answers ? "value" : "arg", SPAN_ARG(member->key));
+            return;
+        }
+    FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
+          "`client`, `annotations` or `plan`, of answers `value`, `size` or `media`; write {%s, OPERATOR: VALUE}",
+          c->of_answers ? "value: PATH" : "arg: NAME");
+}
+
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition)
 {
@@ -492,9 +519,10 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     const struct yaml_node *word = NULL;
     enum condition_root from;
     enum fact_kind kind;
+    size_t before = c->faults->count;
 
-    if (!compiler_is_map_of(c, node, known, "a condition"))
-        return;
+    if (is_turned_inside_out(c, node) || !compiler_is_map_of(c, node, known, "a condition") || c->faults->count > before)
+        return; /* without the word that is not known it would seem to ask nothing */
     if (compile__fact_node(node, &kind) != NULL) {
         compile_fact(c, node, kind, place, condition);
         return;
@@ -504,11 +532,11 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     if (word == NULL && root_node(node, &from) != NULL)
         compile_leaf(c, node, place, condition);
     else if (word == NULL)
-        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
-              "`client`, `annotations` or `plan`, of answers `value`, `size` or `media`; write {%s, OPERATOR: VALUE}",
-              c->of_answers ? "value: PATH" : "arg: NAME");
+        fault_begin(c, node);
     else if (node->count != 1)
-        FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
+        FAULT(c, node, "`%.*s` stands alone in its condition, and what it asks stands in it, path and all; write {%s}, and "
+              "another entry for the rest", SPAN_ARG(word->key),
+              span_is(word->key, "not") ? "not: {arg: NAME, OPERATOR: VALUE}" : "any: [{arg: NAME, OPERATOR: VALUE}, ...]");
     else if (place->depth >= DEPTH_MAX)
         FAULT(c, node, "conditions nested more than %d deep; write several rules", DEPTH_MAX);
     else {
@@ -525,7 +553,7 @@ const struct condition *compile__when(struct compiler *c, const struct yaml_node
     if (!compiler_is_list(c, list))
         return NULL;
     if (list->count == 0)
-        FAULT(c, list, "an empty `when` says nothing; leave it out");
+        FAULT(c, list, "an empty `when` asks nothing; write a condition, or leave `when` out where every such call is meant");
     all = compiler_alloc(c, 1, sizeof *all);
     if (all == NULL)
         return NULL;

@@ -60,7 +60,7 @@ static void compile_names(struct compiler *c, const struct yaml_node *node, enum
     if (!compiler_is_list(c, node))
         return;
     if (node->count == 0)
-        FAULT(c, node, "an empty list of %s never matches; leave it out to match all", policy_dimension_text[dimension]);
+        FAULT(c, node, "an empty list of %s never matches; name one, or write ['*'] for all", policy_dimension_text[dimension]);
     names->name = name = compiler_alloc(c, node->count, sizeof *name);
     names->count = name != NULL ? node->count : 0;
     for (const struct yaml_node *member = node->child; name != NULL && member != NULL; member = member->next)

@@ -190,9 +190,9 @@ const struct policy_limit *compile__limit(struct compiler *c, const struct yaml_
     bool is_list = node != NULL && node->type == YAML_LIST;
 
     if (node != NULL && c->effect != EFFECT_PERMIT)
-        FAULT_KEY(c, node, "`limit` is for permits: over it the permit does not apply; leave it out here");
+        FAULT_KEY(c, node, "`limit` is for permits, which do not apply over it; write it at the permit whose calls it bounds");
     if (is_list && (node->count == 0 || node->count > POLICY_LIMITS_MAX)) {
-        FAULT(c, node, "a list of limits holds 1 to %d; leave the line out, or put more into another rule", POLICY_LIMITS_MAX);
+        FAULT(c, node, "a list of limits holds 1 to %d; write one, or put more into another rule", POLICY_LIMITS_MAX);
         return NULL;
     }
     for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL) {

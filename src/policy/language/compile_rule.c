@@ -144,8 +144,8 @@ static void compile_approvals(struct compiler *c, const struct yaml_node *node, 
     uint64_t count = 1;
 
     if (node != NULL && rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks)
-        FAULT_KEY(c, node, "`approvals` goes with a require_approval, or with a limit that has `over: require_approval`; "
-                  "nobody is asked here: leave it out");
+        FAULT_KEY(c, node, "`approvals` says how many people a held call needs, and nobody is asked here; write effect: "
+                  "require_approval, or a limit with over: require_approval");
     else if (node != NULL && (node->type != YAML_INT || num_u64(node->json, &count) != CODE_OK || count < 1 ||
                               count > APPROVALS_MAX))
         FAULT(c, node, "`approvals` says how many different people have to approve a call; write a whole number from 1 to %d",
@@ -168,11 +168,26 @@ const char *const policy_rule_keys[] = {"id", "effect", "match", "when", "only_a
                                         "until", "mode", "reason", "say", "slow_regex", "", "during", "session",
                                         "client", "annotations", "plan", NULL};
 
+/* {NAME: {...}} and {permit: {...}}, as other languages have them. */
+static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *only = node->type == YAML_MAP && node->count == 1 ? node->child : NULL;
+    bool is_effect = only != NULL && (span_is(only->key, "permit") || span_is(only->key, "forbid"));
+
+    if (only == NULL || only->type != YAML_MAP || span_is(only->key, "match"))
+        return false;
+    FAULT_KEY(c, only, "a rule is one map with its id and its effect in it; write {id: %.*s, effect: %.*s, match: {...}}",
+              SPAN_ARG(is_effect ? SPAN_LIT("NAME") : only->key), SPAN_ARG(is_effect ? only->key : SPAN_LIT("permit")));
+    return true;
+}
+
 void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
+    size_t before = c->faults->count;
+
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
-    if (!compiler_is_map_of(c, node, policy_rule_keys, "a rule"))
+    if (is_turned_inside_out(c, node) || !compiler_is_map_of(c, node, policy_rule_keys, "a rule"))
         return;
     compile__misplaced_fact(c, node);
     compile_id(c, node, rule);
@@ -197,7 +212,8 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    compile__warn_rule(c, node);
+    if (c->faults->count == before)
+        compile__warn_rule(c, node);
 }
 
 /* ---- rules for answers ---- */

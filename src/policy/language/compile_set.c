@@ -60,7 +60,8 @@ static void check_ids(struct compiler *c, const struct rule *const *rules, uint3
             first = rules[i];
         }
         faults_add(c->faults, second->source->path_text, second->line, second->column,
-                   "the id `%.*s` is taken by %s:%d; ids are unique over all files", SPAN_ARG(second->id),
+                   "the id `%.*s` is taken by %s:%d; ids are unique over all files, so give one of them another",
+                   SPAN_ARG(second->id),
                    first->source->path_text, first->line);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "language/compile_priv.h"
 #include "policy/variable.h"
+#include "words/foreign.h"
 
 #include "unicode/unicode.h"
 
@@ -149,6 +150,9 @@ void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum d
         WARN(c, node, dimension == DIM_SCOPE ? "no token has this scope: a scope is visible ASCII without blanks and quotes; "
              "write each scope on its own" : "nobody is in this group: the gate takes no name with characters that cannot be "
              "seen; write it as the provider does");
+    if (c->warnings != NULL && foreign_regex(node->text, dimension != DIM_RESOURCE))
+        WARN(c, node, "`%.*s` is a glob, in which nothing but `*`, `?` and `\\` has a meaning; write {regex: '%.*s'} to mean "
+             "a regex", SPAN_ARG(node->text), SPAN_ARG(node->text));
     if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
         WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that principals of other domains are "
              "meant, too; write the domain out, as in spiffe://example.org/*");

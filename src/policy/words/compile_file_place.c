@@ -7,6 +7,8 @@
 #include "policy/variable.h"
 #include "unicode/unicode.h"
 
+#include <inttypes.h>
+
 #define STEPS_MAX (FILE_PATH_MAX / 2)
 
 static bool read_text(struct compiler *c, struct span text, struct file_text *read)
@@ -46,6 +48,17 @@ static struct file_folders folders_of(struct compiler *c, const struct yaml_node
 
     folders.folder = compiler_texts(c, node, sizeof *folders.folder, take_folder, &folders.count);
     return folders;
+}
+
+/* From where the server stands `keys/x` may be `/srv/keys/x`: what one beginning keeps out comes in by the other. */
+static void check_beginnings(struct compiler *c, const struct yaml_node *node, const struct file_folders *under)
+{
+    for (uint32_t i = 1; i < under->count && c->pumps; i++) /* files that are stored keep their meaning */
+        if (under->folder[i].path.is_absolute != under->folder[0].path.is_absolute) {
+            FAULT(c, node, "`not_under` stands beside folders from / and from where the server stands, so that a path could "
+                  "come by the other beginning into what it keeps out; write all folders from one beginning, or two paths");
+            return;
+        }
 }
 
 static bool is_inside(const struct file_path *path, const struct file_path *folder)
@@ -112,12 +125,13 @@ static void take_ending(struct compiler *c, const struct yaml_node *text, void *
 {
     struct span ending = text->text;
 
-    if (ending.len < 2 || ending.at[0] != '.')
+    if (memchr(ending.at, '*', ending.len) != NULL || memchr(ending.at, '?', ending.len) != NULL ||
+        memchr(ending.at, '/', ending.len) != NULL)
+        FAULT(c, text, "`%.*s` is no ending, which is meant letter by letter; write it as in .py, or a glob under `names`",
+              SPAN_ARG(ending));
+    else if (ending.len < 2 || ending.at[0] != '.')
         FAULT(c, text, "`%.*s` also ends names that are meant otherwise, as `py` ends `copy`; write the dot, as in .py",
               SPAN_ARG(ending));
-    else if (memchr(ending.at, '*', ending.len) != NULL || memchr(ending.at, '?', ending.len) != NULL ||
-             memchr(ending.at, '/', ending.len) != NULL)
-        FAULT(c, text, "`%.*s` is no ending, which is meant letter by letter; write globs under `names`", SPAN_ARG(ending));
     else
         (void)read_text(c, compiler_copy(c, ending), part);
 }
@@ -194,7 +208,10 @@ static void compile_below(struct compiler *c, const struct yaml_node *node, stru
     } else {
         is_good = num_u64(least, &place->least) == CODE_OK && num_u64(has_end ? most : least, &place->most) == CODE_OK;
     }
-    if (!is_good || place->least > place->most || place->most > STEPS_MAX)
+    if (is_good && place->least > place->most)
+        FAULT(c, node, "no path lies between %" PRIu64 " and %" PRIu64 " steps below the folder; write the smaller number "
+              "first, as in %" PRIu64 "-%" PRIu64, place->least, place->most, place->most, place->least);
+    else if (!is_good || place->most > STEPS_MAX)
         FAULT(c, node, "`below` is how many steps lie below the folder, %d at most; write 1+, 2-4 or 3", STEPS_MAX);
 }
 
@@ -255,8 +272,10 @@ static const struct file_place *compile_place(struct compiler *c, const struct y
         place->under = folders_of(c, under);
     if (out != NULL)
         place->not_under = folders_of(c, out);
-    if (out != NULL && under != NULL)
+    if (out != NULL && under != NULL) {
         check_not_under(c, out, place);
+        check_beginnings(c, out, &place->under);
+    }
     compile_below(c, yaml_member(map, "below"), place);
     compile_hidden(c, yaml_member(map, "hidden"), place);
     if (names != NULL)
@@ -275,12 +294,16 @@ static const struct file_place *compile_place(struct compiler *c, const struct y
 /* The map under `paths:`, compiled once. What it names has one meaning in all files that may name it. */
 static const struct file_place *named_place(struct compiler *c, const struct yaml_node *name)
 {
-    const struct yaml_node *map = compiler_named_text(c, name, &c->paths);
+    bool is_folder = span_find(name->text, '/') < name->text.len;
+    const struct yaml_node *map = is_folder ? NULL : compiler_named_text(c, name, &c->paths);
     struct known_path *known = c->policy->paths;
     struct policy_source *back, there;
 
     while (known != NULL && known->node != map)
         known = known->next;
+    if (is_folder)
+        FAULT(c, name, "`path` takes a name of `paths:`, or a map that says where the path lies; write {under: %.*s}",
+              SPAN_ARG(name->text));
     if (map == NULL || known != NULL)
         return known != NULL ? known->place : NULL;
     known = compiler_alloc(c, 1, sizeof *known);

@@ -33,8 +33,9 @@ static void compile_bound(struct compiler *c, const struct yaml_node *node, stru
     else if (operand_names_value(node))
         operand_value(c, node, op);
     else if (node->type == YAML_MAP || node->type == YAML_STRING)
-        FAULT(c, node, "`%.*s` compares numbers; write a number without quotes, {arg: PATH} for another argument, and `is: "
-              "time` beside it where times are meant", SPAN_ARG(node->key));
+        FAULT(c, node, "`%.*s` compares numbers, and this is a %s; write a number in digits alone, without quotes or a unit, "
+              "{arg: PATH} for another argument, and `is: time` beside it where times are meant", SPAN_ARG(node->key),
+              node->type == YAML_MAP ? "map" : "text");
     else
         compile_number(c, node, op);
 }
@@ -159,7 +160,7 @@ static enum truth multiple_of(struct rule_walk *walk, const struct op *op, const
 
 const struct operator operator__multiple_of = {
     .word = "multiple_of", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_multiple, .of_value = multiple_of,
-    .sample = sample_number,
+    .sample = sample_number, .shape = SHAPE_MULTIPLE,
 };
 
 /* ---- min_length, max_length ---- */

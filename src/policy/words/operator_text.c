@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a text looks like: matches, glob, starts_with, ends_with; what must not be in it: free_of. */
+#include "words/foreign.h"
 #include "words/operator_priv.h"
 
 #include "base/glob.h"
@@ -65,7 +66,7 @@ static void sample_matches(const struct op *op, struct samples *samples)
 
 const struct operator operator__matches = {
     .word = "matches", .types = TYPES_SCALAR, .compile = compile_matches, .of_text = matches, .find = find_matches,
-    .has_anchor = true, .sample = sample_matches,
+    .has_anchor = true, .sample = sample_matches, .shape = SHAPE_REGEX,
 };
 
 /* ---- glob ---- */
@@ -84,6 +85,9 @@ static void compile_glob(struct compiler *c, const struct yaml_node *node, struc
     size_t special = 0;
 
     compile_text(c, node, op);
+    if (c->warnings != NULL && node->type == YAML_STRING && foreign_regex(node->text, false))
+        WARN(c, node, "`%.*s` is a glob, in which nothing but `*`, `?` and `\\` has a meaning; write matches: '%.*s' to mean a "
+             "regex", SPAN_ARG(node->text), SPAN_ARG(node->text));
     for (size_t i = 0; i < op->text.len; i++)
         special += strchr("*?\\", op->text.at[i]) != NULL;
     for (size_t i = 0; node->type == YAML_STRING && i < node->text.len; i++)
@@ -115,7 +119,7 @@ static void sample_glob(const struct op *op, struct samples *samples)
 
 const struct operator operator__glob = {
     .word = "glob", .types = TYPES_SCALAR, .compile = compile_glob, .of_text = glob, .cost = glob_cost, .sample = sample_glob,
-    .can_fold = true,
+    .can_fold = true, .shape = SHAPE_GLOB,
 };
 
 /* ---- starts_with, ends_with ---- */
@@ -147,12 +151,12 @@ static void sample_end(const struct op *op, struct samples *samples)
 
 const struct operator operator__starts_with = {
     .word = "starts_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = starts_with, .sample = sample_end,
-    .can_fold = true,
+    .can_fold = true, .shape = SHAPE_BEGINNING,
 };
 
 const struct operator operator__ends_with = {
     .word = "ends_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = ends_with, .sample = sample_end,
-    .can_fold = true,
+    .can_fold = true, .shape = SHAPE_ENDING,
 };
 
 /* ---- free_of ---- */

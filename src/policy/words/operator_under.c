@@ -19,7 +19,7 @@ static const char *wrong_with(struct span directory)
     unsigned doubts = reading_of_steps(directory);
 
     if (directory.len == 0 || directory.at[0] != '/')
-        return "is not absolute; begin it with /";
+        return "is not absolute; begin it with /, or write path: {under: ...} where the server takes relative paths";
     if ((doubts & READING_ESCAPE) != 0 || span_find(directory, '\\') < directory.len)
         return "holds `%` or a backslash, which no value keeps; write the plain name";
     if ((doubts & (READING_EMPTY | READING_DOT | READING_CLIMBS)) != 0)

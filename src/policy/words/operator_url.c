@@ -60,8 +60,8 @@ static const char *wrong_with_host(struct span host, bool is_address)
     if (host.len > 0 && host.at[0] == '[')
         return "is no IPv6 address; write it as in '[2001:db8::1]'";
     if (span_find(host, ':') < host.len || span_find(host, '/') < host.len || span_find(host, '@') < host.len)
-        return "is more than a host; write the host alone, in brackets if it is an IPv6 address; schemes and ports have "
-               "lists of their own";
+        return "is more than a host; write the host alone, in brackets if it is an IPv6 address; schemes, ports and the path "
+               "have words of their own";
     if (!reading_is_name(host, "-_*?"))
         return "is no host; write letters, digits, `-`, `_` and dots, `*` and `?` for parts, other letters as xn--...";
     if (glob_is_literal(host) && reading_ends_in_number(host))

@@ -51,7 +51,7 @@ static void compile_operator(struct compiler *c, const struct yaml_node *node, c
     op->opening = opening;
     op->whole = anchor != NULL ? compiler_word(c, anchor, anchors) == 0 : opening != c->of_closing_word;
     if (!op_reads_decoded(op))
-        FAULT_KEY(c, node, "`%s` asks nothing of a text; leave it out", operator->word);
+        FAULT_KEY(c, node, "`%s` asks nothing of a text; write a word that does, such as matches, in or path", operator->word);
     operator->compile(c, node, op);
 }
 

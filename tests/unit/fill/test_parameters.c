@@ -201,7 +201,7 @@ static const struct row rows[] = {
     {"policy: p\nlists: {a: [], b: [{list: a}]}\n", 2, 20, "nothing is in the list `a`"},
     {"policy: p\nlists: {abc: [x]}\n" PERMIT("match: {tools: [{list: abd}]}"), 4, 52, "did you mean `abc`?"},
     {"policy: p\nlists: {a: [x]}\n" PERMIT("match: {tools: [t]}, when: [{arg: a, contains: {list: a}}]"), 4, 76, "asks of one value"},
-    {"policy: p\nlists: {a: [x]}\n" PERMIT("match: {tools: [t]}, when: [{arg: a, glob: {list: a}}]"), 4, 72, "write a string"},
+    {"policy: p\nlists: {a: [x]}\n" PERMIT("match: {tools: [t]}, when: [{arg: a, glob: {list: a}}]"), 4, 72, "write one string"},
     {"policy: p\nlists: {a: [x]}\n" PERMIT("match: {tools: [t]}, when: [{arg: a, in: {lst: a}}]"), 4, 70, "write {list: name}"},
     /* copies */
     {"policy: p\nas: 'a b'\n", 2, 5, "is a name"},

@@ -449,7 +449,7 @@ static void test_tests(void **state)
 static void test_faults(void **state)
 {
     static const struct { const char *rule, *said; } cases[] = {
-        {"{id: r, effect: deny}", "write one of: flag, redact, withhold"},
+        {"{id: r, effect: deny}", "did you mean `withhold`?"},
         {"{id: r}", "write redact, withhold or flag"},
         {"{id: a, effect: flag}", "the id `a` is taken"},
         {"{id: r, effect: flag, limit: {calls: 1, per: day}}", "a rule for answers knows no `limit`"},

@@ -333,7 +333,7 @@ static void test_unknown_keys(void **state)
     /* 7.5: with all that there are */
     assert_string_equal(faults.fault[0].text, "a rule knows no `efect`; did you mean `effect`? It knows `effect` and `match`.");
     assert_int_equal(faults.fault[1].line, 3);
-    assert_string_equal(faults.fault[1].text, "a rule knows no `zebra`; leave it out. It knows `effect` and `match`.");
+    assert_string_equal(faults.fault[1].text, "a rule knows no `zebra`; say it in a word that it knows. It knows `effect` and `match`.");
     yaml_tree_free(&tree);
 }
 
