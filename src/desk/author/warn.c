@@ -141,12 +141,36 @@ static const char *nearest_id(const struct rule *rules, uint32_t count, struct s
     return nearest;
 }
 
+/* A verdict that the rule which the test names never brings about; NULL: it may. */
+static const char *contradicts(const struct policy *policy, const struct policy_case *kase)
+{
+    const struct rule *rule = kase->rule.at != NULL && !kase->has_answer ? policy_rule_by_id(policy, kase->rule) : NULL;
+    bool asks = rule != NULL && (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks);
+
+    if (kase->has_reason && !kase->has_answer && (kase->reason == REASON_PERMITTED) != (kase->verdict == VERDICT_PERMIT))
+        return "the reason of a permit is permitted, and of nothing else; write the reason of this verdict, or none";
+    if (rule == NULL || (rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor))
+        return NULL;
+    if (rule->monitor)
+        return "a monitored rule decides no call; write rule: null, or the rule that does";
+    if (rule->effect == EFFECT_FORBID)
+        return kase->verdict != VERDICT_DENY ? "a forbid only denies; write verdict: deny, or the rule that permits" : NULL;
+    if (kase->verdict == VERDICT_DENY && !asks)
+        return "a permit denies nothing; write rule: null where no rule permits, or the forbid that denies";
+    return kase->verdict == VERDICT_HOLD && !asks ? "this permit holds nothing for a person; write verdict: permit, or the "
+                                                    "require_approval that does" : NULL;
+}
+
 static void warn_expected(const struct policy *policy, struct faults *warnings)
 {
     for (uint32_t i = 0; i < policy->case_count; i++) {
         const struct policy_case *kase = &policy->cases[i];
-        const char *nearest;
+        const char *nearest, *wrong = contradicts(policy, kase);
 
+        if (wrong != NULL)
+            faults_add(warnings, kase->source->path_text, kase->line, kase->column, "the test expects what never comes about: "
+                       "%s",
+                       wrong);
         if (kase->rule.at == NULL ||
             (kase->has_answer ? policy_answer_by_id : policy_rule_by_id)(policy, kase->rule) != NULL)
             continue;
@@ -195,6 +219,7 @@ enum code warn_policy(const struct policy *policy, size_t route_count, struct fa
         warn__never(&policy->rules[i], warnings);
     for (uint32_t i = 0; i < policy->answer_count; i++)
         warn_answer(&policy->answers[i], warnings);
+    warn__holes(policy, warnings);
     warn__wide(policy, route_count, warnings);
     warn_protocol(policy, warnings);
     warn_expected(policy, warnings);

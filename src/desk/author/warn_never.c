@@ -2,7 +2,9 @@
 #include "author/warn_priv.h"
 
 #include "base/glob.h"
+#include "base/num.h"
 #include "os/clock.h"
+#include "policy/other.h"
 #include "words/operators.h"
 
 /* Conditions that no call can fulfil. Only what is certain is told: of each doubt the answer is "it may hold". */
@@ -45,13 +47,41 @@ static bool none_is_good(const struct op *const *asks, size_t count, bool plainl
     return few != NULL;
 }
 
-/* Whether a lower bound is above an upper one. */
-static bool is_crossed(const struct op *const *asks, size_t count, const struct op *lower)
+/* Whether a moment is to be at or after one that is later than that which it is to be at or before. */
+static bool is_turned(const struct op *lower, const struct op *upper)
 {
-    for (size_t i = 0; i < count && lower->operator->upper != NULL; i++)
-        if (asks[i]->operator == lower->operator->upper && lower->value != NULL && asks[i]->value != NULL &&
-            json_number_compare(lower->value->raw, asks[i]->value->raw) > 0)
+    const struct op_other *from = lower->other, *to = upper->other;
+
+    return lower->moments && upper->moments && from != NULL && to != NULL && from->kind == to->kind && from->kind !=
+    OTHER_VALUE &&
+           from->plus_us > to->plus_us;
+}
+
+/* Whether no multiple of a whole number lies between two others. */
+static bool is_between_multiples(const struct op *of, const struct op *lower, const struct op *upper)
+{
+    int64_t step, least, most;
+
+    return of->operator->shape == SHAPE_MULTIPLE && lower->value != NULL && upper->value != NULL &&
+           num_i64(of->value->raw, &step) == CODE_OK && num_i64(lower->value->raw, &least) == CODE_OK &&
+           num_i64(upper->value->raw, &most) == CODE_OK && step > 0 && most >= 0 && least > most - most % step;
+}
+
+/* Whether nothing lies within a lower and an upper bound. */
+static bool is_empty(const struct op *const *asks, size_t count, const struct op *lower)
+{
+    for (size_t i = 0; i < count && lower->operator->upper != NULL; i++) {
+        const struct op *upper = asks[i];
+
+        if (upper->operator != lower->operator->upper)
+            continue;
+        if (is_turned(lower, upper) || (lower->value != NULL && upper->value != NULL &&
+                                        json_number_compare(lower->value->raw, upper->value->raw) > 0))
             return true;
+        for (size_t k = 0; k < count; k++)
+            if (is_between_multiples(asks[k], lower, upper))
+                return true;
+    }
     return false;
 }
 
@@ -62,7 +92,7 @@ static bool cannot_be_true(const struct op *const *asks, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         types &= asks[i]->types;
-        if ((asks[i]->operator->decides_absence && !asks[i]->truth) || is_crossed(asks, count, asks[i]))
+        if ((asks[i]->operator->decides_absence && !asks[i]->truth) || is_empty(asks, count, asks[i]))
             return true;
     }
     return types == 0 || none_is_good(asks, count, false);

@@ -33,8 +33,7 @@ static bool holds(const struct names *names, const struct match_name *name)
     return false;
 }
 
-/* Whether every call in `inner` is in `outer`, as far as can be read off the names. */
-static bool covers(const struct match *outer, const struct match *inner)
+bool warn__covers(const struct match *outer, const struct match *inner)
 {
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
         if (!outer->by[d].given)
@@ -53,7 +52,7 @@ static void warn_covered(const struct policy *policy, const struct rule *permit,
     for (uint32_t i = 0; i < policy->rule_count && policy->rules[i].effect == EFFECT_FORBID; i++) {
         const struct rule *forbid = &policy->rules[i];
 
-        if (forbid->when == NULL && forbid->until_us == 0 && !forbid->monitor && covers(&forbid->match, &permit->match)) {
+        if (forbid->when == NULL && forbid->until_us == 0 && !forbid->monitor && warn__covers(&forbid->match, &permit->match)) {
             faults_add(warnings, permit->source->path_text, permit->line, permit->column,
                        "the permit `%.*s` never decides: the forbid `%.*s` covers all its calls; drop one of them",
                        SPAN_ARG(permit->id), SPAN_ARG(forbid->id));
@@ -94,7 +93,7 @@ static bool swallows(const struct rule *wide, const struct rule *narrow)
     return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 &&
            takes_all_args(wide, narrow) &&
            (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
-           covers(&wide->match, &narrow->match);
+           warn__covers(&wide->match, &narrow->match);
 }
 
 static void warn_swallowed(const struct policy *policy, uint32_t permits, const struct rule *narrow, struct faults *warnings)

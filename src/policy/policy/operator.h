@@ -57,6 +57,10 @@ typedef void (*op_near_fn)(void *context, const struct op_near *near);
     (TYPE_BIT(JSON_NULL) | TYPE_BIT(JSON_FALSE) | TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING))
 #define TYPES_ALL (TYPES_SCALAR | TYPE_BIT(JSON_ARRAY) | TYPE_BIT(JSON_OBJECT))
 
+/* It begins so, ends so, has it in it, is a glob or a regex that fits, or is a whole multiple of it. */
+enum operator_shape { SHAPE_OTHER = 0, SHAPE_BEGINNING, SHAPE_ENDING, SHAPE_PART, SHAPE_GLOB, SHAPE_REGEX, SHAPE_MULTIPLE,
+                      SHAPE_COUNT };
+
 struct operator {
     const char *word;
     unsigned types; /* TYPE_BIT of the JSON types of which it can be true */
@@ -82,7 +86,9 @@ struct operator {
     bool can_fold;        /* it compares texts, so that `ignore_case` goes with it: op.folds */
     bool has_anchor;      /* `anchor` goes with it: op.whole */
 
-    /* For people who write policies. Values to try; NULL: one of each type will do. */
+    /* For people who write policies. How what is true lies around the operand. */
+    enum operator_shape shape;
+    /* Values to try; NULL: one of each type will do. */
     void (*sample)(const struct op *op, struct samples *samples);
     /* Says what the operator reads in the value, a string or an array, where that is more than one sees; NULL: nothing. */
     void (*tell)(const struct op *op, const struct json_node *value, struct buf *out);

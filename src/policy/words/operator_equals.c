@@ -258,7 +258,7 @@ static void sample_contains(const struct op *op, struct samples *samples)
 const struct operator operator__contains = {
     .word = "contains", .types = TYPES_SCALAR | TYPE_BIT(JSON_ARRAY), .compile = compile_value, .of_text = contains_text,
     .of_value = contains_member, .find = find_contained, .cost = op_text_cost, .looks_inside = true,
-    .sample = sample_contains, .can_fold = true,
+    .sample = sample_contains, .can_fold = true, .shape = SHAPE_PART,
 };
 
 /* ---- unique ---- */
