@@ -2,12 +2,12 @@
 #include "author/warn_priv.h"
 
 #include "author/sample.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "policy/other.h"
 #include "policy/variable.h"
 #include "words/operators.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 /* Holes in conditions that open: a beginning that a path leaves again, an ending that a longer name has, a regex for a URL
@@ -145,10 +145,10 @@ static bool names_word(struct span path, const char *word)
     for (size_t at = 0, end; at < path.len; at = end + 1) {
         struct span one;
 
-        for (end = at; end < path.len && isalpha((unsigned char)path.at[end]); end++)
+        for (end = at; end < path.len && ascii_is_letter(path.at[end]); end++)
             ;
         one = span_part(path, at, end - at);
-        if (one.len > 1 && tolower((unsigned char)one.at[one.len - 1]) == 's' && one.len == len + 1)
+        if (one.len > 1 && ascii_lower(one.at[one.len - 1]) == 's' && one.len == len + 1)
             one.len--;
         if (span_equals_nocase(one, span_of(word, len)) ||
             (len >= 4 && one.len > len && (span_equals_nocase(span_part(one, 0, len), span_of(word, len)) ||
@@ -182,20 +182,18 @@ static bool is_of(const struct probe *probe, enum kind kind)
     return (probe->kinds >> kind & 1) != 0;
 }
 
-/* Whether it is a name of a domain: labels of letters, digits and hyphens, of which the last has letters alone. */
+/* Whether it is a name of a domain, or a glob of such: labels of letters, digits and hyphens, of which the last has letters. */
 static bool is_domain(struct span text)
 {
     size_t dots = 0, last = 0;
 
     for (size_t i = 0; i < text.len; i++) {
-        if (!isalnum((unsigned char)text.at[i]) && strchr(".-", text.at[i]) == NULL)
-            return false;
         if (text.at[i] == '.' && (i == 0 || text.at[i - 1] == '.'))
             return false;
         dots += text.at[i] == '.';
-        last = text.at[i] == '.' ? 0 : last + (isalpha((unsigned char)text.at[i]) != 0);
+        last = text.at[i] == '.' ? 0 : last + ascii_is_letter(text.at[i]);
     }
-    return dots > 0 && last > 1;
+    return dots > 0 && last > 1 && ascii_is_all(text, "A-Za-z0-9.*-");
 }
 
 /* Names of files look like those of domains, so that one that no argument's name explains must end as domains do. */
@@ -281,7 +279,7 @@ static bool try_host(const struct probe *probe, struct span text, size_t at, siz
     if (!find_host(text, &begin, &end) || at < begin || at > end || end - begin <= cut)
         return false;
     say_url(meant, repair, sizeof repair);
-    for (size_t i = at > begin; i < sizeof instead / sizeof *instead; i++)
+    for (size_t i = at > begin && text.at[at - 1] != '.'; i < sizeof instead / sizeof *instead; i++)
         if (try_with(probe, text, at, cut, instead[i], repair))
             return true;
     return false;
@@ -410,7 +408,7 @@ static bool try_glob(const struct probe *probe)
     return (is_of(probe, KIND_SQL) && try_statement(probe, text, star, 1)) || try_command(probe, text, star, 1);
 }
 
-/* The host that was meant: any text at its front is `*`, a dot alone is a dot. */
+/* The host that was meant: any text in it is `*`, at its end nothing; a dot alone is a dot. */
 static struct span meant_host(const struct sample *sample, size_t begin, size_t end, char *out)
 {
     size_t len = 0;
@@ -420,7 +418,7 @@ static struct span meant_host(const struct sample *sample, size_t begin, size_t 
 
         for (uint32_t i = 0; i < sample->any_count; i++)
             if (sample->any[i].at == at)
-                c = !sample->any[i].is_run ? '.' : at == begin ? '*' : '\0';
+                c = !sample->any[i].is_run ? '.' : at + 1 < end ? '*' : '\0';
         if (c != '\0')
             out[len++] = c;
     }
@@ -434,7 +432,7 @@ static bool try_regex_host(const struct probe *probe, const struct sample *sampl
     char host[SAMPLE_MAX], repair[WITNESS_MAX];
 
     meant = meant_host(sample, begin, end, host);
-    if (!is_domain(span_part(meant, meant.len > 1 && meant.at[0] == '*' ? 1 + (meant.at[1] == '.') : 0, SIZE_MAX)))
+    if (!is_domain(meant))
         return false;
     for (uint32_t i = 0; i < sample->any_count; i++)
         if (sample->any[i].is_run && try_host(probe, text, sample->any[i].at, 1, meant))

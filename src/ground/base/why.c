@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/why.h"
 
-#include <ctype.h>
+#include "base/ascii.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_le
 
         here[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
-            bool same = i > 0 && tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            bool same = i > 0 && ascii_lower(a[i - 1]) == ascii_lower(b[j - 1]);
             bool turned = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
 
             here[j] = here[j - 1] + 1;

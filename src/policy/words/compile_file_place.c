@@ -53,9 +53,9 @@ static struct file_folders folders_of(struct compiler *c, const struct yaml_node
 /* From where the server stands `keys/x` may be `/srv/keys/x`: what one beginning keeps out comes in by the other. */
 static void check_beginnings(struct compiler *c, const struct yaml_node *node, const struct file_folders *under)
 {
-    for (uint32_t i = 1; i < under->count && c->pumps; i++) /* files that are stored keep their meaning */
+    for (uint32_t i = 1; i < under->count && c->warnings != NULL; i++)
         if (under->folder[i].path.is_absolute != under->folder[0].path.is_absolute) {
-            FAULT(c, node, "`not_under` stands beside folders from / and from where the server stands, so that a path could "
+            WARN(c, node, "`not_under` stands beside folders from / and from where the server stands, so that a path could "
                   "come by the other beginning into what it keeps out; write all folders from one beginning, or two paths");
             return;
         }

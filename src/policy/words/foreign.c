@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "words/foreign.h"
 
-#include <ctype.h>
+#include "base/ascii.h"
+
 #include <string.h>
 
 /* Each of the words in a row means `ours`, where that may stand. */
@@ -238,11 +239,7 @@ bool foreign_regex(struct span glob, bool is_name)
 
 const char *foreign_key(struct span key, const char *what)
 {
-    bool is_number = key.len > 0;
-
-    for (size_t i = 0; i < key.len; i++)
-        is_number &= isdigit((unsigned char)key.at[i]) != 0;
-    if (is_number)
+    if (key.len > 0 && ascii_is_all(key, "0-9"))
         return "a comma between brackets begins another entry; write a number without commas";
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (strncmp(sentences[i].what, what, strlen(sentences[i].what)) == 0 && has_word(sentences[i].words, key))

@@ -507,10 +507,61 @@ static void test_answers(void **state)
     expect_warning(ANSWERS("{id: r, effect: flag}"), 5, "no test is decided by the rule `r`");
 }
 
+/* 12.12: a hole is told with a value that passes; nothing is told where something beside it stops that value. What fires stands
+ * in tests/mistakes/holes.yaml, too. */
+static void test_holes(void **state)
+{
+    static const struct { const char *rule, *said; } fires[] = {
+        {WHEN("{arg: path, starts_with: /srv/data}"), "takes `/srv/data/../../etc/shadow`, by `starts_with` of `path`; write path: {under"},
+        {WHEN("{arg: path, starts_with: /srv/data, not_matches: '.*[.][.].*'}"), "takes `/srv/database`"},
+        {WHEN("{arg: path, starts_with: '/desk/{principal}/'}"), "write path: {under: '/desk/{principal}'}"},
+        {WHEN("{any: [{arg: path, glob: '/srv/data/*'}, {arg: id, exists: true}]}"), "/srv/data/../../etc/shadow"},
+        {WHEN("{arg: path, matches: '/srv/data/[a-z./]+', ignore_case: false}"), "/srv/data/../../etc/shadow"},
+        {FORBID("match: {tools: [t]}, when: [{not: {arg: path, starts_with: /srv/data/, absent: applies}}]"),
+         "this forbid lets `/srv/data/../../etc/shadow` pass"},
+        {"  - {id: r, effect: require_approval, match: {tools: [t]}, when: [{not: {arg: to, ends_with: example.com, absent: applies}}]}\n",
+         "without a person this lets `eve@evilexample.com` pass"},
+        {WHEN("{arg: url, matches: '(?i)https://(www\\.)?.*example\\.com(/.*)?'}"), "https://www.evil.net/example.com/"},
+        {WHEN("{arg: command, starts_with: 'git '}"), "takes `git ; rm -rf /`"},
+        {WHEN("{arg: query, starts_with: SELECT, not_matches: '.*;.*'}"), "SELECT pg_read_file('/etc/passwd')"},
+    };
+    static const char *const quiet[] = {
+        WHEN("{arg: path, starts_with: /srv/data/, not_matches: '.*\\.\\..*'}"),
+        WHEN("{arg: path, starts_with: /srv/data, under: /srv/data}"),
+        WHEN("{arg: path, starts_with: /srv/data, path: {under: /srv/data}}"),
+        WHEN("{arg: path, starts_with: /srv/data/}, {not: {arg: path, contains: '..'}}"),
+        WHEN("{arg: path, starts_with: /srv/data/}, {arg: '$..*', not_matches: '.*\\.\\..*'}"),
+        WHEN("{arg: path, starts_with: /srv/data/}")
+        "  - {id: no, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', contains: ..}]}\n",
+        WHEN("{arg: path, starts_with: /}"), WHEN("{arg: command, starts_with: /deploy}"), WHEN("{arg: name, starts_with: team-}"),
+        WHEN("{arg: path, matches: '/srv/data/[a-z0-9_-]+\\.csv'}"), WHEN("{arg: path, glob: '{principal}-*'}"),
+        WHEN("{arg: path, keys: true, starts_with: /srv/data/}"), WHEN("{arg: path, exists: true}, {arg: '$..*', free_of: hidden}"),
+        FORBID("match: {tools: [t]}, when: [{arg: path, starts_with: /etc/x, absent: ignored}]"),
+        WHEN("{arg: to, ends_with: '@example.com'}"), WHEN("{arg: host, ends_with: .example.com}"),
+        WHEN("{arg: name, ends_with: README.md}"), WHEN("{arg: file, ends_with: report.pdf}"),
+        WHEN("{arg: url, matches: 'https://[a-z]+\\.example\\.com/.*'}"), WHEN("{arg: url, matches: 'https://.*'}"),
+        WHEN("{arg: url, starts_with: 'https://example.com/'}"), WHEN("{arg: url, glob: 'https://example.com/*'}"),
+        WHEN("{arg: url, matches: 'https://.*\\.example\\.com/.*', url: {hosts: ['*.example.com']}}"),
+        WHEN("{arg: title, starts_with: SELECT}"), WHEN("{arg: tags, contains: public}"),
+        WHEN("{arg: sql, starts_with: SELECT, sql: {statements: [select], tables: [a]}}"),
+    };
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
+        snprintf(text, sizeof text, HEAD "%s", fires[i].rule);
+        expect_warning(text, AT, fires[i].said);
+    }
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        snprintf(text, sizeof text, HEAD "%s", quiet[i]);
+        expect_none(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_wide), cmocka_unit_test(test_holes),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_everywhere),
         cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
