@@ -122,7 +122,7 @@ static int try_gate(void)
 
     session_init(&session);
     session.has_login = console.conf.login.at != NULL && buf_put(&session.login, console.conf.login) == CODE_OK;
-    if (!visit_who(&session, &answer) && !answer.is_refused)
+    if (!visit_who(&session, false, &answer) && !answer.is_refused)
         status = complain(STATUS_CANNOT, "%.*s", SPAN_ARG(buf_peek(&answer.said)));
     answer_fini(&answer);
     session_fini(&session);

@@ -33,7 +33,7 @@ static void log_in(struct visit *visit)
     struct answer answer;
     struct span next = next_of(visit);
 
-    if (!visit_who(&visit->session, &answer)) {
+    if (!visit_who(&visit->session, true, &answer)) {
         show_login(visit, answer.is_refused ? 403 : 503, visit_said(visit, &answer));
     } else if (visit->session.roles == 0) {
         show_login(visit, 403, "This login is good, but has no role here; an admin gives roles.");

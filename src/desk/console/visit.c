@@ -186,7 +186,7 @@ bool visit_may(const struct visit *visit, const char *name)
     return false;
 }
 
-bool visit_who(struct session *session, struct answer *answer)
+bool visit_who(struct session *session, bool looks_on, struct answer *answer)
 {
     const struct json_node *root = NULL, *roles;
     struct json_fault fault;
@@ -198,7 +198,7 @@ bool visit_who(struct session *session, struct answer *answer)
     arena_init(&arena, 64 * SESSIONS_WHO_BYTES);
     buf_init(&text, SESSIONS_WHO_BYTES - 1);
     words_begin(&words, &arena);
-    words_add_all(&words, CONTROL_WHO);
+    words_add_all(&words, looks_on ? CONTROL_WHO " " CONTROL_LOOKS_ON : CONTROL_WHO);
     asking_give(session_login(session), &words, answer);
     is_read = answer->status == 0 &&
               json_read(buf_peek(&answer->out), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
@@ -221,7 +221,7 @@ bool visit_who(struct session *session, struct answer *answer)
 static bool is_still_known(struct visit *visit)
 {
     struct answer answer;
-    bool is_known = visit_who(&visit->session, &answer) || !answer.is_refused;
+    bool is_known = visit_who(&visit->session, false, &answer) || !answer.is_refused;
 
     answer_fini(&answer);
     if (!is_known)

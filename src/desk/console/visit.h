@@ -71,7 +71,8 @@ void visit_give(struct visit *visit, const char *type, const char *file, struct 
 /* Begins or ends the session in the browser, with the answer that follows. Takes: cookie "": it ends. */
 void visit_set_cookie(struct visit *visit, const char *cookie);
 
-/* Asks the gate who *session is, by what it shows. Returns: false, with a sentence in the answer. */
-bool visit_who(struct session *session, struct answer *answer);
+/* Asks the gate who *session is, by what it shows. Takes: looks_on: that he begins to look on is noted in the trail. Returns:
+ * false, with a sentence in the answer. */
+bool visit_who(struct session *session, bool looks_on, struct answer *answer);
 
 #endif

@@ -56,6 +56,8 @@ enum code control_note_reading(const char *store, const char *audit, const char 
 #define CONTROL_LOGIN "login="
 /* In a command's place: who one is, and by which providers one could log in, as JSON. */
 #define CONTROL_WHO "login"
+/* Behind it: the person begins to look on, which is noted as a reading is. */
+#define CONTROL_LOOKS_ON "console"
 
 /* ---- frames ---- */
 

@@ -189,6 +189,24 @@ static bool hold_failures(void)
     return setvbuf(stderr, buffer, _IOFBF, sizeof buffer) == 0;
 }
 
+static bool asks_who(int argc, char **argv)
+{
+    return argc > 0 && strcmp(argv[0], CONTROL_WHO) == 0 &&
+           (argc == 1 || (argc == 2 && strcmp(argv[1], CONTROL_LOOKS_ON) == 0));
+}
+
+static int tell_who(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
+{
+    const bool reads_some = (rights->roles & ~PEOPLE_AUDITS_TENANTS) == 0;
+    struct why why = {""};
+
+    if (argc == 1 || control_note_reading(desk->store, desk->audit, asker.guest.actor.name, reads_some ? rights : NULL, argc,
+                                          argv, &why) == CODE_OK)
+        return control_tell_who(&desk->conf, &asker.guest.actor, rights);
+    refuse(asker.fd, why.text);
+    return -1;
+}
+
 static int run(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
 {
     static struct asked asked;
@@ -199,8 +217,8 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     char text[256];
     bool reads_some;
 
-    if (argc == 1 && strcmp(argv[0], CONTROL_WHO) == 0)
-        return control_tell_who(&desk->conf, &asker.guest.actor, rights);
+    if (asks_who(argc, argv))
+        return tell_who(desk, rights, argc, argv);
     if (granted == 0) {
         (void)snprintf(text, sizeof text, "%s has no role that may give this command; `callgate login --who` says which "
                        "you have, and `people:` of the gate's configuration, or who makes keys, who has which",
