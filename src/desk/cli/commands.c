@@ -138,8 +138,9 @@ const struct command commands[] = {
      OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
     {IS("status", cmd_status, "why is everything denied?"),
-     .example = "status",
-     ABOUT("Says in words whether calls can pass, and if not, why. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
+     .example = "status", .roles = ANYBODY,
+     ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"
+           "and disk, and connects to nobody. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
 
     GROUP("policy", "policies"),
     {IS("policy check", cmd_policy_check, "read policy files: all errors, then warnings"),

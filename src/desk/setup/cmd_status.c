@@ -3,6 +3,7 @@
  * not: configuration, policy, audit, disk, upstreams. */
 #include "setup/cmd_status_priv.h"
 #include "cli/commands.h"
+#include "base/mem.h"
 #include "cli/told.h"
 #include "people/control.h"
 #include "people/known_keys.h"
@@ -103,7 +104,7 @@ static void look_at_policy(struct report *report, const struct conf *conf, struc
              policy_rule_count(policy) == 1 ? "" : "s");
     if (policy != NULL)
         look_at_ends(report, policy);
-    if (policy != NULL)
+    if (policy != NULL && conf->proxy != NULL)
         look_at_names(report, conf, policy, store);
     policy_unref(&policy);
 }
@@ -346,42 +347,61 @@ static void look_at_people(struct report *report, const struct conf_people *peop
     sock_close(&fd);
 }
 
-static int tell_status(const struct conf *conf, bool as_json)
+/* What a guest is told: nothing for which somebody connects, or a file is opened that is neither the store nor the audit. */
+static int look_as_guest(struct report *report, struct conf_file *file)
 {
-    struct doc *root = as_json ? doc_object() : NULL;
-    struct report report = {.findings = as_json ? doc_add_array(root, "findings") : NULL};
+    struct faults faults;
+    struct conf conf = {.store = NULL};
+    char *store = NULL, *audit = NULL;
+    bool is_read;
+
+    faults_init(&faults);
+    is_read = conf_store_path(file, &store, &faults) == CODE_OK && conf_audit_path(file, &audit, &faults) == CODE_OK;
+    conf.store = store;
+    conf.audit.database = audit;
+    if (is_read) {
+        look_at_store(report, &conf);
+        cmd_status__audit(report, &conf);
+        cmd_status__disk(report, &conf);
+    }
+    mem_free(store);
+    mem_free(audit);
+    return is_read ? STATUS_DONE : complain_faults(&faults);
+}
+
+/* What the files and the network say. */
+static int look(struct report *report, const struct conf *conf)
+{
     struct why why = {0};
-    int status = STATUS_DONE;
     enum code code;
 
-    find(&report, "conf", true, "%s is good, %zu route%s", conf->path, conf->proxy->route_count,
+    find(report, "conf", true, "%s is good, %zu route%s", conf->path, conf->proxy->route_count,
          conf->proxy->route_count == 1 ? "" : "s");
-    look_at_store(&report, conf);
-    look_at_people(&report, &conf->people);
-    cmd_status__audit(&report, conf);
-    cmd_status__disk(&report, conf);
-    look_at_listeners(&report, conf->proxy);
-    code = look_at_upstreams(&report, conf, &why);
+    look_at_store(report, conf);
+    look_at_people(report, &conf->people);
+    cmd_status__audit(report, conf);
+    cmd_status__disk(report, conf);
+    look_at_listeners(report, conf->proxy);
+    code = look_at_upstreams(report, conf, &why);
     if (code == CODE_OK)
-        code = look_at_providers(&report, conf, &why);
-    if (code != CODE_OK)
-        status = complain_why(code, &why);
-    else if (as_json) {
-        doc_bool(root, "good", report.bad == 0);
-        status = print_doc(&root);
-    }
-    doc_free(&root);
-    return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
+        code = look_at_providers(report, conf, &why);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
 }
 
 int cmd_status(const struct asked *asked)
 {
+    struct doc *root = asked->json ? doc_object() : NULL;
+    struct report report = {.findings = asked->json ? doc_add_array(root, "findings") : NULL};
     struct conf *conf = NULL;
-    int status = asked_conf(asked, &conf);
+    int status = command_is_guests() ? look_as_guest(&report, asked->file) : asked_conf(asked, &conf);
 
-    if (status != OPTIONS_GO)
-        return status;
-    status = tell_status(conf, asked->json);
+    if (conf != NULL)
+        status = look(&report, conf);
+    if (status == STATUS_DONE && asked->json) {
+        doc_bool(root, "good", report.bad == 0);
+        status = print_doc(&root);
+    }
+    doc_free(&root);
     conf_free(&conf);
-    return status;
+    return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
 }

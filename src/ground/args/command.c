@@ -393,6 +393,11 @@ void command_serve(const struct command_guest *whom)
     guest = whom;
 }
 
+bool command_is_guests(void)
+{
+    return guest != NULL;
+}
+
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why)
 {
     return guest != NULL ? guest->read(path, max_bytes, out, why) : file_read(path, FILE_ANY, max_bytes, out, why);

@@ -141,6 +141,7 @@ struct command_guest {
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
 };
 void command_serve(const struct command_guest *guest);
+bool command_is_guests(void);
 
 /* Appends a file of whoever gives the command. Errors: as file_read. */
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
