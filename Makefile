@@ -544,7 +544,7 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	install -D -m 0644 tools/dist/github-action/action.yml $(DESTDIR)$(DATA)/github-action/action.yml
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
-	for d in src tests tools; do find $$d -name '*.md' -exec install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' \; || exit 1; done
+	for d in src tests tools; do find $$d -name '*.md' -o -path '*/console/*.png' | xargs -I '{}' install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' || exit 1; done
 	for d in schema policies; do ln -sfn ../../callgate/$$d $(DESTDIR)$(DOC)/$$d || exit 1; done
 	for d in README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md src tests tools; do ln -sfn ../doc/callgate/$$d $(DESTDIR)$(DATA)/$$d || exit 1; done
 	install -D -m 0644 tools/dist/callgate.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/callgate.conf
