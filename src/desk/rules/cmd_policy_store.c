@@ -267,17 +267,6 @@ static enum code list_one(void *context, const struct policy_store_version *vers
     return table_add(context, &doc);
 }
 
-static enum code list_activation(void *context, const struct policy_store_activation *activation)
-{
-    struct doc *doc = doc_object();
-
-    print_time(doc, "activated", activation->activated_us);
-    doc_int(doc, "version", (int64_t)activation->version);
-    doc_text(doc, "activated_by", activation->activated_by);
-    doc_text_or_null(doc, "activated_why", activation->message);
-    return table_add(context, &doc);
-}
-
 int cmd_policy_list(const struct asked *asked)
 {
     static const struct table_column versions[] = {
@@ -300,8 +289,7 @@ int cmd_policy_list(const struct asked *asked)
     else
         TABLE_BEGIN(&table, versions, asked->json);
     if (code == CODE_OK)
-        code = asked->activations ? policy_store_activations(db, list_activation, &table, &why)
-                                  : policy_store_list(db, list_one, &table, &why);
+        code = (asked->activations ? policy_store_activations : policy_store_list)(db, list_one, &table, &why);
     table.nothing = code == CODE_OK ? "there is no version; `callgate policy load FILE...` makes one" : NULL;
     (void)table_end(&table);
     status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
@@ -357,6 +345,7 @@ static enum code show_file(void *context, const struct policy_store_file *file)
     doc_text(one, "sha256", file->sha256);
     show_set(one, file);
     doc_text(one, "text", file->text);
+    (void)doc_add_array(one, "rules");
     return CODE_OK;
 }
 
@@ -370,6 +359,8 @@ static enum code add_rules(struct showing *showing, const struct policy *policy,
         struct doc *one = doc_add_object(showing->files, NULL), *list;
 
         doc_text(one, "policy", policy->sources[i].name);
+        for (const char *const *not = (const char *const[]){"path", "sha256", "set", "text", NULL}; *not != NULL; not++)
+            doc_null(one, *not);
         list = doc_add_array(one, "rules");
         for (const struct yaml_node *rule = rules != NULL ? rules->child : NULL; rule != NULL && code == CODE_OK;
              rule = rule->next) {
@@ -421,7 +412,7 @@ static enum code show_text(const struct doc *doc)
                  "[{!failing_tests}{?despite}# stored although no route had some of its upstreams: {despite}\n]"
                  "[# last activated {activated} by {activated_by}[: {activated_why}]\n]");
     for (; file != NULL && code == CODE_OK; file = file->next) {
-        if (json_member(file, SPAN_LIT("rules")) != NULL) {
+        if (told_text(file, "text").at == NULL) {
             told_say(file, "\n# ---- {policy}\n[{*rules}- {.}{/\n}\n]");
             continue;
         }

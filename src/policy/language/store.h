@@ -28,7 +28,7 @@ struct policy_store_version {
     uint64_t files;
     uint64_t failing_tests;
     struct span despite;  /* why it was stored although they failed */
-    int64_t activated_us; /* when last; 0: never */
+    int64_t activated_us; /* when, of a version when last; 0: never */
     struct span activated_by, activated_why;
     bool is_active;
 };
@@ -37,14 +37,8 @@ struct policy_store_version {
 typedef enum code (*policy_store_version_fn)(void *context, const struct policy_store_version *version);
 enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why) MUST_USE;
 
-/* Every activation, the newest first: what was in force when, by whom and why. */
-struct policy_store_activation {
-    uint64_t version;
-    int64_t activated_us;
-    struct span activated_by, message;
-};
-typedef enum code (*policy_store_activation_fn)(void *context, const struct policy_store_activation *activation);
-enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why) MUST_USE;
+/* A version each time that it was activated, the newest first: what was in force when, by whom and why. */
+enum code policy_store_activations(struct db *db, policy_store_version_fn each, void *context, struct why *why) MUST_USE;
 
 /* The files of a version, by name, after all of them were found to be what its hash says. CODE_NOT_FOUND where there is no such
  * version, CODE_INVALID where its text is another one now. */

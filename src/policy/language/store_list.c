@@ -2,21 +2,23 @@
 /* The history: what versions there are, and what was in force when. Texts are store.c's. */
 #include "language/store.h"
 
-enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
+#include <stdio.h>
+
+/* Takes: from: versions `v` with their activations `a`. */
+static enum code list(struct db *db, const char *from, policy_store_version_fn each, void *context, struct why *why)
 {
+    char select[512];
     struct db_stmt *stmt;
     uint64_t active;
     enum code code = policy_store_active(db, &active, why), told = CODE_OK;
 
     if (code != CODE_OK)
         return code;
-    code = db_prepare(db,
-                      "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
-                      " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by,"
-                      " a.message, v.failing_tests, v.despite"
-                      " FROM policy_version v LEFT JOIN policy_activation a"
-                      " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
-                      " ORDER BY v.version DESC", &stmt);
+    (void)snprintf(select, sizeof select,
+                   "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
+                   " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by,"
+                   " a.message, v.failing_tests, v.despite FROM %s", from);
+    code = db_prepare(db, select, &stmt);
     if (code != CODE_OK)
         return policy_store_why(why, code, db, "listing policy versions");
     while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
@@ -35,23 +37,14 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
     return policy_store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
 }
 
-enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why)
+enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code told = CODE_OK, code = db_prepare(db, "SELECT version, activated_us, activated_by, message"
-                                                    " FROM policy_activation ORDER BY id DESC", &stmt);
+    return list(db, "policy_version v LEFT JOIN policy_activation a ON a.id = (SELECT max(id) FROM policy_activation WHERE "
+                "version = v.version) ORDER BY v.version DESC", each, context, why);
+}
 
-    if (code != CODE_OK)
-        return policy_store_why(why, code, db, "listing activations");
-    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
-        struct policy_store_activation activation = {
-            .version = (uint64_t)db_int(stmt, 0), .activated_us = db_int(stmt, 1), .activated_by = db_text(stmt, 2),
-            .message = db_text(stmt, 3)};
-
-        told = each(context, &activation);
-    }
-    db_finalize(&stmt);
-    if (told != CODE_OK)
-        return told;
-    return policy_store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing activations");
+enum code policy_store_activations(struct db *db, policy_store_version_fn each, void *context, struct why *why)
+{
+    return list(db, "policy_activation a JOIN policy_version v ON v.version = a.version ORDER BY a.id DESC", each, context,
+                why);
 }

@@ -200,13 +200,13 @@ static void test_activate(void **state)
     assert_string_equal(listed.text, "2 by ada (1) why;1* by ada (1) ;");
 }
 
-static enum code note_activation(void *context, const struct policy_store_activation *activation)
+static enum code note_activation(void *context, const struct policy_store_version *activation)
 {
     struct listed *listed = context;
     size_t len = strlen(listed->text);
 
     snprintf(listed->text + len, sizeof listed->text - len, "%d at %d by %.*s: %.*s;", (int)activation->version,
-             (int)activation->activated_us, SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
+             (int)activation->activated_us, SPAN_ARG(activation->activated_by), SPAN_ARG(activation->activated_why));
     return CODE_OK;
 }
 
