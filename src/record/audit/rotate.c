@@ -81,7 +81,8 @@ static enum code put_permits(const struct ledger *ledger, struct db *db)
 
 static enum code make_next(struct audit *audit, struct ledger *next)
 {
-    enum code code = ledger_make(next, &audit->ledger, clock_wall_us());
+    int64_t now = clock_wall_us();
+    enum code code = ledger_make(next, &audit->ledger, now);
 
     if (code == CODE_OK)
         code = put_heads(&audit->ledger, next->db);
@@ -89,7 +90,7 @@ static enum code make_next(struct audit *audit, struct ledger *next)
         code = put_permits(&audit->ledger, next->db);
     if (code == CODE_OK && audit->rotation.checkpoint != NULL) /* the tree goes on from it */
         code = writer__put_checkpoint(next, audit->rotation.checkpoint);
-    return code == CODE_OK ? ledger_made(next) : code;
+    return code == CODE_OK ? ledger_made(next, now) : code;
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */
@@ -153,14 +154,14 @@ static void put_off(struct audit *audit, const char *what, enum code code)
 /* Makes the next file and goes on in it. A failure before the link is set changes nothing. */
 static enum code go_on(struct audit *audit)
 {
-    struct ledger next = {.path = NULL, .is_open_ended = audit->ledger.is_open_ended};
+    struct ledger next = {.path = audit->ledger.path, .is_open_ended = audit->ledger.is_open_ended};
     enum code code = make_next(audit, &next);
 
     if (code == CODE_OK)
         code = files_link(audit->ledger.path, next.file);
     if (code != CODE_OK) {
         ledger_close(&next);
-        if (next.file[0] != '\0' && code != CODE_EXISTS)
+        if (next.file[0] != '\0')
             files_remove(next.file);
         return code;
     }

@@ -222,11 +222,16 @@ static bool may_write(const char *path, bool may)
     return done;
 }
 
-bool files_take_away(const char *name)
+bool files_set_aside(const char *name)
 {
     char aside[FILES_PATH_BYTES];
 
-    return unlink(name) == 0 || (files_beside(name, ".aside", aside) == CODE_OK && rename(name, aside) == 0);
+    return files_beside(name, ".aside", aside) == CODE_OK && rename(name, aside) == 0;
+}
+
+bool files_take_away(const char *name)
+{
+    return unlink(name) == 0 || files_set_aside(name);
 }
 
 void files_disarm(const char *path)
@@ -275,7 +280,8 @@ enum files_found files_look_into(const char *path)
     unsigned char header[HEADER_BYTES];
     struct stat there;
     struct db *db = NULL;
-    int64_t rows = 1;
+    int64_t rows = 0;
+    enum code code;
 
     if (lstat(path, &there) != 0 || !S_ISREG(there.st_mode))
         return FOUND_STRANGER;
@@ -283,11 +289,11 @@ enum files_found files_look_into(const char *path)
         return FOUND_UNBEGUN;
     if (!read_header(path, &there, header))
         return FOUND_STRANGER;
-    if (db_open(path, DB_LOOK, &db, NULL) == CODE_OK &&
-        db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", &rows) != CODE_OK)
-        rows = 1;
+    code = db_open(path, DB_LOOK, &db, NULL);
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", &rows);
     db_close(&db);
-    return rows > 0 ? FOUND_ROWS : FOUND_UNBEGUN;
+    return code != CODE_OK ? FOUND_DAMAGED : rows > 0 ? FOUND_ROWS : FOUND_UNBEGUN;
 }
 
 void files_newest(const char *audit, char newest[FILES_PATH_BYTES])
@@ -299,7 +305,7 @@ void files_newest(const char *audit, char newest[FILES_PATH_BYTES])
     if (!files_begin(&files, audit))
         return;
     while (files_next(&files))
-        if (files.first > first && files_look_into(files.path) == FOUND_ROWS) {
+        if (files.first > first && files_look_into(files.path) >= FOUND_DAMAGED) {
             first = files.first;
             (void)snprintf(newest, FILES_PATH_BYTES, "%s", files.path);
         }

@@ -18,6 +18,10 @@
 
 #define FILES_PATH_BYTES 4200
 
+/* "audit.db.next": the file that a rotation makes. It gets its own name once all of it is on the disk, so that whatever the
+ * power leaves, a file with such a name can be read; rows come into it later still. */
+#define FILES_NEXT ".next"
+
 /* Goes through the files beside the audit that have names as its own files have, in no order. */
 struct files {
     DIR *folder;
@@ -46,8 +50,9 @@ enum code files_link(const char *audit, const char *file) MUST_USE;
 
 const char *files_base(const char *path); /* its name in the folder */
 
-/* UNBEGUN: it has no rows, since its rotation did not end. STRANGER: it is no file of an audit, whatever its name says. */
-enum files_found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_ROWS };
+/* UNBEGUN: it has no rows, since its rotation did not end. DAMAGED: nobody can tell. STRANGER: it is no file of an audit,
+ * whatever its name says. */
+enum files_found { FOUND_STRANGER = 0, FOUND_UNBEGUN, FOUND_DAMAGED, FOUND_ROWS };
 enum files_found files_look_into(const char *path);
 
 /* The newest of its files that has rows; empty: there is none. */
@@ -63,6 +68,7 @@ void files_disarm(const char *path);
 /* What stands where a file of ours will, before the gate confines itself. A folder goes aside (`.aside`): what is in it is not
  * ours to remove. */
 bool files_take_away(const char *name);
+bool files_set_aside(const char *name);
 /* Takes a file that is not written any more out of WAL mode: its -wal file is copied into it and is gone. CODE_BUSY:
  * somebody has the file open. files_finish also lets nobody write it. */
 enum code files_absorb(const char *path, struct why *why) MUST_USE;

@@ -22,21 +22,14 @@ static enum code look_behind(const char *audit, const char *live, struct why *wh
     if (!files_begin(&files, audit))
         return why_set(why, CODE_IO, "%s: its folder cannot be read: %s", audit, strerror(errno));
     while (code == CODE_OK && files_next(&files)) {
-        if (files.first <= first)
-            continue;
-        switch (files_look_into(files.path)) {
-        case FOUND_UNBEGUN:
+        enum files_found found = files.first > first ? files_look_into(files.path) : FOUND_STRANGER;
+
+        if (found == FOUND_UNBEGUN)
             files_remove(files.path);
-            continue;
-        case FOUND_ROWS:
-            if (trail_goes_on(live, files.path))
-                code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take "
-                               "that one away", audit, files_base(live), files_base(files.path));
-            break;
-        case FOUND_STRANGER:
-            break;
-        }
-        if (code == CODE_OK)
+        else if (found >= FOUND_DAMAGED && trail_goes_on(live, files.path))
+            code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take "
+                           "that one away", audit, files_base(live), files_base(files.path));
+        else if (files.first > first)
             log_warn("audit", "%s: has the name of a file behind the live one, and is none; it is passed over", files.path);
     }
     files_end(&files);
@@ -99,13 +92,26 @@ static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
     return live[0] != '\0' ? CODE_OK : CODE_NOT_FOUND;
 }
 
+/* What a rotation that did not end has left. The file that it was making had no rows; where one has some, somebody has given it
+ * that name. */
+static void take_half_away(const char *audit)
+{
+    static const char *const halves[] = {".link", FILES_NEXT, FILES_NEXT "-journal", FILES_NEXT "-wal", FILES_NEXT "-shm"};
+    char half[FILES_PATH_BYTES];
+    bool has_rows = files_beside(audit, FILES_NEXT, half) == CODE_OK && files_look_into(half) == FOUND_ROWS;
+
+    if (has_rows)
+        log_warn("audit", "%s: has rows, and the name of a file that is being made: it is renamed to %s.aside", half, half);
+    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
+        if (files_beside(audit, halves[i], half) == CODE_OK)
+            (void)(has_rows ? files_set_aside(half) : files_take_away(half));
+}
+
 enum code files_begin_live(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
 {
     enum code found = files_live(audit, live), code;
-    char half[FILES_PATH_BYTES];
 
-    if (files_beside(audit, ".link", half) == CODE_OK)
-        (void)files_take_away(half);
+    take_half_away(audit);
     files_disarm(audit);
     if (found == CODE_OK)
         return look_behind(audit, live, why);

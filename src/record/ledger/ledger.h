@@ -61,11 +61,12 @@ void ledger_close(struct ledger *ledger);
  * Takes: known: the heads are right up to this row; marked: the table tenant_head is right up to this row; 0: not at all. */
 enum code ledger_read_heads(struct ledger *ledger, uint64_t known, uint64_t marked) MUST_USE;
 
-/* ledger_make: makes the file in which a rotation goes on behind `tip`, with its tables and its own row, and leaves a
- * transaction open for the file's first rows. ledger_made: ends it; then all of the file is on the disk but its name.
- * ledger_goes_on: the ledger goes on in that file and closes the one before. */
+/* ledger_make: makes the file in which a rotation goes on behind `tip`, as FILES_NEXT, with its tables and its own row, and
+ * leaves a transaction open for what else it begins with. ledger_made: ends it, gives the file its name once all of it is on
+ * the disk, and opens it. ledger_goes_on: the ledger goes on in that file and closes the one before.
+ * Takes: next: its path is the ledger's; its `file` is what is to be removed where one of them fails. */
 enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us) MUST_USE;
-enum code ledger_made(struct ledger *next) MUST_USE;
+enum code ledger_made(struct ledger *next, int64_t time_us) MUST_USE;
 void ledger_goes_on(struct ledger *ledger, struct ledger *next);
 
 /* Inside a transaction: application_id and user_version as the gate has them, whatever somebody made of them. */

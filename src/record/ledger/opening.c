@@ -143,9 +143,15 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
     return audit_refuse_other(ledger->db, ledger->path, why);
 }
 
+/* IGNORE: a checkpoint that a commit in doubt already wrote comes a second time. */
+static enum code prepare_checkpoint(struct ledger *ledger)
+{
+    return db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
+}
+
 static enum code prepare_all(struct ledger *ledger)
 {
-    enum code code = CODE_OK;
+    enum code code = prepare_checkpoint(ledger);
 
     for (int i = ROW_DECISION; i < ROW_TABLES && code == CODE_OK; i++)
         code = insert_new(ledger->db, (enum row_table)i, &ledger->insert[i]);
@@ -153,8 +159,6 @@ static enum code prepare_all(struct ledger *ledger)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "PRAGMA data_version", &ledger->ask_version);
-    if (code == CODE_OK) /* IGNORE: a checkpoint that a commit in doubt already wrote comes a second time */
-        code = db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
     return code;
 }
 
@@ -170,6 +174,20 @@ static enum code check_wal(struct ledger *ledger)
     return code;
 }
 
+static enum code set_up_connection(struct ledger *ledger)
+{
+    enum code code;
+
+    db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
+    db_keep_wal(ledger->db);
+    db_take_tables_alone(ledger->db);
+    db_watch_wal(ledger->db);
+    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; " SETTINGS);
+    if (code == CODE_OK)
+        code = db_gather_wal(ledger->db);
+    return code == CODE_OK ? check_wal(ledger) : code;
+}
+
 static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
 {
     bool fresh;
@@ -177,21 +195,13 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
 
     if (code != CODE_OK)
         return code;
-    db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
-    db_keep_wal(ledger->db);
-    db_take_tables_alone(ledger->db);
-    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; " SETTINGS);
-    if (code == CODE_OK)
-        code = db_gather_wal(ledger->db);
-    if (code == CODE_OK)
-        code = check_wal(ledger);
+    code = set_up_connection(ledger);
     if (code == CODE_OK)
         code = fresh ? make_schema(ledger, time_us) : place__check_schema(ledger);
     if (code == CODE_OK && ledger->place.is_other) /* what it holds is read, so that the next file goes on behind it */
         db_take_views(ledger->db, VIEWS_MS);
     else if (code == CODE_OK)
         code = prepare_all(ledger);
-    db_watch_wal(ledger->db);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     return CODE_OK;
@@ -397,13 +407,12 @@ static void take_after(const char *before, const char *next)
 /* The new file counts only when the link names it, so that it is synced once, when it is filled. */
 enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
 {
-    struct stat there;
-    enum code code = files_name(ledger->path, time_us, ledger->tip.seq + 1, next->file);
+    enum code code = files_beside(next->path, FILES_NEXT, next->file);
 
-    if (code == CODE_OK && lstat(next->file, &there) == 0)
-        code = CODE_EXISTS;
-    if (code == CODE_OK)
-        code = db_open(next->file, DB_CREATE, &next->db, NULL);
+    if (code != CODE_OK)
+        return code;
+    files_remove(next->file);
+    code = db_open(next->file, DB_CREATE, &next->db, NULL);
     if (code != CODE_OK)
         return code;
     take_after(ledger->file, next->file);
@@ -411,26 +420,43 @@ enum code ledger_make(struct ledger *next, const struct ledger *ledger, int64_t 
     code = db_exec(next->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; " SETTINGS "; BEGIN");
     if (code == CODE_OK)
         code = make_tables(next, &ledger->tip, time_us);
-    return code == CODE_OK ? prepare_all(next) : code;
+    return code == CODE_OK ? prepare_checkpoint(next) : code;
 }
 
-enum code ledger_made(struct ledger *next)
+static enum code give_name(struct ledger *next, int64_t time_us)
 {
-    int64_t rows;
+    char named[FILES_PATH_BYTES];
+    struct stat there;
+    enum code code = files_name(next->path, time_us, next->tip.seq + 1, named);
+
+    if (code == CODE_OK && lstat(named, &there) == 0)
+        code = CODE_EXISTS;
+    if (code == CODE_OK && rename(next->file, named) != 0)
+        code = CODE_IO;
+    if (code == CODE_OK)
+        (void)snprintf(next->file, sizeof next->file, "%s", named);
+    return code;
+}
+
+enum code ledger_made(struct ledger *next, int64_t time_us)
+{
     enum code code = db_commit(next->db);
 
     if (code == CODE_OK)
         code = db_gather_wal(next->db);
     if (code == CODE_OK) /* this change syncs all that was written before it */
         code = db_exec(next->db, "PRAGMA journal_mode = WAL");
+    ledger_close(next); /* SQLite goes by the name under which it opened the file */
     if (code == CODE_OK)
-        code = check_wal(next);
-    if (code == CODE_OK) /* makes its -wal and -shm files */
-        code = db_number(next->db, "SELECT count(*) FROM file", &rows);
-    db_busy_wait(next->db, LEDGER_BUSY_WAIT_MS);
-    db_keep_wal(next->db);
-    db_watch_wal(next->db);
-    place__remember(next);
+        code = give_name(next, time_us);
+    if (code == CODE_OK)
+        code = db_open(next->file, DB_WRITE, &next->db, NULL);
+    if (code == CODE_OK)
+        code = set_up_connection(next);
+    if (code == CODE_OK)
+        code = prepare_all(next);
+    if (code == CODE_OK)
+        place__remember(next);
     return code;
 }
 

@@ -4,6 +4,8 @@
 #include "fakes/sample.h"
 #include "unit/audit/kept_bench.h"
 
+#include <errno.h>
+
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
 static void test_healthy(void **state)
@@ -105,6 +107,37 @@ static void test_replaced(void **state)
     assert_int_equal(audit_file_number(&bench->file, "SELECT seq FROM event WHERE kind = 'loss_accepted'"), 1);
     run(bench, NULL, 1);
     assert_int_equal(verify(bench, true)->fault_count, 0); /* the other log's checkpoints are not of this one */
+}
+
+/* The file with the rows bears the name of one that is being made, and a journal says that nothing was in it: the start says what
+ * is lost, and the rows stay. */
+static void test_rows_under_another_name(void **state)
+{
+    static const char *const parts[] = {"", "-wal", "-shm"};
+    static const unsigned char journal[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, [22] = 2, [26] = 16}; /* of 0 pages */
+    struct bench *bench = *state;
+    struct audit_file aside;
+    char live[FILES_PATH_BYTES], next[80], from[FILES_PATH_BYTES], to[FILES_PATH_BYTES];
+    FILE *planted;
+
+    run(bench, NULL, 3);
+    assert_int_equal(files_live(bench->file.path, live), CODE_OK);
+    (void)snprintf(next, sizeof next, "%.70s.next", bench->file.path);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        assert_int_equal(files_beside(live, parts[i], from), CODE_OK);
+        assert_int_equal(files_beside(next, parts[i], to), CODE_OK);
+        assert_true(rename(from, to) == 0 || i > 0);
+    }
+    assert_int_equal(files_beside(next, "-journal", to), CODE_OK);
+    planted = fopen(to, "wb");
+    assert_true(planted != NULL && fwrite(journal, 1, sizeof journal, planted) == sizeof journal && fclose(planted) == 0);
+    refused(bench, NULL, "begins anew");
+    assert_int_not_equal(access(next, F_OK), 0);
+    (void)snprintf(aside.path, sizeof aside.path, "%.80s.aside", next);
+    assert_int_equal(files_beside(next, "-wal.aside", from), CODE_OK);
+    assert_int_equal(files_beside(aside.path, "-wal", to), CODE_OK);
+    assert_true(rename(from, to) == 0 || errno == ENOENT);
+    assert_int_equal(audit_file_number(&aside, "SELECT count(*) FROM decision"), 3);
 }
 
 static void archive(struct audit *audit, struct audit_done *done)
@@ -400,7 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_healthy), TEST(test_older_copy), TEST(test_cut_end), TEST(test_other_history), TEST(test_replaced),
         TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_no_file), TEST(test_damage_while_it_runs),
-        TEST(test_torn), TEST(test_every_bit),
+        TEST(test_torn), TEST(test_every_bit), TEST(test_rows_under_another_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

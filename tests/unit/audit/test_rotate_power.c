@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3.5: the power is cut at every change of names and every sync of a rotation under load. Of the changes of names since the folder
- * was synced any may be on the disk and any not; what was written since a file was synced is on the disk or not. From each such disk
- * the next start goes on: every call that was told is there, no number is missing or there twice, no checkpoint that was out covers
- * what is gone. */
+/* 3.5: the power is cut at every change of names, every sync and every write into a new file of a rotation under load. Of the
+ * changes of names since the folder was synced any may be on the disk and any not; of what was written since a file was synced all
+ * may be on the disk, every other page, or nothing. From each such disk the next start goes on: every call that was told is there,
+ * no number is missing or there twice, no checkpoint that was out covers what is gone. */
 #define TRAIL_BENCH_OWN_STEPS
 #include "trail_bench.h"
 
@@ -12,7 +12,8 @@
 #define NAMES 32
 #define PENDING 6
 #define INODES 512
-#define CUTS 2000
+#define CUTS 4000
+#define PAGE 4096
 
 /* ---- what is on the disk ----------------------------------------------------------------------------------------- */
 
@@ -58,6 +59,22 @@ static void copy(const char *from, const char *to)
             abort();
     if (in != NULL)
         fclose(in);
+    fclose(out);
+}
+
+/* Copies every other page over what is there; a page that is not copied and was never there is a hole. */
+static void copy_half(const char *from, const char *to)
+{
+    static char page[PAGE];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "r+b");
+    size_t n;
+
+    if (in == NULL || out == NULL)
+        abort();
+    for (long at = 0; fseek(in, at, SEEK_SET) == 0 && (n = fread(page, 1, sizeof page, in)) > 0; at += 2L * PAGE)
+        if (fseek(out, at, SEEK_SET) != 0 || fwrite(page, 1, n, out) != n)
+            abort();
+    fclose(in);
     fclose(out);
 }
 
@@ -140,12 +157,14 @@ static void read_names(struct names *names)
     closedir(dir);
 }
 
-/* One disk that the power may leave: these of the changes, the files that were made or not, and of each file what was synced, or all
- * that was written. */
-static void leave(unsigned changes, bool all_made, bool all_written)
+enum written { NOT = 0, ALL, HALF };
+
+/* One disk that the power may leave: these of the changes, the files that were made or not, and of each file what was synced, with
+ * what was written since. */
+static void leave(unsigned changes, bool all_made, enum written written)
 {
     struct names left = disk.durable, now;
-    char folder[128], from[256], to[256];
+    char folder[128], from[256], to[256], now_at[256];
 
     for (int i = 0; i < disk.pending_count; i++)
         if ((changes >> i & 1) != 0) {
@@ -161,16 +180,17 @@ static void leave(unsigned changes, bool all_made, bool all_written)
         abort();
     read_names(&now);
     for (int i = 0; i < now.count && all_made; i++)
-        if (strstr(now.list[i].text, "audit-") == now.list[i].text)
+        if (strstr(now.list[i].text, "audit-") == now.list[i].text || strstr(now.list[i].text, ".next") != NULL)
             set_name(&left, now.list[i].text, now.list[i].inode);
     for (int i = 0; i < left.count; i++) {
         (void)snprintf(to, sizeof to, "%s/%s", folder, left.list[i].text);
         if (put_link(left.list[i].inode, to))
             continue;
         (void)snprintf(from, sizeof from, "%s/%llu", disk.store, (unsigned long long)left.list[i].inode);
-        for (int k = 0; all_written && k < now.count; k++)
+        now_at[0] = '\0';
+        for (int k = 0; written != NOT && k < now.count; k++)
             if (now.list[k].inode == left.list[i].inode)
-                (void)snprintf(from, sizeof from, "%s/%s", disk.folder, now.list[k].text);
+                (void)snprintf(now_at, sizeof now_at, "%s/%s", disk.folder, now.list[k].text);
         for (int k = 0; k < i; k++) /* two names of one file */
             if (left.list[k].inode == left.list[i].inode) {
                 (void)snprintf(from, sizeof from, "%s/%s", folder, left.list[k].text);
@@ -179,8 +199,11 @@ static void leave(unsigned changes, bool all_made, bool all_written)
                 from[0] = '\0';
                 break;
             }
-        if (from[0] != '\0')
-            copy(from, to);
+        if (from[0] == '\0')
+            continue;
+        copy(written == ALL && now_at[0] != '\0' ? now_at : from, to);
+        if (written == HALF && now_at[0] != '\0')
+            copy_half(now_at, to);
     }
     (void)snprintf(from, sizeof from, "%s/audit.db.heads", disk.folder); /* who reads it may have read all of it */
     (void)snprintf(to, sizeof to, "%s/seen", folder);
@@ -190,8 +213,8 @@ static void leave(unsigned changes, bool all_made, bool all_written)
 static void cut_power(void)
 {
     for (unsigned changes = 0; changes < 1U << disk.pending_count; changes++)
-        for (int more = 0; more < 4; more++)
-            leave(changes, (more & 2) != 0, (more & 1) != 0);
+        for (int more = 0; more < 6; more++)
+            leave(changes, more / 3 != 0, (enum written)(more % 3));
 }
 
 static void note_change(const char *from, const char *to, ino_t inode)
@@ -228,17 +251,25 @@ static int changes_name(const char *what, const char *from, const char *to)
     return result;
 }
 
+/* by: its name while it is open, whatever becomes of the other. */
+static bool name_of(int fd, char by[64], char path[256])
+{
+    ssize_t len;
+
+    (void)snprintf(by, 64, "/proc/self/fd/%d", fd);
+    len = readlink(by, path, 255);
+    path[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
 static int syncs(const char *what, int fd)
 {
     union { void *symbol; int (*call)(int); } next = {dlsym(RTLD_NEXT, what)};
-    char link_name[64], path[256], to[256];
+    char by[64], path[256], to[256];
     struct stat there;
-    ssize_t len;
     int result;
 
-    (void)snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
-    len = readlink(link_name, path, sizeof path - 1);
-    path[len > 0 ? len : 0] = '\0';
+    (void)name_of(fd, by, path);
     (void)pthread_mutex_lock(&lock);
     if (!is_ours(path) || fstat(fd, &there) != 0 || strstr(path, "-journal") != NULL) {
         (void)pthread_mutex_unlock(&lock);
@@ -252,11 +283,33 @@ static int syncs(const char *what, int fd)
         disk.pending_count = 0;
     } else {
         (void)snprintf(to, sizeof to, "%s/%llu", disk.store, (unsigned long long)there.st_ino);
-        copy(link_name, to);
+        copy(by, to);
     }
     inside = false;
     (void)pthread_mutex_unlock(&lock);
     return result;
+}
+
+/* Cuts behind each write into a file that was not synced yet. */
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at);
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at)
+{
+    union { void *symbol; ssize_t (*call)(int, const void *, size_t, off64_t); } next = {dlsym(RTLD_NEXT, "pwrite64")};
+    char by[64], path[256], synced[256];
+    struct stat there;
+    ssize_t len;
+
+    if (!disk.on || inside || !name_of(fd, by, path) || !is_ours(path) || fstat(fd, &there) != 0)
+        return next.call(fd, bytes, count, at);
+    (void)snprintf(synced, sizeof synced, "%s/%llu", disk.store, (unsigned long long)there.st_ino);
+    (void)pthread_mutex_lock(&lock);
+    len = next.call(fd, bytes, count, at);
+    inside = true;
+    for (int written = ALL; access(synced, F_OK) != 0 && strstr(path, "-journal") == NULL && written <= HALF; written++)
+        leave(0, true, (enum written)written);
+    inside = false;
+    (void)pthread_mutex_unlock(&lock);
+    return len;
 }
 
 int symlink(const char *target, const char *path)
@@ -357,7 +410,7 @@ static void goes_on(struct bench *bench, int cut)
         fail_msg("cut %d: a power cut passes for damage", cut);
     if (largest(seen) > found)
         fail_msg("cut %d: a checkpoint over %lld was out, row %lld was the last", cut, largest(seen), found);
-    if (files_like(bench, ".link") != 0)
+    if (files_like(bench, ".link") + files_like(bench, ".next") != 0)
         fail_msg("cut %d: something half done is left", cut);
 }
 
