@@ -3,6 +3,7 @@
  * of checkpoints ahead of the database. */
 #include "audit/kept_priv.h"
 
+#include "audit/rotate_priv.h"
 #include "proof/keyring.h"
 #include "ledger/ledger.h"
 #include "proof/loss.h"
@@ -37,7 +38,7 @@ struct survey {
      * own key. */
     struct note own, mine, other;
     struct note lost;        /* the one that says that something is lost */
-    bool has_own, has_mine;
+    bool has_own, has_mine, has_mark; /* mark: a checkpoint of the database is under the gate's own key */
 };
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -141,40 +142,32 @@ static void look(struct survey *survey)
 
 /* ---- against the rows -------------------------------------------------------------------------------------------- */
 
-/* Loads the tree at a checkpoint of the database that one of the log's keys signed; the empty tree where no such
- * checkpoint is in reach. */
-static enum code load_base(const struct survey *survey, struct db *db, uint64_t begin, uint64_t size, struct merkle *tree)
+/* Loads the tree at the last checkpoint of the database up to `reach`; the empty tree where there is none. Nobody asks who
+ * signed that one, since no other tree grows to a root that is signed. */
+static enum code load_base(struct db *db, uint64_t reach, struct merkle *tree)
 {
-    int64_t reach = size > begin + TREE_ROWS ? (int64_t)(size - TREE_ROWS) : (int64_t)begin;
     unsigned char root[DIGEST_BYTES];
-    struct db_stmt *stmt;
+    struct db_stmt *row = NULL;
     struct note note;
-    size_t by;
     enum code code = db_find(db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ?1 ORDER BY size DESC LIMIT 1",
-                             DB_VALUES(db_of_int(reach)), &stmt);
+                             DB_VALUES(db_of_int((int64_t)reach)), &row);
 
     *tree = (struct merkle){.size = 0};
-    if (code == CODE_OK) {
-        bool holds = note_read(db_text(stmt, 2), &note) == CODE_OK && note.size == (uint64_t)db_int(stmt, 0) &&
-                     merkle_load(tree, note.size, db_blob(stmt, 1)) &&
-                     keyring_judge(&survey->keys, &note, &by) == NOTE_SIGNED;
-
-        merkle_root(tree, root);
-        if (!holds || memcmp(root, note.root, DIGEST_BYTES) != 0)
-            *tree = (struct merkle){.size = 0};
-    }
-    db_finalize(&stmt);
+    if (code == CODE_OK && (note_read(db_text(row, 2), &note) != CODE_OK ||
+                            !merkle_load(tree, (uint64_t)db_int(row, 0), db_blob(row, 1)) ||
+                            (merkle_root(tree, root), memcmp(root, note.root, DIGEST_BYTES) != 0)))
+        *tree = (struct merkle){.size = 0};
+    db_finalize(&row);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* CODE_INVALID: the rows up to `size` are not all there. */
-static enum code root_of(const struct survey *survey, struct db *db, uint64_t begin, uint64_t size,
-                         unsigned char root[DIGEST_BYTES])
+/* Reads the rows behind `reach`, and those before it that no checkpoint covers. CODE_INVALID: they are not all there. */
+static enum code root_of(struct db *db, uint64_t reach, uint64_t size, unsigned char root[DIGEST_BYTES])
 {
     struct merkle tree;
     struct walk leaves;
     struct leaf row;
-    enum code code = load_base(survey, db, begin, size, &tree);
+    enum code code = load_base(db, reach, &tree);
 
     if (code != CODE_OK)
         return code;
@@ -214,19 +207,21 @@ static enum code find_mark(const struct survey *survey, struct db *db, const cha
     return code;
 }
 
-/* Whether the gate's own key signed a checkpoint of the statement. CODE_NOT_FOUND: it did not. */
-static enum code is_ours(const struct survey *survey, struct db *db, const char *sql)
+/* Whether the gate's own key signed a checkpoint of the statement, and that over so many rows. CODE_NOT_FOUND: it did not. */
+static enum code is_ours(const struct survey *survey, struct db *db, const char *sql, uint64_t rows)
 {
     unsigned char root[DIGEST_BYTES];
     struct note note;
+    enum code code = find_mark(survey, db, sql, false, &note, root);
 
-    return find_mark(survey, db, sql, false, &note, root);
+    return code == CODE_OK && note.size < rows ? CODE_NOT_FOUND : code;
 }
 
 static enum code hold_against(const struct survey *survey, const struct note *note, const struct ledger *ledger,
                               struct kept *kept)
 {
     const char *file = survey->notary->file, *path = ledger->path;
+    uint64_t begin = ledger->begin_seq, reach = note->size > begin + TREE_ROWS ? note->size - TREE_ROWS : begin;
     unsigned char root[DIGEST_BYTES];
     enum code code;
 
@@ -237,12 +232,12 @@ static enum code hold_against(const struct survey *survey, const struct note *no
                       path, (unsigned long long)kept->rows);
         return CODE_OK;
     }
-    if (note->size >= ledger->begin_seq) {
-        code = root_of(survey, ledger->db, ledger->begin_seq, note->size, root);
+    if (note->size >= begin) {
+        code = root_of(ledger->db, reach, note->size, root);
         if (code == CODE_OK && memcmp(root, note->root, DIGEST_BYTES) != 0)
             code = CODE_INVALID;
     } else { /* the note is of files before this one, whose first checkpoint must be signed, too */
-        code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1");
+        code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", begin);
         code = code == CODE_NOT_FOUND && note == &survey->mine ? CODE_INVALID : code == CODE_NOT_FOUND ? CODE_OK : code;
     }
     if (code != CODE_INVALID)
@@ -266,7 +261,7 @@ static enum code judge(struct survey *survey, const struct ledger *ledger, struc
     }
     if (code != CODE_OK || kept->loss != NULL || survey->other.size == 0 || survey->has_mine)
         return code;
-    code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1");
+    code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", 0);
     if (code != CODE_NOT_FOUND)
         return code;
     kept->loss = "replaced";
@@ -296,7 +291,8 @@ static void measure(const struct survey *survey, struct kept *kept)
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-enum code kept__is_row(struct db *db, int64_t seq, bool *holds)
+/* Whether the row is there as it was chained behind the one before it. */
+static enum code is_row(struct db *db, int64_t seq, bool *holds)
 {
     unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
     struct walk_row row;
@@ -317,34 +313,65 @@ enum code kept__is_row(struct db *db, int64_t seq, bool *holds)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* Adds a file's accepted losses, as far as they are signed. Whoever cuts rows off can write such an event behind them, but
- * cannot sign it; a gate that goes on after a loss signs it at once. */
-static enum code take_losses(struct survey *survey, struct db *db, uint64_t begin)
+/* Whether the row is in the tree of the next checkpoint under the gate's own key, or with by_any any key of the log, as it was
+ * written. Of rows that share a number one is in no tree. */
+static enum code is_signed(const struct survey *survey, struct db *db, int64_t seq, bool by_any, bool *is)
+{
+    unsigned char root[DIGEST_BYTES], there[DIGEST_BYTES];
+    char next[512];
+    struct note mark;
+    enum code code;
+
+    *is = false;
+    (void)snprintf(next, sizeof next, "SELECT note FROM checkpoint WHERE size BETWEEN %lld AND (" ROW_MAX_SEQ ") ORDER BY size",
+                   (long long)seq);
+    code = find_mark(survey, db, next, by_any, &mark, root);
+    if (code == CODE_OK) /* the note may stand in a row of another size */
+        code = mark.size < (uint64_t)seq ? CODE_NOT_FOUND : root_of(db, (uint64_t)seq - 1, mark.size, there);
+    if (code == CODE_OK && memcmp(root, there, DIGEST_BYTES) == 0)
+        code = is_row(db, seq, is);
+    return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
+}
+
+static enum code new_survey(const struct notary *notary, struct survey **survey)
+{
+    *survey = mem_zalloc(sizeof **survey);
+    if (*survey == NULL)
+        return CODE_NOMEM;
+    (*survey)->notary = notary;
+    (*survey)->keys.count = 1;
+    return notary__public(notary, (*survey)->keys.keys[0].public);
+}
+
+enum code kept__is_signed(const struct notary *notary, struct db *db, int64_t seq, bool *is)
+{
+    struct survey *survey;
+    enum code code = new_survey(notary, &survey);
+
+    *is = false;
+    if (code == CODE_OK)
+        code = is_signed(survey, db, seq, false, is);
+    mem_free(survey);
+    return code;
+}
+
+/* Adds a file's accepted losses, as far as they are signed. Whoever cuts rows off can write such an event behind them or over
+ * one of them, but cannot sign it; a gate that goes on after a loss signs it at once. */
+static enum code take_losses(struct survey *survey, struct db *db)
 {
     struct losses *losses = &survey->losses;
     size_t from = losses->count, kept = from;
-    unsigned char root[DIGEST_BYTES], there[DIGEST_BYTES];
-    struct note mark = {.size = 0};
     enum code code = losses_read(losses, db);
 
-    if (code != CODE_OK || losses->count == from)
-        return code;
-    code = find_mark(survey, db, "SELECT note FROM checkpoint WHERE size <= (" ROW_MAX_SEQ ") ORDER BY size DESC",
-                     !survey->has_mine, &mark, root);
-    if (code == CODE_OK)
-        code = root_of(survey, db, begin, mark.size, there);
-    if (code != CODE_OK || memcmp(root, there, DIGEST_BYTES) != 0)
-        mark.size = 0;
-    for (size_t i = from; i < losses->count && (code == CODE_OK || mark.size == 0); i++) {
-        bool holds = false;
+    for (size_t i = from; i < losses->count && code == CODE_OK; i++) {
+        bool is = false;
 
-        if (losses->at[i].seq <= (int64_t)mark.size)
-            code = kept__is_row(db, losses->at[i].seq, &holds);
-        if (holds)
+        code = is_signed(survey, db, losses->at[i].seq, !survey->has_mine, &is);
+        if (is)
             losses->at[kept++] = losses->at[i];
     }
     losses->count = kept;
-    return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
+    return code;
 }
 
 /* Losses and keys of all files of the trail: a note may outlive the file whose events explain it. */
@@ -361,7 +388,7 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
         if (code == CODE_OK)
             code = keyring_read(&survey->keys, db);
         if (code == CODE_OK)
-            code = take_losses(survey, db, (uint64_t)trail.files[i].before_seq);
+            code = take_losses(survey, db);
         db_close(&db);
     }
     trail_fini(&trail);
@@ -369,18 +396,49 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
 }
 
 /* Judges the rows behind the last checkpoint that a key of the log signed. */
-static enum code judge_unsigned(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
+static enum code judge_unsigned(struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     static const char *const sql = "SELECT note FROM checkpoint ORDER BY size DESC";
     unsigned char root[DIGEST_BYTES];
     struct note mark;
     enum code code = find_mark(survey, ledger->db, sql, false, &mark, root);
 
+    survey->has_mark = code == CODE_OK;
     if (code == CODE_NOT_FOUND) /* the gate's key is a new one */
         code = find_mark(survey, ledger->db, sql, true, &mark, root);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
         code = kept__judge_unsigned(survey->notary, ledger, code == CODE_OK ? &mark : NULL, kept);
     return code;
+}
+
+/* What a file begins with beside its checkpoint is in no row, but its first row names it. Where nobody signed that yet, it is
+ * one of the rows that the start tells. */
+static enum code judge_begin(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
+{
+    int64_t first = (int64_t)ledger->begin_seq + 1, from = kept->unsigned_rows.from;
+    struct db_stmt *row = NULL;
+    struct buf begins;
+    bool is = true;
+    enum code code = CODE_OK;
+
+    buf_init(&begins, AUDIT_JSON_BYTES);
+    if ((int64_t)kept->rows >= first && (from == 0 || from > first))
+        code = is_signed(survey, ledger->db, first, !survey->has_mark, &is);
+    if (code == CODE_OK)
+        code = db_find(ledger->db, "SELECT detail ->> 'begins' FROM event WHERE seq = ?1 AND kind = 'continued' AND "
+                       "json_type(detail, '$.begins') = 'text'", DB_VALUES(db_of_int(first)), &row);
+    if (code == CODE_OK)
+        code = rotate__digest_begin(ledger->db, &begins);
+    is = is && (code != CODE_OK || span_equals(db_text(row, 0), buf_peek(&begins)));
+    db_finalize(&row);
+    buf_fini(&begins);
+    if (is || (code != CODE_OK && code != CODE_NOT_FOUND))
+        return code == CODE_NOT_FOUND ? CODE_OK : code;
+    kept->loss = "begin";
+    (void)snprintf(kept->origin, sizeof kept->origin, "%s", survey->notary->origin);
+    (void)why_set(&kept->found, CODE_INVALID, "%s: what its file begins with, in the tables tenant_start and permit_start and "
+                  "in row %lld, is not what was written", ledger->path, (long long)first);
+    return CODE_OK;
 }
 
 static void tell_damage(const struct survey *survey, enum code code, bool must_hold, struct kept *kept)
@@ -437,18 +495,15 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     *kept = (struct kept){.rows = ledger->tip.seq};
     if (!notary->is_on)
         return CODE_OK;
-    survey = mem_zalloc(sizeof *survey);
-    if (survey == NULL)
-        return CODE_NOMEM;
-    survey->notary = notary;
-    survey->keys.count = 1;
-    code = notary__public(notary, survey->keys.keys[0].public);
+    code = new_survey(notary, &survey);
     if (code == CODE_OK)
         code = keyring_read(&survey->keys, ledger->db);
     if (code == CODE_OK && notary->file != NULL)
         code = compare_file(survey, ledger, kept, why);
     if (code == CODE_OK)
         code = judge_unsigned(survey, ledger, kept);
+    if (code == CODE_OK && kept->loss == NULL && ledger->begin_seq > 0)
+        code = judge_begin(survey, ledger, kept);
     mem_free(survey);
     return code;
 }
@@ -506,6 +561,8 @@ enum code kept__record(struct ledger *ledger, const struct kept *kept, const str
     enum code code = CODE_OK;
 
     buf_init(&text, AUDIT_JSON_BYTES);
+    if (kept->loss != NULL && strcmp(kept->loss, "begin") == 0)
+        ledger_doubt(ledger, "what it begins with was changed");
     if (kept->loss != NULL)
         code = put_loss(ledger, kept, accepted, time_us, &text);
     buf_clear(&text);

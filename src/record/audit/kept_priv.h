@@ -20,7 +20,7 @@ struct kept_unsigned {
 };
 
 struct kept {
-    const char *loss;      /* "shorter", "other", "replaced", "unsigned"; NULL: all is there, and nothing else */
+    const char *loss;      /* "shorter", "other", "replaced", "unsigned", "begin"; NULL: all is there, and nothing else */
     struct why found;      /* of a loss: place and fault */
     char origin[NOTE_ORIGIN_BYTES];
     uint64_t size;         /* of the largest checkpoint */
@@ -35,8 +35,8 @@ struct kept {
  * hashes of up to 65,536 rows. */
 enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why) MUST_USE;
 
-/* Whether the row is there as it was chained behind the one before it. */
-enum code kept__is_row(struct db *db, int64_t seq, bool *holds) MUST_USE;
+/* Whether a checkpoint under the gate's own key covers the row, and the row is as it was written. */
+enum code kept__is_signed(const struct notary *notary, struct db *db, int64_t seq, bool *is) MUST_USE;
 
 /* kept_unsigned.c. Takes: mark: the last checkpoint of the database that counts, or NULL. */
 enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,

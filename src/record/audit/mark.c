@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/clock.h"
-#include "rows/walk.h"
 
 #include <string.h>
 
@@ -235,59 +234,8 @@ static enum code is_named(struct db *db, int64_t tip, struct span list, uint64_t
     if (code == CODE_OK)
         code = describe_list(list, size, &detail);
     *is = code == CODE_OK && span_equals(db_text(row, 0), buf_peek(&detail));
-    if (*is)
-        code = kept__is_row(db, tip, is);
     buf_fini(&detail);
     db_finalize(&row);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-/* The tree of a checkpoint that is ours, as its peaks have it. */
-static bool take_tree(const struct notary *notary, struct db_stmt *row, struct merkle *tree, struct note *note)
-{
-    unsigned char root[DIGEST_BYTES];
-    uint64_t size = (uint64_t)db_int(row, 0);
-
-    if (!is_signed(db_text(row, 2), notary, size, note) || !merkle_load(tree, size, db_blob(row, 1)))
-        return false;
-    merkle_root(tree, root);
-    return memcmp(root, note->root, DIGEST_BYTES) == 0;
-}
-
-#define CHECKPOINTS "SELECT size, peaks, note FROM checkpoint WHERE size "
-
-/* Whether our key has signed the row: the tree of the checkpoint before it, and what follows, give that of the next one. */
-static enum code is_covered(struct db *db, const struct notary *notary, uint64_t size, int64_t tip, bool *is)
-{
-    struct db_stmt *row = NULL;
-    struct merkle tree, next;
-    unsigned char root[DIGEST_BYTES];
-    struct walk leaves;
-    struct leaf leaf;
-    struct note note;
-    enum code code = db_find(db, CHECKPOINTS "= ?1", DB_VALUES(db_of_int((int64_t)size)), &row);
-
-    *is = code == CODE_OK && take_tree(notary, row, &tree, &note);
-    db_finalize(&row);
-    if (*is)
-        code = db_find(db, CHECKPOINTS ">= ?1 ORDER BY size LIMIT 1", DB_VALUES(db_of_int(tip)), &row);
-    *is = *is && code == CODE_OK && take_tree(notary, row, &next, &note);
-    db_finalize(&row);
-    if (!*is)
-        return code == CODE_NOT_FOUND ? CODE_OK : code;
-    code = walk_leaves(&leaves, db, (int64_t)size + 1, (int64_t)next.size);
-    if (code != CODE_OK)
-        return code;
-    while ((code = walk_next_leaf(&leaves, &leaf)) == CODE_OK && (uint64_t)leaf.seq == tree.size + 1) {
-        unsigned char hash[DIGEST_BYTES];
-
-        merkle_leaf(leaf.hash, hash);
-        merkle_add(&tree, hash);
-    }
-    walk_fini(&leaves);
-    merkle_root(&tree, root);
-    /* each number once: of two rows that share it one is in the tree, and the list may be named by the other */
-    *is = code == CODE_NOT_FOUND && tree.size == next.size && memcmp(root, note.root, DIGEST_BYTES) == 0;
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -301,7 +249,7 @@ enum code mark__find_open(struct ledger *ledger, const struct notary *notary, ui
     if (code == CODE_OK)
         code = is_named(ledger->db, db_int(row, 0), db_text(row, 1), size, &is_vouched);
     if (code == CODE_OK && is_vouched)
-        code = is_covered(ledger->db, notary, size, db_int(row, 0), &is_vouched);
+        code = kept__is_signed(notary, ledger->db, db_int(row, 0), &is_vouched);
     *behind = 0;
     if (code == CODE_OK && is_vouched) {
         *behind = (uint64_t)db_int(row, 0);

@@ -306,6 +306,26 @@ enum code rotate__leave(struct audit *audit, struct why *why)
 
 /* ---- the first rows ----------------------------------------------------------------------------------------------- */
 
+enum code rotate__digest_begin(struct db *db, struct buf *out)
+{
+    unsigned char sum[DIGEST_BYTES];
+    struct db_stmt *row = NULL;
+    struct digest digest;
+    enum code code = db_select(db, "SELECT quote(tenant) || ',' || quote(seq) || ',' || quote(hash) FROM (SELECT 1 AS part, "
+                               "tenant, seq, hash FROM tenant_start UNION ALL SELECT 2, tenant, decision, NULL FROM "
+                               "permit_start) ORDER BY part, tenant, seq", NULL, 0, &row);
+
+    digest_init(&digest);
+    while (db_next(&row, &code)) {
+        struct span line = db_text(row, 0);
+
+        digest_add(&digest, line.at, line.len);
+        digest_add(&digest, "\n", 1);
+    }
+    digest_final(&digest, sum);
+    return code == CODE_OK ? base64_encode(span_of(sum, sizeof sum), out) : code;
+}
+
 enum code rotate__begin(struct audit *audit)
 {
     int64_t now = clock_wall_us();
@@ -325,7 +345,11 @@ enum code rotate__begin(struct audit *audit)
     if (code == CODE_OK && audit->rotation.unsealed[0] != '\0')
         code = json_write_string(&text, span_text(audit->rotation.unsealed));
     if (code == CODE_OK)
-        code = buf_add_byte(&text, '}');
+        code = buf_add_text(&text, ",\"begins\":\"");
+    if (code == CODE_OK)
+        code = rotate__digest_begin(audit->ledger.db, &text);
+    if (code == CODE_OK)
+        code = buf_add_text(&text, "\"}");
     if (code == CODE_OK)
         code = writer__event(audit, "continued", now, buf_peek(&text));
     buf_fini(&text);

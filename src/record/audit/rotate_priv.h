@@ -12,6 +12,12 @@
 #include "base/why.h"
 
 struct audit;
+struct buf;
+struct db;
+
+/* Adds the digest of what a file begins with in the tables tenant_start and permit_start, in base64. Its event `continued` has
+ * that as `begins`. */
+enum code rotate__digest_begin(struct db *db, struct buf *out) MUST_USE;
 
 /* One step of a rotation that is wanted, on the writer's thread while the audit is up. */
 void rotate__turn(struct audit *audit);

@@ -4,6 +4,9 @@
 #include "fakes/sample.h"
 #include "unit/audit/kept_bench.h"
 
+#include "files/reader.h"
+#include "rows/walk.h"
+
 #include <errno.h>
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
@@ -207,6 +210,93 @@ static void test_forged(void **state)
     free(kept);
     free(both);
     sign_key_free(&thief);
+}
+
+/* Where a file begins with tenants' last rows and open permits, its first row names them: whoever changes them is found, with and
+ * without what the file notes of later. Who goes on leaves the file. */
+static void test_a_changed_beginning(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE tenant_start SET hash = zeroblob(32)", "DELETE FROM tenant_start", "INSERT INTO permit_start VALUES (1, 'acme')",
+    };
+    struct bench *bench = *state;
+    struct audit_done done;
+    struct audit *audit;
+    char sql[256], live[FILES_PATH_BYTES], left[FILES_PATH_BYTES];
+    struct db *db;
+
+    assert_int_equal(open_audit(bench, NULL, &audit), CODE_OK);
+    (void)audit_file_call(audit_ring(audit, 0), "acme", "c");
+    archive(audit, &done);
+    audit_close(&audit);
+    run(bench, NULL, 2);
+    copy_file(bench->file.path, bench->copy);
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        copy_file(bench->copy, bench->file.path);
+        (void)snprintf(sql, sizeof sql, "DELETE FROM head_mark; %s", changes[i]);
+        assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, NULL), CODE_OK);
+        assert_int_equal(db_exec(db, sql), CODE_OK);
+        db_close(&db);
+        refused(bench, NULL, "what its file begins with");
+    }
+    assert_int_equal(files_live(bench->file.path, left), CODE_OK);
+    if (open_audit(bench, "so be it", &audit) != CODE_OK)
+        fail_msg("%s", bench->why.text);
+    do {
+        (void)usleep(1000);
+        assert_int_equal(files_live(bench->file.path, live), CODE_OK);
+    } while (strcmp(live, left) == 0);
+    audit_close(&audit);
+    run(bench, NULL, 1);
+}
+
+/* Makes of the first row the event that accepts a loss of everything, and chains it as it should be. */
+static void forge_loss(const struct bench *bench)
+{
+    unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
+    char detail[256], origin[64];
+    struct walk_row row;
+    struct walk walk;
+    struct db *db;
+
+    (void)snprintf(origin, sizeof origin, "%s", audit_file_ask(&bench->file, "SELECT 'callgate/' || lower(hex(id)) FROM file"));
+    (void)snprintf(detail, sizeof detail, "{\"fault\":\"shorter\",\"origin\":\"%s\",\"size\":999999999,\"time_us\":%lld}", origin,
+                   (long long)clock_wall_us() * 2);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, NULL), CODE_OK);
+    assert_int_equal(reader_hash(db, 0, before), CODE_OK);
+    assert_int_equal(walk_init(&walk, db, 1, 1), CODE_OK);
+    assert_int_equal(walk_next(&walk, &row), CODE_OK);
+    row.values[E_KIND] = row_text(SPAN_LIT("loss_accepted"));
+    row.values[E_DETAIL] = row_text(span_text(detail));
+    row_hash(row.table, row.values, before, hash);
+    walk_fini(&walk);
+    assert_int_equal(db_exec(db, "DROP TRIGGER event_update"), CODE_OK);
+    assert_int_equal(db_change(db, "UPDATE event SET kind = 'loss_accepted', detail = ?1, hash = ?2 WHERE seq = 1",
+                               DB_VALUES(db_of_text(span_text(detail)), db_of_blob(span_of(hash, sizeof hash)))), CODE_OK);
+    db_close(&db);
+}
+
+/* Of so many rows a start reads the last alone, from a signed checkpoint on: an event before it counts where it is signed, too. */
+static void test_a_forged_loss_among_many_rows(void **state)
+{
+    enum { ROWS = 70000 };
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c");
+    struct audit *audit;
+    uint64_t ticket = 0, seq;
+
+    decision.verdict = AUDIT_DENY;
+    decision.expects_outcome = false;
+    assert_int_equal(open_audit(bench, NULL, &audit), CODE_OK);
+    for (int i = 0; i < ROWS; i++)
+        ticket = audit_file_put(audit_ring(audit, 0), &decision);
+    assert_int_equal(audit_file_wait(audit_ring(audit, 0), ticket, &seq), AUDIT_DURABLE);
+    audit_close(&audit);
+    copy_file(bench->file.path, bench->copy);
+    run(bench, NULL, 3);
+    copy_file(bench->copy, bench->file.path);
+    forge_loss(bench);
+    refused(bench, NULL, "older copy");
 }
 
 /* A file that continues another is compared from the tree that it begins with; what was accepted before outlives its file. */
@@ -434,6 +524,7 @@ int main(void)
         TEST(test_healthy), TEST(test_older_copy), TEST(test_cut_end), TEST(test_other_history), TEST(test_replaced),
         TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_no_file), TEST(test_damage_while_it_runs),
         TEST(test_torn), TEST(test_every_bit), TEST(test_rows_under_another_name),
+        TEST(test_a_forged_loss_among_many_rows), TEST(test_a_changed_beginning),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
