@@ -8,6 +8,50 @@
 
 #define TOOLS_MAX 8192 /* of a route, and one for the NULL behind them */
 
+/* The arguments that any stored definition of the tool has, NULL at the end; *args NULL: none says any.
+ * Takes: room: for TOOLS_MAX. */
+static enum code take_args(struct db *db, struct route_names *names, struct span upstream, const char *tool, const char **room,
+                           const char *const **args)
+{
+    struct db_stmt *stmt = NULL;
+    const char **kept;
+    size_t count = 0;
+    enum code code = db_select(db, "SELECT DISTINCT k.key FROM definition d, json_each(d.body, '$.inputSchema.properties') k "
+                               "WHERE d.tool = ?1 AND (d.upstream = ?2 OR ?2 IS NULL)",
+                               DB_VALUES(db_of_text(span_text(tool)), db_of_text(upstream)), &stmt);
+
+    while (count + 1 < TOOLS_MAX && db_next(&stmt, &code)) {
+        struct span key = db_text(stmt, 0);
+
+        room[count] = arena_dup(&names->arena, key.at, key.len);
+        if (room[count++] == NULL)
+            code = CODE_NOMEM;
+    }
+    db_finalize(&stmt);
+    room[count] = NULL;
+    if (count == 0 || code != CODE_OK)
+        return code;
+    *args = kept = arena_alloc(&names->arena, (count + 1) * sizeof *kept);
+    if (kept == NULL)
+        return CODE_NOMEM;
+    memcpy(kept, room, (count + 1) * sizeof *kept);
+    return CODE_OK;
+}
+
+/* Of all tools of the route. Takes: room: for TOOLS_MAX. */
+static enum code take_all_args(struct db *db, struct route_names *names, struct policy_route *route, size_t count,
+                               const char **room)
+{
+    struct span name = span_text(route->name);
+    const char *const **args = arena_zalloc(&names->arena, (count + 1) * sizeof *args);
+    enum code code = args != NULL ? CODE_OK : CODE_NOMEM;
+
+    for (size_t i = 0; i < count && code == CODE_OK; i++)
+        code = take_args(db, names, glob_is_literal(name) ? name : SPAN_NONE, route->tools[i], room, &args[i]);
+    route->args = args;
+    return code;
+}
+
 /* Takes: tools: room for TOOLS_MAX. */
 static enum code take_one(struct db *db, struct route_names *names, struct policy_route *route, const char **tools)
 {
@@ -37,7 +81,7 @@ static enum code take_one(struct db *db, struct route_names *names, struct polic
         return CODE_NOMEM;
     memcpy(kept, tools, (count + 1) * sizeof *kept);
     route->tools = kept;
-    return CODE_OK;
+    return take_all_args(db, names, route, count, tools);
 }
 
 enum code store_tools_take(struct db *db, struct route_names *names, struct why *why)

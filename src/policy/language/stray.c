@@ -200,6 +200,82 @@ static void look_at_tools(const struct straying *s, const struct match *match)
     }
 }
 
+/* ---- arguments ---- */
+
+static bool is_named(const struct names *tools, const char *tool)
+{
+    struct regex_budget budget;
+    bool found = false;
+
+    regex_budget_init(&budget);
+    for (uint32_t i = 0; i < tools->count && !found; i++)
+        found = policy_name_matches(&tools->name[i], false, span_text(tool), &budget) != TRUTH_FALSE;
+    return found;
+}
+
+/* Takes all arguments of the tools that the rule is about. Returns: false: those of one are not known, or it is about none. */
+static bool take_args(const struct straying *s, const struct match *match, const char **known)
+{
+    bool is_known = false;
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct policy_route *route = &s->routes[i];
+
+        if (!concerns(&match->by[DIM_UPSTREAM], route))
+            continue;
+        if (route->tools == NULL || route->args == NULL)
+            return false;
+        for (size_t t = 0; route->tools[t] != NULL; t++) {
+            if (!is_named(&match->by[DIM_TOOL], route->tools[t]))
+                continue;
+            for (size_t a = 0; route->args[t] != NULL && route->args[t][a] != NULL && count < NEAR_MAX; a++)
+                known[count++] = route->args[t][a];
+            is_known = route->args[t] != NULL && count < NEAR_MAX;
+            if (!is_known)
+                return false;
+        }
+    }
+    return is_known;
+}
+
+static void look_at_path(const struct straying *s, const struct path *path, const char *const *known)
+{
+    struct span name = path_name_at(path, 0);
+    char whose[120], instead[260], text[480];
+
+    for (size_t i = 0; name.at != NULL && known[i] != NULL; i++)
+        if (span_is(name, known[i]))
+            return;
+    if (name.at == NULL)
+        return;
+    say_whose(s, whose, sizeof whose);
+    say_instead(known, "they have", name, instead, sizeof instead);
+    (void)snprintf(text, sizeof text, "%s asks about the argument `%.*s`, which no stored definition of its tools has%s", whose,
+                   SPAN_ARG(utf8_cut(name, NAME_SHOWN)), instead);
+    tell_stray(s, false, text); /* a server may take what it does not say */
+}
+
+static void look_at_conditions(const struct straying *s, const struct condition *condition, const char *const *known)
+{
+    struct straying here = *s;
+
+    here.line = condition->line;
+    if (condition->kind == CONDITION_LEAF && condition->from == FROM_ARG)
+        for (const struct path *path = &condition->path; path != NULL; path = path->next)
+            look_at_path(&here, path, known);
+    for (uint32_t i = 0; i < condition->count; i++)
+        look_at_conditions(s, &condition->members[i], known);
+}
+
+static void look_at_args(const struct straying *s, const struct rule *rule)
+{
+    const char *known[NEAR_MAX + 1] = {NULL};
+
+    if (rule->when != NULL && rule->match.by[DIM_TOOL].count > 0 && take_args(s, &rule->match, known))
+        look_at_conditions(s, rule->when, known);
+}
+
 /* ---- parameters ---- */
 
 /* What is set to be an upstream is one that a route has, whatever the file does with it. */
@@ -244,6 +320,7 @@ static void look_at_rules(struct straying *s, const struct rule *rules, uint32_t
         if (s->rule->when != NULL)
             look_at_sequences(s, s->rule->when);
         look_at_tools(s, &s->rule->match);
+        look_at_args(s, s->rule);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the upstreams and tools that rules name with those that there are: a forbid for an upstream that no route has keeps
- * nothing back, and nothing else would say so.
+/* Compares the upstreams, tools and arguments that rules name with those that there are: a forbid for an upstream that no route
+ * has keeps nothing back, and nothing else would say so.
  *
  * Threads: any.
  * Owns: nothing.
@@ -15,6 +15,7 @@
 struct policy_route {
     const char *name;         /* with slugs: a glob */
     const char *const *tools; /* the tools that its server listed, NULL at the end; NULL: not known */
+    const char *const *const *args; /* of each of these the arguments that its definitions have, likewise */
 };
 
 struct policy_stray {

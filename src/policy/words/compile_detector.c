@@ -5,8 +5,6 @@
 #include "base/ascii.h"
 #include "base/num.h"
 
-#include <stdio.h>
-
 #define BEFORE_MAX 256
 #define NAME_MAX_BYTES 40
 
@@ -58,20 +56,6 @@ const char *compiler_detector_file(struct span name)
     for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++)
         if (has_word(shipped[i].names, name))
             return shipped[i].file;
-    return NULL;
-}
-
-const char *compiler_detector_near(struct span name)
-{
-    for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++)
-        for (const char *at = shipped[i].names; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
-            char one[NAME_MAX_BYTES + 1];
-            const char *const words[] = {one, NULL};
-
-            (void)snprintf(one, sizeof one, "%.*s", (int)strcspn(at, " "), at);
-            if (why_nearest(name.at, name.len, words) != NULL)
-                return at;
-        }
     return NULL;
 }
 

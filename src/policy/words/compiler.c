@@ -15,6 +15,8 @@
 #define WRITTEN_MAX_BYTES ((size_t)1 << 20)
 #define NAME_SHOWN_MAX 60
 
+const struct foreign_words *foreign_spoken;
+
 void *compiler_alloc(struct compiler *c, size_t count, size_t bytes)
 {
     size_t product;
@@ -68,72 +70,6 @@ static const char *type_text(enum yaml_type type)
     return "nothing";
 }
 
-/* What may stand at a key, or in a map that faults name so, where that says more than [a, b] or {key: value}. */
-static const struct {
-    const char *at, *map, *list, *string;
-} examples[] = {
-    {.at = "rules", .list = "a list with `- ` in front of each rule, as in [{id: NAME, effect: permit, match: {...}}]"},
-    {.at = "tests", .list = "a list with `- ` in front of each test, as in [{name: TEXT, call: {...}, expect: {...}}]"},
-    {.at = "when", .list = "a list of conditions with `- ` in front of each, as in [{arg: limit, max: 100}]"},
-    {.at = "in", .list = "a list of values, {list: NAME} for one of `lists:`, or min: and max: for a range of numbers"},
-    {.at = "match", .map = "{upstreams: [NAME], tools: [NAME]}"},
-    {.at = "not", .map = "{arg: NAME, OPERATOR: VALUE}"},
-    {.at = "limit", .map = "{calls: 10, per: minute}"},
-    {.at = "distinct", .map = "{arg: patient, most: 5}"},
-    {.at = "url", .map = "{schemes: [https], hosts: [example.com]}"},
-    {.at = "email", .map = "{domains: [example.com]}"},
-    {.at = "sql", .map = "{statements: [select], tables: [orders]}"},
-    {.at = "words", .map = "{forms: ['git log [-{p}]']}"},
-    {.at = "path", .map = "{under: /srv/data}"},
-    {.at = "during", .map = "{days: [mon-fri], hours: '08:00-18:00', zone: Europe/Berlin}"},
-    {.at = "session", .map = "{called: [NAME], within: 10min}"},
-    {.at = "arguments", .map = "{NAME: VALUE}"},
-    {.at = "spent", .map = "{RULE: 5}"},
-    {.at = "plan", .string = "required"},
-    {.at = "a rule", .map = "{id: NAME, effect: permit, match: {upstreams: [NAME]}}"},
-    {.at = "a condition", .map = "{arg: limit, max: 100}"},
-    {.at = "a parameter", .map = "{is: folder, default: /srv/data}"},
-    {.at = "a redaction", .map = "{match: {tools: [login]}, args: [password]}"},
-    {.at = "a test", .map = "{name: TEXT, call: {tool: NAME}, expect: {verdict: permit}}"},
-    {.at = "a condition of one text", .map = "{matches: '[0-9]{1,6}'}"},
-    {.at = "a detector", .map = "{pattern: 'TK-[0-9]{6}', finds: [TK-123456]}"},
-};
-
-static size_t example_of(struct span key, const char *what)
-{
-    size_t i = 0;
-
-    while (i < sizeof examples / sizeof *examples && !span_is(key, examples[i].at) &&
-           (what == NULL || strcmp(what, examples[i].at) != 0))
-        i++;
-    return i;
-}
-
-static void say_expected(const struct yaml_node *node, enum yaml_type type, const char *what, char *out, size_t size)
-{
-    size_t at = example_of(node->key, what), none = sizeof examples / sizeof *examples;
-    bool is_short = node->type == YAML_STRING && node->text.len > 0 && node->text.len <= 40;
-
-    if (type == YAML_LIST && at < none && examples[at].list != NULL)
-        (void)snprintf(out, size, "%s", examples[at].list);
-    else if (type == YAML_LIST && is_short)
-        (void)snprintf(out, size, strpbrk(node->text.at, "*?{}[]#&!|>'\"%@:") != NULL ? "a list, as in ['%.*s']"
-                                                                                    : "a list, as in [%.*s]",
-                       SPAN_ARG(node->text)); /* a text ends in a NUL */
-    else if (type == YAML_LIST)
-        (void)snprintf(out, size, "a list, as in [a, b]");
-    else if (type == YAML_MAP && node->type == YAML_NULL)
-        (void)snprintf(out, size, "what belongs to it below it, each line further to the right than this one");
-    else if (type == YAML_MAP)
-        (void)snprintf(out, size, "a map, as in %s", at < none && examples[at].map ? examples[at].map : "{key: value}");
-    else if (at < none && examples[at].string != NULL)
-        (void)snprintf(out, size, "%s", examples[at].string);
-    else if (node->type == YAML_LIST)
-        (void)snprintf(out, size, "one string; where any of several will do, any: [...] with a condition for each");
-    else
-        (void)snprintf(out, size, "a string, in single quotes where it looks like something else");
-}
-
 /* Takes: what: the map's name, where one is asked for; or NULL. */
 static bool is_type(struct compiler *c, const struct yaml_node *node, enum yaml_type type, const char *what)
 {
@@ -143,7 +79,9 @@ static bool is_type(struct compiler *c, const struct yaml_node *node, enum yaml_
         return false;
     if (node->type == type)
         return true;
-    say_expected(node, type, what, expected, sizeof expected);
+    (void)snprintf(expected, sizeof expected, "%s", type_text(type));
+    if (foreign_spoken != NULL)
+        foreign_spoken->expected(node, type, what, expected, sizeof expected);
     if (node->key.len > 0)
         FAULT(c, node, "`%.*s` is %s; write %s", SPAN_ARG(node->key), type_text(node->type), expected);
     else
@@ -393,7 +331,7 @@ static size_t add_names(const struct yaml_node *map, const char **names, size_t 
 
 static void fault_unnamed(struct compiler *c, const struct yaml_node *node, const struct part *part)
 {
-    const char *names[NAMES_TRIED + 1], *nearest, *shipped, *near = NULL;
+    const char *names[NAMES_TRIED + 1], *nearest, *shipped;
     size_t count = add_names(part->map, names, 0);
 
     for (uint32_t i = 0; i < c->shared_count; i++)
@@ -401,16 +339,11 @@ static void fault_unnamed(struct compiler *c, const struct yaml_node *node, cons
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);
     shipped = part == &c->detectors ? compiler_detector_file(node->text) : NULL;
-    if (part == &c->detectors && shipped == NULL && nearest == NULL)
-        near = compiler_detector_near(node->text);
     if (shipped != NULL)
         FAULT(c, node, "this set has no detector `%.*s`; policies/detectors/%s has it: load that file, too, or keep it in the "
               "set", SPAN_ARG(node->text), shipped);
     else if (nearest != NULL)
         FAULT(c, node, "this file has no %s `%.*s`; did you mean `%s`?", part->word, SPAN_ARG(node->text), nearest);
-    else if (near != NULL)
-        FAULT(c, node, "no detector is called `%.*s`; did you mean `%.*s`? policies/detectors/%s has it: load that file, too",
-              SPAN_ARG(node->text), (int)strcspn(near, " "), near, compiler_detector_file(span_of(near, strcspn(near, " "))));
     else
         FAULT(c, node, "this file has no %s `%.*s`, and none that says `shared: true` is there to have it; define it here "
               "under `%s:`, or keep the file that shares it in the set", part->word, SPAN_ARG(node->text), part->key);

@@ -115,7 +115,6 @@ const struct detector *compiler_detector(struct compiler *c, const struct yaml_n
 /* The set of these; the list stays. NULL: one is missing, or there is no memory. Takes: node: for the fault of too many. */
 const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,
                                                  const struct detector *const *list, uint32_t count);
-const char *compiler_detector_near(struct span name); /* the shipped name that was meant, up to a blank; NULL: none */
 const char *compiler_detector_file(struct span name); /* the file of policies/detectors that has this detector; NULL: none */
 
 /* compile_kind.c: reads the `kinds:` of the file at hand. */

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Each of the words in a row means `ours`, where that may stand. */
@@ -208,7 +209,7 @@ static bool has_word(const char *list, struct span word)
     return false;
 }
 
-const char *foreign_word(struct span word, const char *const *words)
+static const char *word_of(struct span word, const char *const *words)
 {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         for (size_t w = 0; words[w] != NULL && has_word(pairs[i].words, word); w++)
@@ -222,7 +223,7 @@ static bool has(struct span text, const char *part)
     return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
 }
 
-bool foreign_regex(struct span glob, bool is_name)
+static bool is_regex(struct span glob, bool is_name)
 {
     static const char *const escapes[] = {"\\d", "\\w", "\\s", "\\.", "\\b"}, *const ranges[] = {"[a-z", "[A-Z", "[0-9"};
     bool found = has(glob, "(") && has(glob, "|") && has(glob, ")");
@@ -237,7 +238,7 @@ bool foreign_regex(struct span glob, bool is_name)
     return found;
 }
 
-const char *foreign_key(struct span key, const char *what)
+static const char *instead_of(struct span key, const char *what)
 {
     if (key.len > 0 && ascii_is_all(key, "0-9"))
         return "a comma between brackets begins another entry; write a number without commas";
@@ -246,3 +247,72 @@ const char *foreign_key(struct span key, const char *what)
             return sentences[i].text;
     return NULL;
 }
+
+/* What may stand at a key, or in a map that faults name so, where that says more than [a, b] or {key: value}. */
+static const struct {
+    const char *at, *map, *list, *string;
+} examples[] = {
+    {.at = "rules", .list = "a list with `- ` in front of each rule, as in [{id: NAME, effect: permit, match: {...}}]"},
+    {.at = "tests", .list = "a list with `- ` in front of each test, as in [{name: TEXT, call: {...}, expect: {...}}]"},
+    {.at = "when", .list = "a list of conditions with `- ` in front of each, as in [{arg: limit, max: 100}]"},
+    {.at = "in", .list = "a list of values, {list: NAME} for one of `lists:`, or min: and max: for a range of numbers"},
+    {.at = "match", .map = "{upstreams: [NAME], tools: [NAME]}"},
+    {.at = "not", .map = "{arg: NAME, OPERATOR: VALUE}"},
+    {.at = "limit", .map = "{calls: 10, per: minute}"},
+    {.at = "distinct", .map = "{arg: patient, most: 5}"},
+    {.at = "url", .map = "{schemes: [https], hosts: [example.com]}"},
+    {.at = "email", .map = "{domains: [example.com]}"},
+    {.at = "sql", .map = "{statements: [select], tables: [orders]}"},
+    {.at = "words", .map = "{forms: ['git log [-{p}]']}"},
+    {.at = "path", .map = "{under: /srv/data}"},
+    {.at = "during", .map = "{days: [mon-fri], hours: '08:00-18:00', zone: Europe/Berlin}"},
+    {.at = "session", .map = "{called: [NAME], within: 10min}"},
+    {.at = "arguments", .map = "{NAME: VALUE}"},
+    {.at = "spent", .map = "{RULE: 5}"},
+    {.at = "plan", .string = "required"},
+    {.at = "a rule", .map = "{id: NAME, effect: permit, match: {upstreams: [NAME]}}"},
+    {.at = "a condition", .map = "{arg: limit, max: 100}"},
+    {.at = "a parameter", .map = "{is: folder, default: /srv/data}"},
+    {.at = "a redaction", .map = "{match: {tools: [login]}, args: [password]}"},
+    {.at = "a test", .map = "{name: TEXT, call: {tool: NAME}, expect: {verdict: permit}}"},
+    {.at = "a condition of one text", .map = "{matches: '[0-9]{1,6}'}"},
+    {.at = "a detector", .map = "{pattern: 'TK-[0-9]{6}', finds: [TK-123456]}"},
+};
+
+static size_t example_of(struct span key, const char *what)
+{
+    size_t i = 0;
+
+    while (i < sizeof examples / sizeof *examples && !span_is(key, examples[i].at) &&
+           (what == NULL || strcmp(what, examples[i].at) != 0))
+        i++;
+    return i;
+}
+
+static void say_expected(const struct yaml_node *node, enum yaml_type type, const char *what, char *out, size_t size)
+{
+    size_t at = example_of(node->key, what), none = sizeof examples / sizeof *examples;
+    bool is_short = node->type == YAML_STRING && node->text.len > 0 && node->text.len <= 40;
+
+    if (type == YAML_LIST && at < none && examples[at].list != NULL)
+        (void)snprintf(out, size, "%s", examples[at].list);
+    else if (type == YAML_LIST && is_short)
+        (void)snprintf(out, size, strpbrk(node->text.at, "*?{}[]#&!|>'\"%@:") != NULL ? "a list, as in ['%.*s']"
+                                                                                    : "a list, as in [%.*s]",
+                       SPAN_ARG(node->text)); /* a text ends in a NUL */
+    else if (type == YAML_LIST)
+        (void)snprintf(out, size, "a list, as in [a, b]");
+    else if (type == YAML_MAP && node->type == YAML_NULL)
+        (void)snprintf(out, size, "what belongs to it below it, each line further to the right than this one");
+    else if (type == YAML_MAP)
+        (void)snprintf(out, size, "a map, as in %s", at < none && examples[at].map ? examples[at].map : "{key: value}");
+    else if (at < none && examples[at].string != NULL)
+        (void)snprintf(out, size, "%s", examples[at].string);
+    else if (node->type == YAML_LIST)
+        (void)snprintf(out, size, "one string; where any of several will do, any: [...] with a condition for each");
+    else
+        (void)snprintf(out, size, "a string, in single quotes where it looks like something else");
+}
+
+const struct foreign_words foreign_words = {.word = word_of, .key = instead_of, .regex = is_regex,
+                                           .expected = say_expected};

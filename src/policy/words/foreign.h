@@ -9,16 +9,41 @@
 #ifndef WORDS_FOREIGN_H
 #define WORDS_FOREIGN_H
 
-#include "base/span.h"
+#include "yaml/yaml.h"
 
-/* That of `words` which says what the foreign one does, whatever its case; NULL: none of them. */
-const char *foreign_word(struct span word, const char *const *words);
+#include <stdbool.h>
+#include <stddef.h>
 
-/* What to write in place of a key, in words, where no word of ours alone says it; NULL: nothing is known of it.
- * Takes: what: the map in which it stands, as faults name it. */
-const char *foreign_key(struct span key, const char *what);
+struct foreign_words {
+    /* That of `words` which says what the foreign one does, whatever its case; NULL: none of them. */
+    const char *(*word)(struct span word, const char *const *words);
+    /* What to write in place of a key, in words, where no word of ours alone says it; NULL: nothing is known of it.
+     * Takes: what: the map in which it stands, as faults name it. */
+    const char *(*key)(struct span key, const char *what);
+    /* Whether a glob was meant to be a regex, by what stands in it. Takes: is_name: of a tool, or of who calls. */
+    bool (*regex)(struct span glob, bool is_name);
+    /* Writes what is expected in place of a node of another type. Takes: what: the map's name, where one is; or NULL. */
+    void (*expected)(const struct yaml_node *node, enum yaml_type type, const char *what, char *out, size_t size);
+};
 
-/* Whether a glob was meant to be a regex, by what stands in it. Takes: is_name: of a tool, or of who calls. */
-bool foreign_regex(struct span glob, bool is_name);
+extern const struct foreign_words foreign_words;
+
+/* These, in programs that authors use, from their start on; NULL in what enforces, where nobody writes (compiler.c). */
+extern const struct foreign_words *foreign_spoken;
+
+static inline const char *foreign_word(struct span word, const char *const *words)
+{
+    return foreign_spoken != NULL ? foreign_spoken->word(word, words) : NULL;
+}
+
+static inline const char *foreign_key(struct span key, const char *what)
+{
+    return foreign_spoken != NULL ? foreign_spoken->key(key, what) : NULL;
+}
+
+static inline bool foreign_regex(struct span glob, bool is_name)
+{
+    return foreign_spoken != NULL && foreign_spoken->regex(glob, is_name);
+}
 
 #endif

@@ -109,9 +109,40 @@ static void test_tools(void **state)
     }
 }
 
+/* 12.12: arguments, held against the definitions of all tools that a rule names. */
+static void test_arguments(void **state)
+{
+    static const char *const tools[] = {"search", "get", "other", NULL}, *const of_search[] = {"query", "limit", NULL},
+                      *const of_get[] = {"id", NULL}, *const *const args[] = {of_search, of_get, NULL};
+    static const struct policy_route routes[] = {{.name = "shop", .tools = tools, .args = args}, {.name = "new"}};
+#define ASKS(match, when) "policy: p\nrules:\n  - {id: r, effect: forbid, match: {" match "}, when: [" when "]}\n"
+    static const struct {
+        const char *text, *said;
+    } rows[] = {
+        {ASKS("upstreams: [shop], tools: [search]", "{arg: query, contains: a}, {not: {arg: [limit, '$..*'], max: 5}}"), NULL},
+        {ASKS("upstreams: [shop], tools: [search]", "{any: [{arg: qeury, contains: a}, {arg: $.limit.x, max: 5}]}"), "the forbid `r` asks "
+         "about the argument `qeury`, which no stored definition of its tools has; did you mean `query`?"},
+        {ASKS("upstreams: [shop], tools: [search, 'g*']", "{arg: id, contains: a}"), NULL},
+        {ASKS("upstreams: [shop], tools: [get]", "{arg: query, contains: a}"), "; they have `id`"},
+        {ASKS("upstreams: [shop], tools: ['*']", "{arg: nope, contains: a}"), NULL}, /* of `other` nothing is known */
+        {ASKS("upstreams: [shop, new], tools: [get]", "{arg: nope, contains: a}"), NULL},
+        {ASKS("upstreams: [shop]", "{arg: nope, contains: a}"), NULL},
+        {ASKS("upstreams: [shop], tools: [get]", "{meta: nope, contains: a}, {param: nope, contains: a}"), NULL},
+    };
+    struct told told;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        look(rows[i].text, routes, 2, &told);
+        if (rows[i].said == NULL ? told.count > 0 : told.count != 1 || strstr(told.text, rows[i].said) == NULL || told.lost > 0)
+            fail_msg("%s\nsaid:\n%s", rows[i].text, told.text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_upstreams), cmocka_unit_test(test_tools)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_upstreams), cmocka_unit_test(test_tools),
+                                       cmocka_unit_test(test_arguments)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
