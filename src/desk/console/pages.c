@@ -27,6 +27,15 @@ static void show_login(struct visit *visit, int status, const char *fault)
     visit_show(visit, status, "Log in", texts_login);
 }
 
+/* Leaves the session that the browser may have, for another. */
+static void begin_login(struct visit *visit)
+{
+    if (visit->is_known)
+        sessions_end(span_text(visit->session.cookie));
+    visit->is_known = false;
+    buf_clear(&visit->session.login);
+}
+
 /* Takes: the session's login, which is tried. */
 static void log_in(struct visit *visit)
 {
@@ -51,8 +60,8 @@ static void page_login(struct visit *visit, struct span number)
     struct span once = request_field(&visit->request, "once");
 
     (void)number;
-    visit->is_known = false;
     if (once.at == NULL) {
+        visit->is_known = false;
         show_login(visit, 200, NULL);
     } else if (!sessions_take_once(once, clock_monotonic_us())) {
         show_login(visit, 403, "This address was good for one use within ten minutes. Start `callgate console` again for "
@@ -60,6 +69,7 @@ static void page_login(struct visit *visit, struct span number)
     } else {
         struct span login = visit->conf->login;
 
+        begin_login(visit);
         visit->session.has_login = login.at != NULL && buf_put(&visit->session.login, login) == CODE_OK;
         log_in(visit);
     }
@@ -70,8 +80,7 @@ static void page_log_in(struct visit *visit, struct span number)
     struct span key = span_trim(request_field(&visit->request, "key"));
 
     (void)number;
-    visit->is_known = false;
-    buf_clear(&visit->session.login);
+    begin_login(visit);
     if (key.len == 0 || unicode_is_deceptive(key) || span_find(key, '\n') < key.len) {
         show_login(visit, 400, "Type the key as it was printed: one line.");
         return;

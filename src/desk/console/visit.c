@@ -21,6 +21,7 @@
 #define PAGE_BYTES (2 * ASKING_OUT_BYTES)
 #define ARENA_BYTES (8 * ASKING_OUT_BYTES)
 #define READ_BYTES 8192
+#define PIECE_BYTES 65536
 
 /* ---- bytes ---- */
 
@@ -47,7 +48,7 @@ static bool fill(struct visit *visit)
     return io == IO_OK;
 }
 
-static bool send_all(struct visit *visit, struct span bytes)
+static bool send_piece(struct visit *visit, struct span bytes)
 {
     enum io io = IO_OK;
     size_t done;
@@ -57,6 +58,18 @@ static bool send_all(struct visit *visit, struct span bytes)
         bytes = span_part(bytes, done, SIZE_MAX);
     }
     return bytes.len == 0;
+}
+
+/* Each piece has its time, since a large answer takes longer than a slow reader is waited for. */
+static bool send_all(struct visit *visit, struct span bytes)
+{
+    bool is_sent = true;
+
+    for (; bytes.len > 0 && is_sent; bytes = span_part(bytes, PIECE_BYTES, SIZE_MAX)) {
+        visit->until_us = clock_monotonic_us() + LIFE_US;
+        is_sent = send_piece(visit, span_part(bytes, 0, PIECE_BYTES));
+    }
+    return is_sent;
 }
 
 /* Whoever still sends would be told by a reset, before he has read the answer. */
@@ -103,7 +116,6 @@ static void begin(struct visit *visit, int status, const char *type, const char 
     http_write_line_u64(&head, SPAN_LIT("Content-Length: "), len);
     http_write_head_end(&head);
     visit->is_answered = true;
-    visit->until_us = clock_monotonic_us() + LIFE_US;
     if (buf_code(&head) == CODE_OK)
         (void)send_all(visit, buf_peek(&head));
     buf_fini(&head);
@@ -311,7 +323,8 @@ static const char *why_not_changed(const struct visit *visit)
         return "The form comes from another site. Open the page here and try again.";
     if (!span_equals_nocase(span_trim(span_cut(media, ';', &rest)), SPAN_LIT("application/x-www-form-urlencoded")))
         return "This is no form of the console's.";
-    if (visit->is_known && !secret_equals(request_field(&visit->request, "token"), span_text(visit->session.token)))
+    if (visit->is_known && !span_is(visit->request.path, "/login") && /* whoever logs in has no session yet, or leaves it */
+        !secret_equals(request_field(&visit->request, "token"), span_text(visit->session.token)))
         return "The form is of another session. Open the page again.";
     return NULL;
 }

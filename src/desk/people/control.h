@@ -66,7 +66,8 @@ enum control_kind {
     CONTROL_FILE,        /* to the person: a path among the words, whose content is wanted */
     CONTROL_STATUS,      /* to the person: the command's exit status, one byte; it is over */
     CONTROL_CONTENT,     /* from the person: the file */
-    CONTROL_NO_CONTENT   /* from the person: why it cannot be read */
+    CONTROL_NO_CONTENT,  /* from the person: why it cannot be read */
+    CONTROL_LATER        /* to the person: as CONTROL_REFUSED, but not for who he is: it may go another time */
 };
 
 #define CONTROL_WORDS_BYTES ((size_t)256 << 10)

@@ -223,7 +223,7 @@ static int talk_over(int fd, const struct control_talk *talk)
     }
     if (code == CODE_OK && kind == CONTROL_STATUS && buf_len(&frame) == 1)
         status = (unsigned char)buf_peek(&frame).at[0];
-    else if (code == CODE_OK && kind == CONTROL_REFUSED && (talk->is_refused == NULL || (*talk->is_refused = true)))
+    else if (code == CODE_OK && (kind == CONTROL_REFUSED || kind == CONTROL_LATER))
         status = fail(talk, STATUS_CANNOT, "%.*s", SPAN_ARG(buf_peek(&frame)));
     else if (code == CODE_LIMIT)
         status = fail(talk, STATUS_USAGE, "the command's words have more than %zu bytes", CONTROL_WORDS_BYTES);
@@ -233,6 +233,8 @@ static int talk_over(int fd, const struct control_talk *talk)
     else
         status = fail(talk, STATUS_CANNOT, "the gate ended before the command was over; look whether it was done before you "
                       "give it again");
+    if (talk->is_refused != NULL)
+        *talk->is_refused = code == CODE_OK && kind == CONTROL_REFUSED;
     buf_fini(&frame);
     return status;
 }

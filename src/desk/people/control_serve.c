@@ -169,16 +169,21 @@ static enum code ask_file(const char *path, size_t max_bytes, struct buf *out, s
     return code;
 }
 
-static void refuse(int fd, const char *text)
+static void turn_away(int fd, enum control_kind kind, const char *text)
 {
     char bytes[640];
     struct {
         uint32_t kind, len;
-    } head = {CONTROL_REFUSED, (uint32_t)strlen(text)};
+    } head = {(uint32_t)kind, (uint32_t)strlen(text)};
 
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, text, head.len);
     (void)send(fd, bytes, sizeof head + head.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it never makes us wait */
+}
+
+static void refuse(int fd, const char *text)
+{
+    turn_away(fd, CONTROL_REFUSED, text);
 }
 
 /* As print_hold, which the commands of the store call themselves, for what is said of failures. */
@@ -203,7 +208,7 @@ static int tell_who(const struct desk *desk, const struct control_rights *rights
     if (argc == 1 || control_note_reading(desk->store, desk->audit, asker.guest.actor.name, reads_some ? rights : NULL, argc,
                                           argv, &why) == CODE_OK)
         return control_tell_who(&desk->conf, &asker.guest.actor, rights);
-    refuse(asker.fd, why.text);
+    turn_away(asker.fd, CONTROL_LATER, why.text);
     return -1;
 }
 
@@ -231,7 +236,7 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
         audit_restrict(rights->tenants, rights->tenant_count);
     if (command->is_of_audit && control_note_reading(desk->store, desk->audit, asker.guest.actor.name,
                                                      reads_some ? rights : NULL, argc, argv, &why) != CODE_OK) {
-        refuse(asker.fd, why.text);
+        turn_away(asker.fd, CONTROL_LATER, why.text);
         return -1;
     }
     asker.guest.read = ask_file;
@@ -260,7 +265,8 @@ static bool know_him(const struct desk *desk, const struct person *person, unsig
     if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
         control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, NULL);
     if (code != CODE_OK)
-        refuse(asker.fd, why.text[0] != '\0' ? why.text : code_text(code));
+        turn_away(asker.fd, code == CODE_DENIED ? CONTROL_REFUSED : CONTROL_LATER,
+                  why.text[0] != '\0' ? why.text : code_text(code));
     return code == CODE_OK;
 }
 
@@ -321,9 +327,9 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
     asker.is_unknown = is_stranger(desk, person, roles);
     actor_of(person->uid, person->login, &asker.guest.actor);
     if (!bound_it(parent))
-        refuse(fd, "the gate cannot run commands at the moment");
+        turn_away(fd, CONTROL_LATER, "the gate cannot run commands at the moment");
     else if (confine(desk, &why) != CODE_OK)
-        refuse(fd, why.text);
+        turn_away(fd, CONTROL_LATER, why.text);
     else
         answer(desk, person, roles);
     _exit(0);
@@ -395,13 +401,13 @@ static void admit(struct desk *desk, int fd)
     if (stranger)
         tell_stranger(&person);
     if (stranger && strangers(desk) >= STRANGERS_MAX)
-        refuse(fd, STRANGER);
+        turn_away(fd, CONTROL_LATER, STRANGER);
     else if (askers_of(desk, person.uid) == ASKERS_OF_ONE)
-        refuse(fd, "too many commands of this account are under way; wait until one of them is over");
+        turn_away(fd, CONTROL_LATER, "too many commands of this account are under way; wait until one of them is over");
     else if ((pid = fork()) == 0)
         be_asker(desk, &person, roles, fd, parent);
     else if (pid < 0)
-        refuse(fd, "the gate cannot run commands at the moment");
+        turn_away(fd, CONTROL_LATER, "the gate cannot run commands at the moment");
     person_fini(&person);
     if (pid <= 0)
         return;
