@@ -631,7 +631,8 @@ class Generator:
         if not self.without & {"limit", "met", "resources"} and self.maybe(0.1):
             rule["match"]["labels"] = [self.label() for _ in range(self.random.choice([1, 1, 2]))]
         if effect == "require_approval" and self.maybe(0.2):
-            rule["approvals"] = self.random.randrange(1, 6)  # how many are asked decides nothing
+            rule["approvals"] = self.random.randrange(1, 6)  # how many are asked decides nothing, nor who
+            rule["approvers"] = {word: self.random.sample(["admin", "treasury", "acme"], 2) for word in self.random.sample(["roles", "groups", "tenants"], 2)}
         if self.maybe(0.4 if self.past else 0.75):
             rule["when"] = [self.condition(effect, 2) for _ in range(self.random.choice([1, 1, 1, 2]))]
         if effect == "permit" and "limit" not in self.without and self.maybe(0.6 if self.past else 0.15):

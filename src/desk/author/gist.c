@@ -263,6 +263,10 @@ void gist__say(const struct gist *gist, const struct verdict *verdict, struct sp
         else
             buf_add_span(out, about);
         say_why(out, gist, rule, ": ");
+        if (rule != NULL && verdict->kind == VERDICT_HOLD && rule->rule->people.approvers.len > 0) {
+            buf_add_text(out, "; to be decided by ");
+            approvers_text(rule->rule->people.approvers, out);
+        }
     } else if (rule != NULL) {
         buf_add_text(out, ": no rule permits it; nearest is ");
         say_rule(out, rule->rule);

@@ -215,8 +215,8 @@ static enum diff_way other_way(const struct diff_telling *t, struct span key, co
             return DIFF_NOTHING;
     if (span_is(key, "arguments") && t->pair->after.rule->effect == EFFECT_REQUIRE_APPROVAL)
         return diff__either(t->pair); /* what does not fit is denied where it was held */
-    if (span_is(key, "approvals"))
-        return diff__either(t->pair); /* no call is judged otherwise, and fewer people, or more, let it go */
+    if (span_is(key, "approvals") || span_is(key, "approvers"))
+        return diff__either(t->pair); /* no call is judged otherwise, and fewer people, more, or others let it go */
     if (before == NULL || after == NULL)
         return diff__way_of(t->pair, after == NULL);
     if (span_is(key, "until"))

@@ -74,6 +74,7 @@ struct approval_ask {
     struct span target, query, params; /* `params` is their beginning where they are longer */
     uint64_t arguments_bytes;  /* the length of all arguments; `arguments` is their beginning where they are longer */
     struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
+    struct span approvers;     /* who may decide it, as in struct verdict_people */
     struct span authentication; /* how the principal was shown; "none": the configuration says who it is */
     uint32_t needed;           /* how many people have to approve it */
     uint64_t policy_version;

@@ -9,14 +9,14 @@
 
 /* ---- asks ---- */
 
-#define ASK_TEXTS 16
+#define ASK_TEXTS 17
 
 static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
 {
     struct span *const all[ASK_TEXTS] = {
         &ask->tenant, &ask->principal, &ask->upstream, &ask->method, &ask->tool, &ask->client, &ask->correlation,
         &ask->arguments, &ask->rule, &ask->rule_reason, &ask->rule_hash,
-        &ask->target, &ask->query, &ask->params, &ask->redacted, &ask->authentication,
+        &ask->target, &ask->query, &ask->params, &ask->redacted, &ask->authentication, &ask->approvers,
     };
 
     memcpy(texts, all, sizeof all);
@@ -78,9 +78,10 @@ void approvals_tell(struct approval_marks *marks, const struct verdict *verdict,
         if (like.is_again)
             like.arguments = like.query = like.params = like.redacted = SPAN_NONE;
         like.rule = verdict->approvals[i].rule;
-        like.rule_reason = verdict->approvals[i].rule_reason;
+        like.rule_reason = verdict->approvals[i].people->reason;
         like.rule_hash = verdict->approvals[i].rule_hash;
-        like.needed = verdict->approvals[i].needed;
+        like.needed = verdict->approvals[i].people->needed;
+        like.approvers = verdict->approvals[i].people->approvers;
         ask = copy_ask(&like);
         if (ask != NULL)
             queue_ask(marks->of, ask);

@@ -65,6 +65,7 @@ struct spot spot_below(const struct spot *spot, const struct yaml_node *map, con
     below.place = word->key != NULL ? word->place : spot->place;
     below.is_data = word->is_data;
     below.is_one = word->is_one;
+    below.defines = !spot->is_test && span_is(member->key, "approvers"); /* names of people, and no globs */
     below.keeps_objects |= word->is_one && !span_is(member->key, "contains");
     below.ids_keys = spot->is_test && span_is(member->key, "spent");
     if (!spot->is_test && span_is(member->key, "match")) {

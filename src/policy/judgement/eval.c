@@ -113,8 +113,7 @@ static enum policy_known ask_granted(struct judging *judging, const struct quest
     const struct policy_past *past = question->state.past;
     struct verdict *verdict = judging->verdict;
     struct verdict_approval approval = {
-        .rule = rule->id, .rule_reason = rule->reason, .rule_hash = span_of(rule->hash, sizeof rule->hash),
-        .needed = rule->approvals,
+        .rule = rule->id, .rule_hash = span_of(rule->hash, sizeof rule->hash), .people = &rule->people,
     };
     enum policy_known granted = POLICY_UNKNOWN;
 

@@ -171,11 +171,16 @@ static bool is_same_count(const struct policy_limit *a, const struct policy_limi
 
 static struct policy_limit *compile_one_limit(struct compiler *c, const struct yaml_node *node)
 {
-    static const char *const known[] = {"calls", "sum", "at_most", "distinct", "per", "by", "over", NULL};
+    static const char *const known[] = {"calls", "sum", "at_most", "distinct", "per", "by", "over", "", "approvals",
+                                        "approvers", NULL};
     struct policy_limit *limit = compiler_alloc(c, 1, sizeof *limit);
 
     if (limit == NULL || !compiler_is_map_of(c, node, known, "a limit"))
         return limit;
+    for (const char *const *word = known + 8; *word != NULL; word++)
+        if (yaml_member(node, *word) != NULL)
+            FAULT_KEY(c, yaml_member(node, *word), "`%s` stands in the rule, beside `limit`, since whatever limits a call is "
+                      "over it is held once; move it there", *word);
     compile_kind(c, node, limit);
     compile_per(c, node, limit);
     compile_limit_by(c, yaml_member(node, "by"), limit);

@@ -77,6 +77,9 @@ void compile__hash_file(struct digest *digest, struct span name, struct span tex
 /* compile_hash.c: the rule as it was written, the patterns and lists that it names included. */
 void compile__hash_rule(struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
 
+/* compile_people.c: how many people decide a call that the rule holds, and who. Takes: node: the rule. */
+void compile__people(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+
 /* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */
 void compile__case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase);
 void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase);

@@ -136,23 +136,6 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
     set_place(c, list, &rule->only_args, rule, "only_args");
 }
 
-#define APPROVALS_MAX 5
-
-/* How many people a held call needs. */
-static void compile_approvals(struct compiler *c, const struct yaml_node *node, struct rule *rule)
-{
-    uint64_t count = 1;
-
-    if (node != NULL && rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks)
-        FAULT_KEY(c, node, "`approvals` says how many people a held call needs, and nobody is asked here; write effect: "
-                  "require_approval, or a limit with over: require_approval");
-    else if (node != NULL && (node->type != YAML_INT || num_u64(node->json, &count) != CODE_OK || count < 1 ||
-                              count > APPROVALS_MAX))
-        FAULT(c, node, "`approvals` says how many different people have to approve a call; write a whole number from 1 to %d",
-              APPROVALS_MAX);
-    rule->approvals = (uint32_t)count;
-}
-
 /* Whether the match names tools or prompts: in calls of these `$` is params.arguments. */
 static bool has_arguments(const struct match *match)
 {
@@ -165,8 +148,8 @@ static bool has_arguments(const struct match *match)
 }
 
 const char *const policy_rule_keys[] = {"id", "effect", "match", "when", "only_args", "arguments", "limit", "approvals",
-                                        "until", "mode", "reason", "say", "slow_regex", "", "during", "session",
-                                        "client", "annotations", "plan", NULL};
+                                        "approvers", "until", "mode", "reason", "say", "slow_regex", "", "during",
+                                        "session", "client", "annotations", "plan", NULL};
 
 /* {NAME: {...}} and {permit: {...}}, as other languages have them. */
 static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *node)
@@ -204,13 +187,13 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     rule->limit = compile__limit(c, yaml_member(node, "limit"));
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
         rule->asks |= limit->asks;
-    compile_approvals(c, yaml_member(node, "approvals"), rule);
+    compile__people(c, node, rule);
     if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks) {
         compile__hash_rule(c, node, rule->hash);
         c->policy->holds = true;
     }
     compile__until(c, yaml_member(node, "until"), rule);
-    rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
+    rule->reason = rule->people.reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
     if (c->faults->count == before)
         compile__warn_rule(c, node);

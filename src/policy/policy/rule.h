@@ -55,7 +55,7 @@ struct rule {
     bool by_schema;               /* arguments: by_schema */
     struct condition schema;      /* for its label and line */
     bool asks;                    /* a permit with a limit over which a person is asked */
-    uint32_t approvals;           /* of how many people, where one may be asked */
+    struct verdict_people people; /* who decides, where somebody may be asked */
     unsigned char hash[DIGEST_BYTES]; /* of what the author wrote, where a person may be asked */
     const struct policy_limit *limit; /* of a permit, the first; or NULL */
     int64_t until_us;                 /* from then on it does not apply; 0: it has no end */

@@ -34,6 +34,18 @@ const char *policy_truth_text(enum truth truth)
     return "undecided";
 }
 
+void approvers_text(struct span approvers, struct buf *out)
+{
+    const char *before = "";
+
+    while (approvers.len > 0) {
+        struct span name = span_cut(approvers, '\n', &approvers);
+
+        (void)buf_addf(out, "%s%.*s", before, SPAN_ARG(name));
+        before = span_find(approvers, '\n') < approvers.len ? ", " : " or ";
+    }
+}
+
 const char *answer_effect_text(enum answer_effect effect)
 {
     static const char *const words[ANSWER_EFFECTS] = {"none", "flag", "redact", "withhold"};

@@ -8,6 +8,7 @@
 #ifndef POLICY_VERDICT_H
 #define POLICY_VERDICT_H
 
+#include "base/buf.h"
 #include "base/reason.h"
 #include "base/span.h"
 #include "policy/question.h"
@@ -45,14 +46,20 @@ struct verdict_spent {
     bool beyond; /* a person has approved it: those limits that ask are taken even where they have no room */
 };
 
+/* Whom a rule asks, and why. */
+struct verdict_people {
+    struct span reason;    /* the author's `reason:` */
+    uint32_t needed;       /* so many have to grant it */
+    struct span approvers; /* of these: a line each, "group:treasury", or "self" alone; at == NULL: of whoever may at all */
+};
+
 /* A require_approval that applies, or a permit over a limit that asks. */
 #define VERDICT_APPROVALS_MAX 8 /* a call that more of them hold is held whatever people say */
 struct verdict_approval {
     struct span rule;
-    struct span rule_reason;
     struct span rule_hash;
+    const struct verdict_people *people;
     bool is_granted;
-    uint32_t needed; /* how many people have to grant it */
 };
 
 struct verdict {
@@ -89,6 +96,8 @@ struct verdict {
 };
 
 const char *verdict_text(enum verdict_kind kind); /* "permit", "deny", "hold" */
+/* Appends "group:treasury, role:admin or tenant:acme". */
+void approvers_text(struct span approvers, struct buf *out);
 const char *effect_text(enum effect effect);      /* "forbid", "require_approval", "permit" */
 
 #endif

@@ -156,6 +156,7 @@ static const struct row rows[] = {
      DIFF_PERMITS, "also asks `m`: equals 1", true},
     {FORBID("match: {tools: [a]}"), FORBID("match: {tools: [a, b]}"), DIFF_DENIES, "also takes b", true},
     {FORBID("match: {tools: [a]}"), FORBID("match: {tools: [a]}, mode: monitor"), DIFF_PERMITS, "only monitored", true},
+    {HOLD("approvers: self"), HOLD("approvers: {groups: [x]}"), DIFF_EITHER, "`approvers` is now", false}, /* 12.8 */
     {HOLD("match: {tools: [a]}"), HOLD("match: {tools: [a, b]}"), DIFF_HOLDS, "also takes b", true},
     {HOLD("match: {tools: [a, b]}"), HOLD("match: {tools: [a]}"), DIFF_RELEASES, "no longer takes b", true},
     {HOLD("match: {tools: [a]}"), "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n"

@@ -83,7 +83,7 @@ static void granted_permits_by_itself(void **state)
     assert_int_equal(verdict->approval_count, 1);
     assert_false(verdict->approvals[0].is_granted);
     assert_true(span_is(verdict->approvals[0].rule, "mail.outside"));
-    assert_true(span_is(verdict->approvals[0].rule_reason, "Somebody looks at it."));
+    assert_true(span_is(verdict->approvals[0].people->reason, "Somebody looks at it."));
     expect(judge_mail(&court, &other, OUTSIDE), VERDICT_HOLD, REASON_APPROVAL_REQUIRED, "mail.outside");
     verdict = judge_mail(&court, &outside, OUTSIDE);
     expect(verdict, VERDICT_PERMIT, REASON_PERMITTED, "mail.outside");
@@ -231,7 +231,77 @@ static void so_many_people_are_needed(void **state)
         court_open(&court, text);
         verdict = judge_mail(&court, &none, SPAN_LIT("{\"size\":1}"));
         assert_int_equal(verdict->kind, VERDICT_HOLD);
-        assert_int_equal(verdict->approvals[0].needed, cases[i].needed);
+        assert_int_equal(verdict->approvals[0].people->needed, cases[i].needed);
+        court_close(&court);
+    }
+}
+
+#define HELD "effect: require_approval, match: {tools: [mail]}, "
+#define OVER "effect: permit, match: {tools: [mail]}, limit: {sum: size, at_most: 0.5, per: day, over: require_approval"
+
+/* 12.8: who decides is named, or the one who asks; where nobody is asked, nobody is. */
+static void who_decides_is_named(void **state)
+{
+    static const struct {
+        const char *rule, *approvers, *fault;
+    } cases[] = {
+        {HELD "reason: r", NULL, NULL},
+        {HELD "approvers: {groups: [treasury]}", "group:treasury", NULL},
+        {HELD "approvers: {tenants: [acme], groups: [b, a, b], roles: ['approver:x:y', admin]}",
+         "role:approver:x:y\nrole:admin\ngroup:b\ngroup:a\ngroup:b\ntenant:acme", NULL},
+        {HELD "approvers: {groups: [Treasury, 'CORP\\ops', 'a\"b', 'Ärzte']}",
+         "group:Treasury\ngroup:CORP\\ops\ngroup:a\"b\ngroup:Ärzte", NULL},
+        {HELD "approvers: {groups: [{list: l}, own]}", "group:l1\ngroup:l2\ngroup:own", NULL},
+        {HELD "approvers: {groups: {list: l}}, approvals: 5", "group:l1\ngroup:l2", NULL},
+        {HELD "approvers: {groups: ['{p}']}", "group:CORP\\a", NULL},
+        {HELD "approvers: self", "self", NULL},
+        {OVER "}, approvers: self", "self", NULL},
+        {HELD "approvers: {groups: [self]}", "group:self", NULL},
+        {HELD "approvals: 1, approvers: self", "self", NULL},
+        {HELD "approvals: 2, approvers: self", NULL, "is one person"},
+        {HELD "approvers: Self", NULL, "who may decide a held call"},
+        {HELD "approvers: [treasury]", NULL, "who may decide a held call"},
+        {HELD "approvers: 5", NULL, "who may decide a held call"},
+        {HELD "approvers: {}", NULL, "name nobody"},
+        {HELD "approvers: {groups: []}", NULL, "holds 1 to 64 names"},
+        {HELD "approvers: {groups: a}", NULL, "write a list"},
+        {HELD "approvers: {groups: [5]}", NULL, "write a string"},
+        {HELD "approvers: {groups: ['']}", NULL, "is no name of people"},
+        {HELD "approvers: {groups: [\"a\\nrole:admin\"]}", NULL, "is no name of people"},
+        {HELD "approvers: {groups: [\"a\\rb\"]}", NULL, "is no name of people"},
+        {HELD "approvers: {groups: [\"a\\u200bb\"]}", NULL, "is no name of people"},
+        {HELD "approvers: {groups: ['*']}", NULL, "is no name"},
+        {HELD "approvers: {groups: ['a?']}", NULL, "is no name"},
+        {HELD "approvers: {tenants: ['{tenant}']}", NULL, "and variables"},
+        {HELD "approvers: {group: [a]}", NULL, "did you mean `groups`"},
+        {HELD "approvers: {list: l}", NULL, "knows no `list`"},
+        {OVER ", approvers: self}", NULL, "beside `limit`"},
+        {OVER ", approvals: 2}", NULL, "beside `limit`"},
+        {"effect: forbid, match: {tools: [mail]}, approvers: self", NULL, "nobody is asked here"},
+        {"effect: permit, match: {tools: [mail]}, approvers: {groups: [a]}", NULL, "nobody is asked here"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct people none = {.asked = 0};
+        char text[1024];
+        struct court court;
+        struct span approvers;
+
+        snprintf(text, sizeof text, "policy: p\nparameters: {p: {is: text, default: 'CORP\\a'}}\nlists: {l: [l1, l2]}\n"
+                 "rules:\n  - {id: r, %s}\n  - {id: uses, effect: permit, match: {tools: ['{p}', {list: l}]}}\n", cases[i].rule);
+        if (cases[i].fault != NULL) {
+            struct policy *policy = NULL;
+            struct faults faults;
+
+            if (compile_text(text, &policy, &faults, NULL) != CODE_INVALID || strstr(faults.fault[0].text, cases[i].fault) == NULL)
+                fail_msg("%s: %s", cases[i].rule, policy != NULL ? "it compiles" : faults.fault[0].text);
+            continue;
+        }
+        court_open(&court, text);
+        approvers = judge_mail(&court, &none, SPAN_LIT("{\"size\":1}"))->approvals[0].people->approvers;
+        if (cases[i].approvers == NULL ? approvers.at != NULL : !span_is(approvers, cases[i].approvers))
+            fail_msg("%s: %.*s", cases[i].rule, SPAN_ARG(approvers));
         court_close(&court);
     }
 }
@@ -273,6 +343,7 @@ static void the_hash_is_of_what_the_rule_says(void **state)
         {"x", "y", "mail", ", say: 'Ask Ada.', reason: new", true},
         {"x", "y", "mail", ", mode: enforce", false},
         {"x", "y", "mail", ", approvals: 2", false}, /* 8.8 */
+        {"x", "y", "mail", ", approvers: {groups: [a]}", false}, /* 12.8 */
     };
     char first[HEX_BYTES], other[HEX_BYTES], text[1024];
 
@@ -339,6 +410,7 @@ int main(void)
         cmocka_unit_test(arguments_that_nobody_may_approve),
         cmocka_unit_test(more_than_can_be_named_stays_held),
         cmocka_unit_test(so_many_people_are_needed),
+        cmocka_unit_test(who_decides_is_named),
         cmocka_unit_test(the_hash_is_of_what_the_rule_says),
         cmocka_unit_test(tests_can_say_what_is_approved),
     };

@@ -43,12 +43,14 @@ static struct question call_of(const char *principal, const char *arguments, int
     };
 }
 
+static const struct verdict_people people = {SPAN_LIT("because"), 1, SPAN_LIT("group:treasury")};
+
 /* What a policy with one require_approval named `r` says. */
 static struct verdict verdict_of(bool is_granted)
 {
     return (struct verdict){
         .kind = is_granted ? VERDICT_PERMIT : VERDICT_HOLD, .approval_count = 1,
-        .approvals = {{SPAN_LIT("r"), SPAN_LIT("because"), HASH, is_granted}},
+        .approvals = {{SPAN_LIT("r"), HASH, &people, is_granted}},
     };
 }
 
@@ -258,7 +260,7 @@ static void two_are_taken_together(void **state)
     struct approval_marks marks = {.mark = mark};
 
     (void)state;
-    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), SPAN_NONE, HASH, true, 1};
+    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), HASH, &people, true};
     both.approval_count = 2;
     answer(&call, 1, true, NOW + SECOND, 1);
     assert_false(approvals_take(approvals, &call, &both, &marks));
@@ -293,6 +295,7 @@ static void an_ask_is_told_with_its_texts(void **state)
     assert_true(span_is(ask_made->arguments, "{\"to\":1}"));
     assert_ptr_not_equal(ask_made->arguments.at, root.raw.at);
     assert_true(span_is(ask_made->rule, "r") && span_is(ask_made->rule_reason, "because"));
+    assert_true(span_is(ask_made->approvers, "group:treasury")); /* 12.8 */
     assert_true(span_equals(ask_made->rule_hash, HASH));
     assert_null(ask_made->client.at);
     assert_memory_equal(ask_made->digest, marks.mark[0].digest, DIGEST_BYTES);
