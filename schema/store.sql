@@ -125,6 +125,7 @@ CREATE TABLE approval_ask (
     rule_hash       BLOB NOT NULL,
     rule_reason     TEXT,
     needed          INTEGER NOT NULL CHECK (needed > 0), -- people
+    approvers       TEXT, -- by whose names, a line each; NULL: whoever may decide at all
     policy_version  INTEGER NOT NULL,
     client          TEXT,
     correlation     TEXT,
@@ -193,7 +194,7 @@ CREATE TRIGGER approval_use_stays BEFORE UPDATE ON approval_use BEGIN SELECT rai
 CREATE TRIGGER approval_use_remains BEFORE DELETE ON approval_use BEGIN SELECT raise(ABORT, 'uses are append-only'); END;
 CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool,
     a.target, t.arguments, t.query, t.params, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.redacted,
-    a.authentication, a.needed, a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate,
+    a.authentication, a.needed, a.approvers, a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate,
     s.decision AS seen_decision, s.seen_us, s.times, w.granted, w.given_us, w.holds_us AS until_us, w.given_by, w.login,
     w.why, c.gate AS claimed_by, u.used_us, u.decision AS used_decision, u.gate AS used_by
 FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN approval_held t ON t.ask = a.id

@@ -13,6 +13,7 @@
 #define ADMINS PEOPLE_BIT(PEOPLE_ADMINS)
 #define VIEWERS PEOPLE_BIT(PEOPLE_VIEWERS)
 #define ANYBODY (APPROVERS | AUTHORS | AUDITORS | ADMINS | VIEWERS)
+#define DECIDERS (APPROVERS | ADMINS | PEOPLE_DECIDES_TENANTS | PEOPLE_DECIDES_OWN) /* the last two: of what is theirs */
 #define WHOSE PEOPLE_AUDITS_TENANTS /* of those tenants alone */
 
 #define IS(name, function, what) .words = name, .sentence = what, .run = function, .usage.path = "callgate " name
@@ -271,14 +272,14 @@ const struct command commands[] = {
              FLAG("json", json, "the draft and what is known of it as one JSON object"), CONFIG)},
 
     GROUP("approvals", "calls that a person decides"),
-    {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = APPROVERS | ADMINS, .lasts = true,
+    {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = DECIDERS, .lasts = true,
      ABOUT("Lists the calls that a require_approval rule holds until a person decides; with --follow also\n"
            "further ones as they come, until it is interrupted."),
      OPTIONS(FLAG("follow", follow, "go on as calls come, until it is interrupted"),
              FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
              JSON_LINES,
              STORE)},
-    {IS("approvals show", cmd_approvals_show, "one of them, with its arguments, as a story"), .roles = APPROVERS | ADMINS,
+    {IS("approvals show", cmd_approvals_show, "one of them, with its arguments, as a story"), .roles = DECIDERS,
      BEHIND("(APPROVAL... | --decision N) [OPTIONS]"),
      ABOUT("Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
            "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
@@ -286,7 +287,7 @@ const struct command commands[] = {
      OPERANDS(MAYBE_APPROVALS), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
     {IS("approvals approve", cmd_approvals_approve, "permit exactly that call, once"),
      .example = "approvals approve 1 --why 'Ada expects the invoice'",
-     .roles = APPROVERS | ADMINS, .writes = true,
+     .roles = DECIDERS, .writes = true,
      BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
      WAS({"unseen", "despite-unseen"}, {"again", "despite-refusal"}),
      ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
@@ -300,7 +301,7 @@ const struct command commands[] = {
              STORE, FLAG("despite-unseen", unseen, "although only the beginning of its arguments is kept, or nothing of them"),
              FLAG("despite-refusal", again, "although it was refused before"))},
     {IS("approvals refuse", cmd_approvals_refuse, "deny exactly that call for a while"),
-     .roles = APPROVERS | ADMINS, .writes = true,
+     .roles = DECIDERS, .writes = true,
      BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
      ABOUT("Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
            "is held and asked for anew."),
@@ -348,7 +349,7 @@ const struct command commands[] = {
      BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"), WAS({"note", "why"}, {"expires", "for"}),
      ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
            "within a second. A person with --role gives commands over the gate's socket by it\n"
-           "(`callgate login --key-file`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
+           "(`callgate login --key-file`): " PEOPLE_ROLES_TEXT ".\n"
            "Neither is good for the other."),
      OPTIONS(TEXT("principal", principal, "NAME", "who the agent, or the person, is (required)", MUST),
              TEXT("tenant", tenant, "NAME", "of an agent's: whom it works for"),

@@ -215,14 +215,21 @@ bool visit_who(struct session *session, bool looks_on, struct answer *answer)
     is_read = answer->status == 0 &&
               json_read(buf_peek(&answer->out), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
     if (is_read) {
-        struct control_rights rights = {.roles = 0};
+        const struct { const char *key; unsigned role; } more[] = {
+            {"audits", PEOPLE_AUDITS_TENANTS}, {"decides", PEOPLE_DECIDES_TENANTS}, {"principal", PEOPLE_DECIDES_OWN}};
+        struct control_rights rights;
 
+        control_rights_init(&rights);
         (void)snprintf(session->who, sizeof session->who, "%.*s", SPAN_ARG(root->raw));
         roles = json_member(root, SPAN_LIT("roles"));
         for (const struct json_node *one = roles != NULL ? roles->child : NULL; one != NULL; one = one->next)
             control_add_role(&rights, one->text);
-        roles = json_member(root, SPAN_LIT("audits"));
-        session->roles = rights.roles | (roles != NULL && roles->child != NULL ? PEOPLE_AUDITS_TENANTS : 0);
+        for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+            roles = json_member(root, span_text(more[i].key));
+            rights.roles |= roles != NULL && (roles->child != NULL || roles->type == JSON_STRING) ? more[i].role : 0;
+        }
+        session->roles = rights.roles;
+        buf_fini(&rights.names);
     }
     buf_fini(&text);
     arena_fini(&arena);

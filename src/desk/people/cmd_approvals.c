@@ -149,6 +149,7 @@ struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *appro
     doc_bool(doc, "unseen", approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval));
     doc_bool(doc, "arguments_redacted", approval->redacted.at != NULL);
     add_list(doc, "redacted", approval->redacted);
+    doc_lines(doc, "approvers", approval->approvers);
     doc_int(doc, "policy_version", approval->policy_version);
     doc_int(doc, "decision", approval->decision);
     print_time(doc, "asked", approval->asked_us);
@@ -183,6 +184,7 @@ static const char words[] =
     "[\n    The audit does not show: {*redacted}{.}{/, }\n]"
     "\nrule     {rule} of policy version {policy_version}[: {rule_reason}]\n"
     "asked    {asked}, {asked:ago} ago, decision {decision}[{!times=1}; last {last_asked:ago} ago]\n"
+    "[{!gist}[who may  {*approvers}{.}{/ or }\n]]"
     "[people   {people}\n][{?people}{*approved_by}         {given_by}: {why}\n{/}]"
     "[{?granted:any}[{?granted}given  ][{!granted}refused]  {given} by {given_by}[ (logged in as {login:unlike given_by})], "
     "until {until}\n[why      {why}\n]]"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate approvals approve and refuse: what a person says of a held call. */
 #include "people/cmd_approvals_priv.h"
+#include "people/control.h"
 #include "args/print.h"
 #include "cli/told.h"
 #include "store/store.h"
@@ -67,12 +68,16 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
     return status;
 }
 
-/* Who gives the command, and by which names he is known. Takes: aliases: of ACTOR_ALIASES places. */
-static enum code find_speaker(struct store_answer *answer, struct actor *actor, struct span *aliases, struct buf *known)
+/* Who gives the command, and by which names he is known. Who opens the store himself has every role, and is in no group.
+ * Takes: aliases: of ACTOR_ALIASES places. */
+static enum code find_speaker(struct store_answer *answer, struct actor *actor, struct span *aliases, struct buf *known,
+                              struct buf *roles)
 {
     enum code code = CODE_OK;
 
     actor_find(actor);
+    if (actor->opens_store)
+        control_name_roles(~0u, roles);
     for (size_t i = 0; i < actor->alias_count && code == CODE_OK; i++) {
         aliases[i] = span_text(actor->alias[i]);
         if (actor->is_own[i])
@@ -82,6 +87,7 @@ static enum code find_speaker(struct store_answer *answer, struct actor *actor, 
     answer->person = (struct store_person){
         .name = actor->shown[0] != '\0' ? span_text(actor->shown) : SPAN_NONE, .account = actor->account, .aliases = aliases,
         .alias_count = actor->alias_count, .known = buf_peek(known),
+        .names = actor->opens_store ? buf_peek(roles) : actor->names, .tenant = actor->tenant, .principal = actor->principal,
     };
     return code;
 }
@@ -94,7 +100,7 @@ static int say(const struct asked *asked, bool is_granted, int64_t usual_us)
     struct span aliases[ACTOR_ALIASES];
     struct actor actor;
     struct approvals_meant meant;
-    struct buf known;
+    struct buf known, roles;
     struct why why = {0};
     struct db *db = NULL;
     enum code code = asked_store(asked, DB_WRITE, &db, &why);
@@ -103,11 +109,13 @@ static int say(const struct asked *asked, bool is_granted, int64_t usual_us)
     if (code != CODE_OK)
         return complain_why(code, &why);
     buf_init(&known, sizeof actor.alias + ACTOR_ALIASES);
-    code = find_speaker(&answer, &actor, aliases, &known);
+    buf_init(&roles, 1024);
+    code = find_speaker(&answer, &actor, aliases, &known, &roles);
     answer.by = asked->by != NULL ? span_text(asked->by) : answer.login;
     status = code == CODE_OK ? cmd_approvals__find(db, asked, &meant) : complain_why(code, &why);
     if (status == OPTIONS_GO)
         status = answer_all(db, &meant, &answer, asked->json);
+    buf_fini(&roles);
     buf_fini(&known);
     db_close(&db);
     return status;

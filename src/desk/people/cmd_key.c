@@ -99,8 +99,7 @@ static int check_whose(const char *tenant, const struct option_values *claims, c
         return complain(STATUS_USAGE, "too many --may-claim; use globs");
     for (size_t i = 0; i < roles->count && status == OPTIONS_GO; i++) {
         if (people_role_read(span_text(roles->value[i]), &none) == 0)
-            status = complain(STATUS_USAGE, "--role \"%s\" is none; write viewer, approver, author, auditor, auditor:TENANT or "
-                              "admin", roles->value[i]);
+            status = complain(STATUS_USAGE, "--role \"%s\" is none; write " PEOPLE_ROLES_TEXT, roles->value[i]);
         else if (buf_addf(text, "%s%s", i > 0 ? " " : "", roles->value[i]) != CODE_OK)
             status = complain(STATUS_USAGE, "too many --role; give fewer");
     }

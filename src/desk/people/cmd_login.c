@@ -69,7 +69,10 @@ static int tell(const struct answer *answer, bool as_json)
         print_lines(stdout, buf_peek(&answer->text), "");
     else
         told_say(answer->root, "the gate knows you as {person}[, who is {*roles}{.}{/, }][, who audits {*audits}{.}{/, }]"
-                 "[{?roles=[]}{?audits=[]}, who has no role here]\n");
+                 "[, who decides for {*decides}{.}{/, }]"
+                 "[, who decides what {principal} of tenant {tenant} asks under `approvers: self`]"
+                 "[{?roles=[]}{?audits=[]}{?decides=[]}, who has no role here]\n"
+                 "[a rule's `approvers` may name you as {*names}{.}{/, }\n]");
     return STATUS_DONE;
 }
 

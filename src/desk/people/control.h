@@ -24,12 +24,18 @@
 
 /* What somebody may do. */
 struct control_rights {
-    unsigned roles;   /* PEOPLE_BIT, PEOPLE_AUDITS_TENANTS */
+    unsigned roles;   /* PEOPLE_BIT, PEOPLE_AUDITS_TENANTS, PEOPLE_DECIDES_TENANTS, PEOPLE_DECIDES_OWN */
     struct span tenants[AUDIT_TENANTS_MAX]; /* of PEOPLE_AUDITS_TENANTS */
     size_t tenant_count;
+    struct buf names; /* a line each: what `approvers` of a rule may name of him, as "group:treasury" */
 };
+void control_rights_init(struct control_rights *rights);
 /* Adds a role as it is written, which lives as long as they; what is none, or too much, adds nothing. */
 void control_add_role(struct control_rights *rights, struct span role);
+/* The names of these roles, for who has them by a group of the machine, or may open the store. */
+void control_name_roles(unsigned roles, struct buf *names);
+/* Adds a name of this kind, "group" or "tenant"; one with a line's end in it, which would be two, is none. */
+void control_add_name(struct control_rights *rights, const char *kind, struct span name);
 
 /* ---- who it is: on the gate's side ---- */
 

@@ -14,14 +14,38 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#define NAMES_BYTES ((size_t)128 << 10)
+
+void control_rights_init(struct control_rights *rights)
+{
+    *rights = (struct control_rights){.roles = 0};
+    buf_init(&rights->names, NAMES_BYTES);
+}
+
+void control_name_roles(unsigned roles, struct buf *names)
+{
+    for (unsigned role = 0; role < PEOPLE_ROLES; role++)
+        if ((roles & PEOPLE_BIT(role)) != 0)
+            (void)buf_addf(names, "role:%.*s\n", SPAN_ARG(people_role_names[role]));
+}
+
+void control_add_name(struct control_rights *rights, const char *kind, struct span name)
+{
+    if (name.len > 0 && span_find(name, '\n') == name.len)
+        (void)buf_addf(&rights->names, "%s:%.*s\n", kind, SPAN_ARG(name));
+}
+
 void control_add_role(struct control_rights *rights, struct span role)
 {
     struct span tenant;
     unsigned bit = people_role_read(role, &tenant);
 
-    if (bit == PEOPLE_AUDITS_TENANTS && rights->tenant_count == AUDIT_TENANTS_MAX)
+    if (bit == 0 || (bit == PEOPLE_AUDITS_TENANTS && rights->tenant_count == AUDIT_TENANTS_MAX))
         return;
     rights->roles |= bit;
+    control_add_name(rights, "role", role);
+    if (bit == PEOPLE_DECIDES_TENANTS)
+        control_add_name(rights, "tenant", tenant);
     if (bit == PEOPLE_AUDITS_TENANTS)
         rights->tenants[rights->tenant_count++] = tenant;
 }
@@ -121,6 +145,26 @@ static void add_claims(const struct identity_token *token, struct actor *actor)
             actor_add_alias(actor, claim->text);
 }
 
+static bool says_tenant(const struct conf_login *login)
+{
+    return login->tenant.constant != NULL || login->tenant.claim.count > 0;
+}
+
+/* What is asked in this principal's name under `approvers: self` is this person's to decide, whatever roles he has. */
+static void be_principal(const struct identity_token *token, struct actor *actor, struct control_rights *rights)
+{
+    static char tenant[ACTOR_ALIAS_BYTES], principal[ACTOR_ALIAS_BYTES]; /* as long as the process, which is of one command */
+
+    if (token->tenant.len >= sizeof tenant || token->principal.len >= sizeof principal)
+        return;
+    (void)snprintf(tenant, sizeof tenant, "%.*s", SPAN_ARG(token->tenant));
+    (void)snprintf(principal, sizeof principal, "%.*s", SPAN_ARG(token->principal));
+    actor->tenant = span_text(tenant);
+    actor->principal = span_text(principal);
+    rights->roles |= PEOPLE_DECIDES_OWN;
+    control_add_name(rights, "tenant", token->tenant);
+}
+
 static void take_token(const struct conf_people *conf, const struct conf_login *login, const struct identity_token *token,
                        struct actor *actor, struct control_rights *rights)
 {
@@ -137,6 +181,10 @@ static void take_token(const struct conf_people *conf, const struct conf_login *
         if (member->group.at != NULL ? is_in(token, member->group) : span_equals(member->subject, token->principal))
             become(member, NULL, rights);
     }
+    for (size_t i = 0; i < token->group_count; i++)
+        control_add_name(rights, "group", token->groups[i]);
+    if (says_tenant(login))
+        be_principal(token, actor, rights);
     (void)snprintf(name, sizeof name, "%.*s:%.*s", SPAN_ARG(login->provider), SPAN_ARG(token->principal));
     be_called(conf, called.at != NULL ? called : span_text(name), actor);
     add_claims(token, actor);
@@ -150,6 +198,8 @@ static enum identity_fault read_token(const struct conf_login *login, const stru
     struct why why = {""};
     enum identity_fault fault;
 
+    if (says_tenant(login))
+        rules.tenant = login->tenant;
     if (identity_path_read(login->principal.at, &rules.principal.claim, &why) != CODE_OK ||
         (login->groups.at != NULL && identity_path_read(login->groups.at, &rules.groups, &why) != CODE_OK))
         return IDENTITY_FAULT_PRINCIPAL; /* the configuration was checked */
@@ -241,6 +291,15 @@ int control_tell_who(const struct conf_people *conf, const struct actor *actor, 
     list = doc_add_array(doc, "audits");
     for (size_t i = 0; i < rights->tenant_count; i++)
         doc_text(list, NULL, rights->tenants[i]);
+    list = doc_add_array(doc, "decides");
+    for (struct span rest = buf_peek(&rights->names), name; rest.len > 0;) {
+        name = span_cut(rest, '\n', &rest);
+        if (span_starts_with(name, SPAN_LIT("role:approver:")))
+            doc_text(list, NULL, span_part(name, 14, SIZE_MAX));
+    }
+    doc_text_or_null(doc, "principal", actor->principal);
+    doc_text_or_null(doc, "tenant", actor->tenant);
+    doc_lines(doc, "names", buf_peek(&rights->names));
     list = doc_add_array(doc, "logins");
     for (size_t i = 0; i < conf->login_count; i++) {
         struct doc *login = doc_add_object(list, NULL);

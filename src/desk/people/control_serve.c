@@ -2,6 +2,7 @@
 /* The process beside the gate that takes people's commands, and one more for each command. */
 #include "people/control.h"
 #include "store/store.h"
+#include "store/store_approvals.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -202,7 +203,7 @@ static bool asks_who(int argc, char **argv)
 
 static int tell_who(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
 {
-    const bool reads_some = (rights->roles & ~PEOPLE_AUDITS_TENANTS) == 0;
+    const bool reads_some = (rights->roles & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_DECIDES_TENANTS | PEOPLE_DECIDES_OWN)) == 0;
     struct why why = {""};
 
     if (argc == 1 || control_note_reading(desk->store, desk->audit, asker.guest.actor.name, reads_some ? rights : NULL, argc,
@@ -210,6 +211,16 @@ static int tell_who(const struct desk *desk, const struct control_rights *rights
         return control_tell_who(&desk->conf, &asker.guest.actor, rights);
     turn_away(asker.fd, CONTROL_LATER, why.text);
     return -1;
+}
+
+/* To what he may decide. */
+static void restrict_approvals(const struct control_rights *rights)
+{
+    static struct store_person person;
+
+    person = (struct store_person){.names = buf_peek(&rights->names), .tenant = asker.guest.actor.tenant,
+                                   .principal = asker.guest.actor.principal};
+    store_approvals_restrict(&person);
 }
 
 static int run(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
@@ -231,6 +242,8 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
         refuse(asker.fd, text);
         return -1;
     }
+    if ((granted & ~(PEOPLE_DECIDES_TENANTS | PEOPLE_DECIDES_OWN)) == 0)
+        restrict_approvals(rights);
     reads_some = command->is_of_audit && (granted & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_BIT(PEOPLE_AUTHORS))) == 0;
     if (reads_some) /* an author who is no auditor has no tenants */
         audit_restrict(rights->tenants, rights->tenant_count);
@@ -240,7 +253,7 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
         return -1;
     }
     asker.guest.read = ask_file;
-    if (command->lasts)
+    if (command->lasts && granted != PEOPLE_DECIDES_OWN) /* who has no role takes no place for as long as he likes */
         asker.seconds = 0;
     if (!command->is_of_audit && !hold_failures())
         return STATUS_CANNOT;
@@ -257,11 +270,18 @@ static bool know_him(const struct desk *desk, const struct person *person, unsig
     struct why why = {""};
     enum code code = CODE_OK;
 
-    *rights = (struct control_rights){.roles = login == NULL ? roles : 0};
-    if (login == NULL)
+    control_rights_init(rights);
+    if (login == NULL) {
+        rights->roles = roles;
+        control_name_roles(roles, &rights->names);
+        for (size_t i = 0; i < desk->people.count; i++)
+            if (person_is_in(person, desk->people.all[i].group))
+                control_add_name(rights, "group", desk->people.all[i].name);
         control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, rights);
-    else
+    } else {
         code = control_know_login(&desk->conf, desk->store, span_text(login), &asker.guest.actor, rights, &why);
+    }
+    asker.guest.actor.names = buf_peek(&rights->names);
     if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
         control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, NULL);
     if (code != CODE_OK)

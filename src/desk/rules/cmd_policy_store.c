@@ -4,6 +4,7 @@
 #include "cli/policy_files.h"
 #include "cli/table.h"
 #include "cli/told.h"
+#include "people/known_people.h"
 #include "rules/policy_trail.h"
 #include "args/print.h"
 #include "judgement/judgement.h"
@@ -83,19 +84,21 @@ static int tell_change(struct storing *storing, uint64_t version, const struct f
                        "[{?failing_tests}, although {failing_tests:count} of its tests failed]\n]");
 }
 
-/* What is stored is held against the routes and the audit, unless a store is all that is known. */
+/* What is stored is held against the routes, the people and the audit, unless a store is all that is known. */
 static bool knows_routes(const struct asked *asked)
 {
     return asked->store == NULL || asked->config != NULL;
 }
 
-static void warn_of_trail(struct db *db, const struct asked *asked, uint64_t version, struct faults *warnings)
+static void warn_of_place(struct db *db, const struct asked *asked, uint64_t version, struct faults *warnings)
 {
     struct policy *policy = NULL;
     struct why why = {""};
 
-    if (knows_routes(asked) && store_compile_policy(db, version, &policy, &why) == CODE_OK)
+    if (knows_routes(asked) && store_compile_policy(db, version, &policy, &why) == CODE_OK) {
         policy_trail_warn(policy, asked, warnings);
+        known_people_warn(policy, asked->file, db, warnings);
+    }
     policy_unref(&policy);
 }
 
@@ -129,7 +132,7 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
     if (code == CODE_OK)
-        warn_of_trail(db, storing->asked, version, &warnings);
+        warn_of_place(db, storing->asked, version, &warnings);
     if (code == CODE_OK)
         status = tell_change(storing, version, &warnings);
     else if (code == CODE_DENIED && storing->failed > 0)

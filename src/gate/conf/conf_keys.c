@@ -322,7 +322,10 @@ const struct conf_key conf__logins[] = {
     KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
     KEY("client", NAME, BY_HAND, 0, 0, NULL, "As which client people log in; the audience of their ID tokens."),
     KEY("principal", NAME, BY_HAND, 0, 0, "$.sub", "Where the token says who it is."),
-    KEY("groups", NAME, BY_HAND, 0, 0, NULL, "Where it lists the groups that `members` name."),
+    KEY("groups", NAME, BY_HAND, 0, 0, NULL, "Where it lists the groups that `members`, and `approvers` of rules, name."),
+    KEY("tenant", TEXT, BY_HAND, 0, 0, "(none)",
+        "Whose people they are, as in `identity`: one tenant, or where the token says it. With it they confirm what is asked "
+        "in their own name, where a rule says `approvers: self`.", IN(conf__tenant, "`tenant`")),
     {.name = NULL}};
 
 const struct conf_key conf__members[] = {
@@ -332,7 +335,7 @@ const struct conf_key conf__members[] = {
     KEY("subject", TEXT, BY_HAND, 0, 0, NULL, "What the login's `principal` is for this person."),
     KEY("group", TEXT, BY_HAND, 0, 0, NULL, "In place of a name and a subject: all of this group."),
     KEY("principals", TEXTS, BY_HAND, 0, 0, NULL, "Agents that are this person's, whose calls others approve."),
-    KEY("roles", TEXTS, BY_HAND, 0, 0, NULL, "viewer, approver, author, auditor, 'auditor:TENANT', admin."),
+    KEY("roles", TEXTS, BY_HAND, 0, 0, NULL, "viewer, approver, 'approver:TENANT', author, auditor, 'auditor:TENANT', admin."),
     {.name = NULL}};
 
 const struct conf_key conf__people[] = {

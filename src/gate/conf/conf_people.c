@@ -13,14 +13,17 @@ const struct span people_role_names[PEOPLE_ROLES] = {
 
 unsigned people_role_read(struct span text, struct span *tenant)
 {
-    *tenant = SPAN_NONE;
-    for (unsigned role = 0; role < PEOPLE_ROLES; role++)
-        if (span_equals(text, people_role_names[role]))
-            return PEOPLE_BIT(role);
-    if (!span_starts_with(text, SPAN_LIT("auditor:")) || !identity_name_is_good(span_part(text, 8, SIZE_MAX), 128))
+    struct span role = span_cut(text, ':', tenant);
+    bool is_of_tenant = role.len < text.len;
+
+    for (unsigned i = 0; i < PEOPLE_ROLES && !is_of_tenant; i++)
+        if (span_equals(text, people_role_names[i]))
+            return PEOPLE_BIT(i);
+    if (!is_of_tenant || !identity_name_is_good(*tenant, 128))
         return 0;
-    *tenant = span_part(text, 8, SIZE_MAX);
-    return PEOPLE_AUDITS_TENANTS;
+    return span_equals(role, people_role_names[PEOPLE_AUDITORS])    ? PEOPLE_AUDITS_TENANTS
+           : span_equals(role, people_role_names[PEOPLE_APPROVERS]) ? PEOPLE_DECIDES_TENANTS
+                                                                    : 0;
 }
 
 static struct span read_role(struct conf_reader *reader, const struct yaml_node *node)
@@ -28,8 +31,7 @@ static struct span read_role(struct conf_reader *reader, const struct yaml_node 
     struct span text = conf__text(reader, node), tenant;
 
     if (text.at != NULL && people_role_read(text, &tenant) == 0)
-        CONF_FAULT(reader, node, "`%.*s` is no role; write viewer, approver, author, auditor, 'auditor:TENANT' or admin",
-                   SPAN_ARG(text));
+        CONF_FAULT(reader, node, "`%.*s` is no role; write " PEOPLE_ROLES_TEXT, SPAN_ARG(text));
     return text;
 }
 
@@ -74,6 +76,8 @@ static void read_login(struct conf_reader *reader, const struct yaml_node *root,
     if (login->principal.at == NULL)
         login->principal = SPAN_LIT("$.sub");
     login->groups = read_path(reader, node, "groups");
+    if (yaml_member(node, "tenant") != NULL)
+        conf__tenant_of(reader, node, &login->tenant);
     if (login->provider.at != NULL)
         find_provider(reader, root, yaml_member(node, "provider"), login);
 }

@@ -275,7 +275,7 @@ static void read_tenant_table(struct conf_reader *reader, const struct yaml_node
     }
 }
 
-static void read_tenant(struct conf_reader *reader, const struct yaml_node *map, struct identity_naming *tenant)
+void conf__tenant_of(struct conf_reader *reader, const struct yaml_node *map, struct identity_naming *tenant)
 {
     const struct yaml_node *node = conf__need(reader, map, "tenant", "$.org");
     struct span text;
@@ -354,7 +354,7 @@ void conf__token_of(struct conf_reader *reader, const struct yaml_node *map, str
     principal = yaml_member(map, "principal");
     read_path(reader, principal, principal != NULL ? conf__text(reader, principal) : conf__copy(reader, SPAN_LIT("$.sub")),
               &rules->principal.claim);
-    read_tenant(reader, map, &rules->tenant);
+    conf__tenant_of(reader, map, &rules->tenant);
     groups = yaml_member(map, "groups");
     if (groups != NULL)
         read_path(reader, groups, conf__text(reader, groups), &rules->groups);

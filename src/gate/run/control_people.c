@@ -42,6 +42,7 @@ enum code control_people_find(const struct conf_people *conf, struct control_peo
                 return why_set(why, CODE_INVALID, "`people: {%s: [%s]}`: this group stands for all that have no number here; "
                                "name another one", keys[role], name);
             people->all[people->count].group = group->gr_gid;
+            people->all[people->count].name = conf->groups[role].names[i];
             people->all[people->count++].roles = PEOPLE_BIT(role);
         }
     for (size_t i = 0; i < conf->member_count; i++)

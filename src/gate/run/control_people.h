@@ -18,6 +18,7 @@
 struct control_people {
     struct {
         gid_t group;
+        struct span name; /* the configuration's */
         unsigned roles;
     } all[PEOPLE_ROLES * 64];
     size_t count;

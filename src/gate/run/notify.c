@@ -128,6 +128,7 @@ static enum code write_told(const struct store_approval *row, struct buf *out)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         doc_text_or_null(doc, texts[i].key, utf8_cut(texts[i].text, TEXT_BYTES));
     doc_int(doc, "needed", row->needed);
+    doc_lines(doc, "approvers", row->approvers);
     doc_int(doc, "policy_version", row->policy_version);
     doc_int(doc, "arguments_bytes", (int64_t)row->arguments_bytes);
     add_time(doc, "asked", row->asked_us);

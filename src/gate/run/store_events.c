@@ -56,8 +56,8 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
     {"approval_ask", "approval_asked", "asked_us",
      "SELECT id, tenant, principal, json_object('row', id, 'approval', id, 'gate', gate, 'decision', decision, "
-     "'upstream', upstream, 'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, "
-     "'asked_us', asked_us) FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
+     "'upstream', upstream, 'method', method, 'tool', tool, 'rule', rule, 'approvers', replace(approvers, char(10), ', '), "
+     "'policy_version', policy_version, 'asked_us', asked_us) FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"approval_answer/given", "approval_given", "given_us", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
                                                         "'person', w.person, 'counted', w.counted, 'needed', a.needed")
      "AND w.granted = 1 ORDER BY w.id LIMIT 64"},

@@ -48,6 +48,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
         .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
         .authentication = db_text(row, 36), .needed = (uint32_t)db_int(row, 37),
+        .approvers = db_text(row, 38),
     };
 }
 
@@ -55,7 +56,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
     "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
     "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
-    "used_by, target, " query ", " params ", authentication, needed "
+    "used_by, target, " query ", " params ", authentication, needed, approvers "
 
 #define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
 #define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"
@@ -101,7 +102,8 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
     while (db_next(&rows, &code)) {
         struct store_approval approval = approval_of_row(rows);
 
-        code = each(context, &approval);
+        if (store_approval_is_seen(&approval))
+            code = each(context, &approval);
     }
     return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the approvals");
 }
@@ -141,31 +143,21 @@ bool store_approval_shows_params(const struct store_approval *approval)
 
 struct found {
     const struct store_answer *answer;
-    bool exists, is_whole, shows_params, is_own;
+    bool exists, is_whole, shows_params;
+    enum code may; /* whether this person decides it */
+    struct why *why;
     uint32_t needed;
     enum store_approval_state state;
     int64_t now_us;
     uint64_t kept_bytes, arguments_bytes;
 };
 
-/* Whether the person who answers is the one who asks. Under `none` the configuration names everybody, so that the name
- * alone speaks against nobody, unless several people have to approve. */
-static bool asks_himself(const struct store_approval *approval, const struct store_answer *answer)
-{
-    const struct store_person *person = &answer->person;
-    bool is_own = span_equals_nocase(answer->by, approval->principal);
-
-    for (size_t i = 0; i < person->alias_count; i++)
-        is_own = is_own || span_equals_nocase(person->aliases[i], approval->principal);
-    return is_own && (approval->needed > 1 || !span_is(approval->authentication, "none"));
-}
-
 static enum code find_state(void *context, const struct store_approval *approval)
 {
     struct found *found = context;
 
     found->needed = approval->needed;
-    found->is_own = asks_himself(approval, found->answer);
+    found->may = store_approval_decides(found->answer, approval, found->why);
     found->exists = true;
     found->state = store_approval_state(approval, found->now_us);
     found->shows_params = store_approval_shows_params(approval);
@@ -233,9 +225,8 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
         return code;
     if (!found->exists)
         return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
-    if (found->is_own && answer->is_granted)
-        return why_set(why, CODE_DENIED, "approval %lld is asked for in your own name, or in that of --by: whoever asks "
-                       "approves nothing; let somebody else look at it", number);
+    if (found->may != CODE_OK)
+        return found->may;
     switch (found->state) {
     case APPROVAL_IS_WAITING:
         return check_seen(found, answer, why);
@@ -403,7 +394,7 @@ static enum code add_answer(struct db *db, const struct store_answer *answer, bo
 
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why)
 {
-    struct found found = {.now_us = answer->given_us, .answer = answer};
+    struct found found = {.now_us = answer->given_us, .answer = answer, .why = why};
     enum code code = may_answer(db, answer, &found, why);
 
     answer->needed = found.needed;

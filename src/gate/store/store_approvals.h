@@ -34,6 +34,7 @@ struct store_approval {
     int64_t seen_us, times;
     struct span authentication;       /* how the principal was shown */
     uint32_t needed;                  /* how many people have to approve it */
+    struct span approvers;            /* who may decide it, as in struct verdict_people */
     bool is_answered, is_granted;     /* by as many as are needed; a refusal needs one */
     int64_t given_us, until_us;
     struct span given_by, login, why;
@@ -62,7 +63,16 @@ struct store_person {
     const struct span *aliases;  /* all names that are known of this person */
     size_t alias_count;
     struct span known;           /* of these the ones that nobody else has, a line each */
+    struct span names;           /* a line each: what `approvers` may name, as "group:treasury" */
+    struct span tenant, principal; /* what a provider's login says; empty: there is none, or it does not say which tenant */
 };
+
+/* ---- store_deciders.c: who sees a held call, and who decides it ---- */
+
+/* From here on this process, which is of one command, sees only held calls of tenants for which this person has the role
+ * approver:TENANT, and those that he asks himself under `approvers: self`. Takes: person: which stays. */
+void store_approvals_restrict(const struct store_person *person);
+bool store_approval_is_seen(const struct store_approval *approval);
 
 /* People who approve a call, each once: what may be one person's counts as one. */
 #define STORE_VOICES_MAX 16
@@ -89,6 +99,9 @@ struct store_answer {
     uint32_t counted, needed;    /* set: how many people approve it now, and how many have to */
     int64_t holds_us;            /* set: until when it is decided; 0: not yet */
 };
+/* Whether this person may give this answer, as the rule said when it asked. CODE_DENIED with a sentence. */
+enum code store_approval_decides(const struct store_answer *answer, const struct store_approval *approval,
+                                 struct why *why) MUST_USE;
 /* Whether `params` is all that stands beside the arguments, and not its beginning. */
 bool store_approval_shows_params(const struct store_approval *approval);
 

@@ -22,15 +22,16 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
     enum code code = db_change(
         db, "INSERT INTO approval_ask(digest, tenant, principal, upstream, method, tool, arguments_bytes, "
         "rule, rule_hash, rule_reason, policy_version, client, correlation, gate, decision, asked_us, target, redacted, "
-        "authentication, needed) VALUES "
-        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+        "authentication, needed, approvers) VALUES "
+        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         DB_VALUES(db_of_blob(span_of(ask->digest, DIGEST_BYTES)), db_of_text(ask->tenant), db_of_text(ask->principal),
                   db_of_text(ask->upstream), db_of_text(ask->method), db_of_text(ask->tool),
                   db_of_int((int64_t)ask->arguments_bytes), db_of_text(ask->rule),
                   db_of_blob(ask->rule_hash), db_of_text(ask->rule_reason), db_of_int((int64_t)ask->policy_version),
                   db_of_text(ask->client), db_of_text(ask->correlation), db_of_text(gate), db_of_int((int64_t)ask->decision),
                   db_of_int(ask->asked_us), db_of_text(ask->target), db_of_text(ask->redacted),
-                  db_of_text(ask->authentication), db_of_int(ask->needed > 0 ? ask->needed : 1)));
+                  db_of_text(ask->authentication), db_of_int(ask->needed > 0 ? ask->needed : 1),
+                  db_of_text(ask->approvers)));
 
     *id = db_last_id(db);
     return code;

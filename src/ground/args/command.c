@@ -436,10 +436,12 @@ void actor_find(struct actor *actor)
     const char *sudo = getenv("SUDO_USER");
     const struct passwd *user = guest == NULL && login == PERSON_UNKNOWN && sudo != NULL ? getpwnam(sudo) : NULL;
 
-    if (guest != NULL)
+    if (guest != NULL) {
         *actor = guest->actor;
-    else
-        actor_of(getuid(), user != NULL ? user->pw_uid : login, actor);
+        return;
+    }
+    actor_of(getuid(), user != NULL ? user->pw_uid : login, actor);
+    actor->opens_store = true;
 }
 
 void actor_name(char out[ACTOR_BYTES])

@@ -122,6 +122,9 @@ struct actor {
     bool is_own[ACTOR_ALIASES];                   /* nobody else has this alias; an agent, or an account that many use, may
                                                    * share one */
     size_t alias_count;
+    bool opens_store;         /* he gives the command here, and not over a socket */
+    /* What people are asked by (store_approvals.h, struct store_person); they live as long as the process. */
+    struct span names, tenant, principal;
 };
 /* The person of an account. Takes: login: PERSON_UNKNOWN where the kernel remembers none. */
 void actor_of(uid_t uid, uid_t login, struct actor *actor);

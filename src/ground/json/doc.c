@@ -110,6 +110,14 @@ void doc_text_or_null(struct doc *object, const char *key, struct span value)
         doc_null(object, key);
 }
 
+void doc_lines(struct doc *object, const char *key, struct span lines)
+{
+    struct doc *list = doc_add_array(object, key);
+
+    while (lines.len > 0)
+        doc_text(list, NULL, span_cut(lines, '\n', &lines));
+}
+
 void doc_int(struct doc *object, const char *key, int64_t value)
 {
     char text[24];

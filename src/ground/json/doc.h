@@ -26,6 +26,7 @@ void doc_int(struct doc *object, const char *key, int64_t value);
 void doc_bool(struct doc *object, const char *key, bool value);
 void doc_text_or_null(struct doc *object, const char *key, struct span value); /* null where value.at is */
 void doc_null(struct doc *object, const char *key);
+void doc_lines(struct doc *object, const char *key, struct span lines);   /* a list of them; empty where there are none */
 void doc_json(struct doc *object, const char *key, struct span json);     /* canonical; null where json.at is */
 struct doc *doc_add_object(struct doc *object, const char *key);          /* borrowed */
 struct doc *doc_add_array(struct doc *object, const char *key);           /* borrowed */

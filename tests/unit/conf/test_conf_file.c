@@ -77,6 +77,60 @@ static void people_are_read_where_a_providers_keys_are_not(void **state)
     conf_file_free(&file);
 }
 
+/* 12.8: the tenant is all behind the first colon, and a role is written as it is. */
+static void a_role_is_of_one_tenant(void **state)
+{
+    static const struct {
+        const char *text, *tenant;
+        unsigned bit;
+    } roles[] = {
+        {"approver", NULL, PEOPLE_BIT(PEOPLE_APPROVERS)}, {"approver:acme", "acme", PEOPLE_DECIDES_TENANTS},
+        {"approver:acme:x", "acme:x", PEOPLE_DECIDES_TENANTS}, {"auditor:a:b", "a:b", PEOPLE_AUDITS_TENANTS},
+        {"approver::", ":", PEOPLE_DECIDES_TENANTS}, {"approver:", NULL, 0}, {"approver:a b", NULL, 0}, {"approver :a", NULL, 0},
+        {"Approver:acme", NULL, 0}, {"admin:acme", NULL, 0}, {"viewer:", NULL, 0}, {":acme", NULL, 0}, {"", NULL, 0},
+    };
+    struct span tenant;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        assert_int_equal(people_role_read(span_text(roles[i].text), &tenant), roles[i].bit);
+        if (roles[i].tenant != NULL)
+            assert_true(span_is(tenant, roles[i].tenant));
+    }
+}
+
+/* 12.8: whose a login is: one tenant for all, where the token says it, or a table. */
+static void a_login_says_whose_it_is(void **state)
+{
+    static const struct {
+        const char *tenant, *fault;
+    } cases[] = {
+        {"acme", NULL}, {"$.org", NULL}, {"{claim: $.org, is: {a1: acme}}", NULL}, {"'a b'", "a tenant is 1 to 128"},
+        {"'$.a['", "$.a["}, {"{claim: $.org}", "is"}, {"[acme]", "a text is expected"},
+    };
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct conf_file *file = conf_file_new(path);
+        struct conf_people people;
+        struct faults faults;
+        struct arena arena;
+
+        snprintf(text, sizeof text, "people: {logins: [{provider: corp, client: cli, tenant: %s}]}\n"
+                 "providers: [{name: corp, issuer: 'http://127.0.0.1:9/'}]\n", cases[i].tenant);
+        put(text);
+        faults_init(&faults);
+        assert_int_equal(conf_people(file, &arena, &people, &faults), cases[i].fault == NULL ? CODE_OK : CODE_INVALID);
+        if (cases[i].fault != NULL && strstr(faults.fault[0].text, cases[i].fault) == NULL)
+            fail_msg("%s: %s", cases[i].tenant, faults.fault[0].text);
+        if (cases[i].fault == NULL)
+            assert_true(people.logins[0].tenant.constant != NULL || people.logins[0].tenant.claim.count > 0);
+        arena_fini(&arena);
+        conf_file_free(&file);
+    }
+}
+
 static void what_is_wrong_is_said_of_each_part(void **state)
 {
     struct conf_file *file = conf_file_new(path);
@@ -124,6 +178,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_part_is_of_one_reading),
         cmocka_unit_test(people_are_read_where_a_providers_keys_are_not),
+        cmocka_unit_test(a_role_is_of_one_tenant),
+        cmocka_unit_test(a_login_says_whose_it_is),
         cmocka_unit_test(what_is_wrong_is_said_of_each_part),
     };
 

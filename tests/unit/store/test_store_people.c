@@ -48,14 +48,16 @@ static void must(enum code code, const struct why *why)
 
 static struct span authentication = SPAN_LIT("api_key");
 
+static struct span approvers, tenant = SPAN_LIT("acme");
+
 /* One held call that needs so many; `which` makes it another one. */
 static void ask(char which, uint32_t needed, int64_t asked_us)
 {
     struct approval_ask asked = {
-        .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
+        .tenant = tenant, .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
         .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("mail"), .arguments = SPAN_LIT("{}"), .arguments_bytes = 2,
         .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"), .policy_version = 1, .decision = 7, .asked_us = asked_us,
-        .needed = needed, .authentication = authentication,
+        .needed = needed, .authentication = authentication, .approvers = approvers,
     };
     struct why why = {0};
 
@@ -273,6 +275,161 @@ static void a_third_word_makes_two_one(void **state)
     assert_int_equal(state_of(NOW), APPROVAL_IS_WAITING);
 }
 
+/* Takes: fault: a part of why not; NULL: his word is taken. */
+static void check_word(int64_t number, bool is_granted, const struct store_person *person, const char *fault)
+{
+    struct why why = {""};
+    enum code code;
+
+    speaker = *person;
+    code = answer(number, is_granted, NOW, MINUTE, &why);
+    speaker = (struct store_person){.account = 0};
+    if (fault == NULL ? code != CODE_OK : code == CODE_OK || strstr(why.text, fault) == NULL)
+        fail_msg("approval %d, %.*s: %s, %s", (int)number, SPAN_ARG(person->names), code_text(code), why.text);
+}
+
+static struct store_person of_names(const char *names)
+{
+    return (struct store_person){.names = span_text(names)};
+}
+
+/* 12.8: any of the names, each as it is written and whole; nobody else approves, refuses or takes back. */
+static void who_has_none_of_the_names_decides_nothing(void **state)
+{
+    static const char *const none[] = {
+        "", "role:approver\n", "role:approver\nrole:admin\nrole:author\nrole:auditor\nrole:viewer\n", "group:Treasury\n",
+        "group:treasur\n", "group:treasury2\n", "role:treasury\ntenant:treasury\ngroup:acme\n", "role:approver:acme\n",
+        "group:\"group:treasury\"\n", "tenant:ACME\n", "treasury\nself\nacme\n",
+    };
+    struct store_person own = of_names("group:treasury\n");
+    const struct span alias = SPAN_LIT("bot");
+
+    (void)state;
+    approvers = SPAN_LIT("group:treasury\ntenant:acme");
+    ask('a', 1, NOW);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        for (int is_granted = 0; is_granted < 2; is_granted++)
+            check_word(1, is_granted, &(struct store_person){.names = span_text(none[i])},
+                       "is decided by group:treasury or tenant:acme, as rule r says");
+    own.aliases = &alias;
+    own.alias_count = 1;
+    check_word(1, true, &own, "in your own name"); /* who asks may be in the group: still */
+    check_word(1, true, &(struct store_person){.names = SPAN_LIT("role:approver\ngroup:treasury\n")}, NULL);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_APPROVED);
+    check_word(1, false, &(struct store_person){.names = SPAN_LIT("role:admin\n")}, "is decided by");
+    check_word(1, false, &(struct store_person){.names = SPAN_LIT("tenant:acme\n")}, NULL);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_REFUSED);
+    approvers = SPAN_LIT(""); /* names nobody */
+    ask('b', 1, NOW);
+    check_word(2, true, &(struct store_person){.names = SPAN_LIT("role:approver\n\n")}, "is decided by");
+    approvers = SPAN_NONE;
+    ask('c', 1, NOW);
+    check_word(3, true, &(struct store_person){.names = SPAN_LIT("")}, NULL); /* without names: as ever */
+}
+
+/* 12.8: one person in both groups is one. */
+static void two_groups_are_not_two_people(void **state)
+{
+    struct store_person both = of_names("group:treasury\ngroup:ops\n");
+
+    (void)state;
+    both.name = SPAN_LIT("ann");
+    approvers = SPAN_LIT("group:treasury\ngroup:ops");
+    ask('a', 2, NOW);
+    check_word(1, true, &both, NULL);
+    check_word(1, true, &both, NULL);
+    assert_int_equal(voices(NOW), 1);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_WAITING);
+    both = of_names("group:ops\n");
+    both.name = SPAN_LIT("bob");
+    check_word(1, true, &both, NULL);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_APPROVED);
+    approvers = SPAN_NONE;
+}
+
+static struct store_person logged_in(const char *of, const char *as)
+{
+    return (struct store_person){.tenant = span_text(of), .principal = span_text(as)};
+}
+
+/* 12.8: `approvers: self` is a login of the very principal and tenant. */
+static void self_is_a_login_of_who_asks(void **state)
+{
+    static const char *const others[][2] = {{"globex", "bot"}, {"acme", "Bot"}, {"ACME", "bot"}, {"acme", "bot2"}, {"acme", "bo"},
+                                            {"", "bot"}, {"acme", ""}, {"", ""}};
+    const struct span alias = SPAN_LIT("bot");
+    struct store_person person = of_names("role:admin\nrole:approver\nrole:approver:acme\ngroup:self\nself\ntenant:acme\n");
+
+    (void)state;
+    approvers = SPAN_LIT("self");
+    ask('a', 1, NOW);
+    check_word(1, true, &person, "decided by who asks for it, bot of tenant acme");
+    person.aliases = &alias; /* an account or a key by this name */
+    person.alias_count = 1;
+    check_word(1, true, &person, "decided by who asks");
+    check_word(1, false, &person, "decided by who asks");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        person = logged_in(others[i][0], others[i][1]);
+        check_word(1, true, &person, "decided by who asks");
+    }
+    person = logged_in("acme", "bot");
+    check_word(1, true, &person, NULL);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_APPROVED);
+    person.aliases = &alias;
+    person.alias_count = 1;
+    approvers = SPAN_LIT("tenant:acme"); /* and of no other rule's calls: who asks approves nothing */
+    person.names = SPAN_LIT("tenant:acme\n");
+    ask('b', 1, NOW);
+    check_word(2, true, &person, "in your own name");
+    approvers = SPAN_NONE;
+}
+
+/* 12.8: row by row. */
+static void who_decides_for_a_tenant_sees_no_other(void **state)
+{
+    static const struct {
+        struct store_person person;
+        int64_t seen; /* a bit for each */
+    } cases[] = {
+        {{.names = SPAN_LIT("role:approver:acme\ntenant:acme\n")}, 1 | 4},
+        {{.names = SPAN_LIT("role:approver:acme\nrole:approver:globex\n")}, 1 | 2 | 4 | 8},
+        {{.names = SPAN_LIT("role:approver:acm\nrole:approver:acme:x\nrole:approver:ACME\nrole:auditor:acme\n")}, 0},
+        {{.names = SPAN_LIT("role:approver\nrole:admin\ntenant:acme\ngroup:approver:acme\n")}, 0}, /* confined all the same */
+        {{.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot")}, 4},
+        {{.tenant = SPAN_LIT("globex"), .principal = SPAN_LIT("bot")}, 8},
+        {{.tenant = SPAN_LIT("globex"), .principal = SPAN_LIT("bot"), .names = SPAN_LIT("role:approver:acme\n")}, 1 | 4 | 8},
+        {{.tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("ann")}, 0},
+    };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        tenant = i % 2 == 0 ? SPAN_LIT("acme") : SPAN_LIT("globex");
+        approvers = i >= 2 ? SPAN_LIT("self") : SPAN_NONE;
+        ask((char)('a' + i), 1, NOW);
+    }
+    tenant = SPAN_LIT("acme");
+    approvers = SPAN_NONE;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int expected = 0, of_decision = look(APPROVALS_OF_DECISION, 7, NOW).count;
+
+        store_approvals_restrict(&cases[i].person);
+        for (int64_t number = 1; number <= 4; number++) {
+            bool is_seen = (cases[i].seen >> (number - 1) & 1) != 0;
+
+            expected += is_seen;
+            assert_int_equal(look(APPROVALS_ONE, number, NOW).count, is_seen);
+            if (!is_seen)
+                check_word(number, true, &cases[i].person, "there is no approval");
+        }
+        assert_int_equal(look(APPROVALS_WAITING, 0, NOW).count, expected);
+        assert_int_equal(look(APPROVALS_AFTER, 0, NOW).count, expected);
+        assert_int_equal(look(APPROVALS_OPEN, 0, NOW).count, expected);
+        assert_int_equal(look(APPROVALS_OF_DECISION, 7, NOW).count, expected);
+        store_approvals_restrict(NULL);
+        assert_int_equal(of_decision, 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +439,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_approves_himself, open_it, close_it),
         cmocka_unit_test_setup_teardown(who_shares_a_name_is_one, open_it, close_it),
         cmocka_unit_test_setup_teardown(a_third_word_makes_two_one, open_it, close_it),
+        cmocka_unit_test_setup_teardown(who_has_none_of_the_names_decides_nothing, open_it, close_it),
+        cmocka_unit_test_setup_teardown(two_groups_are_not_two_people, open_it, close_it),
+        cmocka_unit_test_setup_teardown(self_is_a_login_of_who_asks, open_it, close_it),
+        cmocka_unit_test_setup_teardown(who_decides_for_a_tenant_sees_no_other, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
