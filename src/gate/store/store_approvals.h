@@ -56,6 +56,9 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
                                store_approval_fn each, void *context, struct why *why) MUST_USE;
 enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why) MUST_USE;
 
+/* From here on this process is shown no others. Takes: NULL: it is shown all. */
+void store_approvals_show_only(bool (*to_be_shown)(const struct store_approval *approval));
+
 /* Who gives a command, as far as people are told apart by it. */
 struct store_person {
     struct span name;            /* of `people: {members:}`, or of a login; at == NULL: nobody but an account of the machine */
@@ -72,7 +75,6 @@ struct store_person {
 /* From here on this process, which is of one command, sees only held calls of tenants for which this person has the role
  * approver:TENANT, and those that he asks himself under `approvers: self`. Takes: person: which stays. */
 void store_approvals_restrict(const struct store_person *person);
-bool store_approval_is_seen(const struct store_approval *approval);
 
 /* People who approve a call, each once: what may be one person's counts as one. */
 #define STORE_VOICES_MAX 16

@@ -44,15 +44,15 @@ static bool is_asker(const struct store_person *person, const struct store_appro
 
 static const struct store_person *only; /* whose; NULL: all are seen */
 
+static bool is_his(const struct store_approval *approval)
+{
+    return is_of_his_tenant(only->names, approval->tenant) || (is_for_self(approval) && is_asker(only, approval));
+}
+
 void store_approvals_restrict(const struct store_person *person)
 {
     only = person;
-}
-
-bool store_approval_is_seen(const struct store_approval *approval)
-{
-    return only == NULL || is_of_his_tenant(only->names, approval->tenant) ||
-           (is_for_self(approval) && is_asker(only, approval));
+    store_approvals_show_only(person != NULL ? is_his : NULL);
 }
 
 /* ---- deciding ---- */
