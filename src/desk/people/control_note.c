@@ -28,8 +28,9 @@ static enum code write_words(int argc, char **argv, struct buf *out)
 
 static enum code write_tenants(const struct control_rights *rights, struct buf *out)
 {
+    buf_add_byte(out, '[');
     for (size_t i = 0; i < rights->tenant_count; i++) {
-        buf_add_byte(out, i == 0 ? '[' : ',');
+        buf_add_text(out, i > 0 ? "," : "");
         (void)json_write_string(out, rights->tenants[i]);
     }
     return buf_add_byte(out, ']');
