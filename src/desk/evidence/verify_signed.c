@@ -4,6 +4,8 @@
 #include "evidence/verify_priv.h"
 #include "os/file.h"
 
+#include <unistd.h>
+
 #define KEY_BYTES ((size_t)65536)
 
 struct unsigned_rows {
@@ -106,7 +108,9 @@ enum code verify_key_read(const char *given, struct keyring *keys, struct why *w
     enum code code;
 
     buf_init(&text, KEY_BYTES);
-    code = strchr(given, '+') != NULL ? buf_add_text(&text, given) : file_read(given, FILE_ANY, KEY_BYTES, &text, why);
+    code = note_key_read(span_text(given), &key) == CODE_OK || (strchr(given, '+') != NULL && access(given, F_OK) != 0)
+               ? buf_add_text(&text, given)
+               : file_read(given, FILE_ANY, KEY_BYTES, &text, why); /* a path may have a + in it, too */
     if (code == CODE_OK && note_key_read(buf_peek(&text), &key) != CODE_OK)
         code = why_set(why, CODE_INVALID, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
                        "key, or name+id+key", given);
