@@ -229,7 +229,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     struct yaml_tree *tree;
     struct why why = {""};
     unsigned char digest[DIGEST_BYTES];
-    size_t before = faults->count;
+    size_t before = faults->added;
     enum code code = conf__tree(path, &tree, digest, faults);
 
     *conf = NULL;
@@ -247,7 +247,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
         (*conf)->commands = reader.commands;
     }
     yaml_tree_free(&tree);
-    code = reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+    code = reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
     if (code == CODE_OK)
         code = proxy_conf_seal((*conf)->proxy, &why);
     if (code == CODE_INVALID && why.text[0] != '\0')

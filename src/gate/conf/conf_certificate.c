@@ -109,7 +109,7 @@ static const struct tls_context *old_of(const struct conf *old, const struct pro
 
 bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults)
 {
-    size_t before = faults->count;
+    size_t before = faults->added;
 
     for (size_t i = 0; i < conf->proxy->listen_count; i++) {
         const struct proxy_listen *listen = &conf->proxy->listens[i];
@@ -125,5 +125,5 @@ bool conf_certificates_hold(const struct conf *conf, const struct conf *old, str
 
         hold_one(faults, conf, route->name, route->upstream.tls, old_of(old, route));
     }
-    return faults->count == before;
+    return faults->added == before;
 }

@@ -63,7 +63,7 @@ static enum code one_path(struct conf_file *file, const char *section, const cha
     struct arena arena;
     struct conf_reader reader = {.path = conf_file_path(file), .arena = &arena, .faults = faults};
     const struct yaml_node *root;
-    size_t before = faults->count;
+    size_t before = faults->added;
     enum code code = conf__file(file, &root, faults);
     const char *found;
 
@@ -76,7 +76,7 @@ static enum code one_path(struct conf_file *file, const char *section, const cha
     if (found != NULL)
         *out = mem_dup(found, strlen(found));
     arena_fini(&arena);
-    return faults->count > before ? CODE_INVALID : *out == NULL ? CODE_NOMEM : CODE_OK;
+    return faults->added > before ? CODE_INVALID : *out == NULL ? CODE_NOMEM : CODE_OK;
 }
 
 enum code conf_store_path(struct conf_file *file, char **store, struct faults *faults)
@@ -107,14 +107,14 @@ enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_p
     struct faults unheard;
     struct conf_reader reader;
     const struct yaml_node *root;
-    size_t before = faults->count;
+    size_t before = faults->added;
     enum code code = begin(file, arena, &unheard, faults, &reader, &root);
 
     *out = (struct conf_people){.is_on = false};
     if (code != CODE_OK)
         return code;
     conf__people_of(&reader, root, out);
-    return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+    return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
 }
 
 enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults)
@@ -122,12 +122,12 @@ enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_
     struct faults unheard;
     struct conf_reader reader;
     const struct yaml_node *root;
-    size_t before = faults->count;
+    size_t before = faults->added;
     enum code code = begin(file, arena, &unheard, faults, &reader, &root);
 
     *out = (struct conf_console){.address = NULL};
     if (code != CODE_OK)
         return code;
     (void)conf__read(&reader, yaml_member(root, "console"), conf__console, "`console`", out);
-    return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+    return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
 }

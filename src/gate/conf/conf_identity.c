@@ -111,13 +111,13 @@ void conf__identity(struct conf_reader *reader, const struct yaml_node *map, str
     route->identity = sources;
     route->identity_count = list->count;
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next, at++) {
-        size_t before = reader->faults->count;
+        size_t before = reader->faults->added;
 
         read_source(reader, node, &sources[at]);
-        for (size_t i = 0; i < at && reader->faults->count == before; i++)
+        for (size_t i = 0; i < at && reader->faults->added == before; i++)
             if (is_same(&sources[i], &sources[at]))
                 CONF_FAULT(reader, node, "this identity is listed already; leave one of the two out");
-        for (size_t i = 0; i < at && reader->faults->count == before; i++)
+        for (size_t i = 0; i < at && reader->faults->added == before; i++)
             if (sources[at].kind == IDENTITY_TOKEN && sources[i].kind == IDENTITY_TOKEN &&
                 sources[at].provider->introspect_url != NULL && sources[i].provider->introspect_url != NULL)
                 CONF_FAULT(reader, node, "an opaque token does not say whose it is, and two providers of this route would be "

@@ -53,7 +53,7 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     struct conf_reader reader = {.path = path, .arena = &out->arena, .faults = faults, .warnings = faults};
     const struct yaml_node *root, *node;
     struct yaml_tree *tree;
-    size_t before = faults->count;
+    size_t before = faults->added;
     enum code code = conf__tree(path, &tree, NULL, faults);
 
     *out = (struct conf_pipe_route){.key_prefix = ""};
@@ -75,5 +75,5 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     if (out->line_bytes == 0)
         out->line_bytes = LINE_BYTES;
     yaml_tree_free(&tree);
-    return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+    return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
 }

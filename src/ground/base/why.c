@@ -37,7 +37,7 @@ enum code why_before(struct why *why, enum code code, const char *format, ...)
 
 void faults_init(struct faults *faults)
 {
-    faults->count = 0;
+    faults->count = faults->added = 0;
 }
 
 static bool is_same(const struct fault *a, const struct fault *b)
@@ -49,6 +49,7 @@ void faults_add(struct faults *faults, const char *file, int line, int column, c
 {
     va_list args;
 
+    faults->added++;
     if (faults->count < FAULTS_MAX) {
         struct fault *fault = &faults->fault[faults->count];
 

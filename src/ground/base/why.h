@@ -36,6 +36,7 @@ struct fault {
 struct faults {
     struct fault fault[FAULTS_MAX];
     size_t count; /* all faults, also those past FAULTS_MAX */
+    size_t added; /* and those that were told before: what grew by it went wrong, be it news or not */
 };
 
 void faults_init(struct faults *faults);

@@ -442,7 +442,7 @@ static enum code read_tree(struct reader *reader)
 
 enum code yaml_read(struct span text, const char *file, struct yaml_tree **tree, struct faults *faults)
 {
-    size_t before = faults->count;
+    size_t before = faults->added;
     struct reader *reader = mem_zalloc(sizeof *reader);
     struct yaml_tree *made = mem_zalloc(sizeof *made);
     enum code code = CODE_NOMEM;
@@ -458,7 +458,7 @@ enum code yaml_read(struct span text, const char *file, struct yaml_tree **tree,
     reader->text = text;
     reader->faults = faults;
     code = read_tree(reader);
-    if (code == CODE_OK && faults->count > before)
+    if (code == CODE_OK && faults->added > before)
         code = CODE_INVALID;
     if (code == CODE_OK) {
         *tree = made;

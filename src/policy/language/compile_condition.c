@@ -519,9 +519,9 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     const struct yaml_node *word = NULL;
     enum condition_root from;
     enum fact_kind kind;
-    size_t before = c->faults->count;
+    size_t before = c->faults->added;
 
-    if (is_turned_inside_out(c, node) || !compiler_is_map_of(c, node, known, "a condition") || c->faults->count > before)
+    if (is_turned_inside_out(c, node) || !compiler_is_map_of(c, node, known, "a condition") || c->faults->added > before)
         return; /* without the word that is not known it would seem to ask nothing */
     if (compile__fact_node(node, &kind) != NULL) {
         compile_fact(c, node, kind, place, condition);

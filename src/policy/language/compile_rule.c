@@ -166,7 +166,7 @@ static bool is_turned_inside_out(struct compiler *c, const struct yaml_node *nod
 
 void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
-    size_t before = c->faults->count;
+    size_t before = c->faults->added;
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
@@ -195,7 +195,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = rule->people.reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    if (c->faults->count == before)
+    if (c->faults->added == before)
         compile__warn_rule(c, node);
 }
 

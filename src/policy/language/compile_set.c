@@ -245,6 +245,7 @@ static enum code hand_over(struct compiler *c, struct policy **policy, struct fa
         if (i < FAULTS_MAX && faults->count < FAULTS_MAX)
             faults->fault[faults->count] = c->faults->fault[i];
         faults->count++;
+        faults->added++;
     }
     if (c->policy->cases == NULL) /* they were counted, and memory ran out before there was room for them */
         c->policy->case_count = 0;

@@ -161,7 +161,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     struct known_detector *made = compiler_alloc(c, 1, sizeof *made);
     const struct yaml_node *pattern = yaml_member(map, "pattern"), *check = yaml_member(map, "check");
     const struct yaml_node *finds = yaml_member(map, "finds");
-    size_t faults = c->faults->count;
+    size_t faults = c->faults->added;
     bool pumps = c->pumps;
     int word;
 
@@ -185,7 +185,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     if (finds != NULL && finds->type == YAML_LIST && finds->count > 0)
         made->detector.example = compiler_copy(c, finds->child->text);
     made->is_shared = compiler_shared(yaml_root(c->tree), "detectors") != NULL;
-    return c->no_memory || c->faults->count > faults ? NULL : made;
+    return c->no_memory || c->faults->added > faults ? NULL : made;
 }
 
 /* Adds the detectors of the file at hand; called for every file before any rule is compiled. */
@@ -256,11 +256,11 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
 
 const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node)
 {
-    size_t faults = c->faults->count;
+    size_t faults = c->faults->added;
     uint32_t count = 0;
     const struct detector **list = compiler_texts(c, node, sizeof(struct detector *), take_name, &count);
 
-    return c->faults->count > faults ? NULL : compiler_detector_set(c, node, list, count);
+    return c->faults->added > faults ? NULL : compiler_detector_set(c, node, list, count);
 }
 
 const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,

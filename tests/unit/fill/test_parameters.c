@@ -416,13 +416,34 @@ static void test_memory(void **state)
     }
 }
 
+/* Copies of one file have the same faults at the same place, which are told once: what comes of the second is as unusable. */
+static void test_faults_of_copies(void **state)
+{
+#define BAD "policy: p\ndetectors: {d: {pattern: '('}}\n" \
+            "rules: [{id: p.r, effect: forbid, match: {tools: [t]}, when: [{arg: a, detect: [d], absent: applies}]}]\n"
+    static const char *const texts[] = {BAD "as: a\n", BAD "as: b\n"};
+    struct policy_file files[2];
+    struct policy *policy;
+    size_t told = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        files[i] = (struct policy_file){SPAN_LIT("base.yaml"), span_text(texts[i])};
+    faults_init(&faults);
+    faults_init(&warnings);
+    assert_int_equal(policy_compile(files, 2, 0, &policy, &faults, &warnings), CODE_INVALID);
+    for (size_t i = 0; i < faults.count; i++)
+        told += strstr(faults.fault[i].text, "the regex is not usable") != NULL;
+    assert_int_equal(told, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_faults), cmocka_unit_test(test_many),
         cmocka_unit_test(test_many_of_nothing), cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_copies), cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_shared), cmocka_unit_test(test_copies), cmocka_unit_test(test_faults_of_copies),
+        cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
     };
 
     foreign_spoken = &foreign_words;
