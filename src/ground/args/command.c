@@ -255,6 +255,8 @@ static int read_option(struct reading *reading, char **argv, int argc, int *at)
 
     meant = spelled_now(reading->usage, meant);
     name = span_cut(meant, '=', &value);
+    if (name.len < meant.len && given != NULL) /* a file behind what was a flag would be left out unsaid */
+        return complain(STATUS_USAGE, "%.*s takes no value; write --%s", (int)strcspn(argv[*at], "="), argv[*at], meant.at);
     if (name.len < meant.len) /* the new spelling has a value */
         given = value.at;
     while (option->name != NULL && !span_is(name, option->name))
