@@ -25,7 +25,8 @@ struct probe {
     const struct rule *rule;
     const struct condition *leaf;
     const struct op *op;
-    struct span said;   /* the operand's text, variables as those of some call */
+    struct span written; /* the operand's text, as repairs say it */
+    struct span said;    /* likewise, variables as those of some call */
     unsigned kinds;     /* 1 << enum kind: what the argument's name says that it is */
     struct rule_walk *walk;
     struct faults *warnings;
@@ -101,6 +102,18 @@ static bool is_stopped(const struct probe *probe, const struct json_node *value)
     return false;
 }
 
+/* How the repair begins. None opens more where it is taken by its word: what bounds more than one end of a text keeps its
+ * bounds, since a glob that is replaced by its folder loses its ending; and a rule that closes keeps its condition, in which
+ * the same word without `not:` would mean the contrary. */
+static const char *repair_begins(const struct probe *probe)
+{
+    enum operator_shape shape = probe->op->operator->shape;
+
+    if (probe->rule->effect != EFFECT_PERMIT)
+        return probe->rule->effect == EFFECT_FORBID ? "add a forbid with not: and" : "add a require_approval with not: and";
+    return shape == SHAPE_GLOB || shape == SHAPE_REGEX ? "write beside it" : "write";
+}
+
 /* Tells the hole if the text passes. Returns: whether it does. */
 static bool try(const struct probe *probe, struct span text, const char *repair)
 {
@@ -112,9 +125,9 @@ static bool try(const struct probe *probe, struct span text, const char *repair)
     if (!can_be(probe, probe->rule->when, &value, is_permit) || probe->walk->no_memory || is_stopped(probe, &value))
         return false;
     faults_add(probe->warnings, probe->rule->source->path_text, probe->leaf->line, probe->rule->column,
-               "%s `%.*s`%s, by `%s` of `%.*s`; write %s", does[probe->rule->effect], SPAN_ARG(utf8_cut(text, SHOWN_MAX)),
+               "%s `%.*s`%s, by `%s` of `%.*s`; %s %s", does[probe->rule->effect], SPAN_ARG(utf8_cut(text, SHOWN_MAX)),
                is_permit ? "" : " pass", probe->op->operator->word, SPAN_ARG(utf8_cut(probe->leaf->path.text, SHOWN_MAX)),
-               repair);
+               repair_begins(probe), repair);
     return true;
 }
 
@@ -264,8 +277,11 @@ static bool find_host(struct span text, size_t *begin, size_t *end)
     return true;
 }
 
+/* What is more than a host, as one with a port, stands in no `hosts`. */
 static void say_url(struct span host, char *out, size_t size)
 {
+    if (host.len == 0 || host.at[host.len - 1] == '.' || memchr(host.at, ':', host.len) || memchr(host.at, '@', host.len))
+        host = SPAN_LIT("...");
     (void)snprintf(out, size, "url: {schemes: [https], hosts: ['%.*s']}, which reads the host as clients do", SPAN_ARG(host));
 }
 
@@ -326,7 +342,7 @@ static bool try_starts_with(const struct probe *probe)
 
     if (find_host(text, &begin, &end)) {
         host = span_part(text, begin, end - begin);
-        say_url(host, repair, sizeof repair);
+        say_url(span_part(probe->written, begin, SIZE_MAX), repair, sizeof repair);
         return host.len > 0 && end == text.len && try_with(probe, text, text.len, 0, ".evil.net/", repair);
     }
     if (begins_path(probe, text))
@@ -341,41 +357,42 @@ static bool try_ends_with(const struct probe *probe)
     bool is_name = is_of(probe, KIND_MAIL) || is_of(probe, KIND_HOST) || is_of(probe, KIND_URL);
 
     if (text.len > 1 && text.at[0] == '.' && is_of(probe, KIND_URL) && is_domain(span_part(text, 1, SIZE_MAX))) {
-        (void)snprintf(repair, sizeof repair, "url: {hosts: ['*%.*s']}, which reads the host as clients do", SPAN_ARG(text));
+        (void)snprintf(repair, sizeof repair, "url: {hosts: ['*%.*s']}, which reads the host as clients do",
+                       SPAN_ARG(probe->written));
         return try_with(probe, text, 0, 0, "https://evil.net/x", repair);
     }
     if (!is_domain(text) || !(is_name || ends_as_domain(text)))
         return false;
     if (is_of(probe, KIND_HOST))
-        (void)snprintf(repair, sizeof repair, "equals: %.*s, or ends_with: .%.*s for names below it", SPAN_ARG(text),
-                       SPAN_ARG(text));
+        (void)snprintf(repair, sizeof repair, "equals: %.*s, or ends_with: .%.*s for names below it",
+                       SPAN_ARG(probe->written), SPAN_ARG(probe->written));
     else if (is_of(probe, KIND_URL))
-        say_url(text, repair, sizeof repair);
+        say_url(probe->written, repair, sizeof repair);
     else
-        (void)snprintf(repair, sizeof repair, "email: {domains: [%.*s]}, or url: {hosts: [%.*s]} of URLs", SPAN_ARG(text),
-                       SPAN_ARG(text));
+        (void)snprintf(repair, sizeof repair, "email: {domains: [%.*s]}, or url: {hosts: [%.*s]} of URLs",
+                       SPAN_ARG(probe->written), SPAN_ARG(probe->written));
     return try_with(probe, text, 0, 0, is_of(probe, KIND_HOST) ? "evil" : is_of(probe, KIND_URL) ? "https://evil" :
     "eve@evil", repair);
 }
 
 static bool try_contains(const struct probe *probe)
 {
-    struct span text = probe->said;
+    struct span text = probe->said, written = probe->written;
     char repair[WITNESS_MAX];
 
     if (begins_path(probe, text)) {
         (void)snprintf(repair, sizeof repair, "path: {under: '%.*s'}, since anything may stand around it",
-                       SPAN_ARG(span_part(probe->op->value->text, 0, text.len - (text.at[text.len - 1] == '/'))));
+                       SPAN_ARG(span_part(written, 0, written.len - (text.at[text.len - 1] == '/'))));
         return try_with(probe, text, 0, 0, "/tmp", repair);
     }
     if (is_of(probe, KIND_MAIL) && (is_domain(text) || (text.len > 0 && text.at[0] == '@'))) {
         (void)snprintf(repair, sizeof repair, "email: {domains: [%.*s]}, since anything may stand around it",
-                       SPAN_ARG(span_part(text, text.at[0] == '@', SIZE_MAX)));
+                       SPAN_ARG(span_part(written, text.at[0] == '@', SIZE_MAX)));
         return try_with(probe, text, text.len, 0, ".evil.net", repair);
     }
     if ((is_of(probe, KIND_URL) || has(text, "://") || ends_as_domain(text)) && (is_domain(text) || has(text, "://"))) {
         (void)snprintf(repair, sizeof repair, "url: {hosts: ['%.*s']}, since anything may stand around it",
-                       SPAN_ARG(is_domain(text) ? text : SPAN_LIT("...")));
+                       SPAN_ARG(is_domain(text) ? written : SPAN_LIT("...")));
         return try_with(probe, text, 0, 0, "https://evil.net/?", repair);
     }
     return false;
@@ -393,8 +410,10 @@ static bool try_glob(const struct probe *probe)
         plain[i] = i != star && strchr("*?", probe->said.at[i]) != NULL ? 'x' : probe->said.at[i];
     text = span_of(plain, probe->said.len);
     if (find_host(text, &begin, &end) && !span_starts_with(text, SPAN_LIT("file:"))) {
-        struct span meant = span_part(text, begin, end - begin);
+        struct span meant;
 
+        (void)find_host(probe->written, &begin, &end);
+        meant = span_part(probe->written, begin, end - begin);
         if (meant.len > 1 && meant.at[meant.len - 1] == '*')
             meant.len--;
         return try_host(probe, text, star, 1, meant);
@@ -486,7 +505,8 @@ static void look_at_leaf(struct probe *probe, const struct condition *leaf)
         const struct op *op = &leaf->ops[i];
 
         probe->op = op;
-        probe->said = op->value != NULL && op->value->type == JSON_STRING ? op->value->text : op->text;
+        probe->written = op->value != NULL && op->value->type == JSON_STRING ? op->value->text : op->text;
+        probe->said = probe->written;
         if (probe->said.len == 0 || (op->varies && !variable_said(probe->walk, probe->said, VARIABLE_TEXT, &probe->said)))
             continue;
         found = tries[op->operator->shape] != NULL && tries[op->operator->shape](probe);
