@@ -512,8 +512,9 @@ def url(terms, text, glob, opening=True):
 def lists_of(path):
     """The lists of a policy file whose entries are words without a meaning in YAML."""
     found, name = {}, None
-    for line in path.read_text().splitlines():
-        line = re.sub(r"(^|\s)#.*", "", line).rstrip()
+    text = re.sub(r"(?m)(^|\s)#.*$", "", path.read_text())
+    text = re.sub(r"\[[^]]*\]", lambda one: " ".join(one[0].split()), text)  # one may go on in the next lines
+    for line in map(str.rstrip, text.splitlines()):
         if entry := re.fullmatch(r"  ([a-z0-9-]+):(?: \[(.*)\])?", line):
             name = found.setdefault(entry[1], [one.strip() for one in (entry[2] or "").split(",") if one.strip()])
         elif entry := re.fullmatch(r"    - '?([^']+)'?", line):
