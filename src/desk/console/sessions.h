@@ -23,7 +23,7 @@ struct session {
     char cookie[SESSIONS_SECRET_BYTES]; /* names it */
     char token[SESSIONS_SECRET_BYTES];  /* each of its changes must show it */
     unsigned roles;                     /* PEOPLE_BIT of each, PEOPLE_AUDITS_TENANTS */
-    char who[SESSIONS_WHO_BYTES];       /* as `callgate login --who --json` says it */
+    char who[SESSIONS_WHO_BYTES];       /* of what `callgate login --who --json` says */
     bool has_login;
     struct buf login;                   /* what is shown to the gate, with a NUL; wiped by session_fini */
 };

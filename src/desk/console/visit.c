@@ -22,6 +22,7 @@
 #define ARENA_BYTES (8 * ASKING_OUT_BYTES)
 #define READ_BYTES 8192
 #define PIECE_BYTES 65536
+#define WHO_BYTES ((size_t)1 << 20) /* with all names that `approvers` of rules may have of him */
 
 /* ---- bytes ---- */
 
@@ -198,6 +199,27 @@ bool visit_may(const struct visit *visit, const char *name)
     return false;
 }
 
+/* Keeps what pages show of him; where that is too much, his name alone. */
+static void keep_who(struct session *session, const struct json_node *root)
+{
+    static const char *const shown[] = {"person", "roles", "audits", "decides"};
+    struct buf who;
+
+    buf_init(&who, sizeof session->who - 1);
+    for (size_t count = sizeof shown / sizeof shown[0]; buf_is_empty(&who) && count > 0; count = count > 1) {
+        for (size_t i = 0; i < count; i++) {
+            const struct json_node *member = json_member(root, span_text(shown[i]));
+            struct span value = member != NULL ? member->raw : SPAN_LIT("null");
+
+            buf_addf(&who, "%s\"%s\":%.*s", i == 0 ? "{" : ",", shown[i], SPAN_ARG(value));
+        }
+        if (buf_add_byte(&who, '}') != CODE_OK)
+            buf_clear(&who);
+    }
+    (void)snprintf(session->who, sizeof session->who, "%.*s", SPAN_ARG(buf_peek(&who)));
+    buf_fini(&who);
+}
+
 bool visit_who(struct session *session, bool looks_on, struct answer *answer)
 {
     const struct json_node *root = NULL, *roles;
@@ -207,8 +229,8 @@ bool visit_who(struct session *session, bool looks_on, struct answer *answer)
     struct buf text;
     bool is_read;
 
-    arena_init(&arena, 64 * SESSIONS_WHO_BYTES);
-    buf_init(&text, SESSIONS_WHO_BYTES - 1);
+    arena_init(&arena, 16 * WHO_BYTES);
+    buf_init(&text, WHO_BYTES);
     words_begin(&words, &arena);
     words_add_all(&words, looks_on ? CONTROL_WHO " " CONTROL_LOOKS_ON : CONTROL_WHO);
     asking_give(session_login(session), &words, answer);
@@ -220,7 +242,7 @@ bool visit_who(struct session *session, bool looks_on, struct answer *answer)
         struct control_rights rights;
 
         control_rights_init(&rights);
-        (void)snprintf(session->who, sizeof session->who, "%.*s", SPAN_ARG(root->raw));
+        keep_who(session, root);
         roles = json_member(root, SPAN_LIT("roles"));
         for (const struct json_node *one = roles != NULL ? roles->child : NULL; one != NULL; one = one->next)
             control_add_role(&rights, one->text);
