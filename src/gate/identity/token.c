@@ -108,13 +108,14 @@ static bool claims_else(const struct reading *r, const char *name, const char *v
     return claim(r, name) != NULL && !claims_text(r, name, value);
 }
 
-/* OpenID Connect Core, 2 and 3.1.3.7. A token that says that it is an access token is no ID token, whomever it is for. */
+/* OpenID Connect Core, 2 and 3.1.3.7. A token that says that it is an access token is no ID token, whomever it is for; nor is
+ * one that says who acts (RFC 8693, 4.1), which an agent got in exchange for its owner's: a login is a person who is there. */
 static enum identity_fault judge_login(const struct reading *r, struct span type)
 {
     const struct json_node *party = claim(r, "azp");
 
     if ((type.len > 0 && !span_equals_nocase(type, SPAN_LIT("JWT"))) || claims_else(r, "typ", "ID") ||
-        claims_else(r, "token_use", "id") || claim(r, "events") != NULL)
+        claims_else(r, "token_use", "id") || claim(r, "events") != NULL || claim(r, "act") != NULL)
         return IDENTITY_FAULT_LOGIN;
     return party == NULL || is_audience(r->rules, party) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_AUDIENCE;
 }

@@ -346,6 +346,7 @@ static void test_login(void **state)
         {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"azp\":\"other\"", IDENTITY_FAULT_AUDIENCE},
         {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"typ\":\"Bearer\"", IDENTITY_FAULT_LOGIN},
         {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"token_use\":\"access\"", IDENTITY_FAULT_LOGIN},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"act\":{\"sub\":\"agent\"}", IDENTITY_FAULT_LOGIN},
         {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"events\":{}", IDENTITY_FAULT_LOGIN},
         {HEADER, "\"x\":1", IDENTITY_FAULT_LOGIN},
         {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"dpop+jwt\"}", "\"x\":1", IDENTITY_FAULT_LOGIN},
