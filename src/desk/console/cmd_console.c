@@ -27,7 +27,7 @@ static struct {
     struct buf login;
     struct thread threads[VISITS_MAX];
     int listener;
-} console = {.listener = -1, .conf.answer = pages_answer};
+} console = {.listener = -1, .conf = {.answer = pages_answer, .places = VISITS_MAX}};
 
 static void serve(void *nothing)
 {
@@ -53,6 +53,11 @@ static void add_host(const char *name, uint16_t port)
     (void)snprintf(console.conf.hosts[console.conf.host_count++], sizeof console.conf.hosts[0], "%s:%u", name, port);
 }
 
+static struct span without_brackets(struct span name)
+{
+    return span_starts_with(name, SPAN_LIT("[")) ? span_part(name, 1, name.len - 2) : name;
+}
+
 /* Names by which browsers may come. Of an URL's port that its scheme has anyway, Host says nothing. */
 static int find_hosts(const struct sock_address *address)
 {
@@ -66,7 +71,8 @@ static int find_hosts(const struct sock_address *address)
         return OPTIONS_GO;
     }
     if (!http_origin_read(span_text(console.read.url), &origin) || origin.authority.name.len > 256 ||
-        !span_is(origin.scheme, console.conf.tls != NULL ? "https" : "http"))
+        !span_is(origin.scheme, console.conf.tls != NULL ? "https" : "http") ||
+        (console.conf.tls == NULL && !sock_host_is_loopback(without_brackets(origin.authority.name))))
         return complain(STATUS_USAGE, "`console: {url: %s}` is no URL of this console's; write %s, without a path",
                         console.read.url, console.conf.tls != NULL ? "'https://gate.example.com'" : "'http://127.0.0.1:8480'");
     (void)snprintf(console.conf.hosts[console.conf.host_count++], sizeof console.conf.hosts[0], "%.*s%s%.*s",
@@ -102,7 +108,7 @@ static int open_listener(const struct asked *asked)
     if (code == CODE_OK && has_tls)
         code = tls_server_new(&console.read.tls, &console.conf.tls, &why);
     if (code == CODE_OK)
-        code = sock_listen(&address, &console.listener, &why);
+        code = sock_listen_alone(&address, &console.listener, &why);
     if (code == CODE_OK)
         code = sock_local(console.listener, &address);
     if (code != CODE_OK)

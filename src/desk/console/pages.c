@@ -7,7 +7,10 @@
 #include "os/clock.h"
 #include "unicode/unicode.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#define LOGINS_MAX 2 /* tried at once */
 
 /* ---- logging in and out ---- */
 
@@ -36,13 +39,22 @@ static void begin_login(struct visit *visit)
     buf_clear(&visit->session.login);
 }
 
-/* Takes: the session's login, which is tried. */
+/* Takes: the session's login, which is tried. Strangers come so far, and keep nobody from a place at the gate. */
 static void log_in(struct visit *visit)
 {
+    static atomic_uint under_way;
     struct answer answer;
     struct span next = next_of(visit);
+    bool is_known;
 
-    if (!visit_who(&visit->session, true, &answer)) {
+    if (atomic_fetch_add(&under_way, 1) >= LOGINS_MAX) {
+        (void)atomic_fetch_sub(&under_way, 1);
+        show_login(visit, 503, "Too many people log in at once; try again.");
+        return;
+    }
+    is_known = visit_who(&visit->session, true, &answer);
+    (void)atomic_fetch_sub(&under_way, 1);
+    if (!is_known) {
         show_login(visit, answer.is_refused ? 403 : 503, visit_said(visit, &answer));
     } else if (visit->session.roles == 0) {
         show_login(visit, 403, "This login is good, but has no role here; an admin gives roles.");

@@ -37,6 +37,7 @@ static struct span find(const struct request *request, struct span name)
 bool request_read(const struct http_head *head, struct span body, struct arena *arena, struct request *request)
 {
     struct span rest = head->method == HTTP_METHOD_POST ? body : http_head_query(head);
+    bool is_twice;
 
     *request = (struct request){.head = head, .path = http_head_path(head), .query = http_head_query(head), .arena = arena};
     while (rest.len > 0) {
@@ -46,12 +47,20 @@ bool request_read(const struct http_head *head, struct span body, struct arena *
             return false;
         name = decode(name, arena);
         value = decode(value, arena);
-        if (name.at == NULL || value.at == NULL || find(request, name).at != NULL)
-            return false;
+        is_twice = name.at != NULL && find(request, name).at != NULL;
         request->fields[request->count].name = name;
         request->fields[request->count++].value = value;
+        if (name.at == NULL || value.at == NULL || is_twice)
+            return false;
     }
     return true;
+}
+
+void request_wipe(struct request *request)
+{
+    for (size_t i = 0; i < request->count; i++)
+        mem_wipe((void *)(uintptr_t)request->fields[i].value.at, request->fields[i].value.len); /* the arena's, and ours */
+    request->count = 0;
 }
 
 struct span request_field(const struct request *request, const char *name)

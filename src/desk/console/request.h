@@ -27,6 +27,9 @@ struct request {
 /* Reads the query, or of a POST the form. Takes: body: empty of others. */
 bool request_read(const struct http_head *head, struct span body, struct arena *arena, struct request *request);
 
+/* Overwrites what was decoded, since a key that is typed is a field. */
+void request_wipe(struct request *request);
+
 /* at == NULL: it is not there. */
 struct span request_field(const struct request *request, const char *name);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SESSIONS_MAX 256
+#define SESSIONS_OF_ONE 16 /* the next ends the oldest of these, so that nobody keeps others out */
 
 /* A secret is kept as its digest alone: how long a look-up takes says nothing of it. */
 struct kept {
@@ -74,18 +75,28 @@ static struct kept *find(struct span cookie)
     return NULL;
 }
 
-/* A place of one that is over; NULL: all are taken. */
-static struct kept *find_place(int64_t now_us)
+/* A place of one that is over, or of the same person's oldest; NULL: all are taken. */
+static struct kept *find_place(const char *who, int64_t now_us)
 {
-    struct kept *place = NULL;
+    struct kept *place = NULL, *oldest = NULL;
+    unsigned its = 0;
 
     for (size_t i = 0; i < SESSIONS_MAX; i++) {
-        if (sessions.all[i].ends_us <= now_us)
-            forget(&sessions.all[i]);
-        if (sessions.all[i].ends_us == 0)
-            place = &sessions.all[i];
+        struct kept *one = &sessions.all[i];
+
+        if (one->ends_us <= now_us)
+            forget(one);
+        if (one->ends_us == 0) {
+            place = one;
+        } else if (strcmp(one->who, who) == 0) {
+            its++;
+            oldest = oldest == NULL || one->ends_us < oldest->ends_us ? one : oldest;
+        }
     }
-    return place;
+    if (its < SESSIONS_OF_ONE)
+        return place;
+    forget(oldest);
+    return oldest;
 }
 
 bool sessions_begin(struct session *session, int64_t now_us)
@@ -96,7 +107,7 @@ bool sessions_begin(struct session *session, int64_t now_us)
     make_secret(session->cookie);
     make_secret(session->token);
     lock_take(&sessions.lock);
-    kept = find_place(now_us);
+    kept = find_place(session->who, now_us);
     if (kept != NULL && login.len > 0 && (kept->login = secret_copy(login.at, login.len)) == NULL)
         kept = NULL;
     if (kept != NULL) {

@@ -12,10 +12,12 @@
 #include "people/control.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define LIFE_US INT64_C(10000000) /* to read a request, and to take an answer */
 #define LEAVE_US INT64_C(500000)
+#define HURRY_MS 250 /* who has not asked by then gives his place up, where all are taken */
 #define IN_BYTES ((size_t)64 << 10)
 #define FORM_BYTES ((size_t)64 << 10)
 #define PAGE_BYTES (2 * ASKING_OUT_BYTES)
@@ -26,12 +28,30 @@
 
 /* ---- bytes ---- */
 
+static atomic_uint under_way;
+
+/* Whether others wait for a place behind those who are slow. */
+static bool is_crowded(const struct visit *visit)
+{
+    return visit->conf->places > 0 && atomic_load(&under_way) >= visit->conf->places;
+}
+
+/* The socket is waited for a little at a time, because it may become crowded meanwhile. */
 static bool is_ready(struct visit *visit, enum io io)
 {
     struct pollfd socket = {.fd = visit->stream->fd, .events = io == IO_WANT_WRITE ? POLLOUT : POLLIN};
-    int64_t left_us = visit->until_us - clock_monotonic_us();
+    int64_t left_us;
+    int got = 0;
 
-    return (io == IO_WANT_READ || io == IO_WANT_WRITE) && left_us > 0 && poll(&socket, 1, (int)(left_us / 1000) + 1) > 0;
+    while ((io == IO_WANT_READ || io == IO_WANT_WRITE) && got == 0) {
+        int64_t until_us = is_crowded(visit) && visit->crowded_us < visit->until_us ? visit->crowded_us : visit->until_us;
+
+        left_us = until_us - clock_monotonic_us();
+        if (left_us <= 0)
+            break;
+        got = poll(&socket, 1, left_us / 1000 < HURRY_MS ? (int)(left_us / 1000) + 1 : HURRY_MS);
+    }
+    return got > 0;
 }
 
 static bool fill(struct visit *visit)
@@ -61,11 +81,13 @@ static bool send_piece(struct visit *visit, struct span bytes)
     return bytes.len == 0;
 }
 
-/* Each piece has its time, since a large answer takes longer than a slow reader is waited for. */
+/* Each piece has its time, since a large answer takes longer than a slow reader is waited for; where others wait for his place,
+ * all of it has. */
 static bool send_all(struct visit *visit, struct span bytes)
 {
     bool is_sent = true;
 
+    visit->crowded_us = clock_monotonic_us() + LIFE_US;
     for (; bytes.len > 0 && is_sent; bytes = span_part(bytes, PIECE_BYTES, SIZE_MAX)) {
         visit->until_us = clock_monotonic_us() + LIFE_US;
         is_sent = send_piece(visit, span_part(bytes, 0, PIECE_BYTES));
@@ -308,7 +330,7 @@ static int take_head(struct visit *visit)
         return 405;
     if (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length > FORM_BYTES)
         return 413;
-    return !head->expect_continue || send_all(visit, SPAN_LIT("HTTP/1.1 100 Continue\r\n\r\n")) ? 0 : 400;
+    return !head->expect_continue || send_piece(visit, SPAN_LIT("HTTP/1.1 100 Continue\r\n\r\n")) ? 0 : 400;
 }
 
 /* Returns: 0, the status of a refusal, or -1 where nobody is there to be told. */
@@ -405,9 +427,11 @@ static void serve(struct visit *visit)
         leave(visit);
 }
 
-void visit_serve(const struct visit_conf *conf, int fd_take)
+static void serve_stream(const struct visit_conf *conf, int fd_take)
 {
-    struct visit visit = {.conf = conf, .until_us = clock_monotonic_us() + LIFE_US, .view = doc_object()};
+    const int64_t now_us = clock_monotonic_us();
+    struct visit visit = {.conf = conf, .until_us = now_us + LIFE_US, .crowded_us = now_us + HURRY_MS * 1000,
+                          .view = doc_object()};
     enum code code = conf->tls != NULL ? tls_accept(conf->tls, fd_take, &visit.stream)
                                        : sock_stream_new(fd_take, &visit.stream);
 
@@ -429,8 +453,16 @@ void visit_serve(const struct visit_conf *conf, int fd_take)
     buf_fini(&visit.out);
     buf_fini(&visit.form);
     buf_fini(&visit.in);
+    request_wipe(&visit.request);
     arena_fini(&visit.arena);
     http_reader_fini(&visit.reader);
     doc_free(&visit.view);
     stream_close(&visit.stream);
+}
+
+void visit_serve(const struct visit_conf *conf, int fd_take)
+{
+    (void)atomic_fetch_add(&under_way, 1);
+    serve_stream(conf, fd_take);
+    (void)atomic_fetch_sub(&under_way, 1);
 }

@@ -28,6 +28,7 @@ struct visit_conf {
     char cookie[32];         /* its name */
     char hosts[VISIT_HOSTS_MAX][272]; /* what Host may be */
     size_t host_count;
+    unsigned places;   /* visits at once; 0: nobody else waits */
     struct span login; /* what who runs the console shows, with a NUL; at == NULL: the account */
     void (*answer)(struct visit *visit); /* a request whose Host, and of a change whose Origin and token, are good */
 };
@@ -36,6 +37,7 @@ struct visit {
     const struct visit_conf *conf;
     struct stream *stream;
     int64_t until_us;
+    int64_t crowded_us; /* until when, where others wait for the place */
     struct http_reader reader;
     struct buf in, form, out;
     struct request request;

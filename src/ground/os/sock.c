@@ -220,7 +220,7 @@ static bool set_option(int fd, int level, int option)
     return set_number(fd, level, option, 1);
 }
 
-enum code sock_listen(const struct sock_address *address, int *out, struct why *why)
+static enum code listen_at(const struct sock_address *address, bool is_shared, int *out, struct why *why)
 {
     char text[SOCK_TEXT_BYTES];
     int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -229,7 +229,8 @@ enum code sock_listen(const struct sock_address *address, int *out, struct why *
     sock_text(address, text);
     if (fd == -1)
         return why_set(why, CODE_IO, "%s: no socket: %s", text, strerror(errno));
-    if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR) || !set_option(fd, SOL_SOCKET, SO_REUSEPORT) ||
+    if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR) ||
+        (is_shared && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) ||
         (address->any.sa_family == AF_INET6 && !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY)) ||
         bind(fd, &address->any, address->len) == -1 || listen(fd, BACKLOG) == -1) {
         enum code code = why_set(why, CODE_IO, "%s cannot be listened on: %s; is another program there?", text,
@@ -240,6 +241,16 @@ enum code sock_listen(const struct sock_address *address, int *out, struct why *
     }
     *out = fd;
     return CODE_OK;
+}
+
+enum code sock_listen(const struct sock_address *address, int *out, struct why *why)
+{
+    return listen_at(address, true, out, why);
+}
+
+enum code sock_listen_alone(const struct sock_address *address, int *out, struct why *why)
+{
+    return listen_at(address, false, out, why);
 }
 
 enum code sock_local(int fd, struct sock_address *out)

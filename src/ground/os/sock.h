@@ -54,6 +54,8 @@ bool sock_net_holds(const struct sock_net *net, const struct sock_address *addre
 
 /* A listening socket with SO_REUSEPORT, so that each worker has its own on the same address. */
 enum code sock_listen(const struct sock_address *address, int *fd, struct why *why) MUST_USE;
+/* One that no other program of the same user can have, too. */
+enum code sock_listen_alone(const struct sock_address *address, int *fd, struct why *why) MUST_USE;
 
 /* The address that a socket is bound to. */
 enum code sock_local(int fd, struct sock_address *out) MUST_USE;

@@ -209,10 +209,24 @@ static void sessions_end_by_themselves(void **state)
     sessions_end(span_text(cookie));
     assert_false(sessions_find(span_text(cookie), 2, &found));
     assert_null(session_login(&found));
-    for (int i = 0; i < 256; i++)
-        assert_true(sessions_begin(&session, 5));
-    assert_false(sessions_begin(&session, 6)); /* there is no room for more */
-    assert_true(sessions_begin(&session, 5 + SESSIONS_LIFE_US));
+    for (int i = 0; i < 256; i++) {
+        snprintf(session.who, sizeof session.who, "%d", i / 16);
+        assert_true(sessions_begin(&session, 5 + i));
+        if (i == 0)
+            snprintf(cookie, sizeof cookie, "%s", session.cookie);
+    }
+    snprintf(session.who, sizeof session.who, "another");
+    assert_false(sessions_begin(&session, 300)); /* there is no room for more */
+    session_fini(&found);
+    session_init(&found);
+    assert_true(sessions_find(span_text(cookie), 300, &found));
+    snprintf(session.who, sizeof session.who, "0");
+    assert_true(sessions_begin(&session, 300)); /* but one person's next ends his own oldest, so that nobody fills it */
+    session_fini(&found);
+    session_init(&found);
+    assert_false(sessions_find(span_text(cookie), 300, &found));
+    snprintf(session.who, sizeof session.who, "another");
+    assert_true(sessions_begin(&session, 300 + SESSIONS_LIFE_US));
     sessions_offer_once(once, 1);
     assert_false(sessions_take_once(span_text(cookie), 2));
     assert_true(sessions_take_once(span_text(once), 2));
