@@ -49,6 +49,28 @@ static void add_cursor(struct visit *visit, struct words *words)
         words_add(words, "below", below);
 }
 
+/* A name that is misspelt would find, and give away as a file, all that is there. Returns: false: it is said. */
+static bool is_question(struct visit *visit)
+{
+    const struct request *request = &visit->request;
+    struct span below = request_field(request, "below");
+    bool known = true;
+    uint64_t number;
+
+    for (size_t i = 0; known && i < request->count; i++) {
+        known = span_is(request->fields[i].name, "below");
+        for (size_t k = 0; !known && asked_by[k] != NULL; k++)
+            known = span_is(request->fields[i].name, asked_by[k]);
+    }
+    if (!known)
+        visit_fault(visit, 400, "The address asks by a name that is no field of a search; the page Calls has all of them.");
+    else if (below.len > 0 && num_u64(below, &number) != CODE_OK)
+        visit_fault(visit, 400, "below is the number of a call; the address has something else there.");
+    else
+        return true;
+    return false;
+}
+
 /* Cuts lines behind the first so many. Returns: whether there were more; *last: the number of the last one that stays. */
 static bool cut_lines(struct buf *lines, unsigned most, struct arena *arena, struct span *last)
 {
@@ -109,6 +131,8 @@ void page_calls(struct visit *visit, struct span number)
     struct words words;
 
     (void)number;
+    if (!is_question(visit))
+        return;
     words_begin(&words, &visit->arena);
     words_add_all(&words, "audit query --json --all --order newest");
     add_filters(visit, &words, filters, query);
@@ -124,6 +148,8 @@ static void export(struct visit *visit, const char *line, const char *type, cons
     struct words words;
     struct answer answer;
 
+    if (!is_question(visit))
+        return;
     words_begin(&words, &visit->arena);
     words_add_all(&words, line);
     add_filters(visit, &words, NULL, NULL);
