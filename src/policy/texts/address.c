@@ -86,7 +86,6 @@ bool address_range_holds(const struct address_range *range, const struct address
     return range->first.family == address->family && agree(range->first.bytes, address->bytes, range->bits);
 }
 
-/* What is no address has no place in a range or out of it. */
 enum truth address_in_ranges(const struct address_range *ranges, uint32_t count, struct span text)
 {
     struct address address;

@@ -22,7 +22,6 @@ static int number_at(struct span text, size_t at, size_t len)
     return number;
 }
 
-/* RFC 3339, full-date, on days that exist. */
 bool date_is(struct span text)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -54,7 +53,6 @@ static bool is_offset(struct span text, int *minutes)
     return true;
 }
 
-/* RFC 3339, date-time. A leap second is inserted at the end of a day of UTC. */
 bool date_time_is(struct span text)
 {
     struct span clock = span_part(text, 11, 8), rest = span_part(text, 19, SIZE_MAX);

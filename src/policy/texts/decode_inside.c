@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was written in hexadecimal digits or base64 inside of a text. Each run that could be either is read from every letter at
- * which a value may begin, and where pieces of text come of it they stand in its place: a line each, or alone where the run is
- * nothing else. The rest stays. */
+ * which a value may begin. The pieces of text that come of it take the run's place, a line each; the rest of the text stays. */
 #include "texts/decode_text.h"
 
 #include "base/num.h"
@@ -13,11 +12,11 @@
 #define PIECE_MIN 8   /* bytes: of fewer, words and numbers hold too many */
 #define LETTERS_MIN 11 /* of base64, that give a piece */
 #define LINE_MIN 16   /* letters of a line, behind whose end the run goes on */
-#define BOTH_MAX 4096 /* letters of a run that is read in either alphabet where it fits one; hardly a URL is longer */
+#define BOTH_MAX 4096 /* letters of a run that is read in both alphabets though it fits one: hardly a URL is longer */
 
 struct runs {
     struct span text;
-    size_t escape; /* where the next one stands from where it is looked for; the text's end: none does */
+    size_t escape; /* where the next escape (\x41) stands; the text's end: nowhere */
     struct buf letters, bytes, pieces; /* of the run that is read */
 };
 
@@ -140,7 +139,7 @@ static bool add_parts(struct runs *runs, struct span letters, const char *lacks)
     return whole;
 }
 
-/* In a path `/` stands between values, in a name `-` and `_`: a run that is short enough is read in either alphabet. */
+/* In a path `/` stands between values, in a name `-` and `_`: a run that is short enough is read in both alphabets. */
 static void add_run(struct runs *runs, struct span letters)
 {
     bool standard = span_find(letters, '+') < letters.len || span_find(letters, '/') < letters.len;
@@ -152,7 +151,7 @@ static void add_run(struct runs *runs, struct span letters)
         add_parts(runs, letters, first_for_urls ? "-_" : "+/");
 }
 
-/* Where so many letters begin; the text's end where nowhere. */
+/* Where LETTERS_MIN letters begin; the text's end: nowhere. */
 static size_t next_letters(struct span text, size_t at)
 {
     while (text.len - at >= LETTERS_MIN) {
@@ -261,8 +260,8 @@ static size_t next_escape(const struct runs *runs, size_t at)
     return at;
 }
 
-/* Where digits begin that may be enough for a piece; the text's end where none do. Each time what stands farthest ahead is
- * looked at first, so that most is never looked at. */
+/* Where digits begin that may be enough for a piece; the text's end: nowhere. The byte that stands farthest ahead is looked at
+ * first, so that most are never looked at. */
 static size_t next_numbers(struct span text, size_t at)
 {
     size_t known = at; /* up to there all is of numbers, from `at` on */
@@ -284,7 +283,7 @@ static size_t next_numbers(struct span text, size_t at)
     return text.len;
 }
 
-/* Where an escape stands, or what may be digits enough for a piece; the text's end where neither does. */
+/* Where an escape stands, or what may be digits enough for a piece; the text's end: nowhere. */
 static size_t next_digits(struct runs *runs, size_t at)
 {
     size_t numbers;
@@ -328,7 +327,7 @@ static size_t read_hex(struct runs *runs, size_t *at)
 
 /* ---- all of a text ---- */
 
-/* Takes: read: looks for a run from *at on, which becomes where it begins, or the end of the text. Returns: where it ends. */
+/* Takes: read: looks for a run from *at on; sets *at to where that begins, or to the text's end; returns where it ends. */
 static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, size_t *at), struct buf *out)
 {
     struct runs runs = {.text = text};

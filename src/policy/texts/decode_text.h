@@ -10,15 +10,15 @@
 
 #include "base/buf.h"
 
-/* Takes: out: room for text.len bytes, and decode_html_growth() more. Returns: how many were written. */
+/* Takes: out: room for text.len bytes; decode_html: for decode_html_growth() more. Returns: how many bytes were written. */
 size_t decode_percent(struct span text, char *out); /* any bytes */
 size_t decode_percent_utf8(struct span text, char *out);  /* UTF-8 */
-int decode_escape_at(struct span text, size_t at);       /* the byte for which the escape there stands; -1: none is there */
+int decode_escape_at(struct span text, size_t at);        /* the byte for which the escape there stands; -1: none is there */
 size_t decode_html(struct span text, char *out);
 size_t decode_html_growth(size_t len);
 
-/* Appends the text with what is written in base64 or hexadecimal digits in it as what it stands for.
- * Returns: CODE_OK; CODE_INVALID: there is none; CODE_LIMIT; CODE_NOMEM. */
+/* Appends the text, in which what its runs of base64, or of hexadecimal digits, stand for takes their place.
+ * Returns: CODE_OK; CODE_INVALID: no run stands for a text; CODE_LIMIT; CODE_NOMEM. */
 enum code decode_base64(struct span text, struct buf *out) MUST_USE;
 enum code decode_hex(struct span text, struct buf *out) MUST_USE;
 

@@ -157,11 +157,11 @@ struct search {
     struct buf *found; /* NULL: one is enough */
     bool is_checked, is_ascii;
     enum truth best;
-    size_t first[DETECTORS_MAX], tried[DETECTORS_MAX]; /* of each detector: where matches that begin from `first` on, and before
+    size_t first[DETECTORS_MAX], tried[DETECTORS_MAX]; /* of each detector: matches that begin from `first` on, and before
                                                         * `tried`, were looked for */
 };
 
-/* In JSON inside a text a value stands behind the letter of `\n`. */
+/* Whether a word goes on here. In JSON inside a text the letter of `\n` belongs to no word. */
 static bool is_in_word(const unsigned char *text, size_t at)
 {
     return at > 0 && is_of('w', text[at - 1]) && !(at > 1 && text[at - 2] == '\\' && strchr("nrt", text[at - 1]) != NULL);
@@ -234,8 +234,8 @@ static bool try_starts(struct search *search, uint16_t which, size_t from, size_
 }
 
 /* Looks for matches that the literal at `at` belongs to. Literals do not come in the order in which they begin, since each is
- * seen by a pair of its bytes, and that may stand far behind its front: what lies before all that was looked at is looked at,
- * too. Returns: false: the search is over. */
+ * seen by a pair of its bytes, which may stand far behind its front: places before all that were looked at are looked at, too.
+ * Returns: false: the search is over. */
 static bool try_match(struct search *search, uint16_t which, size_t at)
 {
     size_t before = search->set->detectors[which]->before, from = at > before ? at - before : 0, first = search->first[which];
@@ -302,7 +302,7 @@ static int by_place(const void *one, const void *other)
     return a->len != b->len ? (a->len > b->len ? -1 : 1) : 0;
 }
 
-/* By their places; what two literals led to stands there once. Returns: how many are left. */
+/* Sorts findings by their places, and leaves one of those that several literals led to. Returns: how many are left. */
 static size_t sort_findings(void *findings, size_t count)
 {
     struct finding *all = findings;

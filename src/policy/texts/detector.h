@@ -22,8 +22,8 @@ typedef size_t (*detector_check)(struct span text, size_t at, size_t len);
 /* A literal: for each of its bytes which ones may stand there. Case is not looked at in ASCII; the pattern decides. */
 #define DETECTOR_LITERAL_MAX 24
 struct detector_literal {
-    unsigned char bytes[DETECTOR_LITERAL_MAX]; /* folded; or one of the classes below */
-    bool is_class[DETECTOR_LITERAL_MAX];       /* of bytes: 'd' digits, 'l' letters, 'w' either */
+    unsigned char bytes[DETECTOR_LITERAL_MAX]; /* in lower case; of a class 'd' (digits), 'l' (letters) or 'w' (either) */
+    bool is_class[DETECTOR_LITERAL_MAX];
     unsigned char len;
     unsigned char pair;   /* where the two bytes stand that are looked for */
     bool begins_word;     /* no letter or digit stands before it */
@@ -39,9 +39,8 @@ struct detector {
     struct span example;  /* a text in which it finds something */
 };
 
-/* Reads a literal as it is written: `\b` at its front, `\d`, `\l`, `\w` for a digit, a letter, either; `\xf0`
- * for a byte; `\\`. Returns: false
- * where it is too short (two bytes), too long, or another escape stands in it. */
+/* Reads a literal as it is written: `\b` at its front, `\d`, `\l`, `\w` for a digit, a letter, either; `\xf0` for a byte; `\\`.
+ * Returns: false: it has fewer than two bytes or too many, or another escape stands in it. */
 bool detector_literal_read(struct span text, struct detector_literal *literal);
 
 /* What `check:` may name, NULL behind the last, and what each does, in the same order. */
@@ -55,8 +54,8 @@ extern const detector_check detector_checks[];
 struct detector_set;
 struct arena;
 
-/* Takes: detectors: the list stays, as they do. Returns: CODE_NOMEM; CODE_LIMIT: more than DETECTORS_MAX, or more literals
- * than the table takes. */
+/* Takes: detectors: the list and what it names live as long as the set. Returns: CODE_NOMEM; CODE_LIMIT: more than
+ * DETECTORS_MAX, or more literals than the table takes. */
 enum code detector_set_make(const struct detector *const *detectors, uint32_t count, struct arena *arena,
                             const struct detector_set **set) MUST_USE;
 

@@ -140,7 +140,7 @@ static size_t parted_card(struct span text, size_t at, size_t len, struct span p
     return is_card(digits, count) ? len : 0;
 }
 
-/* What parts the first digits from the next where people do not write cards so; empty: nothing does, or they do. */
+/* What parts the first digits from the next, where people do not part cards so; empty: nothing, or what people write. */
 static struct span odd_parting(struct span match)
 {
     size_t from = 0, until;
@@ -443,7 +443,7 @@ static size_t jwt(struct span text, size_t at, size_t len)
     head.len = span_find(head, '.');
     buf_init(&json, len);
     code = base64url_decode(head, &json);
-    names = code == CODE_NOMEM; /* nobody has looked */
+    names = code == CODE_NOMEM; /* for want of memory nobody has looked, which must hide nothing */
     if (code == CODE_OK) {
         struct span read = buf_peek(&json);
 

@@ -18,7 +18,7 @@
 struct detector_entry { /* a pair of bytes of one literal */
     const struct detector_literal *literal;
     uint16_t detector; /* of the set */
-    uint16_t next;     /* of the same pair: its place and one; 0: none */
+    uint16_t next;     /* the index plus one of the next entry of the same pair; 0: none */
 };
 
 struct detector_set {
@@ -26,7 +26,8 @@ struct detector_set {
     uint32_t count;
     const struct detector_entry *entries;
     unsigned char kind_of[256];                     /* 0: in no pair */
-    uint16_t first[DETECTOR_KINDS * DETECTOR_KINDS]; /* of the entries, by kinds of two bytes: its place and one */
+    uint16_t first[DETECTOR_KINDS * DETECTOR_KINDS]; /* by the kinds of two bytes: the index plus one of their first entry; 0:
+                                                      * none */
 };
 
 #endif

@@ -24,7 +24,7 @@ struct file_text {
 
 struct file_path {
     bool is_absolute;
-    bool is_folder;      /* a `/` stands at its end */
+    bool is_folder;      /* a `/` stands at its end, or it is `.` */
     uint32_t count;
     const struct file_text *steps; /* without `.` and `..` */
 };
@@ -32,10 +32,10 @@ struct file_path {
 /* Takes: valid UTF-8. */
 enum code file_text_read(struct span text, struct arena *arena, struct file_text *read) MUST_USE;
 
-/* Refuses `%`, `\`, backquotes, controls and separators of lines; empty steps, `.` and `..`, but one `./` in front of a
+/* Refuses `%`, `\`, backquotes, controls and separators of lines; empty steps, `.` and `..`, but takes one `./` in front of a
  * relative path, and `.` alone; steps that begin or end with a blank or end with a quote; and a relative path that programs
- * take for something else: its first character is one of `-~+@=` or a quote, or a `:` stands in its first step. Of each step
- * both what is written and the plain reading is looked at.
+ * take for something else: its first character is one of `-~+@=` or a quote, or a `:` stands in its first step. Each step is
+ * looked at as it is written and in its plain reading.
  * Returns: CODE_INVALID with *doubt, which goes on after "it ". */
 enum code file_path_read(struct span text, struct arena *arena, struct file_path *path, const char **doubt) MUST_USE;
 

@@ -25,7 +25,7 @@ static bool is_left_out(char c)
 
 enum ender { ENDS_NOT = 0, ENDS_BLANK, ENDS_ANGLE, ENDS_QUOTE };
 
-/* Whether the character at the front ends a link. Sets *taken to its bytes. */
+/* How the character at the front ends a link, if it does. Sets *taken to its bytes. */
 static enum ender ends(struct span text, size_t *taken)
 {
     unsigned char byte = (unsigned char)text.at[0];
@@ -84,8 +84,8 @@ static bool ends_place(struct span text, size_t at, enum ender ender, char place
     return place != IN_NOTHING && text.at[at] == place;
 }
 
-/* Where the last readers stop who go on over what ends the host in other eyes, be it since `user'@` and `user @` are users to
- * them, or since they leave tabs out; `stop` itself where nobody does. */
+/* Where the reader stops who goes on furthest over what ends the host for others: `user'@` and `user @` are users to some, and
+ * some leave tabs out. Returns: `stop`: nobody goes on. */
 static size_t stop_of_others(struct span text, size_t stop, char place)
 {
     size_t end = stop, first = stop, taken;
@@ -109,7 +109,7 @@ static size_t stop_of_others(struct span text, size_t stop, char place)
         enum ender ender = ends(span_part(text, at, SIZE_MAX), &taken);
 
         if (ender == ENDS_ANGLE || (ender == ENDS_BLANK && !is_left_out(text.at[at])))
-            return stop; /* no host has it */
+            return stop; /* no host holds such a character */
     }
     return end;
 }
@@ -128,9 +128,9 @@ static size_t before_blanks(struct span text, size_t at)
     }
 }
 
-/* What the link stands in. Where it begins the text a client may take all of that for one URL, as it does with all between
- * the quotes of HTML and JSON, and between Markdown's angles. A quote with blanks behind it may as well close what stands in
- * front, unless it is that of an attribute's value. */
+/* What the link stands in. A client may take for one URL all of a text that begins with it, all between the quotes of HTML and
+ * JSON, and all between Markdown's angles. A quote with blanks behind it may as well close what stands in front, unless it
+ * opens an attribute's value. */
 static char place_of(struct span text, size_t begin)
 {
     size_t first = before_blanks(text, begin), equals;

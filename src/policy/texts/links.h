@@ -16,8 +16,8 @@
 struct links {
     struct span text; /* the caller sets it, and nothing else */
     size_t at;        /* what stands before it is done */
-    size_t stop;      /* where the last link stopped; one that begins before stops there, too */
-    bool again;       /* the next one is the last one without the letters in front of its `http` */
+    size_t stop;      /* where the last link stopped; a link that begins before that stops there, too */
+    bool again;       /* the next link is the last one again, without the letters in front of its `http` */
 };
 
 /* Finds the next link, from left to right; one may lie in another. Returns: false: there is none. */

@@ -13,7 +13,7 @@
 
 #define BLANK_BYTES 3 /* of the longest */
 
-/* White space at the end, be it escaped: URLs lose it, and so does what servers trim (as Python and JavaScript do it). */
+/* Whether white space ends the text, escaped or not: URLs lose it, and servers trim it (as Python and JavaScript do). */
 static bool ends_in_blank(struct span text)
 {
     static const char *const blanks[] = {
@@ -62,7 +62,7 @@ unsigned reading_of_steps(struct span text)
             doubts |= READING_EMPTY;
         if (ends && only_dots && dots == 1)
             doubts |= READING_DOT;
-        if (ends && only_dots && dots == 2) /* in a URL `..` takes away the empty step, a file has no such step */
+        if (ends && only_dots && dots == 2) /* in a URL `..` takes an empty step away, where files have none */
             doubts |= READING_CLIMBS | ((doubts & READING_EMPTY) != 0 ? READING_LOOSE : 0);
         after_separator = separates;
         only_dots = ends || (only_dots && point == '.');
@@ -204,8 +204,8 @@ static bool add_small(struct uri_readings *readings, struct span text)
     return has_capitals;
 }
 
-/* Whether the host and the port are spelled in the one way. Of `http` and its like everybody knows which are the same; of
- * others only what RFC 3986 says of all. Takes: len: of both together. */
+/* Whether host and port have one spelling. Every client knows which spellings are the same for `http` and its like; of other
+ * schemes it knows only what RFC 3986 says of all. Takes: len: of host, colon and port together. */
 static bool is_plain_server(const struct url_parts *url, size_t len)
 {
     uint64_t usual = reading_usual_port(url->scheme), port;
@@ -220,7 +220,8 @@ static bool is_plain_server(const struct url_parts *url, size_t len)
            (!reading_ends_in_number(url->host) || (address_read(url->host, &address) && address.family == 4));
 }
 
-/* What one reader leaves out or writes small, and another does not: one such thing makes two readings, several make more. */
+/* Counts what one reader leaves out or writes small, and another does not: one such thing makes two readings, several make
+ * many. */
 static enum reading_count count_readings(const struct url_parts *url, bool is_file, struct uri_readings *readings)
 {
     uint64_t known = reading_usual_port(url->scheme), port = 0;

@@ -19,7 +19,7 @@ enum reading_doubt {
     READING_DOT = 1,    /* a step `.` */
     READING_CLIMBS = 2, /* a step `..` */
     READING_EMPTY = 4,  /* a separator right behind another */
-    READING_LOOSE = 8,  /* which steps there are: an escaped dot or separator, `?`, `#`, `;`, or `//` before a `..` */
+    READING_LOOSE = 8,  /* readers see other steps: an escaped dot or separator, `?`, `#`, `;`, or `//` before a `..` */
     READING_ESCAPE = 16, /* any `%` */
     READING_ODD = 32,   /* a backslash, a control character (category Cc), no UTF-8, or white space at the end */
 };
@@ -55,14 +55,14 @@ uint64_t reading_usual_port(struct span scheme);
 /* Returns: false: it has no scheme. */
 bool reading_split(struct span text, struct url_parts *url);
 
-/* LANGUAGE.md lists what gives a URI several readings. A rule is asked about each of them. */
+/* LANGUAGE.md lists what gives a URI several readings. A rule is asked about each reading. */
 #define READING_URI_MAX 8192 /* bytes: a longer URI counts as one of many readings, since each rule would have to read it */
 
 enum reading_count { READING_ONE = 0, READING_TWO, READING_MANY };
 
 struct uri_readings {
     size_t len;
-    char usual[READING_URI_MAX]; /* of READING_TWO the second one: in the usual form */
+    char usual[READING_URI_MAX]; /* of READING_TWO the second reading: the URI in its usual form */
 };
 
 /* How many readings the URI has. */

@@ -394,7 +394,7 @@ static void walk_node(struct walk *walk, const struct json_node *node)
         walk_fields(walk, shape, node->child);
 }
 
-/* The names of a WITH are in sight from the next one on; where it is RECURSIVE, in all of it. */
+/* A name of a WITH is in sight from the next one on; of WITH RECURSIVE, in all of it. */
 static void walk_with(struct walk *walk, const struct json_node *with)
 {
     bool recursive = json_member(with, SPAN_LIT("recursive")) != NULL;
@@ -442,12 +442,12 @@ static void see_rows(struct walk *walk, const struct json_node *node)
     function = json_member(node, SPAN_LIT("RangeFunction"));
     if (function == NULL || walk->code != CODE_OK || json_member(function, SPAN_LIT("coldeflist")) != NULL ||
         json_member(function, SPAN_LIT("ordinality")) != NULL)
-        return; /* with columns of its own, or a count, it is a record */
+        return; /* with a list of columns, or WITH ORDINALITY, the function returns a record */
     alias = json_member(function, SPAN_LIT("alias"));
     call = json_at(list_of(function, "functions"), "List", "items", NULL);
     call = call != NULL && call->type == JSON_ARRAY ? json_at(call->child, "FuncCall", "funcname", NULL) : NULL;
     if (call != NULL && !split(call, &schema, &name))
-        return; /* it is not read */
+        return; /* the walk refuses a name of three parts */
     rows = arena_alloc(walk->arena, sizeof *rows);
     if (rows == NULL) {
         walk->code = CODE_NOMEM;

@@ -23,9 +23,9 @@
 enum sql_kind {
     SQL_STATEMENT = 0, /* a word of sql_statement_text */
     SQL_TABLE,         /* any relation: a view, a sequence; a name of WITH is none where it is in sight */
-    SQL_FUNCTION       /* what is called, or may be: also a field of a value, a column that what a function in FROM returns may
-                        * lack, TABLESAMPLE's method, current_user and its like, and a type that is cast to where it is no
-                        * plain one, since a cast is a call */
+    SQL_FUNCTION       /* what is called, or may be: also a field of a value, a column that the row of a function in FROM may
+                        * lack, TABLESAMPLE's method, current_user and its like, and a type that is no plain one where a value
+                        * is cast to it, since a cast is a call */
 };
 
 struct sql_name {

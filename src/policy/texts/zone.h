@@ -28,8 +28,8 @@ int64_t zone_offset_s(const struct zone *zone, int64_t time_s);
 /* What a clock there shows: the day of the week, 0 is Sunday, and the minute of the day. */
 void zone_clock(const struct zone *zone, int64_t time_s, int *weekday, int *minute);
 
-/* When a clock there shows this time, counted like seconds since 1970 in UTC: of two moments the first; a time that the clock
- * skips is counted on from before. */
+/* When a clock there shows local_s, which counts seconds since 1970 as if the clock were UTC's. Of two moments it is the first;
+ * a time that the clock skips is reckoned by the offset from before. */
 int64_t zone_moment(const struct zone *zone, int64_t local_s);
 
 /* Days since 1970-01-01 in the Gregorian calendar; month and day from 1. */
