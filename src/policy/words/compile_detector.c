@@ -176,7 +176,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
         return NULL;
     made->node = map;
     made->detector.name = compiler_copy(c, map->key);
-    c->pumps = false; /* what it costs is tried where it is used, as with patterns */
+    c->pumps = false; /* what a detector costs is tried where it is used, as with patterns */
     made->detector.regex = compiler_pattern(c, pattern, pattern->text, false);
     c->pumps = pumps;
     compile_literals(c, map, pattern->text, &made->detector);
@@ -188,7 +188,7 @@ static struct known_detector *compile_detector(struct compiler *c, const struct 
     return c->no_memory || c->faults->added > faults ? NULL : made;
 }
 
-/* Adds the detectors of the file at hand; called for every file before any rule is compiled. */
+/* Called for every file before any rule is compiled. */
 void compiler_detectors(struct compiler *c)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), "detectors");

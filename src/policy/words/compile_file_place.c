@@ -50,7 +50,7 @@ static struct file_folders folders_of(struct compiler *c, const struct yaml_node
     return folders;
 }
 
-/* From where the server stands `keys/x` may be `/srv/keys/x`: what one beginning keeps out comes in by the other. */
+/* Where the server stands in /srv, `keys/x` is `/srv/keys/x`: what one beginning keeps out comes in by the other. */
 static void check_beginnings(struct compiler *c, const struct yaml_node *node, const struct file_folders *under)
 {
     for (uint32_t i = 1; i < under->count && c->warnings != NULL; i++)
@@ -71,7 +71,7 @@ static bool is_inside(const struct file_path *path, const struct file_path *fold
     return true;
 }
 
-/* A folder that is taken out of none says nothing, though its author thinks it does. */
+/* A `not_under` that lies in no folder of `under` takes nothing out, though its author thinks that it does. */
 static void check_not_under(struct compiler *c, const struct yaml_node *node, const struct file_place *place)
 {
     for (uint32_t i = 0; i < place->not_under.count; i++) {
@@ -291,7 +291,7 @@ static const struct file_place *compile_place(struct compiler *c, const struct y
 
 /* ---- by name ---- */
 
-/* The map under `paths:`, compiled once. What it names has one meaning in all files that may name it. */
+/* The map under `paths:`, compiled once, since what it names means the same in every file that may name it. */
 static const struct file_place *named_place(struct compiler *c, const struct yaml_node *name)
 {
     bool is_folder = span_find(name->text, '/') < name->text.len;

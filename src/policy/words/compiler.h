@@ -49,11 +49,11 @@ struct compiler {
     struct span rule_id;
     enum effect effect;
     bool slow_allowed;
-    bool of_answers;         /* it stands under `answers:` */
+    bool of_answers;         /* the rule stands under `answers:` */
     struct rule *rule;
     const struct yaml_node *condition; /* the map in which an operator stands, with what else goes with it */
-    bool of_closing_word; /* it is a kind in a closing condition: its regexes are as whole as where it opens */
-    bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
+    bool of_closing_word; /* a kind of a condition that closes: its regexes match whole words, as where it opens */
+    bool needs_arguments; /* the rule names tools or prompts: in calls of these `$` is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, answer_count, case_count, redaction_count;
     struct named_rule *named_rules;
@@ -86,10 +86,10 @@ const struct json_node *compiler_value(struct compiler *c, const struct yaml_nod
 /* The node as JSON, for texts about it; empty where it cannot be written as JSON. */
 struct span compiler_written(struct compiler *c, const struct yaml_node *node);
 const struct regex *compiler_pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole);
-void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path); /* without text: with a fault */
+void compiler_path(struct compiler *c, const struct yaml_node *node, struct path *path); /* its text is empty: with a fault */
 void compiler_paths(struct compiler *c, const struct yaml_node *node, struct path *path); /* likewise, of one or a list */
-/* Calls `take` with the node if it is a string, or with each string of the list that it is; others are faults.
- * Returns: as many structs of `bytes` bytes as *count says. */
+/* Calls `take` with the node, if that is a string, or with each string of the list that it is; anything else is a fault.
+ * Returns: *count structs of `bytes` bytes, which `take` has filled. */
 typedef void (*compiler_take_fn)(struct compiler *c, const struct yaml_node *text, void *part);
 void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t bytes, compiler_take_fn take, uint32_t *count);
 /* The definition of this name, in the file at hand or in one that shares it; NULL: there is none. */
@@ -98,7 +98,7 @@ const struct yaml_node *compiler_definition(const struct compiler *c, const stru
 const struct yaml_node *compiler_named(struct compiler *c, const struct yaml_node *map, struct part *part);
 const struct yaml_node *compiler_named_text(struct compiler *c, const struct yaml_node *name, struct part *part);
 
-/* Lets faults in a definition name the file that shares it. Takes: there: room. Returns: what c->source is to be afterwards. */
+/* Lets faults in a definition name the file that shares it. Takes: there: room. Returns: the c->source to put back. */
 struct policy_source *compiler_enter(struct compiler *c, const struct part *part, const struct yaml_node *definition,
                                      struct policy_source *there);
 
@@ -112,14 +112,16 @@ void compiler_detectors(struct compiler *c);
 const struct detector_set *compiler_detect(struct compiler *c, const struct yaml_node *node);
 /* The detector of this name; NULL: there is none, which a fault says here or where it is defined. */
 const struct detector *compiler_detector(struct compiler *c, const struct yaml_node *name);
-/* The set of these; the list stays. NULL: one is missing, or there is no memory. Takes: node: for the fault of too many. */
+/* The set of these; the list stays. NULL: it is empty, one is missing, they are too many (with a fault at the node), or there
+ * is no memory. */
 const struct detector_set *compiler_detector_set(struct compiler *c, const struct yaml_node *node,
                                                  const struct detector *const *list, uint32_t count);
 const char *compiler_detector_file(struct span name); /* the file of policies/detectors that has this detector; NULL: none */
 
 /* compile_kind.c: reads the `kinds:` of the file at hand. */
 void compiler_kinds(struct compiler *c);
-/* What the file says of this capital word. Sets: *condition; NULL: with a fault, told before. Returns: false: nothing. */
+/* What the file says of this capital word. Sets: *condition; NULL: with a fault, told before. Returns: false: it says
+ * nothing. */
 bool compiler_kind(struct compiler *c, struct span name, bool opening, const struct condition **condition);
 
 /* Ranges of addresses, one or a list. */

@@ -15,9 +15,9 @@
 #include <stddef.h>
 
 struct foreign_words {
-    /* That of `words` which says what the foreign one does, whatever its case; NULL: none of them. */
+    /* Which of `words` says what the foreign word does, whatever its case; NULL: none. */
     const char *(*word)(struct span word, const char *const *words);
-    /* What to write in place of a key, in words, where no word of ours alone says it; NULL: nothing is known of it.
+    /* What to write in place of a key, where no single word of ours says it; NULL: nothing is known of the key.
      * Takes: what: the map in which it stands, as faults name it. */
     const char *(*key)(struct span key, const char *what);
     /* Whether a glob was meant to be a regex, by what stands in it. Takes: is_name: of a tool, or of who calls. */
@@ -28,7 +28,7 @@ struct foreign_words {
 
 extern const struct foreign_words foreign_words;
 
-/* These, in programs that authors use, from their start on; NULL in what enforces, where nobody writes (compiler.c). */
+/* These, in programs that authors use, from their start on; NULL in the enforcing program, where nobody writes. */
 extern const struct foreign_words *foreign_spoken;
 
 static inline const char *foreign_word(struct span word, const char *const *words)

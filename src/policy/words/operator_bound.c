@@ -106,7 +106,7 @@ static void sample_number(const struct op *op, struct samples *samples)
     }
 }
 
-/* Of another argument nothing is known; of moments one long ago and one far ahead, and the one that is written. */
+/* Nothing is known of another argument. Of moments one long ago, one far ahead and the one that is written are worth asking. */
 static void sample_bound(const struct op *op, struct samples *samples)
 {
     if (op->value != NULL)

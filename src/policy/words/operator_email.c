@@ -209,7 +209,7 @@ static enum truth whole_truth(const struct op *op, const struct addresses *all)
     return all->truth;
 }
 
-/* Between commas, blanks behind each. */
+/* Addresses stand between commas, with blanks behind each. */
 static enum truth text_truth(struct rule_walk *walk, const struct op *op, struct span text)
 {
     struct addresses all = {.count = 0};

@@ -9,7 +9,7 @@
 
 /* ---- equals ---- */
 
-/* The string as it is compared; anything else as it is. */
+/* A string as it is compared; any other value as it is. */
 static const struct json_node *folded(struct compiler *c, const struct op *op, const struct json_node *value)
 {
     bool is_text = op->folds && value != NULL && value->type == JSON_STRING;

@@ -237,7 +237,7 @@ enum truth file_places_truth(struct rule_walk *walk, const struct file_places *p
     return truth;
 }
 
-/* A byte takes 50 ns with three patterns, one of what is no ASCII up to 250 ns, as it is normalised, and folded. */
+/* A byte takes 50 ns with three patterns, one beyond ASCII up to 250 ns, since such a text is normalised and folded. */
 uint64_t file_places_cost(const struct file_places *places, struct span text)
 {
     bool is_ascii = true, is_read = text.len <= 4 * FILE_PATH_MAX;

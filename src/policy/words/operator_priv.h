@@ -21,10 +21,9 @@ bool operator__fold(struct rule_walk *walk, struct span text, struct span *folde
 bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place,
                     struct span *said);
 
-/* operand.c: whether an operand is {arg: PATH} or {claim: PATH}, and reads such a one; or a moment in place of a number. Sets
- * op->other. */
+/* operand.c: operands that name a value, {arg: PATH} or {claim: PATH}, or a moment. The two that read one set op->other. */
 bool operand_names_value(const struct yaml_node *node);
-void operand_doubt(struct compiler *c, const struct yaml_node *node); /* warns of what names none but looks so */
+void operand_doubt(struct compiler *c, const struct yaml_node *node); /* warns of what looks so and names none */
 void operand_value(struct compiler *c, const struct yaml_node *node, struct op *op);
 void operand_moment(struct compiler *c, const struct yaml_node *node, struct op *op);
 

@@ -79,7 +79,7 @@ static void compile_text(struct compiler *c, const struct yaml_node *node, struc
     op->varies = compiler_varies(c, node);
 }
 
-/* A wide `*` would become one that stands for anything. */
+/* Folding would make a plain `*`, which stands for anything, of a wide one. */
 static void compile_glob(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     size_t special = 0;

@@ -74,7 +74,7 @@ static void compile_exists(struct compiler *c, const struct yaml_node *node, str
         FAULT(c, node, "`exists` is true or false%s", yaml_bool_words(node));
 }
 
-/* It is called with a value, so that one exists. */
+/* An operator is asked of values alone, so that one exists here. */
 static enum truth exists(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;

@@ -12,8 +12,7 @@ struct directory {
     bool varies;
 };
 
-/* Why a directory cannot stand in a policy, or NULL. Spellings that a value may have, and that are resolved there,
- * are refused here. */
+/* Why a directory cannot stand in a policy, or NULL. Spellings that are resolved in a value are refused here. */
 static const char *wrong_with(struct span directory)
 {
     unsigned doubts = reading_of_steps(directory);
@@ -82,8 +81,7 @@ static bool is_inside(struct span path, struct span directory)
     return span_starts_with(path, directory) && (path.len == directory.len || path.at[directory.len] == '/');
 }
 
-/* Sets: leads: where the path leads as it is written, when it is decoded once, and when it is decoded and
- * cut where a URL's path may end.
+/* Sets: leads: where the path leads as it is written, decoded once, and decoded and cut where a URL's path may end.
  * Returns: false: there are more readings. */
 static bool read_path(struct rule_walk *walk, struct span text, struct span leads[3])
 {
@@ -121,7 +119,7 @@ static enum truth under(struct rule_walk *walk, const struct op *op, struct span
         if (directories[i].varies && !variable_said(walk, directories[i].text, VARIABLE_STEP, &directory))
             truth = TRUTH_UNDECIDED;
         else if (is_inside(leads[0], directory) && is_inside(leads[1], directory))
-            truth = TRUTH_TRUE; /* when it is cut, it stays in the folder, too, as nothing climbs */
+            truth = TRUTH_TRUE; /* cut, it stays there, too, since nothing climbs */
         else if (is_inside(leads[0], directory) || is_inside(leads[1], directory) || is_inside(leads[2], directory))
             truth = TRUTH_UNDECIDED;
     }

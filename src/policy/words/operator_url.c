@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
+/* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; policies/LANGUAGE.md says
  * which. */
 #include "words/file_place.h"
 #include "words/operator_priv.h"
@@ -151,8 +151,8 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
 
 /* ---- the value's side ---- */
 
-/* Whoever reads `file://example.com/etc/passwd` may leave the host out, so that by an unnamed scheme nothing leads out for sure
- * but by those that clients ask a host with. */
+/* Who reads `file://example.com/etc/passwd` may leave the host out. So where no scheme is named, only those by which clients
+ * ask a host lead out for sure. */
 static enum truth scheme_truth(const struct url_terms *terms, const struct url_parts *url)
 {
     if (terms->schemes == NULL && terms->to_public != NULL && reading_usual_port(url->scheme) == 0)

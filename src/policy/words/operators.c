@@ -38,8 +38,8 @@ bool operator__fold(struct rule_walk *walk, struct span text, struct span *folde
     return folded->at != NULL;
 }
 
-/* Variables are folded before they are put into a glob, which may not grow wildcards by it, and once more with what stands
- * around them. */
+/* Variables are folded before they are put into a glob, since folding must not give it wildcards, and once more with what
+ * stands around them. */
 bool operator__said(struct rule_walk *walk, const struct op *op, struct span text, enum variable_place place, struct span *said)
 {
     const struct question *asked = walk->question;
@@ -77,7 +77,7 @@ enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct j
     }
     if (operator->of_text == NULL || is_container(value))
         return operator->of_value != NULL ? operator->of_value(walk, op, value) : TRUTH_UNDECIDED;
-    if ((op->types & TYPE_BIT(value->type)) == 0) /* it is asked of texts alone: no number is one */
+    if ((op->types & TYPE_BIT(value->type)) == 0) /* the operator is asked of texts alone: no number is one */
         return TRUTH_FALSE;
     if (!walk_charge(walk, operator->cost != NULL ? operator->cost(op, text) : 0))
         return TRUTH_UNDECIDED;

@@ -26,7 +26,7 @@ bool operator_type_add(struct op *op, struct span word);
 enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
 /* Whether one of the leaf's operators is undecided on this array or object at the end of `..*`, and the value is skipped, since
- * what is in it is selected, too. Takes: path: the one of the leaf's by which it was selected. */
+ * what is in it is selected, too. Takes: path: which of the leaf's paths selected the value. */
 bool policy_leaf_skips(const struct condition *leaf, const struct path *path, const struct json_node *value);
 
 /* Whether some operator of the leaf looks at what is hidden in this value. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leads out into the internet: addresses that can be reached everywhere, and names that do not lead inside. Both are
- * lists of policies/words/public.yaml, which is in the program. It is about what is written: nobody asks DNS.
+/* What leads out into the internet: addresses that can be reached everywhere, and names that do not lead inside. Both are lists
+ * of policies/words/public.yaml, which is in the program. A name is judged as it is written: nobody asks DNS.
  *
  * Threads: immutable once made.
  * Owns: nothing; it lives in the arena that was handed in.

@@ -55,7 +55,7 @@ static void compile_operator(struct compiler *c, const struct yaml_node *node, c
     operator->compile(c, node, op);
 }
 
-/* One entry of a map. Returns: false: it says how others are meant, and asks nothing itself. */
+/* One entry of a map. Returns: false: it asks nothing itself, and says how others are meant. */
 static bool compile_entry(struct compiler *c, const struct yaml_node *node, bool opening, struct condition *condition)
 {
     bool is_not = span_is(node->key, "not"), is_any = span_is(node->key, "any");

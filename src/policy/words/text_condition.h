@@ -21,10 +21,10 @@ void compiler_companions(struct compiler *c, const struct yaml_node *map);
 /* Takes: any text in UTF-8; an empty one, too. Its operators charge the walk for themselves. */
 enum truth text_condition_truth(struct rule_walk *walk, const struct condition *condition, struct span text);
 
-/* Whether it has variables of the call. */
+/* Whether the condition has variables of the call. */
 bool text_condition_varies(const struct condition *condition);
 
-/* Hands on texts that are worth asking it about. */
+/* Hands on texts that are worth asking the condition about. */
 void text_condition_sample(const struct condition *condition, struct samples *samples);
 
 #endif
