@@ -18,8 +18,8 @@ struct cut {
     const struct json_node *string;   /* NULL: what was found is in no string, but in a number, a name or a decoded text */
     size_t at, len;
     struct span name; /* the detector's name, else the rule's id */
-    const struct condition *leaf; /* the leaf that found it in the string; NULL: it was found elsewhere and is here too, or
-                                   * goes as a whole */
+    const struct condition *leaf; /* the leaf that found it in the string; NULL: the leaf found it in another string, or the
+                                   * string goes as a whole */
     bool everywhere;  /* the leaf has looked at all strings */
     bool whole;       /* the leaf is true of the string as a whole and finds no part of it */
 };

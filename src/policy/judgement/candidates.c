@@ -13,7 +13,8 @@
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
 #define KEY_PARTS 12
-#define SHORT_KEY_BYTES 1024 /* what is asked about names of so few bytes is remembered, however long it takes once */
+#define SHORT_KEY_BYTES 1024 /* what such short names find is remembered, so that even a brief question may take long for them
+                              * once */
 
 /* The candidates of one kind of call. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {

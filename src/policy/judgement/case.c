@@ -163,7 +163,6 @@ void policy_call_accept(struct policy *holder, const struct policy_schema *schem
         kase->schema = policy_schema_ref((struct policy_schema *)(uintptr_t)schema);
 }
 
-/* Judges as the gate does. Work alone bounds it, so that a test says the same everywhere. */
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict)
 {

@@ -131,7 +131,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         truth = eval__links(leaf->walk, leaf->leaf, value, &has_links);
     else
         truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
-    if (!has_links) /* none is no value */
+    if (!has_links) /* no URL is no value */
         return false;
     if (takes == TRUTH_UNDECIDED)
         truth = truth_or(truth, TRUTH_UNDECIDED);

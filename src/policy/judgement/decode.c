@@ -191,7 +191,7 @@ static enum code add_readings(struct rule_walk *walk, unsigned decoders, uint32_
     return CODE_OK;
 }
 
-/* Takes: readings: parts. */
+/* Takes: readings: with its parts. */
 static void find_readings(struct rule_walk *walk, unsigned decoders, struct span text, struct readings *readings)
 {
     enum code code = CODE_OK;

@@ -415,7 +415,7 @@ void policy_judge(const struct policy *policy, const struct question *question, 
                    struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict)
 {
     struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
-    bool is_hidden = hides(policy, question, scratch);
+    bool is_hidden = hides(policy, question, scratch); /* first, since this uses the scratch, too */
 
     memset(verdict, 0, offsetof(struct verdict, rules));
     arena_reset(&scratch->arena);

@@ -18,7 +18,7 @@ struct trace; /* policy/trace.h: who listens to a walk */
 
 /* ---- a call ---- */
 
-/* Memory and budgets of one thread's evaluations. */
+/* Memory of one thread's judgements, and which rules concern which calls, as it remembers them. */
 struct policy_scratch;
 enum code policy_scratch_new(struct policy_scratch **scratch) MUST_USE;
 void policy_scratch_free(struct policy_scratch **scratch);
@@ -34,8 +34,8 @@ void policy_eval(const struct policy *policy, const struct question *question, b
 void policy_redact_answer(const struct policy *policy, const struct question *question, const struct json_node *answer,
                           struct policy_scratch *scratch, struct verdict *verdict);
 
-/* The verdicts that a call with hidden parts may really have had, as bits 1 << enum verdict_kind: two evaluations of it, with
- * question_hidden.favours_permit false and true. One bit: what is hidden does not matter. */
+/* The verdicts that a call with hidden parts may really have had, as bits 1 << enum verdict_kind. Takes: two judgements of it,
+ * with question_hidden.favours_permit false and true. One bit: what is hidden does not matter. */
 #define POLICY_ALL_POSSIBLE 7U
 unsigned policy_possible(const struct verdict *against, const struct verdict *favouring);
 

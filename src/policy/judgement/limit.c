@@ -19,8 +19,8 @@ struct selecting {
 };
 
 /* Whether the value is redacted: the record names the sum, and a start counts different values by the record, so that neither
- * has a redacted one. Agents choose how many values there are, so that the redacted ones, which are sorted and apart, are
- * searched by halves. */
+ * counts a redacted one. Agents choose how many values there are, so that the redacted ones, which are sorted and do not
+ * overlap, are searched by halves. */
 static bool is_redacted(const struct verdict *verdict, struct span value)
 {
     uint32_t from = 0, to = verdict->redact_count; /* the redacted values before `from` begin no later than this one */
