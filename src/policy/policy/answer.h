@@ -4,7 +4,7 @@
  * Threads: an answer and its verdict belong to one thread.
  * Owns: nothing; texts belong to the snapshot, the rest to the scratch that was handed in.
  * Lifetime: a verdict's: while snapshot and answer are held and the scratch is not used again.
- * Errors: none; what cannot be decided is withheld. policy_answer_write: memory. */
+ * Errors: none; what cannot be decided is withheld. */
 #ifndef POLICY_ANSWER_H
 #define POLICY_ANSWER_H
 

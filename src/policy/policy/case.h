@@ -14,8 +14,8 @@
 /* What counts under a limit already. */
 struct case_amount {
     bool is_number;
-    uint64_t number; /* calls and values, too, in millionths */
-    const struct policy_value *values; /* by name: not NULL, though it may be there are none */
+    uint64_t number; /* in millionths, also of calls and values */
+    const struct policy_value *values; /* listed one by one: not NULL, though there may be none */
     uint32_t value_count;
 };
 
@@ -23,7 +23,7 @@ struct case_amount {
 struct case_rule {
     struct span rule;
     struct case_amount spent[POLICY_LIMITS_MAX]; /* of each of its limits */
-    uint32_t spent_count;                        /* may be more than have room, where it is no list of amounts */
+    uint32_t spent_count;                        /* may exceed POLICY_LIMITS_MAX, where the list is none of amounts */
     struct case_amount listed; /* all that is listed, as the values of one limit */
     int line, column;
 };

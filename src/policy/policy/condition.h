@@ -21,8 +21,8 @@ enum decoder {
 
 extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
 
-/* The last two come of schemas alone (schema.h): EACH asks its one member about each value that its path selects, as if that
- * were `$`; of ONE exactly one member must hold. */
+/* The last two come of schemas alone (schema.h): EACH asks its one member about each value that its path selects, as if the
+ * value were `$`; of ONE exactly one member must hold. */
 enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT, CONDITION_EACH,
                       CONDITION_ONE };
 

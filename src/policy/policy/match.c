@@ -173,7 +173,7 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
         return labels_match(names, question, budget);
     if (dimension >= DIM_HELD)
         return held_match(names, dimension, opening, question, budget);
-    if ((dimension == DIM_RESOURCE && question->any_resource) || /* uris.c */
+    if ((dimension == DIM_RESOURCE && question->any_resource) || /* judgement/uris.c asks about templates */
         ((dimension == DIM_PATH || dimension == DIM_QUERY) && question->hidden != NULL && question->hidden->where))
         return TRUTH_UNDECIDED;
     /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */

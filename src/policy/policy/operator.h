@@ -57,7 +57,8 @@ typedef void (*op_near_fn)(void *context, const struct op_near *near);
     (TYPE_BIT(JSON_NULL) | TYPE_BIT(JSON_FALSE) | TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING))
 #define TYPES_ALL (TYPES_SCALAR | TYPE_BIT(JSON_ARRAY) | TYPE_BIT(JSON_OBJECT))
 
-/* It begins so, ends so, has it in it, is a glob or a regex that fits, or is a whole multiple of it. */
+/* What a value has to do with the operand: it begins or ends with that, holds it, fits it as a glob or regex, or is a multiple
+ * of it. */
 enum operator_shape { SHAPE_OTHER = 0, SHAPE_BEGINNING, SHAPE_ENDING, SHAPE_PART, SHAPE_GLOB, SHAPE_REGEX, SHAPE_MULTIPLE,
                       SHAPE_COUNT };
 
@@ -86,7 +87,7 @@ struct operator {
     bool can_fold;        /* it compares texts, so that `ignore_case` goes with it: op.folds */
     bool has_anchor;      /* `anchor` goes with it: op.whole */
 
-    /* For people who write policies. How what is true lies around the operand. */
+    /* For people who write policies: how true values lie around the operand. */
     enum operator_shape shape;
     /* Values to try; NULL: one of each type will do. */
     void (*sample)(const struct op *op, struct samples *samples);
@@ -105,12 +106,12 @@ struct op {
     const struct operator *operator;
     unsigned types; /* as of the operator, or fewer */
     bool opening;   /* where the leaf opens (Meaning 5) */
-    bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
-    bool truth;
+    bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it; `is`: numbers are integers */
+    bool truth;     /* `exists`: its operand; `is`: strings are times */
     bool moments; /* it stands beside `is: time`, so that bounds are moments */
     bool folds;  /* texts are compared without case and what NFKC makes equal; the operand is folded */
     bool varies; /* it has variables, so what it asks differs from call to call (variable.h) */
-    uint64_t count;
+    uint64_t count; /* of lengths and items; `free_of`: bits of its words */
     const struct json_node *value;
     const struct json_node *const *values; /* strings first, in byte order, those with variables behind them */
     uint32_t value_count, string_count, varying_count;

@@ -51,15 +51,15 @@ struct path {
  * Returns: CODE_OK; CODE_INVALID with *offset into `text`; CODE_NOMEM. */
 enum code path_compile(struct span text, struct arena *arena, struct path *path, size_t *offset, struct why *why) MUST_USE;
 
-/* Selects the members of what a path without `*` in its last step selects; one with it selects members already. The text
- * stays as it was written. */
+/* Makes the path select the members of what it selects; one whose last step has a `*` selects members already. The text stays
+ * as it was written. */
 enum code path_select_members(struct path *path, struct arena *arena) MUST_USE;
 
 /* Of one path, whatever stands behind it: the one name that this step selects; at == NULL: there is no such step, or perhaps it
  * selects others. */
 struct span path_name_at(const struct path *path, uint32_t step);
 
-/* Whether it selects at most one value: it has names and numbers only. */
+/* Whether the path selects at most one value, as it has names and numbers only. */
 bool path_is_single(const struct path *path);
 
 static inline bool path_is_root(const struct path *path)

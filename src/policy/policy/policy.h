@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies: text -> checked -> immutable compiled snapshot -> evaluation. The language is policies/LANGUAGE.md.
+/* A compiled policy, as others see it: what it asks for. language/ makes one of texts, judgement/ asks it, snapshot.h is its
+ * inside.
  *
- * Threads: compile and explain on any one thread; a snapshot is immutable and shared; a policy_scratch belongs to one.
+ * Threads: any; a snapshot is immutable and shared.
  * Owns: a snapshot owns everything it was compiled from, copies of the texts included.
  * Lifetime: policy_ref / policy_unref; atomic, from any thread.
- * Errors: compile: struct faults (up to 20 with places) and warnings; eval: never fails, it denies. */
+ * Errors: CODE_NOMEM where a code is returned. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
@@ -41,13 +42,13 @@ int64_t policy_memory_us(const struct policy *policy);
 void policy_each_memory(const struct policy *policy,
                         void (*told)(void *context, const unsigned char words[DIGEST_BYTES], int64_t reach_us), void *context);
 
-/* As a number, without zeros behind its last place. */
+/* Writes an amount in millionths as a number, without zeros behind its last place. */
 void policy_write_millionths(struct buf *out, uint64_t amount);
 bool policy_limits_by(const struct policy *policy, enum policy_limit_kind kind); /* whether some limit is of that kind */
 
-/* What limits that are LIMIT_DISTINCT count. policy_is_value: whether it is one: a string, a number or a boolean; not null,
- * which servers take for an argument that is left out. policy_value_of: the value's digest; CODE_NOMEM. policy_value_lost:
- * that of a value which a record has lost; no other is equal to it. */
+/* What a LIMIT_DISTINCT counts. policy_is_value: strings, numbers and booleans are values; null is none, since servers take it
+ * for an argument that is left out. policy_value_of: the value's digest. policy_value_lost: the digest of a value that a record
+ * has lost, to which no other is equal. */
 static inline bool policy_is_value(const struct json_node *node)
 {
     return node->type == JSON_STRING || node->type == JSON_NUMBER || node->type == JSON_TRUE || node->type == JSON_FALSE;
@@ -77,8 +78,8 @@ enum code policy_claims_write(const struct policy *policy, const struct json_nod
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
 bool policy_watches_answers(const struct policy *policy); /* for a rule for answers */
 
-/* Calls `told` for each watch (question.h) that a permitted call is one of, or may be (is_sure false): so many that a version
- * may have 1,024. */
+/* Calls `told` for each watch (question.h) that a permitted call is one of, or may be (is_sure false). A version has 1,024 at
+ * most. */
 void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
                        void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context);
 

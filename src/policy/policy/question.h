@@ -68,7 +68,7 @@ struct policy_room {
     bool has_value;  /* LIMIT_DISTINCT: this one is among them */
 };
 
-/* Tools whose calls a `session` condition asks for, or rules that were met. The same names are the same watch in every
+/* Tools whose calls a `session` condition asks for, rules that were met, or a label. The same names are the same watch in every
  * snapshot. */
 struct policy_watch {
     struct span key; /* the names, unambiguously */
@@ -113,9 +113,10 @@ struct question_hidden {
     uint32_t count;
     bool meta;                            /* nothing is known of params._meta */
     bool held[2];                         /* groups, scopes: there were more, of which nothing is known */
-    bool where;                           /* nor of path and query: what names them is undecided; for redactions alone */
+    bool where;                           /* nothing is known of path and query: what names them is undecided; for redactions
+                                           * alone */
     bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
-    bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
+    bool hints;                           /* nothing is known of what the server said of the tool, but what `state` knows */
     const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
     uint64_t number;                      /* of the record: a lost value differs from those of all other records */
     bool favours_permit;
@@ -136,7 +137,7 @@ struct question {
     struct span principal;
     const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
     uint32_t group_count, scope_count;
-    struct span more_scope;        /* one more that it had; empty: none */
+    struct span more_scope;        /* one more scope, which the identity does not have; empty: none */
     bool any_scope;                /* permits ask for no scopes: what would one more open? */
     const struct json_node *claims; /* of an access token, an object; NULL: it has none */
     struct span upstream;          /* the route's name */
@@ -170,7 +171,7 @@ static inline bool question_has_arguments(const struct question *question)
     return span_is(question->method, "tools/call") || span_is(question->method, "prompts/get");
 }
 
-/* What the call has of it; empty: nothing. */
+/* By what the call is counted together with others; empty: nothing. */
 struct span question_value(const struct question *question, enum policy_by by);
 
 #endif

@@ -26,7 +26,7 @@ extern const struct span policy_variables[]; /* "{principal}" ..., an empty one 
 /* What one of them stands for in the call. */
 struct span variable_value(const struct question *question, struct span variable);
 
-/* Whether it says something else than what was written. */
+/* Whether a variable stands in the text. */
 bool variable_in(struct span text);
 
 enum code variable_say(const struct question *question, struct span text, enum variable_place place, struct arena *arena,

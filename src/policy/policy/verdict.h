@@ -35,14 +35,14 @@ struct verdict_rule {
 struct policy_met {
     const struct verdict_rule *rules;
     uint32_t count;       /* as verdict.rule_count; beyond VERDICT_RULES_MAX nobody knows which */
-    struct span deciding; /* it is met, though it be over a limit */
+    struct span deciding; /* this rule is met, even if it is over a limit */
 };
 
 /* What is taken of a permit's limits where its call goes on. */
 struct verdict_spent {
     const struct policy_limit *limit; /* the first; NULL: none */
     uint64_t amount[POLICY_LIMITS_MAX];
-    const struct policy_value *values; /* as many; in the scratch, so that they are taken at once */
+    const struct policy_value *values; /* as many; they lie in the scratch, and so are taken at once */
     bool beyond; /* a person has approved it: those limits that ask are taken even where they have no room */
 };
 
@@ -87,7 +87,7 @@ struct verdict {
     uint32_t redact_param_count;
     bool redact_query;
     uint64_t work;                    /* regex work units */
-    bool is_cut;                      /* there is none: the question is brief, and it takes longer; nothing else counts */
+    bool is_cut;                      /* there is no verdict: the question is brief, and takes longer; nothing else counts */
     uint32_t approval_count;
     /* What is behind the counts is not cleared for a new verdict. */
     struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
