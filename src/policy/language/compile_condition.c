@@ -282,8 +282,7 @@ static void note_others(struct compiler *c)
 
 /* Takes: leaf: with its subject and its operators. */
 static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
-                        const struct manner *manner,
-                        struct condition *leaf)
+                        const struct manner *manner, struct condition *leaf)
 {
     bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
 
@@ -313,8 +312,7 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
 }
 
 static void compile_op(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
-                       const struct manner *manner,
-                       const struct operator *operator, struct op *op)
+                       const struct manner *manner, const struct operator *operator, struct op *op)
 {
     op->operator = operator;
     op->types = operator->types;
@@ -327,8 +325,7 @@ static void compile_op(struct compiler *c, const struct yaml_node *node, const s
 
 /* The operators of one condition but the negated ones. */
 static void compile_ops(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
-                        const struct manner *manner,
-                        struct condition *leaf)
+                        const struct manner *manner, struct condition *leaf)
 {
     struct op *ops = compiler_alloc(c, node->count, sizeof *ops);
 
@@ -428,8 +425,7 @@ static void compile_leaf(struct compiler *c, const struct yaml_node *node, const
 /* ---- not, any, all ---- */
 
 static void compile_members(struct compiler *c, const struct yaml_node *list, const struct condition_place *place,
-                            const char *word,
-                            struct condition *condition)
+                            const char *word, struct condition *condition)
 {
     struct condition *members = compiler_alloc(c, list->count, sizeof *members);
     char where[WHERE_MAX];
@@ -460,8 +456,7 @@ static void compile_not(struct compiler *c, const struct yaml_node *node, const 
 }
 
 static void compile_fact(struct compiler *c, const struct yaml_node *node, enum fact_kind kind,
-                         const struct condition_place *place,
-                         struct condition *condition)
+                         const struct condition_place *place, struct condition *condition)
 {
     char more[32];
 

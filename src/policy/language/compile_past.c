@@ -10,7 +10,7 @@
 #define CALLS_MAX 1000000
 #define PATH_TEXT_MAX 128
 #define WITHIN_MAX_US (INT64_C(86400) * 1000000)
-#define WATCHES_MAX 1024 /* every permitted call looks at each */
+#define WATCHES_MAX 1024 /* every permitted call looks at each watch */
 
 #define BIT(by) (UINT32_C(1) << (by))
 

@@ -24,7 +24,7 @@ static void compile_approvals(struct compiler *c, const struct yaml_node *node, 
 
 /* ---- who ---- */
 
-/* Names are kept a line each. */
+/* Names are kept a line each, so that none holds a line's end. */
 static bool is_name(struct span text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -33,7 +33,7 @@ static bool is_name(struct span text)
     return text.len > 0 && text.len <= NAME_BYTES && !unicode_is_deceptive(text);
 }
 
-/* Whether it is meant to stand for several. */
+/* Whether the text is meant to stand for several names. */
 static bool is_pattern(struct span text)
 {
     return memchr(text.at, '*', text.len) != NULL || memchr(text.at, '?', text.len) != NULL || variable_in(text);

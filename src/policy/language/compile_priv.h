@@ -69,7 +69,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
 void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);
 
-/* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
+/* call_text.c: appends the text of a call, written anew where it is JSON that the YAML reader would not take. */
 enum code compile__call_text(struct span text, struct buf *out) MUST_USE;
 
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */

@@ -20,7 +20,7 @@ struct policy_file {
  * Returns: CODE_OK with *policy holding one reference; CODE_INVALID with faults; CODE_NOMEM. */
 enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
                          struct faults *faults, struct faults *warnings) MUST_USE;
-/* The `policy:` name of one file's text, for load and remove. */
+/* Appends the `policy:` name of one file's text. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 
 /* Whether a file's patterns, lists, detectors or paths are for all files of its version. */

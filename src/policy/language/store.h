@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies in the store: immutable numbered complete versions, and an append-only history of what was activated.
+/* Reads policies from the store: immutable numbered complete versions, and an append-only history of what was activated.
  *
  * Threads: that of the connection.
  * Owns: nothing; results are copied out or lent during a callback.
  * Lifetime: none.
- * Errors: struct why for the store and the request, struct faults for the policies' own text. One transaction or nothing:
- *   what does not compile is not stored, and a version whose text was changed outside of callgate is refused. */
+ * Errors: struct why for the store, struct faults for the policies' own text. A version whose text was changed outside of
+ * callgate is refused. */
 #ifndef LANGUAGE_STORE_H
 #define LANGUAGE_STORE_H
 
@@ -52,8 +52,8 @@ enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_
 /* Whether the version is there with the text that has this hash (hexadecimal). Errors as of policy_store_files. */
 enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why) MUST_USE;
 
-/* All stored texts are read here, so that nobody sees a text that its version's hash does not cover. Errors: as of
- * policy_store_files. */
+/* Reads a version into an empty set. All stored texts are read by this, so that nobody sees a text that its version's hash does
+ * not cover. Errors: as of policy_store_files. */
 enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
                           struct why *why) MUST_USE;
 

@@ -2,8 +2,8 @@
 /* Sets of policy files in memory, as the store has them and as a change lays them out.
  *
  * Threads: that of the connection.
- * Owns: nothing.
- * Lifetime: one call.
+ * Owns: a set owns copies of its texts.
+ * Lifetime: policy_set_init, policy_set_fini.
  * Errors: enum code with a sentence. */
 #ifndef LANGUAGE_STORE_SET_H
 #define LANGUAGE_STORE_SET_H
