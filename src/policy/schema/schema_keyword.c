@@ -458,7 +458,7 @@ static void take_dependent(TAKES)
 #define ALWAYS DRAFT_06, DRAFT_2020
 
 static const struct schema_keyword keywords[] = {
-    NOTE("type"), NOTE("$ref"), /* schema.c */
+    NOTE("type"), NOTE("$ref"), /* schema_compile.c takes both */
     {"enum", OF_ANY, take_enum, "in", NULL, ALWAYS},
     {"const", OF_ANY, take_const, "equals", NULL, ALWAYS},
     {"allOf", OF_ANY, take_group, NULL, NULL, ALWAYS},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler of schemas is made of: schema.c holds what all keywords need, and $ref; schema_keyword.c the keywords;
- * schema_pattern.c ECMA-262's regular expressions.
+/* What the compiler of schemas is made of: schema_compile.c holds what all keywords need, and $ref; schema_keyword.c the
+ * keywords; schema_pattern.c ECMA-262's regular expressions.
  *
  * Threads: one compilation belongs to one thread.
  * Owns: what it makes belongs to the schema.
@@ -61,7 +61,7 @@ struct schema_keyword {
 /* schema_keyword.c. Returns: NULL: no schema has it. */
 const struct schema_keyword *schema__keyword(struct span word);
 
-/* schema.c */
+/* schema_compile.c */
 void schema__fail(struct schemer *s, enum code code, const char *word, const char *what);
 void *schema__alloc(struct schemer *s, size_t count, size_t bytes) MUST_USE; /* zeroed; NULL: it failed */
 struct condition *schema__part(struct schemer *s, struct schema_body *body) MUST_USE;
