@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* Where a command can be before one word: of each node how certain it is, apart by whether a `--` stands behind it. */
+/* Where a command can be before one word: how certain each node is, apart by whether a `--` came already. */
 struct places {
     signed char at[2][FORM_NODES_MAX + 1]; /* enum truth */
     bool any;
 };
 
-/* One of them. */
+/* One of these places. */
 struct place {
     bool ended;
     uint32_t node;
@@ -76,7 +76,6 @@ static enum truth is_kind(struct fitting *fitting, const struct condition *kind,
     return known->truth;
 }
 
-/* Whether the word is among what may stand there. Takes: dashes: also one with a dash in front. */
 static enum truth takes(struct fitting *fitting, const struct form_value *value, struct span word, bool dashes)
 {
     enum truth truth = TRUTH_FALSE;

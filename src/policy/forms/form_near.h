@@ -14,7 +14,7 @@
 /* Hands on a command of this form, and each near miss of it, with how it differs; op_near_fn of operator.h. */
 void form_near(const struct form *form, op_near_fn take, void *context);
 
-/* Whether some kind of it has variables of the call. */
+/* Whether some kind of the form has variables of the call. */
 bool form_varies(const struct form *form);
 
 /* The form that the command is, beside any call, or the one that it follows furthest; NULL: none. All forms together may cost

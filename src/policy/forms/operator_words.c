@@ -43,8 +43,7 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         }
 }
 
-/* Whether the value is a command: an array of texts of which none is empty. A program's words are never anything else, and what
- * becomes of others is between the server and nobody. */
+/* Whether the value is a command: an array of texts of which none is empty, since no program has other words. */
 static bool is_command(const struct json_node *value)
 {
     for (const struct json_node *word = value->child; word != NULL; word = word->next)
