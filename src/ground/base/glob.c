@@ -59,7 +59,8 @@ bool glob_matches(struct span pattern, struct span text)
     return p == pattern.len;
 }
 
-/* Fills meets[j] from the ends backwards: whether some text matches the rest of `a` from i on and that of `b` from j on. */
+/* From the ends backwards: meets[j] says whether some text matches both `a` from i on and `b` from j on; below[j] says so for
+ * the next i. */
 bool glob_meets(struct span a, struct span b)
 {
     bool meets[MEET_MAX + 1] = {false}, below[MEET_MAX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SipHash-1-3 for tables, under a seed that is random per process, so that no peer can choose collisions.
  *
- * Threads: any; hash_seed is called once before threads start.
+ * Threads: any.
  * Owns: nothing.
  * Lifetime: none.
  * Errors: none. Not a digest: nothing stored or compared across processes may use it. */
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Draws the seed from getrandom(2). Called by itself at first use; calling it again changes nothing. */
+/* Draws the seed from getrandom(2), as the first hash would; a second call changes nothing. */
 void hash_seed(void);
 
 uint64_t hash_bytes(const void *bytes, size_t len);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lock between threads, and the sign for which somebody waits under it (pthread_cond_wait and its kin), by a clock that
- * nobody sets.
+/* A lock between threads, and a sign: a condition variable that goes by a clock which nobody sets.
  *
  * Threads: any.
  * Owns: nothing.

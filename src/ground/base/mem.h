@@ -40,8 +40,8 @@ static inline void mem_fetch_ahead(const void *from, size_t bytes)
  * some milliseconds for each 10 MiB, in which other threads may wait for memory, so call it after a peak only. */
 void mem_trim(void);
 
-/* Gives up what was read of the program and its libraries so far, for behind a start: what is still needed comes back from the
- * cache of files, and of the rest the system disposes sooner than of what a process holds. */
+/* Unmaps the pages of code that were read so far; to call once a program has started. A page that is needed again comes back
+ * from the page cache, and the rest the system may reuse, because no process maps it any more. */
 void mem_drop_code(void);
 
 /* From now on memory that one large message needed stays with its thread for the next, because a page that is given back

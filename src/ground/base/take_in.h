@@ -2,7 +2,8 @@
 /* Takes a text of the repository into the program as it is, so that no second copy can differ.
  *
  * The symbol is global, because with link-time optimisation the assembler's text and its reader may end up in different
- * objects. The Makefile also compiles such a file without it, and knows which texts it depends on.
+ * objects. The Makefile knows the files that take a text in: it compiles them without link-time optimisation, and anew when the
+ * text changes.
  *
  * Threads: any.
  * Owns: nothing.

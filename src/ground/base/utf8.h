@@ -20,8 +20,8 @@ size_t utf8_put(char *out, uint32_t point);
 /* The first `max` bytes, less where that would cut a code point. */
 struct span utf8_cut(struct span text, size_t max);
 
-/* Checks the text from `at` up to the first code point that begins at or behind `until`. *is_ascii becomes false where a
- * byte is not ASCII.
+/* Checks the text from `at` up to a code point that begins at `until` or up to 7 bytes behind it. *is_ascii becomes false where
+ * a byte is not ASCII.
  * Returns: the place of that code point; SIZE_MAX: the text is not valid UTF-8. */
 size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii);
 

@@ -36,7 +36,7 @@ struct fault {
 struct faults {
     struct fault fault[FAULTS_MAX];
     size_t count; /* all faults, also those past FAULTS_MAX */
-    size_t added; /* and those that were told before: what grew by it went wrong, be it news or not */
+    size_t added; /* every faults_add, also of a fault that was told before: a step in which it grew has failed */
 };
 
 void faults_init(struct faults *faults);

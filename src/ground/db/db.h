@@ -160,8 +160,8 @@ struct db_value db_value(struct db_stmt *stmt, int column); /* all at once, as s
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);
 
-/* Adds the number of a row's values to those of other rows: the sum, in whatever order they come, is the same for the same
- * rows and, but for one chance in 2^64, for no others; good within this process. Returns: false: it has none. */
+/* Adds a row's hash to *sum. The same rows have the same sum in any order, and other rows another one but for one chance in
+ * 2^64. The hash is this process's own, so no sum may be stored. Returns: false: a value has no hash. */
 bool db_mark(const struct db_value *values, size_t count, uint64_t *sum) MUST_USE;
 /* From here on SQL has the aggregate mark(...), that sum of all rows; NULL where one has none, or is not above the last. */
 enum code db_learn_mark(struct db *db) MUST_USE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an index holds what its table does, without a search for each row: what both hold comes to one number, whatever the
- * order, under a key that nobody knew when the file was written; and the index is in order, so that each search in it ends
- * where it should. */
+/* Tells whether an index holds what its table does, without a search for each row: the hashes of the rows have the same sum in
+ * both, and the index is in order, so that each search in it ends where it should. The hash has a key of this process's own, so
+ * nobody can have written a file that fits. */
 #include "db/db.h"
 #include "db/db_priv.h"
 
@@ -10,15 +10,15 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#define ENTRY_BYTES ((size_t)2048) /* of its values with what stands between them; larger ones have no number */
+#define ENTRY_BYTES ((size_t)2048) /* of an entry's values with what stands between them; a larger entry has no hash */
 
 /* SQLite zeroes it. */
 struct mark {
     uint64_t sum;
-    bool is_none;        /* there is no number: an entry is too large, of a kind that no column has, or out of order */
+    bool is_none;        /* there is no sum: an entry is too large, of a kind that no column has, or out of order */
     size_t len;          /* of the entry before */
     unsigned char entries[2][ENTRY_BYTES];
-    unsigned at;         /* which of them that is */
+    unsigned at;         /* which of the two is the entry before */
 };
 
 static bool put(unsigned char *entry, size_t *len, const void *bytes, size_t count)

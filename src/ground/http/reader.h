@@ -9,7 +9,7 @@
  * message are not consumed: they are the next one, and stay where they are.
  *
  * Threads: belongs to one thread.
- * Owns: the head's bytes and llhttp's state (some 100 bytes), both made with a message's first byte.
+ * Owns: the head's bytes, made with a message's first byte, and llhttp's state (some 100 bytes), made at the head's end.
  * Lifetime: the head is good from HEAD_DONE until http_reader_next or _rest; a body span as long as the input of its feed.
  * Errors: HTTP_STEP_FAULT, with a reason and a static detail; it is final for the connection. */
 #ifndef HTTP_READER_H

@@ -57,8 +57,8 @@ enum json_folding {
 
 struct json_rules {
     uint32_t max_depth;       /* 64 for requests, 128 for replies */
-    uint32_t max_nodes;       /* 200,000; 0: no cap (replies, which build no tree) */
-    uint32_t max_keys;        /* in one object: 4,096 */
+    uint32_t max_nodes;       /* 200,000 for requests; 0: no cap, as for replies, whose tree only the arena bounds */
+    uint32_t max_keys;        /* in one object: 4,096 for requests, 65,536 for replies */
     enum json_folding folding;
     uint32_t text_depth;      /* json_walk: strings that lie deeper have no text in their events; 0: all have */
 };
