@@ -63,11 +63,6 @@ static void warn_covered(const struct policy *policy, const struct rule *permit,
 
 /* ---- permits that a wider one swallows ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
 /* Whether `outer` lets every argument through that `inner` does. */
 static bool takes_all_args(const struct rule *outer, const struct rule *inner)
 {
@@ -77,7 +72,7 @@ static bool takes_all_args(const struct rule *outer, const struct rule *inner)
         return !outer->restricts_args;
     for (uint32_t i = 0; i < inner->arg_count; i++)
         if (outer->arg_count == 0 ||
-            bsearch(&inner->args[i], outer->args, outer->arg_count, sizeof *outer->args, by_bytes) == NULL)
+            bsearch(&inner->args[i], outer->args, outer->arg_count, sizeof *outer->args, span_order) == NULL)
             return false;
     return true;
 }

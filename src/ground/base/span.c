@@ -56,3 +56,8 @@ int span_compare(struct span a, struct span b)
         return order;
     return a.len < b.len ? -1 : a.len > b.len;
 }
+
+int span_order(const void *a, const void *b)
+{
+    return span_compare(*(const struct span *)a, *(const struct span *)b);
+}

@@ -80,6 +80,9 @@ static inline bool span_equals_nocase(struct span a, struct span b)
 /* Byte order, as memcmp and then by length: <0, 0, >0. */
 int span_compare(struct span a, struct span b);
 
+/* The same of two spans, for qsort and bsearch. */
+int span_order(const void *a, const void *b);
+
 /* Without SP and HTAB at both ends. */
 static inline struct span span_trim(struct span span)
 {

@@ -9,14 +9,9 @@
 
 #include <stdlib.h>
 
-static int by_bytes(const void *a, const void *b)
-{
-    return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
 static bool is_listed(const struct span *list, uint32_t count, struct span key)
 {
-    return count > 0 && bsearch(&key, list, count, sizeof key, by_bytes) != NULL;
+    return count > 0 && bsearch(&key, list, count, sizeof key, span_order) != NULL;
 }
 
 enum truth eval__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key)

@@ -80,11 +80,6 @@ static struct span compile_sentence(struct compiler *c, const struct yaml_node *
     return compiler_copy(c, text->text);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
 /* Labels a part of the rule that is no condition of `when`, so that explanations can name it. */
 static void set_place(struct compiler *c, const struct yaml_node *node, struct condition *place, const struct rule *rule,
                       const char *what)
@@ -132,7 +127,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
         if (compiler_is_string(c, member))
             args[rule->arg_count++] = compiler_copy(c, member->text);
     if (rule->arg_count > 0)
-        qsort(args, rule->arg_count, sizeof *args, by_bytes);
+        qsort(args, rule->arg_count, sizeof *args, span_order);
     set_place(c, list, &rule->only_args, rule, "only_args");
 }
 

@@ -365,11 +365,6 @@ static void take_required(TAKES)
     }
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
 /* Takes: listed, patterns: objects whose members' names are meant, or NULL. */
 static const struct member_names *make_names(struct schemer *s, const char *word, const struct json_node *listed,
                                              const struct json_node *patterns, bool others)
@@ -389,7 +384,7 @@ static const struct member_names *make_names(struct schemer *s, const char *word
         schema__init_op(s, op, "matches");
         set_pattern(s, word, one->key, op);
     }
-    qsort(list, names->count, sizeof *list, by_bytes);
+    qsort(list, names->count, sizeof *list, span_order);
     return names;
 }
 
