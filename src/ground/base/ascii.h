@@ -45,6 +45,15 @@ static inline bool ascii_is_all(struct span text, const char *set) /* an empty t
     return true;
 }
 
+static inline bool ascii_is_only(struct span text) /* no byte is beyond ASCII */
+{
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < text.len; i++) /* to the end: the compiler takes many at once */
+        all |= (unsigned char)text.at[i];
+    return all < 0x80;
+}
+
 static inline char ascii_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;

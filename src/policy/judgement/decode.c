@@ -6,6 +6,7 @@
 #include "policy/trace.h"
 #include "words/operators.h"
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "crypto/digest.h"
 #include "unicode/lookalike.h"
@@ -55,15 +56,6 @@ static enum code by_escapes(struct span text, char mark, size_t growth, size_t (
     return code;
 }
 
-static bool is_ascii(struct span text)
-{
-    unsigned char all = 0;
-
-    for (size_t i = 0; i < text.len; i++) /* to the end: the compiler takes many at once */
-        all |= (unsigned char)text.at[i];
-    return all < 0x80;
-}
-
 /* Appends to `out`. Returns: CODE_INVALID: no reading; CODE_LIMIT: too much of one. */
 static enum code decode(enum decoder decoder, struct span text, struct buf *out)
 {
@@ -72,10 +64,10 @@ static enum code decode(enum decoder decoder, struct span text, struct buf *out)
     case DECODER_HTML: return by_escapes(text, '&', decode_html_growth(text.len), decode_html, out);
     case DECODER_BASE64: return base64_decode_loose(text, out);
     case DECODER_JSON: return json_say(text, out);
-    case DECODER_UNICODE: return is_ascii(text) ? CODE_INVALID : unicode_plain(text, out);
+    case DECODER_UNICODE: return ascii_is_only(text) ? CODE_INVALID : unicode_plain(text, out);
     case DECODER_HEX: return decode_hex(text, out);
     case DECODER_INSIDE: return decode_base64(text, out);
-    case DECODER_HOMOGLYPH: return is_ascii(text) ? CODE_INVALID : lookalike_plain(text, out);
+    case DECODER_HOMOGLYPH: return ascii_is_only(text) ? CODE_INVALID : lookalike_plain(text, out);
     case DECODER_COUNT: break;
     }
     return CODE_INVALID;
@@ -93,7 +85,7 @@ static uint64_t cost_before(enum decoder decoder, struct span text)
     case DECODER_HEX: return 8 + text.len * 4;
     case DECODER_INSIDE: return 8 + text.len * 6;
     case DECODER_UNICODE:
-    case DECODER_HOMOGLYPH: return is_ascii(text) ? 8 + text.len / 2 : 8 + text.len * 8;
+    case DECODER_HOMOGLYPH: return ascii_is_only(text) ? 8 + text.len / 2 : 8 + text.len * 8;
     case DECODER_COUNT: break;
     }
     return 8;

@@ -7,14 +7,6 @@
 
 #define WORK_MAX ((size_t)4 << 20)
 
-static bool is_ascii(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.at[i] >= 0x80)
-            return false;
-    return true;
-}
-
 static struct span keep(struct arena *arena, struct span text, enum code *code)
 {
     char *at = arena_dup(arena, text.at, text.len);
@@ -69,7 +61,7 @@ enum code file_text_read(struct span text, struct arena *arena, struct file_text
     enum code code = CODE_OK;
 
     read->read[FILE_WRITTEN] = text;
-    if (!is_ascii(text))
+    if (!ascii_is_only(text))
         return read_others(text, arena, read);
     read->read[FILE_PLAIN] = text;
     read->read[FILE_FOLDED] = keep(arena, text, &code);
