@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define WORDS_MAX (2 * FORM_NODES_MAX)
-#define ARENA_MAX_BYTES ((size_t)16 << 20)
 
 /* Words that many kinds take, ordinary ones first. */
 static const char *const usual[] = {
@@ -17,42 +16,27 @@ static const char *const usual[] = {
 static const char *const hostile[] = {"/etc/passwd", "../a", ".git/config", "~/a", "-Z",  "--x=a", "--", "@a", ":a",
                                       "+a",          "a b",  "$A",          "`a`", "*",   "|",     "a\nb", NULL};
 
-/* A walk of one's own, beside any call. */
-struct trial {
-    struct question question;
-    struct regex_budget budget;
-    struct arena arena;
-    struct rule_walk walk;
-};
-
-static void trial_init(struct trial *trial)
-{
-    *trial = (struct trial){.question = {.root = NULL}};
-    regex_budget_init(&trial->budget);
-    arena_init(&trial->arena, ARENA_MAX_BYTES);
-    trial->walk = (struct rule_walk){.question = &trial->question, .budget = &trial->budget, .visits_left = VISITS_MAX,
-                                     .visits_told = VISITS_MAX, .arena = &trial->arena};
-}
+static const struct question no_call;
 
 static enum truth takes(const struct form_value *value, struct span word, bool dashes)
 {
-    struct trial trial;
+    struct walk_alone alone;
     enum truth truth;
 
-    trial_init(&trial);
-    truth = form_takes(&trial.walk, value, word, dashes);
-    arena_fini(&trial.arena);
+    walk_alone_init(&alone, &no_call);
+    truth = form_takes(&alone.walk, value, word, dashes);
+    walk_alone_fini(&alone);
     return truth;
 }
 
 static bool passes(const struct form *form, const struct json_node *words)
 {
-    struct trial trial;
+    struct walk_alone alone;
     enum truth truth;
 
-    trial_init(&trial);
-    truth = form_fits(&trial.walk, form, words, NULL);
-    arena_fini(&trial.arena);
+    walk_alone_init(&alone, &no_call);
+    truth = form_fits(&alone.walk, form, words, NULL);
+    walk_alone_fini(&alone);
     return truth == TRUTH_TRUE;
 }
 
@@ -60,22 +44,22 @@ const struct form *form_nearest(const struct form *forms, uint32_t count, const 
                                 bool *fits)
 {
     const struct form *nearest = NULL;
-    struct trial trial;
+    struct walk_alone alone;
 
     *reached = 0;
     *fits = false;
-    trial_init(&trial);
-    for (uint32_t i = 0; i < count && !*fits && !trial.walk.spent; i++) {
+    walk_alone_init(&alone, &no_call);
+    for (uint32_t i = 0; i < count && !*fits && !alone.walk.spent; i++) {
         uint32_t here = 0;
 
-        arena_reset(&trial.arena);
-        *fits = form_fits(&trial.walk, &forms[i], words, &here) == TRUTH_TRUE;
+        arena_reset(&alone.arena);
+        *fits = form_fits(&alone.walk, &forms[i], words, &here) == TRUTH_TRUE;
         if (*fits || here > *reached) {
             nearest = &forms[i];
             *reached = here;
         }
     }
-    arena_fini(&trial.arena);
+    walk_alone_fini(&alone);
     return nearest;
 }
 

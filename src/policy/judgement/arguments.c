@@ -105,15 +105,11 @@ enum truth eval__arguments(struct rule_walk *walk, const struct rule *rule, stru
 enum truth policy_schema_holds(const struct policy_schema *schema, const struct json_node *arguments)
 {
     struct question question = {.root = arguments};
-    struct regex_budget budget;
-    struct arena arena;
-    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX, .visits_told = VISITS_MAX,
-                             .arena = &arena};
+    struct walk_alone alone;
     enum truth truth;
 
-    regex_budget_init(&budget);
-    arena_init(&arena, (size_t)64 << 20);
-    truth = policy_schema_fits(&walk, schema, arguments);
-    arena_fini(&arena);
-    return walk.spent || budget.spent ? TRUTH_UNDECIDED : truth;
+    walk_alone_init(&alone, &question);
+    truth = policy_schema_fits(&alone.walk, schema, arguments);
+    walk_alone_fini(&alone);
+    return alone.walk.spent || alone.budget.spent ? TRUTH_UNDECIDED : truth;
 }

@@ -67,16 +67,12 @@ static enum truth value_truth(struct rule_walk *walk, const struct condition *le
 
 bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value)
 {
-    struct regex_budget budget;
-    struct arena arena;
-    struct rule_walk walk = {.question = question, .budget = &budget, .visits_left = VISITS_MAX,
-                        .visits_told = VISITS_MAX, .arena = &arena};
+    struct walk_alone alone;
     bool fulfils;
 
-    regex_budget_init(&budget);
-    arena_init(&arena, (size_t)64 << 20);
-    fulfils = value_truth(&walk, leaf, value, NULL, 0) == TRUTH_TRUE;
-    arena_fini(&arena);
+    walk_alone_init(&alone, question);
+    fulfils = value_truth(&alone.walk, leaf, value, NULL, 0) == TRUTH_TRUE;
+    walk_alone_fini(&alone);
     return fulfils;
 }
 

@@ -127,13 +127,13 @@ enum truth policy_recorded_value(const struct policy_limit *limit, const struct 
 {
     static const struct verdict nothing;
     const struct question question = {.root = root};
-    struct regex_budget budget;
-    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX, .visits_told = VISITS_MAX};
     struct policy_amount amount;
+    struct walk_alone alone;
     enum truth known;
 
-    regex_budget_init(&budget);
-    known = eval__amount(&walk, &nothing, limit, &amount);
+    walk_alone_init(&alone, &question);
+    known = eval__amount(&alone.walk, &nothing, limit, &amount);
+    walk_alone_fini(&alone);
     *value = amount.value;
     return known;
 }

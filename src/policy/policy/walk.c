@@ -3,6 +3,21 @@
 
 #include "policy/snapshot.h"
 
+#define ALONE_MAX_BYTES ((size_t)64 << 20)
+
+void walk_alone_init(struct walk_alone *alone, const struct question *question)
+{
+    regex_budget_init(&alone->budget);
+    arena_init(&alone->arena, ALONE_MAX_BYTES);
+    alone->walk = (struct rule_walk){.question = question, .budget = &alone->budget, .arena = &alone->arena,
+                                     .visits_left = VISITS_MAX, .visits_told = VISITS_MAX};
+}
+
+void walk_alone_fini(struct walk_alone *alone)
+{
+    arena_fini(&alone->arena);
+}
+
 bool walk_spend(struct rule_walk *walk)
 {
     uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;

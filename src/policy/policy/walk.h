@@ -12,6 +12,7 @@
 #include "policy/answer.h"
 #include "policy/condition.h"
 #include "policy/policy.h"
+#include "regex/regex.h"
 
 #define VISITS_MAX UINT64_C(20000000) /* values looked at in one call; more is too costly */
 #define VISITS_EACH 4096              /* spent from it at once, so that its clock is looked at within a leaf too */
@@ -36,6 +37,16 @@ struct rule_walk {
     uint32_t inside_count;
     struct cuts *cuts; /* not NULL: all that makes its conditions true is collected here, not only whether they are true */
 };
+
+/* A walk beside any judgement, which work alone bounds. */
+struct walk_alone {
+    struct regex_budget budget;
+    struct arena arena;
+    struct rule_walk walk;
+};
+
+void walk_alone_init(struct walk_alone *alone, const struct question *question);
+void walk_alone_fini(struct walk_alone *alone);
 
 /* Spends the visits from the budget. Returns: false where the call became too costly. */
 bool walk_spend(struct rule_walk *walk);
