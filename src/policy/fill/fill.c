@@ -170,33 +170,17 @@ static struct parameter *parameter_at(const struct filling *f, struct span text)
     return NULL;
 }
 
-/* Cuts the next piece from the front. Returns: the parameter that it is; NULL: *literal. {{name}} is the text {name}. */
+static size_t len_at(const void *filling, struct span text)
+{
+    const struct parameter *found = parameter_at(filling, text);
+
+    return found != NULL ? found->name.len + 2 : 0;
+}
+
+/* Returns: the parameter that the next piece is; NULL: it is *literal. */
 static struct parameter *next_piece(const struct filling *f, enum place place, struct span *rest, struct span *literal)
 {
-    size_t brace = span_find(*rest, '{'), escape = place == PLACE_GLOB ? span_find(*rest, '\\') : rest->len;
-    struct parameter *found;
-
-    if (escape < brace) {
-        brace = escape + 2;
-    } else if (brace == 0) {
-        struct span inner = span_part(*rest, 1, SIZE_MAX);
-
-        found = parameter_at(f, *rest);
-        if (found != NULL) {
-            *rest = span_part(*rest, found->name.len + 2, SIZE_MAX);
-            return found;
-        }
-        found = parameter_at(f, inner);
-        if (found != NULL && span_starts_with(span_part(inner, found->name.len + 2, SIZE_MAX), SPAN_LIT("}"))) {
-            *literal = span_part(inner, 0, found->name.len + 2);
-            *rest = span_part(inner, literal->len + 1, SIZE_MAX);
-            return NULL;
-        }
-        brace = 1;
-    }
-    *literal = span_part(*rest, 0, brace);
-    *rest = span_part(*rest, brace, SIZE_MAX);
-    return NULL;
+    return variable_cut(rest, place == PLACE_GLOB, len_at, f, literal) ? parameter_at(f, *literal) : NULL;
 }
 
 /* Whether several stand there. In a test it is the first entry. */

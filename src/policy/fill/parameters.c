@@ -115,14 +115,6 @@ static bool is_name(struct span name)
     return name.len > 0 && name.len <= NAME_BYTES && ascii_is_of(name.at[0], "a-z") && ascii_is_all(name, "a-z0-9_");
 }
 
-static bool is_variable(struct span name)
-{
-    for (const struct span *known = policy_variables; known->len > 0; known++)
-        if (span_equals(span_part(*known, 1, known->len - 2), name))
-            return true;
-    return false;
-}
-
 static enum parameter_type read_type(struct compiler *c, const struct yaml_node *node)
 {
     int word = compiler_word(c, node, parameter_type_text);
@@ -152,7 +144,7 @@ static void read_one(struct compiler *c, const struct yaml_node *node, struct pa
     if (!is_name(node->key))
         FAULT_KEY(c, node, "`%.*s` is no name of a parameter; write up to %d small letters, digits and `_`",
                   SPAN_ARG(node->key), NAME_BYTES);
-    else if (is_variable(node->key))
+    else if (variable_is_name(node->key))
         FAULT_KEY(c, node, "`%.*s` is a variable of each call; give the parameter another name", SPAN_ARG(node->key));
     if (!compiler_is_map_of(c, node, known, "a parameter"))
         return;

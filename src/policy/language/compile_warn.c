@@ -41,14 +41,6 @@ static bool is_regex(struct span key)
     return span_is(key, "matches") || span_is(key, "not_matches") || span_is(key, "regex");
 }
 
-static bool is_variable_name(struct span word)
-{
-    for (const struct span *known = policy_variables; known->len > 0; known++)
-        if (span_equals(span_part(*known, 1, known->len - 2), word))
-            return true;
-    return false;
-}
-
 static void warn_variables(struct compiler *c, const struct yaml_node *node)
 {
     struct span found = node->type == YAML_STRING && !is_regex(node->key) ? shell_variable(node->text) : SPAN_NONE;
@@ -56,7 +48,7 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
     if (found.len > 0)
         WARN(c, node, "`%.*s` looks like a variable and stands for itself: nothing is put in its place; write the value out",
              SPAN_ARG(span_part(found, 0, 60)));
-    if (node->type == YAML_MAP && node->count == 1 && node->child->type == YAML_NULL && is_variable_name(node->child->key))
+    if (node->type == YAML_MAP && node->count == 1 && node->child->type == YAML_NULL && variable_is_name(node->child->key))
         WARN(c, node, "{%.*s} without quotes is a map in YAML, and no variable; quote it: '{%.*s}'", SPAN_ARG(node->child->key),
              SPAN_ARG(node->child->key));
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)

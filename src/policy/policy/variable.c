@@ -23,33 +23,48 @@ static size_t variable_at(struct span text)
     return i;
 }
 
-/* Cuts the next piece from the front. Returns: the variable that it is; VARIABLES: *literal. Behind the `\` of a glob a brace
- * is itself, as is any letter. */
-static size_t next_piece(struct span *rest, enum variable_place place, struct span *literal)
+bool variable_cut(struct span *rest, bool is_glob, size_t (*len_at)(const void *context, struct span text),
+                  const void *context, struct span *piece)
 {
-    size_t brace = span_find(*rest, '{'), escape = place == VARIABLE_GLOB ? span_find(*rest, '\\') : rest->len, which;
+    size_t brace = span_find(*rest, '{'), escape = is_glob ? span_find(*rest, '\\') : rest->len, len = 0;
 
     if (escape < brace) {
         brace = escape + 2;
     } else if (brace == 0) {
         struct span inner = span_part(*rest, 1, SIZE_MAX);
+        size_t inner_len = len_at(context, inner);
 
-        which = variable_at(*rest);
-        if (which < VARIABLES) {
-            *rest = span_part(*rest, policy_variables[which].len, SIZE_MAX);
-            return which;
+        len = len_at(context, *rest);
+        if (len == 0 && inner_len > 0 && span_starts_with(span_part(inner, inner_len, SIZE_MAX), SPAN_LIT("}"))) {
+            *piece = span_part(inner, 0, inner_len);
+            *rest = span_part(inner, inner_len + 1, SIZE_MAX);
+            return false;
         }
-        which = variable_at(inner);
-        if (which < VARIABLES && span_starts_with(span_part(inner, policy_variables[which].len, SIZE_MAX), SPAN_LIT("}"))) {
-            *literal = span_part(inner, 0, policy_variables[which].len);
-            *rest = span_part(inner, literal->len + 1, SIZE_MAX);
-            return VARIABLES;
-        }
-        brace = 1;
+        brace = len > 0 ? len : 1;
     }
-    *literal = span_part(*rest, 0, brace);
+    *piece = span_part(*rest, 0, brace);
     *rest = span_part(*rest, brace, SIZE_MAX);
-    return VARIABLES;
+    return len > 0;
+}
+
+static size_t len_at(const void *context, struct span text)
+{
+    (void)context;
+    return policy_variables[variable_at(text)].len; /* the one behind the last is empty */
+}
+
+/* Returns: the variable that the next piece is; VARIABLES: it is *literal. */
+static size_t next_piece(struct span *rest, enum variable_place place, struct span *literal)
+{
+    return variable_cut(rest, place == VARIABLE_GLOB, len_at, NULL, literal) ? variable_at(*literal) : VARIABLES;
+}
+
+bool variable_is_name(struct span word)
+{
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (span_equals(span_part(policy_variables[i], 1, policy_variables[i].len - 2), word))
+            return true;
+    return false;
 }
 
 bool variable_in(struct span text)

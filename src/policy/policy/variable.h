@@ -28,6 +28,14 @@ struct span variable_value(const struct question *question, struct span variable
 
 /* Whether a variable stands in the text. */
 bool variable_in(struct span text);
+bool variable_is_name(struct span word); /* without braces */
+
+/* Cuts the next piece from the front of a text in which names stand in braces; {{name}} is the text {name}. Behind the `\` of a
+ * glob a brace is itself, as is any letter.
+ * Takes: len_at: how many bytes the name at the front has with its braces; 0: none stands there.
+ * Returns: whether *piece is a name, with its braces, and not a text. */
+bool variable_cut(struct span *rest, bool is_glob, size_t (*len_at)(const void *context, struct span text),
+                  const void *context, struct span *piece);
 
 enum code variable_say(const struct question *question, struct span text, enum variable_place place, struct arena *arena,
                        struct span *said) MUST_USE;
