@@ -144,15 +144,15 @@ struct candidate_search {
 
 static enum code add_numbers(void *context, const uint32_t *rules, uint32_t count)
 {
-    struct candidate_search *finding = context;
-    uint32_t *numbers = mem_room(finding->numbers, &finding->room, (size_t)finding->count + count, sizeof *numbers);
+    struct candidate_search *search = context;
+    uint32_t *numbers = mem_room(search->numbers, &search->room, (size_t)search->count + count, sizeof *numbers);
 
     if (numbers == NULL && count > 0)
         return CODE_NOMEM;
-    finding->numbers = numbers;
+    search->numbers = numbers;
     if (count > 0)
-        memcpy(finding->numbers + finding->count, rules, count * sizeof *rules);
-    finding->count += count;
+        memcpy(search->numbers + search->count, rules, count * sizeof *rules);
+    search->count += count;
     return CODE_OK;
 }
 
@@ -164,10 +164,10 @@ static int ascending(const void *a, const void *b)
 }
 
 /* A call that many rules concern mostly finds them in one bucket of the index, which is sorted already. */
-static bool is_ascending(const struct candidate_search *finding)
+static bool is_ascending(const struct candidate_search *search)
 {
-    for (uint32_t i = 1; i < finding->count; i++)
-        if (finding->numbers[i - 1] > finding->numbers[i])
+    for (uint32_t i = 1; i < search->count; i++)
+        if (search->numbers[i - 1] > search->numbers[i])
             return false;
     return true;
 }
@@ -192,19 +192,19 @@ static enum truth may_concern(const struct names *methods, const struct policy_a
 }
 
 /* A message that comes back concerns the rules for its call, and those that name its own method. */
-static enum truth answer_match(const struct match *match, const struct candidate_search *finding, struct regex_budget *budget,
+static enum truth answer_match(const struct match *match, const struct candidate_search *search, struct regex_budget *budget,
                                enum dimension *undecided)
 {
-    const struct policy_answer *answer = finding->answer;
-    struct question own = *finding->question;
+    const struct policy_answer *answer = search->answer;
+    struct question own = *search->question;
     enum truth truth;
 
     if (answer->of_unknown) {
-        truth = policy_match(match, DIM_TENANT, DIM_METHOD, finding->question, budget, undecided);
+        truth = policy_match(match, DIM_TENANT, DIM_METHOD, search->question, budget, undecided);
         truth = truth_and(truth, may_concern(&match->by[DIM_METHOD], answer, budget));
-        return truth_and(truth, policy_match(match, DIM_PATH, DIM_LABEL, finding->question, budget, undecided));
+        return truth_and(truth, policy_match(match, DIM_PATH, DIM_LABEL, search->question, budget, undecided));
     }
-    truth = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, undecided);
+    truth = policy_match(match, DIM_TENANT, DIM_HELD, search->question, budget, undecided);
     own.method = answer->method;
     return truth == TRUTH_TRUE || own.method.len == 0
                ? truth : truth_or(truth, policy_match(match, DIM_TENANT, DIM_HELD, &own, budget, undecided));
@@ -220,63 +220,63 @@ static void begin_budget(bool is_brief, struct regex_budget *budget)
 }
 
 /* Monitored rules spend a budget of their own: they must not make an enforced rule too costly. */
-static void ask(struct candidate_search *finding, const struct match *match, bool monitor, uint32_t number,
+static void ask(struct candidate_search *search, const struct match *match, bool monitor, uint32_t number,
                 struct rule_candidate *candidates, uint32_t *count)
 {
-    struct regex_budget *budget = monitor ? &finding->monitor_budget : &finding->budget;
+    struct regex_budget *budget = monitor ? &search->monitor_budget : &search->budget;
     struct rule_candidate candidate = {.at = number};
 
-    if (finding->answer != NULL)
-        candidate.match = answer_match(match, finding, budget, &candidate.undecided);
+    if (search->answer != NULL)
+        candidate.match = answer_match(match, search, budget, &candidate.undecided);
     else
-        candidate.match = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, &candidate.undecided);
+        candidate.match = policy_match(match, DIM_TENANT, DIM_HELD, search->question, budget, &candidate.undecided);
     if (candidate.match != TRUTH_FALSE)
         candidates[(*count)++] = candidate;
 }
 
 /* Rules for answers are few, so that all are looked at, once for each kind of answer. */
-static enum code find_for_answer(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
+static enum code find_for_answer(struct candidate_search *search, struct policy_scratch *scratch, struct candidates *found)
 {
-    const struct policy *policy = finding->policy;
+    const struct policy *policy = search->policy;
     struct rule_candidate *rules = arena_alloc(&scratch->arena, policy->answer_count * sizeof *rules);
 
     if (rules == NULL)
         return CODE_NOMEM;
     *found = (struct candidates){.rules = rules, .redactions = rules};
     for (uint32_t i = 0; i < policy->answer_count; i++)
-        ask(finding, &policy->answers[i].match, policy->answers[i].monitor, i, rules, &found->rule_count);
+        ask(search, &policy->answers[i].match, policy->answers[i].monitor, i, rules, &found->rule_count);
     return CODE_OK;
 }
 
-static enum code find_for_call(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
+static enum code find_for_call(struct candidate_search *search, struct policy_scratch *scratch, struct candidates *found)
 {
-    const struct policy *policy = finding->policy;
+    const struct policy *policy = search->policy;
     struct rule_candidate *rules, *redactions;
-    enum code code = policy_index_each(policy, finding->question, add_numbers, finding);
+    enum code code = policy_index_each(policy, search->question, add_numbers, search);
 
     if (code != CODE_OK)
         return code;
-    rules = arena_alloc(&scratch->arena, finding->count * sizeof *rules);
+    rules = arena_alloc(&scratch->arena, search->count * sizeof *rules);
     redactions = arena_alloc(&scratch->arena, policy->redaction_count * sizeof *redactions);
     if (rules == NULL || redactions == NULL)
         return CODE_NOMEM;
-    if (!is_ascending(finding))
-        qsort(finding->numbers, finding->count, sizeof *finding->numbers, ascending);
+    if (!is_ascending(search))
+        qsort(search->numbers, search->count, sizeof *search->numbers, ascending);
     *found = (struct candidates){.rules = rules, .redactions = redactions};
-    for (uint32_t i = 0; i < finding->count; i++) {
-        const struct rule *rule = &policy->rules[finding->numbers[i]];
+    for (uint32_t i = 0; i < search->count; i++) {
+        const struct rule *rule = &policy->rules[search->numbers[i]];
 
         /* A rule that names both `response` and the method that is answered is found twice. */
-        if (i > 0 && finding->numbers[i] == finding->numbers[i - 1])
+        if (i > 0 && search->numbers[i] == search->numbers[i - 1])
             continue;
-        ask(finding, &rule->match, rule->monitor, finding->numbers[i], rules, &found->rule_count);
+        ask(search, &rule->match, rule->monitor, search->numbers[i], rules, &found->rule_count);
     }
-    found->spent = finding->budget.spent;
-    found->monitor_spent = finding->monitor_budget.spent;
-    begin_budget(finding->is_brief, &finding->budget);
+    found->spent = search->budget.spent;
+    found->monitor_spent = search->monitor_budget.spent;
+    begin_budget(search->is_brief, &search->budget);
     for (uint32_t i = 0; i < policy->redaction_count; i++)
-        ask(finding, &policy->redactions[i].match, false, i, redactions, &found->redaction_count);
-    found->spent |= finding->is_brief && finding->budget.spent;
+        ask(search, &policy->redactions[i].match, false, i, redactions, &found->redaction_count);
+    found->spent |= search->is_brief && search->budget.spent;
     return CODE_OK;
 }
 
@@ -285,16 +285,16 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
                                                              struct policy_scratch *scratch, const struct key *key,
                                                              struct candidates *candidates)
 {
-    struct candidate_search finding = {.policy = policy, .question = question, .answer = answer,
+    struct candidate_search search = {.policy = policy, .question = question, .answer = answer,
                                        .is_brief = question->is_brief && key->bytes > SHORT_KEY_BYTES};
     enum code code;
 
-    begin_budget(finding.is_brief, &finding.budget);
-    begin_budget(finding.is_brief, &finding.monitor_budget);
-    code = (answer != NULL ? find_for_answer : find_for_call)(&finding, scratch, candidates);
-    mem_free(finding.numbers);
-    if (code == CODE_OK && !(finding.is_brief && (candidates->spent || candidates->monitor_spent)))
-        remember(scratch, policy, key, candidates); /* but of a brief question that takes longer nothing is known */
+    begin_budget(search.is_brief, &search.budget);
+    begin_budget(search.is_brief, &search.monitor_budget);
+    code = (answer != NULL ? find_for_answer : find_for_call)(&search, scratch, candidates);
+    mem_free(search.numbers);
+    if (code == CODE_OK && !(search.is_brief && (candidates->spent || candidates->monitor_spent)))
+        remember(scratch, policy, key, candidates); /* a brief question that took too long has not found all */
     return code;
 }
 

@@ -32,7 +32,7 @@ const struct json_node *other_value(struct rule_walk *walk, const struct op *op,
     const struct op_other *other = op->other;
     const struct json_node *root = walk_root(walk, other->from), *found = NULL;
     struct path path = other->path;
-    struct path_walk finding = {.path = &path, .visit = keep, .context = &found, .visits_left = &walk->visits_left,
+    struct path_walk search = {.path = &path, .visit = keep, .context = &found, .visits_left = &walk->visits_left,
                                 .hidden = walk->question->hidden};
 
     *instead = TRUTH_UNDECIDED;
@@ -40,9 +40,9 @@ const struct json_node *other_value(struct rule_walk *walk, const struct op *op,
         *instead = walk_guess(walk, op->opening);
         return NULL;
     }
-    path_run(&finding, root);
-    walk->spent |= finding.spent;
-    if (finding.met_hidden || (found != NULL && finding.hidden != NULL && question_hides(finding.hidden, found))) {
+    path_run(&search, root);
+    walk->spent |= search.spent;
+    if (search.met_hidden || (found != NULL && search.hidden != NULL && question_hides(search.hidden, found))) {
         *instead = walk_guess(walk, op->opening);
         return NULL;
     }
