@@ -229,21 +229,21 @@ static enum reading_count count_readings(const struct url_parts *url, bool is_fi
     bool drops_host = is_file && url->host.len > 0;
     int unusual = url->has_userinfo + has_known_port + drops_host;
     size_t host_at;
-    bool is_small;
+    bool had_capitals;
 
     if (url->has_authority ? (is_file && url->port.len > 0) || !is_plain_server(url, (size_t)(url->rest.at - url->host.at))
                            : is_file || known != 0)
         return READING_MANY;
-    is_small = add_small(readings, url->scheme);
+    had_capitals = add_small(readings, url->scheme);
     add(readings, span_text(url->has_authority ? "://" : ":"));
     host_at = readings->len;
-    is_small |= add_small(readings, url->host);
+    had_capitals |= add_small(readings, url->host);
     if (drops_host)
         readings->len = host_at;
     if (url->port.len > 0 && !has_known_port)
         add(readings, span_of(url->port.at - 1, url->port.len + 1));
     add(readings, url->rest);
-    unusual += is_small;
+    unusual += had_capitals;
     return unusual == 0 ? READING_ONE : unusual == 1 ? READING_TWO : READING_MANY;
 }
 

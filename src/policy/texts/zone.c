@@ -30,7 +30,7 @@ struct zone {
 struct zone_reader {
     const unsigned char *at;
     size_t left;
-    bool short_of;
+    bool is_short;
 };
 
 static const unsigned char *take(struct zone_reader *reader, size_t bytes)
@@ -38,7 +38,7 @@ static const unsigned char *take(struct zone_reader *reader, size_t bytes)
     const unsigned char *at = reader->at;
 
     if (bytes > reader->left) {
-        reader->short_of = true;
+        reader->is_short = true;
         return NULL;
     }
     reader->at += bytes;
@@ -104,7 +104,7 @@ static enum code read_block(struct zone_reader *reader, const struct counts *cou
 
     if (time == NULL || offset == NULL)
         return CODE_NOMEM;
-    if (reader->short_of || !read_types(types, counts->type, of_type))
+    if (reader->is_short || !read_types(types, counts->type, of_type))
         return CODE_INVALID;
     for (uint32_t i = 0; i < counts->time; i++) {
         time[i] = (int64_t)big_endian(times + 8 * i, 8);
