@@ -4,6 +4,7 @@
 #include "args/command.h"
 #include "base/num.h"
 #include "os/clock.h"
+#include "texts/date.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,42 +35,6 @@ static bool take_byte(struct span *text, char byte)
     if (text->len == 0 || text->at[0] != byte)
         return false;
     *text = span_part(*text, 1, text->len);
-    return true;
-}
-
-static bool is_leap(int year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-static int days_of_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-    return month == 2 && is_leap(year) ? 29 : days[month - 1];
-}
-
-static int64_t days_since_1970(int year, int month, int day)
-{
-    int64_t days = day - 1;
-
-    for (int y = 1970; y < year; y++)
-        days += is_leap(y) ? 366 : 365;
-    for (int m = 1; m < month; m++)
-        days += days_of_month(year, m);
-    return days;
-}
-
-static bool take_date(struct span *text, int64_t *seconds)
-{
-    int year, month, day;
-
-    if (!take_number(text, 4, &year) || !take_byte(text, '-') || !take_number(text, 2, &month) || !take_byte(text, '-') ||
-        !take_number(text, 2, &day))
-        return false;
-    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
-        return false;
-    *seconds = days_since_1970(year, month, day) * DAY_S;
     return true;
 }
 
@@ -104,10 +69,12 @@ static bool take_zone(struct span *text, int64_t *seconds)
 static bool read_date(struct span text, int64_t *time_us)
 {
     int hours, minutes, whole = 0;
-    int64_t seconds, fraction_us = 0;
+    int64_t seconds, days, fraction_us = 0;
 
-    if (!take_date(&text, &seconds))
+    if (!date_read(span_part(text, 0, 10), &days) || days < 0)
         return false;
+    seconds = days * DAY_S;
+    text = span_part(text, 10, SIZE_MAX);
     if (text.len > 0) {
         if ((!take_byte(&text, 'T') && !take_byte(&text, ' ')) || !take_number(&text, 2, &hours) || !take_byte(&text, ':') ||
             !take_number(&text, 2, &minutes))

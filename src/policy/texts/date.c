@@ -24,17 +24,13 @@ static int number_at(struct span text, size_t at, size_t len)
 
 bool date_is(struct span text)
 {
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year, month, day;
-    bool leap;
+    int month, day;
 
     if (!has_form(text, "0000-00-00"))
         return false;
-    year = number_at(text, 0, 4);
     month = number_at(text, 5, 2);
     day = number_at(text, 8, 2);
-    leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (leap && month == 2);
+    return month >= 1 && month <= 12 && day >= 1 && day <= zone_month_days(number_at(text, 0, 4), month);
 }
 
 /* Reads the offset that stands behind the seconds. Sets *minutes to what local time is ahead of UTC. */

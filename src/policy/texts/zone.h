@@ -34,5 +34,6 @@ int64_t zone_moment(const struct zone *zone, int64_t local_s);
 
 /* Days since 1970-01-01 in the Gregorian calendar; month and day from 1. */
 int64_t zone_days(int64_t year, int month, int day);
+int zone_month_days(int64_t year, int month); /* how many the month has */
 
 #endif

@@ -124,6 +124,13 @@ static bool is_leap(int64_t year)
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
+int zone_month_days(int64_t year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+    return days[month - 1] + (month == 2 && is_leap(year));
+}
+
 int64_t zone_days(int64_t year, int month, int day)
 {
     static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
@@ -146,11 +153,10 @@ static int64_t year_of(int64_t time_s)
 static int64_t day_of_week(int64_t year, const struct zone__change *change)
 {
     int64_t begin = zone_days(year, change->month, 1);
-    int64_t end = change->month == 12 ? zone_days(year + 1, 1, 1) : zone_days(year, change->month + 1, 1);
     int64_t weekday = ((begin + 4) % 7 + 7) % 7; /* 1970-01-01 was a Thursday */
     int64_t day = begin + (change->day - weekday + 7) % 7 + (change->week - 1) * 7;
 
-    return day < end ? day : day - 7;
+    return day < begin + zone_month_days(year, change->month) ? day : day - 7;
 }
 
 static int64_t change_s(int64_t year, const struct zone__change *change, int64_t offset_s)
