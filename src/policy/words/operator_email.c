@@ -11,9 +11,6 @@
 
 #include <stdio.h>
 
-#define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
-#define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
-
 struct part_term {
     struct span text; /* a glob; of a domain in lower case */
     bool varies;
@@ -102,14 +99,7 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
 /* Letters, digits, `_+-` and single dots inside; not `-` or `+` first, which programs take for options. */
 static bool is_local(struct span local)
 {
-    for (size_t i = 0; i < local.len; i++) {
-        char c = local.at[i];
-
-        if (c == '.' ? i == 0 || i + 1 == local.len || local.at[i - 1] == '.'
-                     : !ascii_is_word(c) && c != '_' && (i == 0 || (c != '+' && c != '-')))
-            return false;
-    }
-    return local.len > 0 && local.len <= LOCAL_MAX;
+    return local.len <= LOCAL_MAX && reading_is_name(local, "_+-") && !ascii_is_of(local.at[0], "+-");
 }
 
 /* Returns: false: it is no bare address. */

@@ -4,11 +4,7 @@
 #include "texts/reading.h"
 #include "words/operator_priv.h"
 
-#include "base/ascii.h"
 #include "base/num.h"
-
-#define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
-#define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
 
 static bool is_uuid(struct span text)
 {
@@ -21,25 +17,12 @@ static bool is_uuid(struct span text)
     return text.len == 36;
 }
 
-/* RFC 5322, dot-atom-text. */
-static bool is_dot_atom(struct span text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        bool dot = text.at[i] == '.';
-
-        if (dot && (i == 0 || i + 1 == text.len || text.at[i - 1] == '.'))
-            return false;
-        if (!dot && !ascii_is_word(text.at[i]) && (text.at[i] == '\0' || !strchr("!#$%&'*+-/=?^_`{|}~", text.at[i])))
-            return false;
-    }
-    return text.len > 0;
-}
-
 static bool is_email(struct span text)
 {
+    static const char dot_atom[] = "!#$%&'*+-/=?^_`{|}~"; /* RFC 5322, besides letters and digits */
     struct span domain, local = span_cut(text, '@', &domain);
 
-    return text.len <= EMAIL_MAX && local.len <= LOCAL_MAX && is_dot_atom(local) && reading_is_domain(domain);
+    return text.len <= EMAIL_MAX && local.len <= LOCAL_MAX && reading_is_name(local, dot_atom) && reading_is_domain(domain);
 }
 
 static bool is_address(struct span text, unsigned family)

@@ -14,7 +14,10 @@
 #include "policy/variable.h"
 #include "policy/walk.h"
 
-/* The text without its case, in the walk's arena. Returns: false: undecided. */
+#define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
+#define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
+
+/* The text as `ignore_case` compares it, in the walk's arena. Returns: false: undecided. */
 bool operator__fold(struct rule_walk *walk, struct span text, struct span *folded);
 
 /* What an operand with variables says in this call, folded where the operator ignores case. Returns: false: undecided. */
