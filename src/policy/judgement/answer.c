@@ -111,20 +111,6 @@ static bool cannot_judge(const struct judging_answer *judging)
     return judging->no_memory || judging->spent;
 }
 
-static struct span match_label(struct judging_answer *judging, const struct answering *one)
-{
-    struct span where = SPAN_LIT(": match."), word = span_text(policy_dimension_text[one->dimension]);
-    char *at = arena_alloc(&judging->scratch->arena, one->rule->id.len + where.len + word.len);
-
-    judging->no_memory |= at == NULL;
-    if (at == NULL)
-        return one->rule->id;
-    memcpy(at, one->rule->id.at, one->rule->id.len);
-    memcpy(at + one->rule->id.len, where.at, where.len);
-    memcpy(at + one->rule->id.len + where.len, word.at, word.len);
-    return span_of(at, one->rule->id.len + where.len + word.len);
-}
-
 static void tell_found(const struct rule_walk *walk, struct answering *one)
 {
     if (walk->trace == NULL)
@@ -159,7 +145,7 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
     one->effect = rule->answer;
     if (one->truth == TRUTH_UNDECIDED) {
         if (one->match == TRUTH_UNDECIDED)
-            one->undecided = match_label(judging, one);
+            one->undecided = eval__match_label(judging->scratch, rule, one->dimension, &judging->no_memory);
         if (rule->answer == ANSWER_REDACT)
             one->why = ANSWER_UNDECIDED;
     } else {

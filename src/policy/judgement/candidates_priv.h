@@ -40,6 +40,10 @@ struct policy_scratch {
 enum code eval__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                            struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
 
+/* eval.c: what a verdict says of a rule whose match is undecided, "rule-id: match.tools". Without memory it is the id alone. */
+struct span eval__match_label(struct policy_scratch *scratch, const struct rule *rule, enum dimension dimension,
+                              bool *no_memory);
+
 /* redact.c: writes the redactions into the verdict. Takes: candidates: of this call. */
 enum code eval__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
                        struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;

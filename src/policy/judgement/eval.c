@@ -90,20 +90,19 @@ static enum reason reason_of(const struct applying *applying)
 }
 
 /* Names are rarely undecided, so their label is made only when it is needed. */
-static struct span match_label(struct judging *judging, const struct rule *rule, enum dimension dimension)
+struct span eval__match_label(struct policy_scratch *scratch, const struct rule *rule, enum dimension dimension,
+                              bool *no_memory)
 {
-    const char *word = policy_dimension_text[dimension];
-    size_t len = rule->id.len + 8 + strlen(word);
-    char *at = arena_alloc(&judging->scratch->arena, len);
+    struct span where = SPAN_LIT(": match."), word = span_text(policy_dimension_text[dimension]);
+    char *at = arena_alloc(&scratch->arena, rule->id.len + where.len + word.len);
 
-    if (at == NULL) {
-        judging->no_memory = true;
+    *no_memory |= at == NULL;
+    if (at == NULL)
         return rule->id;
-    }
     memcpy(at, rule->id.at, rule->id.len);
-    memcpy(at + rule->id.len, ": match.", 8);
-    memcpy(at + rule->id.len + 8, word, strlen(word));
-    return span_of(at, len);
+    memcpy(at + rule->id.len, where.at, where.len);
+    memcpy(at + rule->id.len + where.len, word.at, word.len);
+    return span_of(at, rule->id.len + where.len + word.len);
 }
 
 /* Asks whether a person has approved the call under this rule. The verdict has room for a few such rules; of the others
@@ -229,7 +228,8 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     }
     if (applies && truth == TRUTH_UNDECIDED)
         applying->undecided =
-            candidate->match == TRUTH_UNDECIDED ? match_label(judging, rule, candidate->undecided) : undecided;
+            candidate->match == TRUTH_UNDECIDED
+                ? eval__match_label(judging->scratch, rule, candidate->undecided, &judging->no_memory) : undecided;
 }
 
 /* Every candidate is judged, whatever was found before: all applying rules are recorded, and work does not depend on
