@@ -282,9 +282,9 @@ static void warn_unused(struct compiler *c, const struct open_file *file)
         const struct parameter *parameter = &file->parameters[i];
 
         if (!parameter->is_used)
-            faults_add(c->warnings, c->source->path_text, parameter->node->key_line, parameter->node->key_column,
-                       "the parameter `%.*s` stands nowhere; write '{%.*s}' where its value goes, or leave it out",
-                       SPAN_ARG(parameter->name), SPAN_ARG(parameter->name));
+            WARN_KEY(c, parameter->node,
+                     "the parameter `%.*s` stands nowhere; write '{%.*s}' where its value goes, or leave it out",
+                     SPAN_ARG(parameter->name), SPAN_ARG(parameter->name));
     }
 }
 

@@ -67,10 +67,10 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
     fact->opening = negated; /* only rules that close ask for annotations */
     fact->absent = (absent != NULL && compile__absent_applies(c, absent)) != negated ? TRUTH_TRUE : TRUTH_FALSE;
     if (absent == NULL && c->warnings != NULL && c->effect != EFFECT_PERMIT)
-        faults_add(c->warnings, c->source->path_text, node->key_line, node->key_column,
-                   "what a server has not said of its tool is not known, and always so before the first tools/list; write "
-                   "`absent: applies` if this %s should then apply, `absent: ignored` if not",
-                   c->of_answers ? "rule" : effect_text(c->effect));
+        WARN_KEY(c, node,
+                 "what a server has not said of its tool is not known, and always so before the first tools/list; write "
+                 "`absent: applies` if this %s should then apply, `absent: ignored` if not",
+                 c->of_answers ? "rule" : effect_text(c->effect));
 }
 
 static void compile_plan(struct compiler *c, const struct yaml_node *node)

@@ -316,9 +316,9 @@ static void watch_labels(struct compiler *c, const struct yaml_node *list, const
     if (is_list && list->count == 0)
         FAULT(c, list, "an empty list of labels asks nothing; name at least one");
     if (by == NULL && c->warnings != NULL)
-        faults_add(c->warnings, c->source->path_text, list->key_line, list->key_column,
-                   "a session is one of one upstream, and correlation ids are the agent's choice: what flows from one to "
-                   "another is seen by principal; write by: [principal], or by: [session, correlation] if that is meant");
+        WARN_KEY(c, list,
+                 "a session is one of one upstream, and correlation ids are the agent's choice: what flows from one to another "
+                 "is seen by principal; write by: [principal], or by: [session, correlation] if that is meant");
     fact->watches = compiler_alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
     YAML_EACH(one, list) {
         struct watch *fresh = compiler_alloc(c, 1, sizeof *fresh);

@@ -15,8 +15,8 @@ static void warn_unused(struct compiler *c, const struct part *part)
 
     for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++)
         if (!part->used[at])
-            faults_add(c->warnings, c->source->path_text, member->key_line, member->key_column,
-                       "the %s `%.*s` is used by no rule; use it or leave it out", part->word, SPAN_ARG(member->key));
+            WARN_KEY(c, member, "the %s `%.*s` is used by no rule; use it or leave it out", part->word,
+                     SPAN_ARG(member->key));
 }
 
 /* The first `${name}` of the text, for which other programs put in a value; empty: none. */

@@ -68,6 +68,8 @@ struct compiler {
     faults_add((c)->faults, (c)->source->path_text, (node)->key_line, (node)->key_column, __VA_ARGS__)
 #define WARN(c, node, ...) /* where warnings are wanted */ \
     faults_add((c)->warnings, (c)->source->path_text, (node)->line, (node)->column, __VA_ARGS__)
+#define WARN_KEY(c, node, ...) \
+    faults_add((c)->warnings, (c)->source->path_text, (node)->key_line, (node)->key_column, __VA_ARGS__)
 
 /* Small parts. What cannot be made for want of memory is NULL or empty, and no_memory is set. */
 void *compiler_alloc(struct compiler *c, size_t count, size_t bytes) MUST_USE; /* zeroed, in the snapshot's arena */
