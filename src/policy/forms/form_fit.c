@@ -108,21 +108,13 @@ static bool is_letters(struct span letters, struct span word)
     return word.len > 1 && word.at[0] == '-';
 }
 
-static bool is_digits(struct span word)
-{
-    for (size_t i = 1; i < word.len; i++)
-        if (word.at[i] < '0' || word.at[i] > '9')
-            return false;
-    return word.len > 1 && word.at[0] == '-';
-}
-
 /* Whether the word alone is this option, with its value where that stands in the same word. */
 static enum truth is_option(struct fitting *fitting, const struct form_option *option, struct span word)
 {
     switch (option->shape) {
     case FORM_PLAIN: return truth_of(span_equals(word, option->text));
     case FORM_LETTERS: return truth_of(is_letters(option->text, word));
-    case FORM_DIGITS: return truth_of(is_digits(word));
+    case FORM_DIGITS: return truth_of(is_letters(SPAN_LIT("0123456789"), word));
     case FORM_LETTER:
     case FORM_GLUED:
         return !span_starts_with(word, option->text) ? TRUTH_FALSE

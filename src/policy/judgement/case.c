@@ -7,26 +7,33 @@
 
 #include "base/glob.h"
 
-static enum code say(struct buf *out, enum verdict_kind kind, bool has_rule, struct span rule, bool has_reason,
-                     enum reason reason)
+static void say_rule(struct buf *out, bool has_rule, struct span rule)
 {
-    buf_add_text(out, verdict_text(kind));
     if (has_rule && rule.at != NULL)
         buf_addf(out, " by %.*s", SPAN_ARG(rule));
     else if (has_rule)
         buf_add_text(out, " by no rule");
+}
+
+static enum code say(struct buf *out, enum verdict_kind kind, bool has_rule, struct span rule, bool has_reason,
+                     enum reason reason)
+{
+    buf_add_text(out, verdict_text(kind));
+    say_rule(out, has_rule, rule);
     if (has_reason)
         buf_addf(out, " (%s)", reason_name(reason));
     return buf_code(out);
 }
 
+static bool is_expected_rule(const struct policy_case *kase, struct span rule)
+{
+    return !kase->has_rule || ((kase->rule.at == NULL) == (rule.at == NULL) && span_equals(kase->rule, rule));
+}
+
 static bool is_as_expected(const struct policy_case *kase, const struct verdict *verdict)
 {
-    if (kase->verdict != verdict->kind)
-        return false;
-    if (kase->has_rule && ((kase->rule.at == NULL) != (verdict->rule.at == NULL) || !span_equals(kase->rule, verdict->rule)))
-        return false;
-    return !kase->has_reason || kase->reason == verdict->reason;
+    return kase->verdict == verdict->kind && is_expected_rule(kase, verdict->rule) &&
+           (!kase->has_reason || kase->reason == verdict->reason);
 }
 
 /* In a test a person has approved the rules that the test lists, for just this call. */
@@ -181,14 +188,10 @@ void policy_judge_case_answer(const struct policy *policy, const struct policy_c
     policy_walk_answer(policy, &question, &kase->answer, false, scratch, trace, verdict);
 }
 
-static enum code say_answer(struct buf *out, enum answer_effect effect, bool has_rule, struct span rule)
+static void say_answer(struct buf *out, enum answer_effect effect, bool has_rule, struct span rule)
 {
     buf_add_text(out, effect == ANSWER_NONE ? "pass" : answer_effect_text(effect));
-    if (has_rule && rule.at != NULL)
-        buf_addf(out, " by %.*s", SPAN_ARG(rule));
-    else if (has_rule)
-        buf_add_text(out, " by no rule");
-    return buf_code(out);
+    say_rule(out, has_rule, rule);
 }
 
 /* Appends what is left of the answer. Sets *equal: it is what the test expects. */
@@ -221,9 +224,7 @@ static enum code tell_answer(const struct policy_case *kase, const struct answer
 
     *result = (struct policy_test_result){.file = kase->source->path, .name = kase->name, .line = kase->line,
                                           .rule = verdict->rule};
-    result->passed = kase->effect == verdict->effect &&
-                     (!kase->has_rule || ((kase->rule.at == NULL) == (verdict->rule.at == NULL) &&
-                                          span_equals(kase->rule, verdict->rule)));
+    result->passed = kase->effect == verdict->effect && is_expected_rule(kase, verdict->rule);
     buf_init(&left, SIZE_MAX / 2);
     code = with_left ? compare_left(kase, verdict, &left, &equal) : CODE_OK;
     result->passed &= equal;

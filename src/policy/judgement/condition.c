@@ -333,6 +333,7 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
     struct trace *trace = walk->trace;
     const struct json_node *root = walk_root(walk, condition->from);
     struct path path = condition->path;
+    bool lacks;
 
     leaf.path = (struct path_walk){
         .path = &path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
@@ -355,13 +356,10 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
     }
     if (leaf.path.met_hidden)
         return walk_guess(walk, condition->opening);
-    if (condition->counts_lacks && leaf.path.element_lacks) {
+    lacks = condition->counts_lacks && leaf.path.element_lacks;
+    if (lacks || !leaf.has_value) {
         if (walk->trace != NULL)
-            walk->trace->absent(walk->trace, condition, true);
-        fold(&leaf, condition->absent);
-    } else if (!leaf.has_value) {
-        if (walk->trace != NULL)
-            walk->trace->absent(walk->trace, condition, false);
+            walk->trace->absent(walk->trace, condition, lacks);
         fold(&leaf, condition->absent);
     }
     return leaf.truth;

@@ -200,6 +200,8 @@ static void find_readings(struct rule_walk *walk, unsigned decoders, struct span
     buf_fini(&work);
     readings->too_many |= code == CODE_LIMIT;
     walk->no_memory |= code == CODE_NOMEM;
+    if (readings->too_many && walk->trace != NULL)
+        walk->trace->too_many(walk->trace);
 }
 
 /* ---- asking them ---- */
@@ -254,8 +256,6 @@ bool eval__each_reading(struct rule_walk *walk, unsigned decoders, struct span t
     readings.parts = NULL;
     readings.part_count = 0;
     find_readings(walk, decoders, text, &readings);
-    if (readings.too_many && walk->trace != NULL)
-        walk->trace->too_many(walk->trace);
     for (uint32_t i = 0; i < readings.count && !readings.too_many; i++)
         take(context, readings.reading[i].text);
     return !readings.too_many;
@@ -270,8 +270,6 @@ enum truth eval__decoded(struct rule_walk *walk, const struct condition *leaf, c
     readings.parts = parts;
     readings.part_count = count;
     find_readings(walk, leaf->decoders, string->text, &readings);
-    if (readings.too_many && walk->trace != NULL)
-        walk->trace->too_many(walk->trace);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
         const struct op *op = &leaf->ops[i];
         enum truth truth = TRUTH_UNDECIDED;

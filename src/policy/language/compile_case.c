@@ -24,7 +24,7 @@ static const struct json_node *map_value(struct compiler *c, const struct yaml_n
 /* `$` is params.arguments for two methods and params for the others (Meaning 10); the test writes the same word. */
 static void compile_root(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
-    bool by_arguments = span_is(question->method, "tools/call") || span_is(question->method, "prompts/get");
+    bool by_arguments = question_has_arguments(question);
     const struct yaml_node *root = yaml_member(call, by_arguments ? "arguments" : "params");
     const struct yaml_node *other = yaml_member(call, by_arguments ? "params" : "arguments");
     const struct yaml_node *param = yaml_member(call, "param");

@@ -10,7 +10,6 @@
 const char *const policy_file_keys[] = {"policy", "description", "mode", "shared", "parameters", "patterns", "lists",
                                         "labels", "detectors", "paths", "kinds", "allow", "ask", "deny", "rules",
                                         "answers", "redact", "tests", "set", "as", NULL};
-static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
 {
@@ -145,7 +144,7 @@ void compile__count_parts(const struct yaml_tree *tree, struct policy *policy)
 
 void compile__file(struct compiler *c, bool *lists_used)
 {
-    const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
+    const struct yaml_node *root = yaml_root(c->tree);
     const struct yaml_node *rules, *answers, *redact, *tests, *shared = yaml_member(root, "shared");
 
     if (root->type != YAML_MAP)
@@ -164,8 +163,7 @@ void compile__file(struct compiler *c, bool *lists_used)
         FAULT(c, shared, "`shared` is true where all files of the set may name what this one defines%s",
               yaml_bool_words(shared));
     c->source->allow_line = yaml_member(root, "allow") != NULL ? yaml_member(root, "allow")->key_line : 0;
-    if (mode != NULL)
-        c->source->monitor = compiler_word(c, mode, modes) == 1;
+    compile__mode(c, root, &c->source->monitor);
     (void)compiler_is_string(c, yaml_member(root, "description"));
     compile_patterns(c);
     check_lists(c);

@@ -65,6 +65,9 @@ void compile__check_named(struct compiler *c);
 
 /* compile_rule.c */
 void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+/* `mode:` of a rule or of a file; without it *monitor stays. */
+void compile__mode(struct compiler *c, const struct yaml_node *node, bool *monitor);
+
 /* One of `answers:`. */
 void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);

@@ -50,7 +50,7 @@ static void compile_effect(struct compiler *c, const struct yaml_node *node, str
         rule->effect = effects[word];
 }
 
-static void compile_mode(struct compiler *c, const struct yaml_node *node, bool *monitor)
+void compile__mode(struct compiler *c, const struct yaml_node *node, bool *monitor)
 {
     static const char *const words[] = {"enforce", "monitor", NULL};
     const struct yaml_node *mode = yaml_member(node, "mode");
@@ -172,7 +172,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile_effect(c, node, rule);
     c->effect = rule->effect;
     c->of_answers = false;
-    compile_mode(c, node, &rule->monitor);
+    compile__mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     compile__match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
     c->needs_arguments = has_arguments(&rule->match);
@@ -224,7 +224,7 @@ void compile__answer(struct compiler *c, const struct yaml_node *node, struct ru
     c->effect = rule->effect;
     c->of_answers = true;
     c->rule = rule;
-    compile_mode(c, node, &rule->monitor);
+    compile__mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     compile__match(c, yaml_member(node, "match"), false, &rule->match);
     if (!rule->match.by[DIM_METHOD].given)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/path.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "unicode/unicode.h"
@@ -51,9 +52,7 @@ static struct span read_word(struct path_reader *r)
 
     while (r->at < r->text.len) {
         unsigned char c = (unsigned char)r->text.at[r->at];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
-
-        if (!letter && !(c >= '0' && c <= '9' && r->at > begin))
+        if (!ascii_is_letter((char)c) && c != '_' && c < 0x80 && !(ascii_is_digit((char)c) && r->at > begin))
             break;
         r->at++;
     }
@@ -135,7 +134,7 @@ static struct span read_quoted(struct path_reader *r)
 
 static bool at_digit(const struct path_reader *r)
 {
-    return !is_over(r) && r->text.at[r->at] >= '0' && r->text.at[r->at] <= '9';
+    return !is_over(r) && ascii_is_digit(r->text.at[r->at]);
 }
 
 static bool at_number(const struct path_reader *r)

@@ -114,7 +114,7 @@ static void compile_rest(struct compiler *c, const struct yaml_node *node, struc
     if (path != NULL)
         terms->path = compiler_file_places(c, path);
     for (uint32_t i = 0; terms->path != NULL && i < terms->path->count; i++)
-        for (uint32_t k = 0; terms->path->place[i] != NULL && k < terms->path->place[i]->under.count; k++)
+        for (uint32_t k = 0; k < terms->path->place[i]->under.count; k++)
             if (!span_starts_with(terms->path->place[i]->under.folder[k].text, SPAN_LIT("/")))
                 FAULT(c, path, "`%.*s` is relative, and the path of a URL begins with /; write it so, as in {under: /docs}",
                       SPAN_ARG(terms->path->place[i]->under.folder[k].text));
