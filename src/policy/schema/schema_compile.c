@@ -6,12 +6,11 @@
 
 #include "base/bug.h"
 #include "base/num.h"
+#include "texts/decode_text.h"
 #include "base/utf8.h"
 #include "unicode/unicode.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define ARENA_MAX_BYTES ((size_t)16 << 20)
 #define CONDITIONS_MAX 10000
@@ -201,15 +200,12 @@ static bool read_step(struct span text, struct buf *out)
     bool is_escaped = false; /* by `~` */
 
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i], hex[3] = "";
+        int byte = decode_escape_at(text, i);
+        char c = byte >= 0 ? (char)byte : text.at[i];
 
-        if (c == '%') {
-            memcpy(hex, text.at + i + 1, i + 2 < text.len ? 2 : 0);
-            if (!isxdigit((unsigned char)hex[0]) || !isxdigit((unsigned char)hex[1]))
-                return false;
-            c = (char)strtoul(hex, NULL, 16);
-            i += 2;
-        }
+        if (byte < 0 && c == '%')
+            return false;
+        i += byte >= 0 ? 2 : 0;
         if (is_escaped && c != '0' && c != '1')
             return false;
         if (!is_escaped && c == '~') {

@@ -4,6 +4,7 @@
  * where the two differ, only what both take is taken, but for `{`, `}` and `]` as themselves. */
 #include "schema/schema_priv.h"
 
+#include "base/num.h"
 #include "unicode/unicode.h"
 
 #include <ctype.h>
@@ -46,11 +47,11 @@ static int32_t read_hex(struct translating *t, size_t digits)
     int32_t value = 0;
 
     for (size_t i = 0; i < digits; i++) {
-        int c = peek(t, i);
+        int digit = num_hex_digit((char)peek(t, i));
 
-        if (c < 0 || !isxdigit(c))
+        if (digit < 0)
             return -1;
-        value = value * 16 + (isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
+        value = value * 16 + digit;
     }
     t->at += digits;
     return value;
