@@ -75,19 +75,20 @@ void *mem_room(void *old, size_t *room, size_t count, size_t bytes)
     return larger;
 }
 
-char *mem_dup(const void *from, size_t bytes)
+/* Takes: copy: room for the bytes and a NUL; or NULL, which it returns. */
+static char *copy_into(char *copy, const void *from, size_t bytes)
 {
-    char *copy;
-
-    if (bytes == SIZE_MAX)
-        return NULL;
-    copy = mem_alloc(bytes + 1);
     if (copy == NULL)
         return NULL;
     if (bytes > 0)
         memcpy(copy, from, bytes);
     copy[bytes] = '\0';
     return copy;
+}
+
+char *mem_dup(const void *from, size_t bytes)
+{
+    return copy_into(bytes < SIZE_MAX ? mem_alloc(bytes + 1) : NULL, from, bytes);
 }
 
 void mem_free(void *block)
@@ -253,14 +254,7 @@ void *arena_zalloc(struct arena *arena, size_t bytes)
 
 char *arena_dup(struct arena *arena, const void *from, size_t bytes)
 {
-    char *copy = bytes < SIZE_MAX ? arena_alloc(arena, bytes + 1) : NULL;
-
-    if (copy == NULL)
-        return NULL;
-    if (bytes > 0)
-        memcpy(copy, from, bytes);
-    copy[bytes] = '\0';
-    return copy;
+    return copy_into(bytes < SIZE_MAX ? arena_alloc(arena, bytes + 1) : NULL, from, bytes);
 }
 
 void *arena_room(struct arena *arena, void *old, size_t *room, size_t count, size_t bytes)

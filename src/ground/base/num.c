@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 
+#include "base/ascii.h"
+
 enum code num_u64(struct span text, uint64_t *out)
 {
     uint64_t value = 0;
 
-    if (text.len == 0 || (text.len > 1 && text.at[0] == '0'))
+    if (text.len == 0 || (text.len > 1 && text.at[0] == '0') || !ascii_is_all(text, "0-9"))
         return CODE_INVALID;
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return CODE_INVALID;
     for (size_t i = 0; i < text.len; i++)
         if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(text.at[i] - '0'), &value))
             return CODE_LIMIT;
@@ -45,7 +44,7 @@ static enum code with_unit(struct span text, const struct unit *units, uint64_t 
     uint64_t value;
     enum code code;
 
-    while (digits < text.len && text.at[digits] >= '0' && text.at[digits] <= '9')
+    while (digits < text.len && ascii_is_digit(text.at[digits]))
         digits++;
     unit = span_trim(span_part(text, digits, SIZE_MAX));
     code = num_u64(span_part(text, 0, digits), &value);
