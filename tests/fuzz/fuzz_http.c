@@ -62,7 +62,7 @@ static void write_anew(const struct http_reader *reader, unsigned flags)
     if (reader->head.method != HTTP_METHOD_NONE)
         BUG_ON(http_write_header(&out, SPAN_LIT("Host"), SPAN_LIT("a")) != CODE_OK);
     BUG_ON(http_write_passing(&out, &reader->head, &no_except) != CODE_OK);
-    BUG_ON(http_write_header_u64(&out, SPAN_LIT("Content-Length"), 0) != CODE_OK);
+    BUG_ON(http_write_line_u64(&out, SPAN_LIT("Content-Length: "), 0) != CODE_OK);
     BUG_ON(http_write_head_end(&out) != CODE_OK);
     if (buf_len(&out) <= HTTP_HEAD_MAX_BYTES && reader->head.count + 2 <= HTTP_HEADERS_MAX) {
         begin(&again, flags);

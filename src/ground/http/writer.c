@@ -73,13 +73,6 @@ enum code http_write_header(struct buf *out, struct span name, struct span value
     return add_line(out, name, SPAN_LIT(": "), value);
 }
 
-enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value)
-{
-    char number[NUM_TEXT_BYTES];
-
-    return http_write_header(out, name, span_of(number, num_text(value, number)));
-}
-
 enum code http_write_line(struct buf *out, struct span begin, struct span value)
 {
     return http_value_is_writable(value) ? add_line(out, begin, SPAN_NONE, value) : buf_fail(out, CODE_INVALID);

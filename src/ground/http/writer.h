@@ -20,7 +20,6 @@ enum code http_write_status(struct buf *out, int status);
 
 /* Takes: name: a token; value: visible ASCII, SP and HTAB, no blanks at its ends; may be empty. */
 enum code http_write_header(struct buf *out, struct span name, struct span value);
-enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value);
 
 /* Writes a header whose name is a literal of the program. Takes: begin: "Name: ", whose bytes are not checked; value:
  * as above. */
