@@ -2,6 +2,7 @@
 #include "unicode/terminal.h"
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "unicode/unicode.h"
 
 #include <stdlib.h>
@@ -17,20 +18,10 @@ static enum code add_escape(struct buf *out, uint32_t point)
     return buf_addf(out, "\\u%04x", (unsigned)point);
 }
 
-/* How many bytes from the front are visible ASCII, which nearly all text is. */
-static size_t plain_run(struct span text)
-{
-    size_t len = 0;
-
-    while (len < text.len && text.at[len] >= 0x20 && text.at[len] < 0x7f)
-        len++;
-    return len;
-}
-
 enum code terminal_add(struct buf *out, struct span text)
 {
     while (text.len > 0) {
-        size_t taken = plain_run(text);
+        size_t taken = utf8_plain(text);
         uint32_t point;
 
         if (taken > 0) {
@@ -54,7 +45,7 @@ size_t terminal_cells(struct span text)
     size_t cells = 0;
 
     while (text.len > 0) {
-        size_t taken = plain_run(text);
+        size_t taken = utf8_plain(text);
         uint32_t point;
 
         if (taken > 0) {
