@@ -27,9 +27,9 @@ struct asked {
     uint64_t decision, status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
     /* how much, in which order and form */
-    bool all, activations, shows_rules, coverage, follow, no_events, json;
+    bool all, activations, shows_rules, coverage, follow, no_events, json, progress;
     const char *order, *format, *fields, *per, *filter, *cursor, *output, *junit;
-    uint64_t limit, top, stop_after, threads, min_calls;
+    uint64_t limit, newest, top, stop_after, threads, min_calls;
     /* one call, as it is made up or recorded */
     const char *call, *test, *result, *answers, *prompt, *path, *query;
     struct option_values args, groups, scopes, claims;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is made of the table of commands: the command that words mean, help, and the table itself as JSON. */
+#include "cli/progress.h"
 #include "cli/commands.h"
 
 #include "args/print.h"
@@ -157,6 +158,7 @@ int command_ask(const struct command *command, int argc, char **argv, struct ask
         asked->file = conf_file_new(asked->config);
         if (asked->file == NULL)
             return complain(STATUS_CANNOT, "not enough memory");
+        progress_as_json(asked->progress);
         if (status != OPTIONS_GO || asked->format == NULL)
             return status;
         if (asked->json && strcmp(asked->format, "json") != 0)

@@ -56,6 +56,7 @@
 #define STORE CONFIG, PATH("store", store, "FILE", "the store itself, without a configuration")
 #define JSON FLAG("json", json, "the answer as JSON")
 #define JSON_LINES FLAG("json", json, "one JSON object a line")
+#define PROGRESS FLAG("progress", progress, "how far it is, one JSON object a line on standard error")
 #define FROM NUMBER("from", from, "N", 1, 0, "rows before number N were given away, and may be missing")
 #define SPAN_OF_TIME TIME("since", since_us, WHEN_FORMS), TIME("until", until_us, "likewise; not including it")
 #define VALUES                                                                                                   \
@@ -78,9 +79,6 @@
         FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), FOR_HISTORY
 #define WAS_MESSAGE WAS({"message", "why"})
 #define FORMAT(words, ...) WORD("format", format, "FORM", words, __VA_ARGS__)
-#define OUT                                                                                                      \
-    JSON_LINES, FORMAT(tables, "json, or csv: RFC 4180 with a line of names, made safe for spreadsheets"),       \
-        TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all")
 #define DECISION                                                                                                 \
     TEXT("tenant", tenant, "NAME", "of this tenant; in texts * stands for anything"),                            \
         TEXT("correlation", correlation, "ID", "that belong together"),                                          \
@@ -110,7 +108,7 @@
 static const char *const verdicts[] = {"permit", "deny", "hold", NULL}, *const effects[] = {"redact", "withhold", "flag", NULL};
 static const char *const orders[] = {"newest", "oldest", NULL};
 static const char *const formats[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
-static const char *const tables[] = {"json", "csv", NULL};
+static const char *const asks[] = {"json", "csv", "sql", NULL};
 static const char *const reports[] = {"json", "github", "sarif", NULL};
 
 /* ---- the table ---- */
@@ -255,7 +253,7 @@ const struct command commands[] = {
              PATH("audit", audit, "DATABASE", "with the sealed ones beside it; the configuration's by default"),
              FLAG("all", all, "also each call that flips or cannot be replayed, as it comes"),
              NUMBER("threads", threads, "N", 1, 0, "one a core by default; always one for limits and sequences"), FROM,
-             FLAG("json", json, "one JSON object a line, the sum last"), STORE)},
+             FLAG("json", json, "one JSON object a line, the sum last"), PROGRESS, STORE)},
     {IS("policy learn", cmd_policy_learn, "draft permits out of the recorded calls"), BEHIND("[--since TIME] [OPTIONS] > FILE"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
      ABOUT(
@@ -273,14 +271,14 @@ const struct command commands[] = {
 
     GROUP("approvals", "calls that a person decides"),
     {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = DECIDERS, .lasts = true,
-     ABOUT("Lists the calls that a require_approval rule holds until a person decides; with --follow also\n"
+     .shows_held = true, ABOUT("Lists the calls that a require_approval rule holds until a person decides; with --follow also\n"
            "further ones as they come, until it is interrupted."),
      OPTIONS(FLAG("follow", follow, "go on as calls come, until it is interrupted"),
              FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
              JSON_LINES,
              STORE)},
     {IS("approvals show", cmd_approvals_show, "one of them, with its arguments, as a story"), .roles = DECIDERS,
-     BEHIND("(APPROVAL... | --decision N) [OPTIONS]"),
+     .shows_held = true, BEHIND("(APPROVAL... | --decision N) [OPTIONS]"),
      ABOUT("Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
            "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
            "does not show; once it is decided, they are erased."),
@@ -406,8 +404,10 @@ const struct command commands[] = {
      OPTIONS(FLAG("follow", follow, "go on as calls end, until it is interrupted"),
              NUMBER("stop-after", stop_after, "N", 1, 0, "with --follow: end once so many were shown"),
              DECISION, OUTCOME, NUMBER("limit", limit, "N", 0, 100, "so many at most; 100 by default, 0 for all"),
-             WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM, OUT,
-             CONFIG_OF_AUDIT)},
+             WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM,
+             JSON_LINES,
+             FORMAT(asks, "json; csv: RFC 4180 with a line of names, made safe for spreadsheets; sql: the question itself"),
+             TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
      ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line,\n"
@@ -429,9 +429,10 @@ const struct command commands[] = {
      ONE_DATABASE, WAS({"by", "per"}),
      OPTIONS(DECISION, OUTCOME,
              TEXT("per", per, "LIST",
-                  "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector"),
+                  "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector,minute"),
+             NUMBER("newest", newest, "N", 1, 0, "the newest N calls alone"),
              NUMBER("top", top, "N", 0, 10, "of each, those with most calls; 10 by default, 0 for all"), ALL_FILES, FROM,
-             FLAG("json", json, "the figures as JSON; times in microseconds"), CONFIG_OF_AUDIT)},
+             FLAG("json", json, "the figures as JSON; times in microseconds"), PROGRESS, CONFIG_OF_AUDIT)},
     {IS("audit open", cmd_audit_open, "sqlite3 over all files of a time, as one database"),
      ABOUT("Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
            "indices of a sealed file. Up to ten sealed files are asked where they are; of the others it\n"
@@ -454,6 +455,11 @@ const struct command commands[] = {
              PATH("output", output, "FILE", "append to this file instead of stdout"),
              FLAG("follow", follow, "go on as rows come, until it is interrupted"),
              FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, CONFIG_OF_AUDIT)},
+    {IS("audit files", cmd_audit_files, "the files of the trail: their rows and days, and how far checkpoints cover them"),
+     .roles = AUDITORS | ADMINS, .is_of_audit = true,
+     ABOUT("Lists the files of the trail, the oldest first, and what is missing before them. It reads little of each: whether\n"
+           "rows and signatures are as they were says `callgate audit verify`. Exit status 1: a file is missing."),
+     ONE_DATABASE, OPTIONS(JSON_LINES, FROM, CONFIG_OF_AUDIT)},
     {IS("audit verify", cmd_audit_verify, "check that nothing was changed, removed or inserted"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
      WAS({"checkpoint", "checkpoints"}),
@@ -473,7 +479,7 @@ const struct command commands[] = {
              PATH("store", store, "FILE", "callgate.db: it must hold the policies that rows name, as they were"), FROM,
              DURATION("unsigned", unsigned_ms, "so old may rows be that nobody signed yet; 10s by default, "
                       "more where `checkpoint_interval` is"),
-             TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, JSON)},
+             TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, PROGRESS, JSON)},
     {IS("audit prove", cmd_audit_prove, "write a proof of a row, of two checkpoints or of a tenant's rows"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
      BEHIND("ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]"),

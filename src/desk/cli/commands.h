@@ -22,6 +22,7 @@ struct command {
     bool writes;            /* the store, or what the gate has */
     bool lasts;             /* as long as the person looks on */
     bool is_of_audit;       /* it reads the audit, and not the store */
+    bool shows_held;        /* it shows arguments that wait for a person */
     struct usage usage;
     const struct usage *of_another; /* its words are another program's, which reads them itself; else NULL */
 };
@@ -63,7 +64,7 @@ extern command_fn cmd_approvals_list, cmd_approvals_show, cmd_approvals_approve,
 extern command_fn cmd_tools_list, cmd_tools_show, cmd_tools_diff, cmd_tools_fetch, cmd_tools_accept, cmd_tools_withdraw;
 extern command_fn cmd_key_create, cmd_key_list, cmd_key_revoke, cmd_plan_sign, cmd_plan_check, cmd_identity_explain;
 extern command_fn cmd_audit_query, cmd_audit_show, cmd_audit_stats, cmd_audit_open, cmd_audit_export,
-    cmd_audit_verify, cmd_audit_prove, cmd_audit_archive, cmd_audit_rotate_key, cmd_audit_retire, cmd_audit_hold,
-    cmd_audit_release, cmd_audit_holds, cmd_audit_erase;
+    cmd_audit_verify, cmd_audit_prove, cmd_audit_files, cmd_audit_archive, cmd_audit_rotate_key, cmd_audit_retire,
+    cmd_audit_hold, cmd_audit_release, cmd_audit_holds, cmd_audit_erase;
 
 #endif

@@ -10,9 +10,16 @@
 #define DRAW_EVERY_US 100000
 #define BAR_CELLS 30
 
+static bool as_json;
+
+void progress_as_json(bool wanted)
+{
+    as_json = wanted;
+}
+
 void progress_begin(struct progress *progress, const char *what, uint64_t total)
 {
-    *progress = (struct progress){.shown = isatty(STDERR_FILENO) == 1, .what = what, .total = total,
+    *progress = (struct progress){.shown = as_json || isatty(STDERR_FILENO) == 1, .what = what, .total = total,
                                   .began_us = clock_monotonic_us()};
 }
 
@@ -44,13 +51,17 @@ void progress_tell(struct progress *progress, uint64_t done)
     if (now_us - progress->drawn_us < DRAW_EVERY_US)
         return;
     progress->drawn_us = now_us;
-    draw(progress, done, now_us);
+    if (as_json)
+        (void)fprintf(stderr, "{\"progress\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 ",\"at\":%" PRId64 "}\n",
+                      progress->what, done, progress->total, progress->at);
+    else
+        draw(progress, done, now_us);
     (void)fflush(stderr);
 }
 
 void progress_clear(struct progress *progress)
 {
-    if (!progress->shown || progress->drawn_us == 0)
+    if (!progress->shown || progress->drawn_us == 0 || as_json)
         return;
     (void)fputs("\r\033[K", stderr);
     (void)fflush(stderr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar on stderr for commands that take long; nothing at all where stderr is no terminal.
+/* How far a command is that takes long: a bar on stderr, where that is a terminal, or lines of JSON there for another program.
  *
  * Threads: one; work on other threads is told by the one that waits for them.
  * Owns: the last line of the terminal between progress_begin and progress_end.
@@ -15,9 +15,13 @@ struct progress {
     bool shown;
     const char *what; /* "replaying"; must outlive the bar */
     uint64_t total;   /* 0: not known; then only what is done is told */
+    int64_t at;       /* the number of the row that it stands at; 0: of none */
     int64_t began_us;
     int64_t drawn_us;
 };
+
+/* From here on each is told as {"progress": what, "done":, "total":, "at":}, one a line. */
+void progress_as_json(bool wanted);
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total);
 /* Draws at most ten times a second; may be called as often as one likes. */

@@ -271,21 +271,41 @@ static void add_url(struct buf *out, const struct told_member *member, struct sp
     http_write_encoded(out, told__span(member->value));
 }
 
-/* sh: one word of a shell's. */
-static void add_sh(struct buf *out, const struct told_member *member, struct span with)
+/* What no eye sees as a shell takes it, byte by byte: $'...'. */
+static void add_sh_escaped(struct buf *out, struct span text)
 {
-    struct span rest = told__span(member->value);
+    buf_add_text(out, "$'");
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] >= ' ' && text.at[i] <= '~' && text.at[i] != '\'' && text.at[i] != '\\')
+            buf_add_byte(out, text.at[i]);
+        else
+            buf_addf(out, "\\%03o", (unsigned char)text.at[i]);
+    buf_add_byte(out, '\'');
+}
 
-    (void)with;
+static void add_sh_quoted(struct buf *out, struct span rest)
+{
     buf_add_byte(out, '\'');
     while (rest.len > 0) {
         size_t part = span_find(rest, '\'');
 
-        terminal_add(out, span_part(rest, 0, part));
+        buf_add_span(out, span_part(rest, 0, part));
         buf_add_text(out, part < rest.len ? "'\\''" : "");
         rest = span_part(rest, part + 1, SIZE_MAX);
     }
     buf_add_byte(out, '\'');
+}
+
+/* sh: one word of a shell's. */
+static void add_sh(struct buf *out, const struct told_member *member, struct span with)
+{
+    struct span text = told__span(member->value);
+    struct buf drawn;
+
+    (void)with;
+    buf_init(&drawn, MEMBERS_BYTES);
+    (terminal_add(&drawn, text) == CODE_OK && span_equals(buf_peek(&drawn), text) ? add_sh_quoted : add_sh_escaped)(out, text);
+    buf_fini(&drawn);
 }
 
 void told__form(struct buf *out, const struct told_member *member, struct span form, struct span with)

@@ -247,7 +247,7 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     reads_some = command->is_of_audit && (granted & ~(PEOPLE_AUDITS_TENANTS | PEOPLE_BIT(PEOPLE_AUTHORS))) == 0;
     if (reads_some) /* an author who is no auditor has no tenants */
         audit_restrict(rights->tenants, rights->tenant_count);
-    if (command->is_of_audit && control_note_reading(desk->store, desk->audit, asker.guest.actor.name,
+    if ((command->is_of_audit || command->shows_held) && control_note_reading(desk->store, desk->audit, asker.guest.actor.name,
                                                      reads_some ? rights : NULL, argc, argv, &why) != CODE_OK) {
         turn_away(asker.fd, CONTROL_LATER, why.text);
         return -1;

@@ -5,6 +5,7 @@
 #include "files/reader_open.h"
 
 #define COLUMNS_MAX 80
+#define PART_ROWS 32768 /* of a file without an index that helps */
 
 /* As schema/audit.sql has them; tests/unit/query/test_query.c holds the two together. */
 static const char *const columns[] = {
@@ -242,23 +243,48 @@ static const char *order_of(const struct query *query, bool has_indices, bool ne
     return newest_first ? "d.seq DESC" : "d.seq";
 }
 
-/* The numbers of the matching decisions of the file, in order. */
-static enum code find(struct asking *asking, bool newest_first)
+/* The numbers of the matching decisions of the file, in order. Takes: query: what is asked, or a part of it. */
+static enum code find(struct asking *asking, const struct query *query, const char *order)
 {
-    bool outcomes = query__asks_outcome(asking->query);
-    const struct query_shape shape = {
-        .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->has_later ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
-                                                                                 : "d.seq" QUERY_OUTCOMES " WHERE 1",
-        .order = order_of(asking->query, asking->has_indices, newest_first), .later = asking->has_later};
+    const struct query_shape shape = {.head = query__head(query, asking->has_later), .order = order,
+                                      .later = asking->has_later};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
-    enum code code = query__select(asking->db, asking->query, &shape, &sql, &stmt);
+    enum code code = query__select(asking->db, query, &shape, &sql, &stmt);
 
     while (code == CODE_OK && !asking->more && (code = db_step(stmt)) == CODE_OK)
         code = take(asking, db_int(stmt, 0));
     db_finalize(&stmt);
     query__fini(&sql);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* A table that is gone through from its end takes time: a part after the other, so that it is told how far that is. */
+static enum code find_in_parts(struct asking *asking)
+{
+    const struct query *query = asking->query;
+    const struct trail_file *file = &asking->trail->files[asking->file];
+    const int64_t lowest = query->after_seq > file->before_seq ? query->after_seq : file->before_seq;
+    struct query part = *query;
+    enum code code;
+
+    part.after_seq = query->before_seq != 0 && query->before_seq <= file->last_seq ? query->before_seq - 1 : file->last_seq;
+    do {
+        part.after_seq = part.after_seq - lowest > PART_ROWS ? part.after_seq - PART_ROWS : lowest;
+        code = find(asking, &part, "d.seq DESC");
+        if (code == CODE_OK)
+            query->looked(query->context, part.after_seq + 1);
+        part.before_seq = part.after_seq + 1;
+    } while (code == CODE_OK && !asking->more && part.after_seq > lowest);
+    return code;
+}
+
+static enum code find_in_file(struct asking *asking, bool newest_first)
+{
+    const char *order = order_of(asking->query, asking->has_indices, newest_first);
+
+    return asking->query->looked != NULL && strcmp(order, "d.seq DESC") == 0 ? find_in_parts(asking)
+                                                                            : find(asking, asking->query, order);
 }
 
 static enum code find_all(struct asking *asking, bool newest_first, struct why *why)
@@ -275,7 +301,7 @@ static enum code find_all(struct asking *asking, bool newest_first, struct why *
             continue;
         code = enter_file(asking, file, why);
         if (code == CODE_OK)
-            code = find(asking, newest_first);
+            code = find_in_file(asking, newest_first);
     }
     return code;
 }

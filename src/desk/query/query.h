@@ -35,6 +35,8 @@ struct query {
     int64_t before_seq;         /* and below this one */
     uint64_t limit;             /* so many; 0: all */
     enum query_order order;
+    void (*looked)(void *context, int64_t at); /* now and then: rows from this one on were looked through; NULL: nobody asks */
+    void *context;
 };
 
 struct query_value {
@@ -53,6 +55,9 @@ typedef enum code (*query_row_fn)(void *context, const struct query_row *row);
 /* Takes: *more, set where `limit` left rows out. */
 enum code audit_query(const struct trail *trail, const struct query *query, query_row_fn row, void *context, bool *more,
                       struct why *why) MUST_USE;
+
+/* Appends what is asked of each file as one statement, with its values, for sqlite3 over a database with the view `call`. */
+enum code audit_query_sql(const struct query *query, struct buf *out) MUST_USE;
 
 /* From now on, whatever is asked in this process is asked of these tenants' rows alone; an event or a refusal that is no
  * tenant's is not among them. Takes: tenants: at most AUDIT_TENANTS_MAX, which live as long as the process. */

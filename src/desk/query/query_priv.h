@@ -40,6 +40,8 @@ void query__fini(struct query_sql *sql);
 
 /* Whether a filter asks for what an outcome says. */
 bool query__asks_outcome(const struct query *query);
+/* The head of a statement for the numbers of decisions. */
+const char *query__head(const struct query *query, bool has_later);
 
 /* Decisions, with their outcomes where a filter or a column asks for these. */
 #define QUERY_DECISIONS " FROM decision AS d"

@@ -2,7 +2,12 @@
 /* Texts are bound, never written into the statement; what '*' and --text mean is made of them by SQL itself. */
 #include "query/query_priv.h"
 
+#include "base/ascii.h"
+#include "base/num.h"
+#include "crypto/digest.h"
 #include "json/json.h"
+
+#include <inttypes.h>
 
 #define SQL_BYTES ((size_t)16 << 10)
 #define QUOTED_BYTES ((size_t)256 << 10)
@@ -122,14 +127,21 @@ bool query__asks_outcome(const struct query *query)
            query->detector.at != NULL;
 }
 
+const char *query__head(const struct query *query, bool has_later)
+{
+    return !query__asks_outcome(query) ? "d.seq" QUERY_DECISIONS " WHERE 1"
+           : has_later                 ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
+                                       : "d.seq" QUERY_OUTCOMES " WHERE 1";
+}
+
 void query__fini(struct query_sql *sql)
 {
     buf_fini(&sql->text);
     buf_fini(&sql->quoted);
 }
 
-enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
-                        struct db_stmt **stmt)
+/* Takes: *sql: which is the caller's to end in any case. */
+static enum code write_statement(const struct query *query, const struct query_shape *shape, struct query_sql *sql)
 {
     size_t tenant_count;
     const struct span *tenants = query__tenants(&tenant_count);
@@ -150,8 +162,68 @@ enum code query__select(struct db *db, const struct query *query, const struct q
     code = add_filters(sql, query, shape->later);
     if (shape->order != NULL)
         (void)buf_addf(&sql->text, " ORDER BY %s", shape->order);
-    (void)buf_add_byte(&sql->text, '\0');
+    return code == CODE_OK ? buf_code(&sql->text) : code;
+}
+
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt)
+{
+    enum code code = write_statement(query, shape, sql);
+
     if (code == CODE_OK)
-        code = buf_code(&sql->text);
+        code = buf_add_byte(&sql->text, '\0');
     return code == CODE_OK ? db_select(db, buf_peek(&sql->text).at, sql->parameter, sql->count, stmt) : code;
+}
+
+/* ---- for people ---- */
+
+static void add_literal(struct buf *out, const struct db_value *value)
+{
+    char hex[2 * DIGEST_BYTES];
+
+    if (value->type == DB_INT) {
+        (void)buf_addf(out, "%" PRId64, value->number);
+    } else if (value->type == DB_BLOB) {
+        num_hex((const unsigned char *)value->bytes.at, DIGEST_BYTES, hex); /* the only one: a session's digest */
+        (void)buf_addf(out, "x'%.*s'", (int)sizeof hex, hex);
+    } else {
+        struct span rest = value->bytes;
+
+        (void)buf_add_byte(out, '\'');
+        while (rest.len > 0) {
+            size_t part = span_find(rest, '\'');
+
+            (void)buf_add_span(out, span_part(rest, 0, part));
+            (void)buf_add_text(out, part < rest.len ? "''" : "");
+            rest = span_part(rest, part + 1, SIZE_MAX);
+        }
+        (void)buf_add_byte(out, '\'');
+    }
+}
+
+/* The statement's own texts have no question mark but in parameters and in one quoted character. */
+enum code audit_query_sql(const struct query *query, struct buf *out)
+{
+    const struct query_shape shape = {.head = query__head(query, false),
+                                      .order = query->order == QUERY_OLDEST_FIRST ? "d.seq" : "d.seq DESC"};
+    struct query_sql sql;
+    enum code code = write_statement(query, &shape, &sql);
+    struct span text = buf_peek(&sql.text);
+
+    (void)buf_add_text(out, "SELECT * FROM call WHERE seq IN (");
+    while (code == CODE_OK && text.len > 0) {
+        size_t len = 0, at = span_find(text, '?'), number = 0;
+
+        while (at + 1 + len < text.len && ascii_is_digit(text.at[at + 1 + len]))
+            number = 10 * number + (size_t)(text.at[at + 1 + len++] - '0');
+        (void)buf_add_span(out, span_part(text, 0, len > 0 ? at : at + 1));
+        if (len > 0)
+            add_literal(out, &sql.parameter[number - 1]);
+        text = span_part(text, at + 1 + len, SIZE_MAX);
+    }
+    if (query->limit != 0)
+        (void)buf_addf(out, " LIMIT %" PRIu64, query->limit);
+    (void)buf_addf(out, ") ORDER BY seq%s;\n", query->order == QUERY_OLDEST_FIRST ? "" : " DESC");
+    query__fini(&sql);
+    return code == CODE_OK ? buf_code(out) : code;
 }

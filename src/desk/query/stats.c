@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "query/query_priv.h"
 #include "json/json.h"
+#include "os/clock.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,8 @@
 #define DOUBLINGS 40  /* up to two weeks */
 #define MEMORY_BYTES ((size_t)512 << 20)
 #define FOUND_BYTES ((size_t)1 << 20)
+#define TOLD_CALLS 4096
+#define MINUTE_CHARS 16 /* of a time as text */
 
 struct stats_latency {
     uint32_t count[DOUBLINGS * FINE];
@@ -32,13 +35,12 @@ struct stats {
     struct arena arena;
     struct stats_group total;
     struct kind kind[STATS_BYS];
-    int64_t first_us, last_us;
 };
 
 const char *stats_by_text(enum stats_by by)
 {
     static const char *const texts[] = {"tenant", "tool", "verdict", "reason", "rule", "principal", "upstream", "method",
-                                        "outcome", "answer", "answer_rule", "detector"};
+                                        "outcome", "answer", "answer_rule", "detector", "minute"};
 
     BUG_ON((unsigned)by >= STATS_BYS);
     return texts[by];
@@ -131,12 +133,14 @@ static enum code find_group(struct stats *stats, struct kind *kind, struct span 
 struct call {
     struct span name[STATS_BYS];
     bool permitted, held, failed, open, redacted, withheld, flagged, has_latency;
-    int64_t latency_us;
+    int64_t latency_us, time_us;
 };
 
 static enum code add_to(struct stats *stats, struct stats_group *group, const struct call *call)
 {
     group->calls++;
+    group->first_us = group->first_us == 0 || call->time_us < group->first_us ? call->time_us : group->first_us;
+    group->last_us = call->time_us > group->last_us ? call->time_us : group->last_us;
     group->permitted += call->permitted;
     group->held += call->held;
     group->denied += !call->permitted && !call->held;
@@ -151,7 +155,7 @@ static enum code add_to(struct stats *stats, struct stats_group *group, const st
 /* In the order of enum stats_by, then what is measured. */
 #define CALLS(of, latency, source) \
     "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " \
-    of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") \
+    of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") ", NULL" \
     ", d.time_us, " latency ", d.expects_outcome" source " WHERE 1"
 #define HERE(column) "o." column
 #define HERE_OR_LATER(column) "coalesce(o." column ", k." column ")"
@@ -197,12 +201,17 @@ static enum code add_by_detector(struct stats *stats, const struct call *call)
 
 static enum code take(struct stats *stats, struct db_stmt *row)
 {
-    int64_t time_us = db_int(row, STATS_BYS);
+    char minute[CLOCK_TEXT_BYTES];
     struct call call;
     enum code code;
 
     for (int by = 0; by < STATS_BYS; by++)
         call.name[by] = db_text(row, by);
+    call.time_us = db_int(row, STATS_BYS);
+    if (stats->kind[STATS_MINUTE].buckets != NULL) {
+        clock_text(call.time_us, minute);
+        call.name[STATS_MINUTE] = span_of(minute, MINUTE_CHARS);
+    }
     call.permitted = span_is(call.name[STATS_VERDICT], "permit");
     call.held = span_is(call.name[STATS_VERDICT], "hold");
     call.failed = is_failure(call.name[STATS_OUTCOME]);
@@ -212,8 +221,6 @@ static enum code take(struct stats *stats, struct db_stmt *row)
     call.flagged = span_is(call.name[STATS_ANSWER], "flag");
     call.has_latency = !db_is_null(row, STATS_BYS + 1);
     call.latency_us = db_int(row, STATS_BYS + 1);
-    stats->first_us = stats->first_us == 0 || time_us < stats->first_us ? time_us : stats->first_us;
-    stats->last_us = time_us > stats->last_us ? time_us : stats->last_us;
     code = add_to(stats, &stats->total, &call);
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
         if (stats->kind[by].buckets != NULL)
@@ -249,6 +256,11 @@ static enum code sort(struct stats *stats, struct kind *kind)
     return CODE_OK;
 }
 
+static bool is_enough(const struct stats *stats, const struct query *query)
+{
+    return query->limit != 0 && stats->total.calls >= query->limit;
+}
+
 static enum code count_file(struct stats *stats, const struct trail *trail, size_t file, const struct query *query,
                             struct why *why)
 {
@@ -261,14 +273,19 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
 
     if (code != CODE_OK)
         return code;
+    shape.order = query->limit != 0 ? "d.seq DESC" : NULL;
     if (file + 1 < trail->count && reader_later(db, trail, file)) {
         shape.later = true;
         shape.head = CALLS(HERE_OR_LATER, "coalesce(o.latency_us, k.latency_us, d.latency_us)",
                            QUERY_OUTCOMES_LATER);
     }
     code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */
-    while (db_next(&stmt, &code))
+    while (!is_enough(stats, query) && db_next(&stmt, &code)) {
         code = take(stats, stmt);
+        if (query->looked != NULL && stats->total.calls % TOLD_CALLS == 0)
+            query->looked(query->context, (int64_t)stats->total.calls);
+    }
+    db_finalize(&stmt);
     if (code != CODE_OK)
         (void)reader_why(why, code, path, db);
     query__fini(&sql);
@@ -291,9 +308,9 @@ enum code audit_stats(const struct trail *trail, const struct query *query, unsi
             stats->kind[by].buckets = arena_zalloc(&stats->arena, BUCKETS * sizeof stats->kind[by].buckets[0]);
             code = stats->kind[by].buckets != NULL ? CODE_OK : CODE_NOMEM;
         }
-    for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
-        if (trail_file_reaches(&trail->files[i], query->since_us, query->until_us))
-            code = count_file(stats, trail, i, query, why);
+    for (size_t i = trail->count; i > 0 && code == CODE_OK && !is_enough(stats, query); i--) /* the newest first */
+        if (trail_file_reaches(&trail->files[i - 1], query->since_us, query->until_us))
+            code = count_file(stats, trail, i - 1, query, why);
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
         if (stats->kind[by].buckets != NULL)
             code = sort(stats, &stats->kind[by]);
@@ -316,12 +333,6 @@ void stats_free(struct stats **stats)
 const struct stats_group *stats_total(const struct stats *stats)
 {
     return &stats->total;
-}
-
-void stats_range(const struct stats *stats, int64_t *first_us, int64_t *last_us)
-{
-    *first_us = stats->first_us;
-    *last_us = stats->last_us;
 }
 
 size_t stats_groups(const struct stats *stats, enum stats_by by, const struct stats_group *const **groups)

@@ -15,7 +15,8 @@
 
 enum stats_by {
     STATS_TENANT = 0, STATS_TOOL, STATS_VERDICT, STATS_REASON, STATS_RULE, STATS_PRINCIPAL, STATS_UPSTREAM, STATS_METHOD,
-    STATS_OUTCOME, STATS_ANSWER, STATS_ANSWER_RULE, STATS_DETECTOR, STATS_BYS /* a call counts for each of its detectors */
+    STATS_OUTCOME, STATS_ANSWER, STATS_ANSWER_RULE, STATS_DETECTOR, /* a call counts for each of its own */
+    STATS_MINUTE, STATS_BYS
 };
 
 const char *stats_by_text(enum stats_by by); /* "tenant" ... */
@@ -32,6 +33,7 @@ struct stats_group {
     uint64_t open;               /* permits without their outcome */
     uint64_t redacted, withheld, flagged; /* answers */
     uint64_t latencies;          /* calls that have one */
+    int64_t first_us, last_us;   /* 0: no calls */
     int64_t max_latency_us;
     struct stats_latency *latency;
     struct stats_group *next;
@@ -39,13 +41,12 @@ struct stats_group {
 
 struct stats;
 
-/* Takes: the set of kinds, 1 << STATS_TENANT | ...; the query's limit and order do not count. */
+/* Takes: the set of kinds, 1 << STATS_TENANT | ...; the query's limit, if it has one, is of the newest calls. */
 enum code audit_stats(const struct trail *trail, const struct query *query, unsigned bys, struct stats **stats,
                       struct why *why) MUST_USE;
 void stats_free(struct stats **stats);
 
 const struct stats_group *stats_total(const struct stats *stats);
-void stats_range(const struct stats *stats, int64_t *first_us, int64_t *last_us); /* 0: no calls */
 
 /* Groups of a kind, those with most calls first. Returns: how many. */
 size_t stats_groups(const struct stats *stats, enum stats_by by, const struct stats_group *const **groups);

@@ -347,11 +347,12 @@ static void look_at_people(struct report *report, const struct conf_people *peop
     sock_close(&fd);
 }
 
-/* What a guest is told: nothing for which somebody connects, or a file is opened that is neither the store nor the audit. */
+/* What a guest is told: nothing for which somebody connects, or another file is opened than the configuration, the store and
+ * the audit. */
 static int look_as_guest(struct report *report, struct conf_file *file)
 {
     struct faults faults;
-    struct conf conf = {.store = NULL};
+    struct conf conf = {.path = conf_file_path(file)};
     char *store = NULL, *audit = NULL;
     bool is_read;
 

@@ -56,14 +56,18 @@ static enum code look_at_running(struct report *report, const struct conf *conf,
 {
     struct db_stmt *stmt;
     char hex[2 * DIGEST_BYTES], since[CLOCK_TEXT_BYTES], kept[512] = "";
+    unsigned char digest[DIGEST_BYTES];
+    struct why why = {""};
     bool is_same;
     enum code code = db_find(audit, last_taken, NULL, 0, &stmt);
 
-    if (code != CODE_OK || span_is_empty(db_text(stmt, 0)) || conf->proxy == NULL) { /* NULL: a guest asks */
+    if (code == CODE_OK && !span_is_empty(db_text(stmt, 0)) && conf_digest(conf->path, digest, &why) != CODE_OK)
+        find(report, "running", false, "%s: the next start would fail", why.text);
+    if (code != CODE_OK || span_is_empty(db_text(stmt, 0)) || why.text[0] != '\0') {
         db_finalize(&stmt);
         return code == CODE_NOT_FOUND ? CODE_OK : code;
     }
-    num_hex(conf->proxy->digest, DIGEST_BYTES, hex);
+    num_hex(digest, DIGEST_BYTES, hex);
     clock_text(db_int(stmt, 1), since);
     is_same = span_equals(db_text(stmt, 0), span_of(hex, sizeof hex));
     code = ask_audit(audit, last_kept, kept, sizeof kept);

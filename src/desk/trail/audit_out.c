@@ -186,7 +186,12 @@ static bool looks_like_formula(struct span text)
 
 enum code audit_out_csv(struct buf *to, struct span text, bool is_number)
 {
-    bool quoted = span_find(text, ',') < text.len || span_find(text, '"') < text.len;
+    static const char parting[] = ",\";"; /* at a semicolon spreadsheets of many languages part cells */
+    bool quoted = false;
+
+    for (const char *at = parting; *at != '\0'; at++)
+        quoted = quoted || span_find(text, *at) < text.len;
+
 
     if (quoted)
         buf_add_byte(to, '"');

@@ -3,6 +3,7 @@
 #include "trail/audit_out.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/progress.h"
 
 #include "base/mem.h"
 
@@ -10,9 +11,53 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(const char *path, const struct asked *asked, struct audit_out *out, const struct query *query)
+#define SQL_BYTES ((size_t)1 << 20)
+
+/* How far it is, and what was found so far. */
+struct looking {
+    struct progress progress;
+    struct audit_out *out;
+    int64_t top; /* the number of the newest row that is meant */
+};
+
+static void tell_looked(void *context, int64_t at)
+{
+    struct looking *looking = context;
+
+    looking->progress.at = at;
+    (void)!audit_out_flush(looking->out);
+    progress_tell(&looking->progress, at < looking->top ? (uint64_t)(looking->top - at) : 0);
+}
+
+static void begin_looking(struct looking *looking, const struct trail *trail, struct audit_out *out, struct query *query)
+{
+    int64_t last = trail->files[trail->count - 1].last_seq, first = trail->files[0].before_seq;
+
+    looking->out = out;
+    looking->top = query->before_seq != 0 && query->before_seq <= last ? query->before_seq - 1 : last;
+    first = query->after_seq > first ? query->after_seq : first;
+    progress_begin(&looking->progress, "looking", looking->top > first ? (uint64_t)(looking->top - first) : 0);
+    query->looked = tell_looked;
+    query->context = looking;
+}
+
+static int print_sql(const struct query *query)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, SQL_BYTES);
+    code = audit_query_sql(query, &text);
+    if (code == CODE_OK)
+        code = print_source(buf_peek(&text));
+    buf_fini(&text);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+static int run(const char *path, const struct asked *asked, struct audit_out *out, struct query *query)
 {
     struct trail trail = {0};
+    struct looking looking = {.top = 0};
     struct why why = {""};
     bool more = false, continues;
     int missing = STATUS_DONE;
@@ -20,6 +65,8 @@ static int run(const char *path, const struct asked *asked, struct audit_out *ou
 
     if (code == CODE_OK && asked->all)
         missing = trail_place_tell_missing(&trail, asked->from);
+    if (code == CODE_OK && asked->progress)
+        begin_looking(&looking, &trail, out, query);
     if (code == CODE_OK)
         code = audit_query(&trail, query, audit_out_row, out, &more, &why);
     if (code == CODE_OK)
@@ -67,7 +114,9 @@ int cmd_audit_query(const struct asked *asked)
         status = asked_trail(asked, asked_operand(asked, 0), &path);
     query.limit = asked->limit;
     query.order = order_of(asked->order);
-    if (status == OPTIONS_GO)
+    if (status == OPTIONS_GO && asked->format != NULL && strcmp(asked->format, "sql") == 0)
+        status = print_sql(&query);
+    else if (status == OPTIONS_GO)
         status = asked->follow ? cmd_audit__follow(path, asked, &out, &query) : run(path, asked, &out, &query);
     audit_out_end(&out);
     mem_free(path);

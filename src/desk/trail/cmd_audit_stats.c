@@ -2,6 +2,7 @@
 #include "trail/audit_filter.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/told.h"
 
@@ -56,6 +57,8 @@ static void fill_figures(struct doc *to, const struct stats_group *group)
     doc_int(to, "p95_us", stats_percentile(group, 95));
     doc_int(to, "p99_us", stats_percentile(group, 99));
     doc_int(to, "max_us", group->max_latency_us);
+    print_time(to, "first", group->first_us);
+    print_time(to, "last", group->last_us);
 }
 
 /* Returns: how many groups were left out. */
@@ -77,11 +80,7 @@ static size_t fill_groups(struct doc *list, const struct stats *stats, enum stat
 static struct doc *doc_of(const struct stats *stats, const struct asked *asked, unsigned bys)
 {
     struct doc *doc = doc_object(), *by_what, *left_out;
-    int64_t first_us, last_us;
 
-    stats_range(stats, &first_us, &last_us);
-    print_time(doc, "first", first_us);
-    print_time(doc, "last", last_us);
     fill_figures(doc, stats_total(stats));
     by_what = doc_add_object(doc, "per");
     left_out = doc_add_object(doc, "left_out");
@@ -153,8 +152,14 @@ static int tell(struct doc **doc, bool as_json)
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
-static int run(const char *path, const struct asked *asked, unsigned bys, const struct query *query)
+static void tell_counted(void *context, int64_t calls)
 {
+    progress_tell(context, (uint64_t)calls);
+}
+
+static int run(const char *path, const struct asked *asked, unsigned bys, struct query *query)
+{
+    struct progress progress;
     struct trail trail = {0};
     struct stats *stats = NULL;
     struct doc *doc;
@@ -165,8 +170,13 @@ static int run(const char *path, const struct asked *asked, unsigned bys, const 
 
     if (code == CODE_OK && asked->all)
         missing = trail_place_tell_missing(&trail, asked->from);
+    query->limit = asked->newest;
+    query->looked = tell_counted;
+    query->context = &progress;
+    progress_begin(&progress, "counting", asked->newest);
     if (code == CODE_OK)
         code = audit_stats(&trail, query, bys, &stats, &why);
+    progress_end(&progress);
     sealed = asked->all ? 0 : trail.missing_to;
     trail_fini(&trail);
     if (code != CODE_OK)

@@ -93,23 +93,41 @@ static struct stats *count(const struct query *query, unsigned bys)
 
 static void test_total(void **state)
 {
-    struct stats *stats = count(&(struct query){.limit = 3}, 0);
+    struct stats *stats = count(&(struct query){.tenant = SPAN_NONE}, 0);
     const struct stats_group *total = stats_total(stats);
-    int64_t first_us, last_us;
 
     (void)state;
     assert_true(total->calls == CALLS && total->denied == CALLS / 5 && total->permitted == CALLS / 5 * 4 && total->held == 0);
     assert_true(total->failed == CALLS / 10 && total->open == 1);
-    stats_range(stats, &first_us, &last_us);
-    assert_true(first_us == BEGIN_US && last_us == BEGIN_US + (int64_t)(CALLS - 1) * 1000000);
+    assert_true(total->first_us == BEGIN_US && total->last_us == BEGIN_US + (int64_t)(CALLS - 1) * 1000000);
     stats_free(&stats);
     stats = count(&(struct query){.since_us = BEGIN_US + 10000000, .until_us = BEGIN_US + 20000000}, 0);
     assert_int_equal(stats_total(stats)->calls, 10);
     stats_free(&stats);
     stats = count(&(struct query){.tenant = SPAN_LIT("nobody")}, 1u << STATS_TOOL);
     assert_int_equal(stats_total(stats)->calls, 0);
-    stats_range(stats, &first_us, &last_us);
-    assert_true(first_us == 0 && last_us == 0 && stats_percentile(stats_total(stats), 50) == 0);
+    total = stats_total(stats);
+    assert_true(total->first_us == 0 && total->last_us == 0 && stats_percentile(total, 50) == 0);
+    stats_free(&stats);
+}
+
+/* 13.9: of the newest alone, by minute. */
+static void test_newest_by_minute(void **state)
+{
+    const struct stats_group *const *minutes;
+    struct stats *stats = count(&(struct query){.limit = 3}, 1u << STATS_MINUTE);
+    int64_t last_us = BEGIN_US + (int64_t)(CALLS - 1) * 1000000;
+    uint64_t calls = 0;
+    size_t found = stats_groups(stats, STATS_MINUTE, &minutes);
+
+    (void)state;
+    assert_true(stats_total(stats)->calls == 3 && stats_total(stats)->first_us == last_us - 2000000);
+    for (size_t i = 0; i < found; i++) {
+        assert_int_equal(minutes[i]->name.len, strlen("2026-01-01T00:00"));
+        assert_true(minutes[i]->last_us - minutes[i]->first_us < 60000000);
+        calls += minutes[i]->calls;
+    }
+    assert_int_equal(calls, 3);
     stats_free(&stats);
 }
 
@@ -237,7 +255,8 @@ static void test_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_total), cmocka_unit_test(test_percentiles), cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_total), cmocka_unit_test(test_newest_by_minute),
+        cmocka_unit_test(test_percentiles), cmocka_unit_test(test_groups),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_failed),
     };
 
