@@ -16,7 +16,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static const char *const pages[] = {texts_head, texts_login, texts_fault, texts_calls, texts_call, texts_approvals,
-                                    texts_approval};
+                                    texts_approval, texts_now, texts_policies, texts_policy, texts_diff, texts_replay,
+                                    texts_tools, texts_tool, texts_evidence, texts_waits};
 
 static void read_form(struct span form)
 {
@@ -70,8 +71,10 @@ static void check_page(const char *page, struct span out)
 static void show(const struct json_node *root)
 {
     static const char *const names[] = {"story", "ask", "arguments", "who", "q", "calls", "later", "earlier", "title", "token",
-                                        "fault", "next", "page", "sentence", "typed"};
-    static const char *const lists[] = {"rows", "filters"};
+                                        "fault", "next", "page", "sentence", "typed", "status", "stats", "chart", "denied",
+                                        "policy", "counted", "diff", "trail", "waits"};
+    static const char *const lists[] = {"rows", "filters", "held", "versions", "replay", "tools", "tool", "files", "verify",
+                                        "faults"};
     struct doc *doc = doc_object(), *may = doc_add_object(doc, "may");
     struct told told;
     struct buf out;

@@ -3,6 +3,7 @@
 
 #include "args/print.h"
 #include "base/lock.h"
+#include "base/num.h"
 #include "os/clock.h"
 #include "os/sock.h"
 #include "people/control.h"
@@ -18,6 +19,7 @@
 #define PLACE_WAIT_MS 10000
 #define GATE_WAIT_US INT64_C(30000000)
 #define PIECE_BYTES 65536
+#define LOOK_MS 100
 
 static struct {
     const char *socket;
@@ -51,6 +53,17 @@ void words_add(struct words *words, const char *option, struct span value)
                    option != NULL ? "=" : "", SPAN_ARG(value));
     words->argv[words->count++] = word;
     words->argv[words->count] = NULL;
+}
+
+void words_add_flag(struct words *words, const char *option)
+{
+    char *word = arena_alloc(words->arena, strlen(option) + sizeof "--");
+
+    words->is_short |= word == NULL;
+    if (word == NULL)
+        return;
+    (void)snprintf(word, strlen(option) + sizeof "--", "--%s", option);
+    words_add(words, NULL, span_text(word));
 }
 
 void words_add_all(struct words *words, const char *line)
@@ -90,7 +103,10 @@ struct taking {
     int from[2];       /* its output, its failures */
     struct buf *to[2];
     int64_t until_us;
-    bool is_too_much;
+    bool is_too_much, is_stopped;
+    asking_goes_on_fn *goes_on;
+    void *context;
+    struct asking_progress progress;
 };
 
 static bool take(struct taking *taking, int at)
@@ -109,6 +125,61 @@ static bool take(struct taking *taking, int at)
     return got == 0 || errno == EAGAIN || errno == EINTR;
 }
 
+/* ---- progress ---- */
+
+static bool read_progress(struct taking *taking, struct span line)
+{
+    struct { const char *key; uint64_t value; } said[] = {{"done", 0}, {"total", 0}, {"at", 0}};
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+    bool is_progress = span_starts_with(line, SPAN_LIT("{\"progress\":"));
+
+    arena_init(&arena, 16 * SAID_BYTES);
+    buf_init(&text, SAID_BYTES);
+    is_progress = is_progress && json_read(line, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
+    for (size_t i = 0; i < 3 && is_progress; i++) {
+        const struct json_node *member = json_member(root, span_text(said[i].key));
+
+        is_progress = member != NULL && num_u64(member->raw, &said[i].value) == CODE_OK;
+    }
+    if (is_progress)
+        taking->progress = (struct asking_progress){.done = said[0].value, .total = said[1].value,
+                                                     .at = (int64_t)said[2].value};
+    buf_fini(&text);
+    arena_fini(&arena);
+    return is_progress;
+}
+
+/* Takes lines that say how far it is out of those that say what failed. */
+static void sift(struct taking *taking)
+{
+    struct buf kept;
+
+    buf_init(&kept, SAID_BYTES + PIECE_BYTES);
+    for (struct span rest = buf_peek(taking->to[1]), line; rest.len > 0; rest = line) {
+        size_t len = span_find(rest, '\n');
+
+        if (len == rest.len || !read_progress(taking, span_part(rest, 0, len)))
+            buf_add_span(&kept, span_part(rest, 0, len + 1));
+        line = span_part(rest, len + 1, SIZE_MAX);
+    }
+    buf_clear(taking->to[1]);
+    buf_add_span(taking->to[1], buf_peek(&kept));
+    buf_fini(&kept);
+}
+
+static bool may_go_on(struct taking *taking)
+{
+    if (taking->goes_on == NULL)
+        return clock_monotonic_us() < taking->until_us;
+    sift(taking);
+    taking->progress.bytes = buf_len(taking->to[0]);
+    taking->is_stopped = !taking->goes_on(taking->context, &taking->progress);
+    return !taking->is_stopped;
+}
+
 static bool wait_for(void *context, int fd)
 {
     struct taking *taking = context;
@@ -116,10 +187,7 @@ static bool wait_for(void *context, int fd)
                              {.fd = taking->from[1], .events = POLLIN}};
 
     for (;;) {
-        int64_t left_us = taking->until_us - clock_monotonic_us();
-
-        if (left_us <= 0 || (poll(waits, 3, (int)(left_us / 1000) + 1) < 0 && errno != EINTR) || !take(taking, 0) ||
-            !take(taking, 1))
+        if (!may_go_on(taking) || (poll(waits, 3, LOOK_MS) < 0 && errno != EINTR) || !take(taking, 0) || !take(taking, 1))
             return false;
         if (waits[0].revents != 0)
             return true;
@@ -147,11 +215,25 @@ static void take_sentence(struct buf *said, struct span err)
     arena_fini(&arena);
 }
 
-static void talk(const char *login, struct words *words, int ends[2][2], struct answer *answer)
+/* What had come by then, as whole lines. */
+static void tell_stopped(const struct taking *taking, struct answer *answer)
+{
+    struct span out = buf_peek(&answer->out);
+
+    while (out.len > 0 && out.at[out.len - 1] != '\n')
+        out.len--;
+    buf_truncate(&answer->out, out.len);
+    buf_clear(&answer->said);
+    buf_add_text(&answer->said, "It was stopped: this is what was there by then.");
+    answer->is_stopped = true;
+    answer->at = taking->progress.at;
+}
+
+static void talk(const char *login, struct words *words, int ends[2][2], const struct taking *how, struct answer *answer)
 {
     struct buf err;
-    struct taking taking = {.from = {ends[0][0], ends[1][0]}, .to = {&answer->out, &err},
-                            .until_us = clock_monotonic_us() + GATE_WAIT_US};
+    struct taking taking = {.from = {ends[0][0], ends[1][0]}, .to = {&answer->out, &err}, .goes_on = how->goes_on,
+                            .context = how->context, .until_us = clock_monotonic_us() + GATE_WAIT_US};
     const struct asked asked = {.words = words->argv, .word_count = words->count};
     const struct control_talk talk = {.socket = asking.socket, .login = login, .asked = &asked, .out = ends[0][1],
                                       .err = ends[1][1], .wait = wait_for, .context = &taking, .said = &answer->said,
@@ -164,14 +246,24 @@ static void talk(const char *login, struct words *words, int ends[2][2], struct 
         buf_clear(&answer->said);
         buf_add_text(&answer->said, "what the gate answers is too much for the console; ask for less");
         answer->status = STATUS_CANNOT;
+    } else if (taking.is_stopped) {
+        tell_stopped(&taking, answer);
     } else if (answer->status != STATUS_DONE && buf_is_empty(&answer->said)) {
+        sift(&taking);
         take_sentence(&answer->said, buf_peek(&err));
     }
     buf_fini(&err);
 }
 
-void asking_give(const char *login, struct words *words, struct answer *answer)
+void asking_give(const struct session *session, struct words *words, struct answer *answer)
 {
+    asking_give_watched(session, words, NULL, NULL, answer);
+}
+
+void asking_give_watched(const struct session *session, struct words *words, asking_goes_on_fn *goes_on, void *context,
+                         struct answer *answer)
+{
+    const struct taking how = {.goes_on = goes_on, .context = context};
     int ends[2][2] = {{-1, -1}, {-1, -1}};
     const char *why = words->is_short ? "the question is too long" : NULL;
     bool is_taken = why == NULL && take_place();
@@ -185,7 +277,7 @@ void asking_give(const char *login, struct words *words, struct answer *answer)
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[i]) != 0)
             why = "the console is short of descriptors";
     if (why == NULL)
-        talk(login, words, ends, answer);
+        talk(session_login(session), words, ends, &how, answer);
     else
         buf_add_text(&answer->said, why);
     for (int i = 0; i < 4; i++)

@@ -4,7 +4,9 @@
 
 #include "args/print.h"
 #include "console/texts.h"
+#include "console/watch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define LAST_CALLS 8 /* of who asks */
@@ -48,6 +50,20 @@ void page_approvals_json(struct visit *visit, struct span number)
 {
     (void)number;
     answer_list(visit, false);
+}
+
+/* Whether something new is there, for a page that shows them. */
+void page_approvals_mark(struct visit *visit, struct span number)
+{
+    char text[SHORT_BYTES];
+
+    (void)number;
+    if (!visit_may(visit, "approvals list")) {
+        visit_fault(visit, 403, "None of your roles may see this page.");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%" PRIu64 "\n", watch_mark(&visit->session));
+    visit_give(visit, "text/plain; charset=utf-8", NULL, span_text(text));
 }
 
 /* ---- one of them ---- */
@@ -170,10 +186,12 @@ void page_answer_approval(struct visit *visit, struct span number)
     words_add(&words, NULL, number);
     (void)snprintf(where, sizeof where, "/approvals/%.*s", SPAN_ARG(number));
     if (visit_ask(visit, &words, &answer)) {
-        if (answer.status == STATUS_DONE)
+        if (answer.status == STATUS_DONE) {
+            watch_decided();
             visit_go(visit, where);
-        else
+        } else {
             answer_approval(visit, number, true, answer.status == STATUS_USAGE ? 400 : 409, visit_said(visit, &answer));
+        }
     }
     answer_fini(&answer);
 }

@@ -16,6 +16,7 @@
 #define EXPORT_ROWS "20000" /* at most, in one answer */
 #define SESSION_ROWS 10     /* before and behind a call */
 #define SHORT_BYTES 64
+#define QUESTION_BYTES 3000 /* who reads the trail stands in it with his words */
 #define COLUMNS "seq,time,tenant,principal,upstream,method,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
 
 /* What a question may say, as `audit query` knows it. */
@@ -56,14 +57,18 @@ static bool is_question(struct visit *visit)
     struct span below = request_field(request, "below");
     bool known = true;
     uint64_t number;
+    size_t bytes = 0;
 
     for (size_t i = 0; known && i < request->count; i++) {
+        bytes += request->fields[i].value.len;
         known = span_is(request->fields[i].name, "below");
         for (size_t k = 0; !known && asked_by[k] != NULL; k++)
             known = span_is(request->fields[i].name, asked_by[k]);
     }
     if (!known)
         visit_fault(visit, 400, "The address asks by a name that is no field of a search; the page Calls has all of them.");
+    else if (bytes > QUESTION_BYTES)
+        visit_fault(visit, 400, "The question is too long; ask by a part of it.");
     else if (below.len > 0 && num_u64(below, &number) != CODE_OK)
         visit_fault(visit, 400, "below is the number of a call; the address has something else there.");
     else
@@ -72,49 +77,62 @@ static bool is_question(struct visit *visit)
 }
 
 /* Cuts lines behind the first so many. Returns: whether there were more; *last: the number of the last one that stays. */
-static bool cut_lines(struct buf *lines, unsigned most, struct arena *arena, struct span *last)
+static bool cut_lines(struct buf *lines, unsigned most, struct arena *arena, uint64_t *last)
 {
     struct span rest = buf_peek(lines), line = SPAN_NONE;
-    const struct json_node *root = NULL;
+    const struct json_node *root = NULL, *seq = NULL;
     struct json_fault fault;
     struct buf text;
-    size_t kept;
+    size_t left;
 
     for (unsigned i = 0; i < most && rest.len > 0; i++)
         line = span_cut(rest, '\n', &rest);
-    kept = buf_len(lines) - rest.len;
-    *last = SPAN_NONE;
+    left = rest.len;
+    *last = 0;
     buf_init(&text, SIZE_MAX / 4);
-    if (rest.len > 0 && json_read(line, &json_reply_rules, &text, arena, &root, &fault) == CODE_OK) {
-        const struct json_node *seq = json_member(root, SPAN_LIT("seq"));
-
-        last->at = seq != NULL ? arena_dup(arena, seq->raw.at, seq->raw.len) : NULL;
-        last->len = last->at != NULL ? seq->raw.len : 0;
-    }
+    if (line.len > 0 && json_read(line, &json_reply_rules, &text, arena, &root, &fault) == CODE_OK)
+        seq = json_member(root, SPAN_LIT("seq"));
+    if (seq != NULL && num_u64(seq->raw, last) != CODE_OK)
+        *last = 0;
     buf_fini(&text);
-    buf_truncate(lines, kept);
-    return last->at != NULL;
+    buf_truncate(lines, buf_len(lines) - left);
+    return left > 0;
 }
 
-static bool add_calls(struct visit *visit, struct doc *to, const char *key, struct words *words, unsigned most)
+/* Where the next page begins, or the search goes on that was stopped: what was found behind where it says to stand is shown. */
+static void add_further(struct doc *to, const struct answer *answer, bool has_more, uint64_t last)
+{
+    uint64_t at = (uint64_t)answer->at;
+
+    doc_int(to, "below", has_more ? (int64_t)last : 0);
+    doc_int(to, "further", !has_more && answer->is_stopped && at > 1 ? (int64_t)(last > 0 && last < at ? last : at) : 0);
+}
+
+typedef bool ask_fn(struct visit *visit, struct words *words, struct answer *answer);
+
+static bool add_calls(struct visit *visit, struct doc *to, const char *key, struct words *words, unsigned most, ask_fn *ask)
 {
     char limit[16];
     struct answer answer;
-    struct span last;
     const char *list;
+    uint64_t last = 0;
     bool is_there;
 
     (void)snprintf(limit, sizeof limit, "%u", most + 1);
     words_add(words, "limit", span_text(limit));
     words_add(words, "fields", SPAN_LIT(COLUMNS));
-    is_there = visit_ask(visit, words, &answer);
-    if (is_there && answer.status != STATUS_DONE) /* with rows where only a file of the trail is missing */
+    is_there = ask(visit, words, &answer);
+    /* With rows, too, where only a file of the trail is missing. */
+    if (is_there && answer.status != STATUS_DONE && !answer.is_stopped)
         doc_text(to, "fault", span_text(visit_said(visit, &answer)));
-    if (is_there && (answer.status == STATUS_DONE || answer.status == STATUS_NEGATIVE)) {
-        (void)cut_lines(&answer.out, most, &visit->arena, &last);
+    if (is_there && answer.status == STATUS_USAGE)
+        visit->status = 400;
+    if (is_there && (answer.status == STATUS_DONE || answer.status == STATUS_NEGATIVE || answer.is_stopped)) {
+        bool has_more = cut_lines(&answer.out, most, &visit->arena, &last);
+
+        add_further(to, &answer, has_more, last);
         list = answer_array(&answer, &visit->arena);
         doc_json(to, key, span_text(list));
-        doc_text_or_null(to, "below", last);
     }
     answer_fini(&answer);
     return is_there;
@@ -122,7 +140,13 @@ static bool add_calls(struct visit *visit, struct doc *to, const char *key, stru
 
 bool page_add_calls(struct visit *visit, const char *key, struct words *words, unsigned most)
 {
-    return add_calls(visit, doc_add_object(visit->view, key), "rows", words, most);
+    return add_calls(visit, doc_add_object(visit->view, key), "rows", words, most, visit_ask);
+}
+
+/* No index helps to find a text in a call. */
+static bool filters_text(const struct visit *visit)
+{
+    return request_field(&visit->request, "text").len > 0;
 }
 
 void page_calls(struct visit *visit, struct span number)
@@ -134,12 +158,13 @@ void page_calls(struct visit *visit, struct span number)
     if (!is_question(visit))
         return;
     words_begin(&words, &visit->arena);
-    words_add_all(&words, "audit query --json --all --order newest");
+    words_add_all(&words, "audit query --json --all --order newest --progress");
     add_filters(visit, &words, filters, query);
     add_cursor(visit, &words);
     doc_text(visit->view, "page", SPAN_LIT("calls"));
-    if (page_add_calls(visit, "calls", &words, PAGE_ROWS))
-        visit_show(visit, 200, "Calls", texts_calls);
+    if (add_calls(visit, doc_add_object(visit->view, "calls"), "rows", &words, PAGE_ROWS,
+                  filters_text(visit) ? visit_ask_slowly : visit_ask_briefly))
+        visit_show(visit, visit->status != 0 ? visit->status : 200, "Calls", texts_calls);
 }
 
 /* The command's own rows. */
@@ -173,6 +198,12 @@ void page_calls_csv(struct visit *visit, struct span number)
 {
     (void)number;
     export(visit, "audit query --format csv --all --order newest --limit " EXPORT_ROWS, "text/csv; charset=utf-8", "calls.csv");
+}
+
+void page_calls_sql(struct visit *visit, struct span number)
+{
+    (void)number;
+    export(visit, "audit query --format sql --all --order newest --limit 0", "text/plain; charset=utf-8", NULL);
 }
 
 /* ---- one call ---- */
@@ -256,19 +287,38 @@ void page_call_json(struct visit *visit, struct span number)
     answer_call(visit, number, NULL);
 }
 
-void page_call_proof(struct visit *visit, struct span number)
+/* Takes: words: of `audit prove`. */
+static void give_proof(struct visit *visit, struct words *words, const char *file)
 {
-    char file[SHORT_BYTES];
-    struct words words;
     struct answer answer;
 
-    begin_words(visit, &words, "audit prove", number);
-    (void)snprintf(file, sizeof file, "row-%.*s.proof", SPAN_ARG(number));
-    if (visit_ask(visit, &words, &answer)) {
+    if (visit_ask(visit, words, &answer)) {
         if (answer.status == STATUS_DONE)
             visit_give(visit, "text/plain; charset=utf-8", file, buf_peek(&answer.out));
         else
             visit_fault(visit, 404, visit_said(visit, &answer));
     }
     answer_fini(&answer);
+}
+
+void page_call_proof(struct visit *visit, struct span number)
+{
+    char file[SHORT_BYTES];
+    struct words words;
+
+    begin_words(visit, &words, "audit prove", number);
+    (void)snprintf(file, sizeof file, "row-%.*s.proof", SPAN_ARG(number));
+    give_proof(visit, &words, file);
+}
+
+/* That these are all rows of a tenant. */
+void page_tenant_proof(struct visit *visit, struct span number)
+{
+    struct words words;
+
+    (void)number;
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, "audit prove");
+    words_add(&words, "tenant", request_field(&visit->request, "tenant"));
+    give_proof(visit, &words, "tenant.proof");
 }

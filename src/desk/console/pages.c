@@ -3,6 +3,8 @@
 
 #include "base/ascii.h"
 #include "base/num.h"
+#include "console/jobs.h"
+#include "console/shape.h"
 #include "console/texts.h"
 #include "os/clock.h"
 #include "unicode/unicode.h"
@@ -19,7 +21,8 @@ static struct span next_of(const struct visit *visit)
 {
     struct span next = request_field(&visit->request, "next");
 
-    return next.len > 1 && next.at[0] == '/' && next.at[1] != '/' && ascii_is_all(next, "a-zA-Z0-9/?=&%._-") ? next : SPAN_NONE;
+    return next.len > 1 && next.at[0] == '/' && next.at[1] != '/' && ascii_is_all(next, "a-zA-Z0-9/?=&%._*+-") ? next
+                                                                                                             : SPAN_NONE;
 }
 
 static void show_login(struct visit *visit, int status, const char *fault)
@@ -113,6 +116,16 @@ static void page_log_out(struct visit *visit, struct span number)
     visit_go(visit, "/login");
 }
 
+/* Stops what the session has asked for, and shows what is there by now. */
+static void page_stop(struct visit *visit, struct span number)
+{
+    struct span next = next_of(visit);
+
+    (void)number;
+    jobs_stop(&visit->session);
+    visit_go(visit, next.at != NULL ? arena_dup(&visit->arena, next.at, next.len) : "/");
+}
+
 /* ---- what is always there ---- */
 
 static void page_first(struct visit *visit, struct span number)
@@ -122,6 +135,8 @@ static void page_first(struct visit *visit, struct span number)
         visit_go(visit, "/approvals");
     else if (visit_may(visit, "audit query"))
         visit_go(visit, "/calls");
+    else if (visit_may(visit, "status"))
+        visit_go(visit, "/now");
     else
         visit_fault(visit, 403, "None of your roles has a page here yet.");
 }
@@ -152,17 +167,27 @@ static const struct {
     const char *path;
     page_fn *page;
     bool is_open; /* to who is not logged in */
+    const struct shape *shape;
 } pages[] = {
-    {HTTP_METHOD_GET, "/", page_first, false}, {HTTP_METHOD_GET, "/login", page_login, true},
-    {HTTP_METHOD_POST, "/login", page_log_in, true}, {HTTP_METHOD_POST, "/logout", page_log_out, false},
-    {HTTP_METHOD_GET, "/console.css", page_css, true}, {HTTP_METHOD_GET, "/console.mjs", page_js, true},
-    {HTTP_METHOD_GET, "/icon.svg", page_icon, true}, {HTTP_METHOD_GET, "/approvals", page_approvals, false},
-    {HTTP_METHOD_GET, "/approvals.json", page_approvals_json, false}, {HTTP_METHOD_GET, "/approvals/#", page_approval, false},
-    {HTTP_METHOD_GET, "/approvals/#.json", page_approval_json, false},
-    {HTTP_METHOD_POST, "/approvals/#", page_answer_approval, false}, {HTTP_METHOD_GET, "/calls", page_calls, false},
-    {HTTP_METHOD_GET, "/calls.json", page_calls_json, false}, {HTTP_METHOD_GET, "/calls.csv", page_calls_csv, false},
-    {HTTP_METHOD_GET, "/calls/#", page_call, false}, {HTTP_METHOD_GET, "/calls/#.json", page_call_json, false},
-    {HTTP_METHOD_GET, "/calls/#/proof", page_call_proof, false},
+#define PAGE(path, page) {HTTP_METHOD_GET, path, page, false, NULL}
+#define FORM(path, page) {HTTP_METHOD_POST, path, page, false, NULL}
+#define OPEN(method, path, page) {HTTP_METHOD_##method, path, page, true, NULL}
+#define SHAPE(path, of) \
+    {HTTP_METHOD_GET, path, page_shape, false, &(of)}, {HTTP_METHOD_GET, path ".json", page_shape_json, false, &(of)}
+#define CHANGE(path, of) {HTTP_METHOD_POST, path, page_change, false, &(of)}
+    OPEN(GET, "/login", page_login), OPEN(POST, "/login", page_log_in), OPEN(GET, "/console.css", page_css),
+    OPEN(GET, "/console.mjs", page_js), OPEN(GET, "/icon.svg", page_icon),
+    PAGE("/", page_first), FORM("/logout", page_log_out), FORM("/stop", page_stop),
+    PAGE("/approvals", page_approvals), PAGE("/approvals.json", page_approvals_json),
+    PAGE("/approvals/mark", page_approvals_mark), PAGE("/approvals/#", page_approval),
+    PAGE("/approvals/#.json", page_approval_json), FORM("/approvals/#", page_answer_approval),
+    PAGE("/calls", page_calls), PAGE("/calls.json", page_calls_json), PAGE("/calls.csv", page_calls_csv),
+    PAGE("/calls.sql", page_calls_sql), PAGE("/calls/#", page_call), PAGE("/calls/#.json", page_call_json),
+    PAGE("/calls/#/proof", page_call_proof), PAGE("/evidence/proof", page_tenant_proof),
+    SHAPE("/now", shape_now), SHAPE("/policies", shape_policies), SHAPE("/policies/#", shape_policy),
+    SHAPE("/policies/diff", shape_diff), SHAPE("/policies/replay", shape_replay), SHAPE("/tools", shape_tools),
+    SHAPE("/tool", shape_tool), SHAPE("/evidence", shape_evidence),
+    CHANGE("/policies/#", shape_policy), CHANGE("/tool", shape_tool),
 };
 
 static bool is_path(struct span path, const char *pattern, struct span *number)
@@ -205,6 +230,7 @@ void pages_answer(struct visit *visit)
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (pages[i].method != method || !is_path(visit->request.path, pages[i].path, &number))
             continue;
+        visit->shape = pages[i].shape;
         if (visit->is_known || pages[i].is_open)
             pages[i].page(visit, number);
         else

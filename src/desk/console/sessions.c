@@ -43,6 +43,16 @@ void session_fini(struct session *session)
     buf_fini(&session->login);
 }
 
+bool session_copy(struct session *to, const struct session *from)
+{
+    session_init(to);
+    memcpy(to->cookie, from->cookie, sizeof to->cookie);
+    memcpy(to->who, from->who, sizeof to->who);
+    to->roles = from->roles;
+    to->has_login = from->has_login;
+    return !from->has_login || buf_put(&to->login, buf_peek(&from->login)) == CODE_OK;
+}
+
 const char *session_login(const struct session *session)
 {
     return session->has_login ? buf_peek(&session->login).at : NULL;

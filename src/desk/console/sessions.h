@@ -29,6 +29,8 @@ struct session {
 };
 void session_init(struct session *session);
 void session_fini(struct session *session);
+/* Makes another that gives the same commands; it is the caller's (session_fini) in any case. */
+bool session_copy(struct session *to, const struct session *from);
 /* NULL: the account. */
 const char *session_login(const struct session *session);
 

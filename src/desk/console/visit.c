@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "cli/told.h"
+#include "console/jobs.h"
 #include "console/texts.h"
 #include "crypto/digest.h"
 #include "http/authority.h"
@@ -23,6 +24,8 @@
 #define PAGE_BYTES (2 * ASKING_OUT_BYTES)
 #define ARENA_BYTES (8 * ASKING_OUT_BYTES)
 #define READ_BYTES 8192
+#define BRIEF_US INT64_C(200000)
+#define USUAL_US INT64_C(30000000)
 #define PIECE_BYTES 65536
 #define WHO_BYTES ((size_t)1 << 20) /* with all names that `approvers` of rules may have of him */
 
@@ -134,6 +137,8 @@ static void begin(struct visit *visit, int status, const char *type, const char 
         http_write_line(&head, SPAN_LIT("Location: "), span_text(where));
     if (file != NULL)
         buf_addf(&head, "Content-Disposition: attachment; filename=\"%s\"\r\n", file);
+    if (visit->comes_again)
+        http_write_line(&head, SPAN_LIT("Refresh: "), SPAN_LIT("1"));
     if (visit->cookie[0] != '\0')
         http_write_line(&head, SPAN_LIT("Set-Cookie: "), span_text(visit->cookie));
     http_write_line_u64(&head, SPAN_LIT("Content-Length: "), len);
@@ -167,13 +172,19 @@ void visit_go(struct visit *visit, const char *where)
 /* What each page says of who looks at it. */
 static void fill_view(struct visit *visit, const char *title)
 {
+    static const struct { const char *page, *command; } links[] = {
+        {"approvals", "approvals list"}, {"calls", "audit query"}, {"policies", "policy list"},
+        {"tools", "tools list"}, {"evidence", "audit files"}, {"activate", "policy activate"}, {"diff", "policy diff"},
+        {"replay", "policy replay"}, {"accept", "tools accept"}, {"prove", "audit prove"}, {"count", "audit stats"},
+    };
     struct doc *may = doc_add_object(visit->view, "may");
 
     doc_text(visit->view, "title", span_text(title));
     doc_text_or_null(visit->view, "token", visit->is_known ? span_text(visit->session.token) : SPAN_NONE);
     doc_json(visit->view, "who", visit->is_known ? span_text(visit->session.who) : SPAN_NONE);
-    doc_bool(may, "approvals", visit_may(visit, "approvals list"));
-    doc_bool(may, "calls", visit_may(visit, "audit query"));
+    doc_bool(may, "now", visit_may(visit, "status") || visit_may(visit, "audit stats"));
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+        doc_bool(may, links[i].page, visit_may(visit, links[i].command));
     doc_text(visit->view, "version", SPAN_LIT(CALLGATE_VERSION));
 }
 
@@ -255,7 +266,7 @@ bool visit_who(struct session *session, bool looks_on, struct answer *answer)
     buf_init(&text, WHO_BYTES);
     words_begin(&words, &arena);
     words_add_all(&words, looks_on ? CONTROL_WHO " " CONTROL_LOOKS_ON : CONTROL_WHO);
-    asking_give(session_login(session), &words, answer);
+    asking_give(session, &words, answer);
     is_read = answer->status == 0 &&
               json_read(buf_peek(&answer->out), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK;
     if (is_read) {
@@ -300,18 +311,73 @@ const char *visit_said(struct visit *visit, const struct answer *answer)
     return text != NULL ? text : "The gate says nothing.";
 }
 
-bool visit_ask(struct visit *visit, struct words *words, struct answer *answer)
+/* Returns: whether the page goes on with the answer. */
+static bool settle(struct visit *visit, const struct answer *answer)
 {
-    asking_give(session_login(&visit->session), words, answer);
     if (answer->is_refused && !is_still_known(visit)) {
         visit_set_cookie(visit, "");
         visit_go(visit, "/login?ended=1");
     } else if (answer->is_refused) {
         visit_fault(visit, 403, visit_said(visit, answer));
-    } else if (answer->status == STATUS_CANNOT && buf_is_empty(&answer->out)) {
+    } else if (answer->status == STATUS_CANNOT && !answer->is_stopped && buf_is_empty(&answer->out)) {
         visit_fault(visit, 503, visit_said(visit, answer));
     }
     return !visit->is_answered;
+}
+
+bool visit_ask(struct visit *visit, struct words *words, struct answer *answer)
+{
+    asking_give(&visit->session, words, answer);
+    return settle(visit, answer);
+}
+
+/* What has not said how far it is has the usual time. */
+static bool is_brief(void *context, const struct asking_progress *progress)
+{
+    const int64_t *began_us = context;
+
+    return clock_monotonic_us() - *began_us < (progress->at > 0 ? BRIEF_US : USUAL_US);
+}
+
+bool visit_ask_briefly(struct visit *visit, struct words *words, struct answer *answer)
+{
+    int64_t began_us = clock_monotonic_us();
+
+    asking_give_watched(&visit->session, words, is_brief, &began_us, answer);
+    return settle(visit, answer);
+}
+
+static void show_progress(struct visit *visit, const struct asking_progress *progress)
+{
+    struct doc *waits;
+
+    doc_free(&visit->view);
+    visit->view = doc_object();
+    waits = doc_add_object(visit->view, "waits");
+    doc_int(waits, "done", (int64_t)progress->done);
+    doc_int(waits, "total", (int64_t)progress->total);
+    doc_text(visit->view, "path", visit->request.path);
+    doc_text(visit->view, "query", visit->request.query);
+    visit->comes_again = true;
+    visit_show(visit, 200, "Under way", texts_waits);
+}
+
+bool visit_ask_slowly(struct visit *visit, struct words *words, struct answer *answer)
+{
+    struct asking_progress progress = {.total = 0};
+    enum jobs_state state;
+
+    *answer = (struct answer){.status = STATUS_CANNOT};
+    buf_init(&answer->out, 0);
+    buf_init(&answer->said, 0);
+    state = jobs_ask(&visit->session, words, &progress, answer);
+    if (state == JOBS_DONE)
+        return settle(visit, answer);
+    if (state == JOBS_GO_ON)
+        show_progress(visit, &progress);
+    else
+        visit_fault(visit, 503, "Others ask for much at the moment; try again in a while.");
+    return false;
 }
 
 /* ---- the request ---- */

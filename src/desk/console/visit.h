@@ -21,6 +21,7 @@
 #define VISIT_HOSTS_MAX 4
 
 struct visit;
+struct shape;
 
 /* What the console is, for all visits. */
 struct visit_conf {
@@ -45,6 +46,9 @@ struct visit {
     struct session session;
     bool is_known; /* somebody is logged in */
     bool is_answered;
+    int status; /* of the page, where it is no usual one; 0: it is */
+    bool comes_again; /* the browser is to ask for the page once more, soon */
+    const struct shape *shape; /* of a page that is one */
     char cookie[256]; /* of Set-Cookie; "": none */
     struct doc *view;
 };
@@ -60,6 +64,12 @@ bool visit_may(const struct visit *visit, const char *command);
 /* Asks as the person. Returns: false where there is an answer to the browser already: the login is over, or not good for
  * that, or no gate is there. *answer is the caller's in any case. */
 bool visit_ask(struct visit *visit, struct words *words, struct answer *answer);
+
+/* Likewise, but what says how far it is (--progress) is stopped after a moment, with what is there by then. */
+bool visit_ask_briefly(struct visit *visit, struct words *words, struct answer *answer);
+
+/* Likewise, for what takes its time: where it is not there in a moment the page says how far it is, and comes again. */
+bool visit_ask_slowly(struct visit *visit, struct words *words, struct answer *answer);
 
 /* Why the gate has not done it. */
 const char *visit_said(struct visit *visit, const struct answer *answer);

@@ -73,7 +73,7 @@ async function every_page() {
 async function by_keyboard() {
   const page = await person(given.keys.both);
   const reach = async name => {
-    for (let i = 0; i < 80; i++) {
+    for (let i = 0; i < 120; i++) {
       const focused = await page.evaluate(() => {
         const one = document.activeElement;
         const label = one.id && document.querySelector(`label[for="${one.id}"]`);
@@ -107,6 +107,26 @@ async function by_keyboard() {
   await page.keyboard.press('Enter');
   await page.locator('h1 + .lead .badge.approved').waitFor();
   check(true, 'by keyboard: a held call is approved');
+  await open(page, '/policies');
+  await reach('Compare version');
+  await page.keyboard.type('1');
+  await reach('with version');
+  await page.keyboard.type('2');
+  await reach('Compare');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: 'From version 1 to version 2'}).waitFor();
+  check((await page.locator('main').textContent()).includes('shop.search'), 'by keyboard: two versions are compared');
+  await open(page, '/tools');
+  await reach('search_products');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', {name: 'What changed'}).waitFor();
+  check((await page.locator('main').textContent()).includes('\\u200b'), 'what is hidden in a tool is drawn');
+  await reach('Why');
+  await page.keyboard.type('read with Ada');
+  await reach('Accept');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/tools$/);
+  check(true, 'by keyboard: a changed tool is accepted');
   await page.context().close();
 }
 
