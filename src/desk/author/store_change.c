@@ -170,7 +170,7 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
         code = insert_activation(db, *version, change->author, change->why, change->now_us);
     if (code == CODE_OK)
         code = db_commit(db);
-    return policy_store_why(why, code, db, "storing the policy");
+    return db_why(why, code, db, "storing the policy");
 }
 
 /* ---- names that no route has ---- */
@@ -299,7 +299,7 @@ static enum code store_made(struct db *db, const struct policy_store_change *cha
     enum code code = db_begin(db);
 
     if (code != CODE_OK)
-        return policy_store_why(why, code, db, "locking the store");
+        return db_why(why, code, db, "locking the store");
     code = policy_store_active(db, &active, why);
     if (code == CODE_OK && active != made->onto)
         code = why_set(why, CODE_EXISTS, "other versions became active while this one was compiled and tested; look at them, "
@@ -365,5 +365,5 @@ enum code policy_store_activate(struct db *db, uint64_t version, struct span aut
     policy_unref(&policy);
     if (code != CODE_OK)
         return code;
-    return policy_store_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
+    return db_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
 }

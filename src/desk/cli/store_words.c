@@ -14,7 +14,7 @@ enum code store_hold_add(struct db *db, const struct store_hold *hold, int64_t *
                                          db_of_text(hold->why)));
 
     *id = code == CODE_OK ? db_last_id(db) : 0;
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 enum code store_hold_release(struct db *db, int64_t id, struct span actor, struct span reason, int64_t now_us, struct why *why)
@@ -30,7 +30,7 @@ enum code store_hold_release(struct db *db, int64_t id, struct span actor, struc
                          DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(actor), db_of_text(reason)));
     if (code == CODE_EXISTS)
         return why_set(why, code, "hold %" PRId64 " is released already", id);
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 #define SELECT_HOLDS \
@@ -56,7 +56,7 @@ enum code store_holds_each(struct db *db, store_hold_fn each, void *context, str
 
         code = each(context, &hold);
     }
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+    return db_why(why, code, db, "reading the store");
 }
 
 enum code store_audit_erasing(struct db *db, struct span tenant, int64_t *request, struct why *why)
@@ -67,7 +67,7 @@ enum code store_audit_erasing(struct db *db, struct span tenant, int64_t *reques
 
     *request = code == CODE_OK ? db_int(stmt, 0) : 0;
     db_finalize(&stmt);
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+    return db_why(why, code, db, "reading the store");
 }
 
 enum code store_audit_note_reading(struct db *db, const char *mark, const struct store_reading *reading, struct why *why)
@@ -78,14 +78,14 @@ enum code store_audit_note_reading(struct db *db, const char *mark, const struct
                                          db_of_text(reading->tenants), db_of_int(reading->asked_us),
                                          db_of_text(reading->actor)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 enum code store_holds_newest(struct db *db, int64_t *hold, struct why *why)
 {
     enum code code = db_number(db, "SELECT coalesce(max(id), 0) FROM audit_hold", hold);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+    return db_why(why, code, db, "reading the store");
 }
 
 enum code store_audit_retire(struct db *db, const char *mark, const struct store_retirement *retirement, int64_t *id,
@@ -101,5 +101,5 @@ enum code store_audit_retire(struct db *db, const char *mark, const struct store
     if (code == CODE_OK)
         code = db_number(db, "SELECT changes()", &count);
     *id = code == CODE_OK && count > 0 ? db_last_id(db) : 0;
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }

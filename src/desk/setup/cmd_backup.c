@@ -205,7 +205,7 @@ static enum code read_told(struct task *task, struct why *why)
             task->told.at[task->told.count++].id = db_int(stmt, 1);
         }
         if (code != CODE_OK)
-            code = store_why(why, code, db, "reading the store");
+            code = db_why(why, code, db, "reading the store");
     }
     db_close(&db);
     return code;
@@ -224,7 +224,7 @@ static enum code set_told(struct task *task, const char *inside, struct why *why
         code = db_change(db, "UPDATE told SET id = ?2 WHERE name = ?1",
                          DB_VALUES(db_of_text(span_text(task->told.at[i].name)), db_of_int(task->told.at[i].id)));
     if (code != CODE_OK)
-        code = store_why(why, code, db, "writing the store's copy");
+        code = db_why(why, code, db, "writing the store's copy");
     db_close(&db);
     return code;
 }

@@ -312,7 +312,7 @@ static enum code note_restoration(struct task *task, const char *path, const cha
                          DB_VALUES(db_of_text(span_text(task->backup.made)), db_of_int(clock_wall_us()),
                                    db_of_text(span_text(by)), db_of_text(span_text(reason))));
         if (code != CODE_OK)
-            code = store_why(why, code, db, "writing the store");
+            code = db_why(why, code, db, "writing the store");
     }
     db_close(&db);
     return code;

@@ -185,7 +185,7 @@ static enum code put_source(struct serve *serve, const struct store_source *sour
     if (code == CODE_OK)
         code = put_rows(serve, source, stmt, put_to);
     db_finalize(&stmt);
-    return code == CODE_OK || code == CODE_BUSY ? code : store_why(why, code, serve->store, "reading the store");
+    return code == CODE_OK || code == CODE_BUSY ? code : db_why(why, code, serve->store, "reading the store");
 }
 
 /* Whether the events that were put are on disk. They have no tickets. A commit takes all that was put before it began,

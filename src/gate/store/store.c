@@ -5,16 +5,11 @@
 
 #include <string.h>
 
-enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing)
-{
-    return why_set(why, code, "%s failed: %s", doing, db != NULL ? db_error(db) : code_text(code));
-}
-
 enum code store_begin(struct db *db, struct why *why)
 {
     enum code code = db_begin(db);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "locking the store");
+    return db_why(why, code, db, "locking the store");
 }
 
 enum code store_end(struct db *db, enum code code, const char *doing, struct why *why)
@@ -26,7 +21,7 @@ enum code store_end(struct db *db, enum code code, const char *doing, struct why
     if (code == CODE_OK)
         return code;
     if (!is_said)
-        (void)store_why(why, code, db, doing != NULL ? doing : "writing the store");
+        (void)db_why(why, code, db, doing != NULL ? doing : "writing the store");
     db_rollback(db);
     return code;
 }
@@ -35,7 +30,7 @@ enum code store_data_version(struct db *db, int64_t *version, struct why *why)
 {
     enum code code = db_number(db, "PRAGMA data_version", version);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "asking the store for changes");
+    return db_why(why, code, db, "asking the store for changes");
 }
 
 static enum code read_secret(struct db *db, const char *name, unsigned char key[DIGEST_BYTES])
@@ -64,7 +59,7 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
         if (code == CODE_OK)
             code = read_secret(db, name, key);
     }
-    return code == CODE_OK ? code : store_why(why, code, db, "reading a key of the store");
+    return db_why(why, code, db, "reading a key of the store");
 }
 
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why)
@@ -74,7 +69,7 @@ enum code store_told(struct db *db, const char *name, int64_t *id, struct why *w
 
     *id = code == CODE_OK ? db_int(stmt, 0) : 0;
     db_finalize(&stmt);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the store");
+    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "reading the store");
 }
 
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why)
@@ -83,7 +78,7 @@ enum code store_set_told(struct db *db, const char *name, int64_t id, struct why
                                "ON CONFLICT (name) DO UPDATE SET id = excluded.id WHERE excluded.id > id",
                                DB_VALUES(db_of_text(span_text(name)), db_of_int(id)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why)

@@ -75,7 +75,4 @@ enum code store_compile_policy(struct db *db, uint64_t version, struct policy **
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why) MUST_USE;
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why) MUST_USE;
 
-/* "what went wrong with the store" out of the connection's own sentence. Returns: code. */
-enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing);
-
 #endif

@@ -92,7 +92,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
         unseen = db_int(first, 0);
     db_finalize(&first);
     if (code != CODE_OK)
-        return store_why(why, code, db, "reading the approvals");
+        return db_why(why, code, db, "reading the approvals");
     if (answer->is_unseen || (unseen == 0 && found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES))
         return CODE_OK;
     return why_set(why, CODE_DENIED, "approval %lld: when it was refused nobody could see all of it (%llu bytes of arguments); "
@@ -215,7 +215,7 @@ static enum code read_voices(struct db *db, const struct store_answer *mine, str
         code = add_voice(voices, known, rows);
     for (size_t i = 0; i < voices->count; i++)
         buf_fini(&known[i]);
-    return code == CODE_OK ? code : store_why(why, code, db, "reading who has approved");
+    return db_why(why, code, db, "reading who has approved");
 }
 
 enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, struct store_voices *voices, struct why *why)
@@ -288,5 +288,5 @@ enum code store_approval_answer(struct db *db, struct store_answer *answer, stru
     if (code != CODE_OK)
         return code;
     code = add_answer(db, answer, found.is_whole);
-    return code == CODE_OK ? code : store_why(why, code, db, "storing the answer");
+    return db_why(why, code, db, "storing the answer");
 }

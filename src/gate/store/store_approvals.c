@@ -108,7 +108,7 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
         if (is_shown == NULL || is_shown(&approval))
             code = each(context, &approval);
     }
-    return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the approvals");
+    return db_why(why, code, db, "reading the approvals");
 }
 
 static enum code count_one(void *context, const struct store_approval *approval)

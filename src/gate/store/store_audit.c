@@ -59,7 +59,7 @@ static enum code put_request(struct db *db, const char *mark, struct store_audit
                                          db_of_text(erases ? span_text(request->why) : SPAN_NONE)));
 
     request->id = code == CODE_OK ? db_last_id(db) : 0;
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 /* In one transaction: a hold that is placed now is seen, or sees the request. */
@@ -99,7 +99,7 @@ enum code store_audit_next(struct db *db, const char *mark, struct store_audit_r
         copy(request->why, sizeof request->why, db_text(stmt, 6));
     }
     db_finalize(&stmt);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? code : store_why(why, code, db, "reading the store");
+    return code == CODE_OK || code == CODE_NOT_FOUND ? code : db_why(why, code, db, "reading the store");
 }
 
 enum code store_audit_answer(struct db *db, int64_t request, bool done, const char *text, int64_t now_us, struct why *why)
@@ -107,7 +107,7 @@ enum code store_audit_answer(struct db *db, int64_t request, bool done, const ch
     enum code code = db_change(db, "INSERT OR IGNORE INTO audit_answer VALUES (?1, ?2, ?3, ?4)",
                                DB_VALUES(db_of_int(request), db_of_int(done), db_of_text(span_text(text)), db_of_int(now_us)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 enum code store_audit_answered(struct db *db, int64_t request, bool *done, char **text, struct why *why)
@@ -123,5 +123,5 @@ enum code store_audit_answered(struct db *db, int64_t request, bool *done, char 
         code = *text != NULL ? CODE_OK : CODE_NOMEM;
     }
     db_finalize(&stmt);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? code : store_why(why, code, db, "reading the store");
+    return code == CODE_OK || code == CODE_NOT_FOUND ? code : db_why(why, code, db, "reading the store");
 }

@@ -154,7 +154,7 @@ enum code store_is_behind(struct db *store, const char *path, const char *audit,
                            "TEXT` goes on with it, and revokes again what was revoked", path, places->at[i].row,
                            store_sources[i].table, audit, store_sources[i].kind);
         if (code != CODE_OK)
-            return store_why(why, code, store, "comparing the store with the trail");
+            return db_why(why, code, store, "comparing the store with the trail");
     }
     return code;
 }
@@ -185,7 +185,7 @@ enum code store_write_places(struct db *store, const char *mark, struct buf *out
     }
     if (code == CODE_OK)
         code = buf_add_byte(out, '}');
-    return code == CODE_OK ? code : why->text[0] != '\0' ? code : store_why(why, code, store, "reading the store");
+    return code == CODE_OK ? code : why->text[0] != '\0' ? code : db_why(why, code, store, "reading the store");
 }
 
 /* ---- going on all the same ---------------------------------------------------------------------------------------- */

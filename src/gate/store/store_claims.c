@@ -76,7 +76,7 @@ enum code store_approval_ask(struct db *db, struct span gate, const struct appro
     }
     if (code == CODE_OK)
         code = see(db, gate, id, ask);
-    return code == CODE_OK ? code : store_why(why, code, db, "storing what a person is asked");
+    return db_why(why, code, db, "storing what a person is asked");
 }
 
 enum code store_approval_use(struct db *db, struct span gate, const struct approval_use *use, struct why *why)
@@ -86,7 +86,7 @@ enum code store_approval_use(struct db *db, struct span gate, const struct appro
                                DB_VALUES(db_of_int(use->number), db_of_text(gate), db_of_int((int64_t)use->decision),
                                          db_of_int(use->used_us)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "storing that an approval was used");
+    return db_why(why, code, db, "storing that an approval was used");
 }
 
 enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
@@ -96,7 +96,7 @@ enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int
                                "ON CONFLICT (ask) DO NOTHING",
                                DB_VALUES(db_of_int(ask), db_of_text(gate), db_of_int(now_us), db_of_int((int64_t)audit_seq)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "claiming an approval");
+    return db_why(why, code, db, "claiming an approval");
 }
 
 #define UNUSED_CLAIMS "approval_claim WHERE gate = ?1 AND ask NOT IN (SELECT ask FROM approval_use)"
@@ -110,14 +110,14 @@ enum code store_approval_release(struct db *db, struct span gate, int64_t ask, s
 {
     enum code code = change_claims(db, "DELETE FROM approval_claim WHERE gate = ?1 AND ask = ?2", gate, ask);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "leaving an approval to another gate");
+    return db_why(why, code, db, "leaving an approval to another gate");
 }
 
 enum code store_approvals_release_all(struct db *db, struct span gate, struct why *why)
 {
     enum code code = change_claims(db, "DELETE FROM " UNUSED_CLAIMS " AND ask > ?2", gate, 0);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "leaving approvals to other gates");
+    return db_why(why, code, db, "leaving approvals to other gates");
 }
 
 enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audit_seq, int64_t now_us, struct why *why)
@@ -130,7 +130,7 @@ enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audi
     if (code == CODE_OK)
         code = change_claims(db, "UPDATE approval_claim SET audit_seq = max(audit_seq, ?2) WHERE gate = ?1 AND "
                                  "ask NOT IN (SELECT ask FROM approval_use)", gate, (int64_t)audit_seq);
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 /* secure_delete overwrites what is deleted, but not the copies that stay behind where SQLite has moved it to another page. So
@@ -155,7 +155,7 @@ enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why)
 
     if (code == CODE_OK)
         code = rewrite_held(db);
-    return code == CODE_OK ? code : store_why(why, code, db, "erasing the arguments of held calls");
+    return db_why(why, code, db, "erasing the arguments of held calls");
 }
 
 static enum code change_erased(struct db *db, const char *sql, const struct store_erasure *erasure)
@@ -188,5 +188,5 @@ enum code store_claims_each(struct db *db, struct span gate, store_claim_fn each
 
     while (db_next(&rows, &code))
         code = each(context, db_int(rows, 0), (uint64_t)db_int(rows, 1));
-    return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the claims");
+    return db_why(why, code, db, "reading the claims");
 }

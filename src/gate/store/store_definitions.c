@@ -169,7 +169,7 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
     enum code code = db_number(db, "SELECT coalesce((SELECT max(id) FROM definition_word), 0) * 4294967296 + "
                                    "coalesce((SELECT max(id) FROM definition), 0)", mark);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+    return db_why(why, code, db, "reading the store");
 }
 
 /* As the view, but for many at once: a tool may have thousands of definitions, each of which the view compares with all. */
@@ -254,7 +254,7 @@ enum code store_definitions_load(struct db *db, const struct definition_set *bef
     if (code == CODE_OK)
         return CODE_OK;
     definition_set_unref(set);
-    return store_why(why, code, db, "reading what definitions are accepted");
+    return db_why(why, code, db, "reading what definitions are accepted");
 }
 
 /* ---- what people say ---- */
@@ -266,7 +266,7 @@ enum code store_definition_say(struct db *db, const struct store_definition_word
                                DB_VALUES(db_of_int(word->definition), db_of_int(word->is_accepted), db_of_int(word->given_us),
                                          db_of_text(word->by), db_of_text(word->login), db_of_text(word->why)));
 
-    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+    return db_why(why, code, db, "writing the store");
 }
 
 /* ---- what people ask ---- */
@@ -295,12 +295,12 @@ enum code store_definitions_each(struct db *db, const struct store_definitions_a
         code = each(context, &definition);
     }
     db_finalize(&stmt);
-    return code == CODE_OK || why->text[0] != '\0' ? code : store_why(why, code, db, "reading definitions");
+    return code == CODE_OK || why->text[0] != '\0' ? code : db_why(why, code, db, "reading definitions");
 }
 
 enum code store_definitions_count(struct db *db, int64_t *waiting, struct why *why)
 {
     enum code code = db_number(db, STATE "SELECT count(*) FROM s WHERE " WAITING, waiting);
 
-    return code == CODE_OK ? code : store_why(why, code, db, "reading definitions");
+    return db_why(why, code, db, "reading definitions");
 }

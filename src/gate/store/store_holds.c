@@ -24,5 +24,5 @@ enum code store_holds_allow(struct db *db, const char *tenant, int64_t before_us
     db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
         return CODE_OK;
-    return code == CODE_DENIED ? code : store_why(why, code, db, "reading the store");
+    return code == CODE_DENIED ? code : db_why(why, code, db, "reading the store");
 }

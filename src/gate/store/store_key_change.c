@@ -46,13 +46,13 @@ enum code store_key_revoke(struct db *db, int64_t id, const char *actor, struct 
     if (code == CODE_NOT_FOUND)
         return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
     if (code != CODE_OK)
-        return store_why(why, code, db, "reading the store");
+        return db_why(why, code, db, "reading the store");
     code = db_change(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by, why) VALUES (?1, ?2, ?3, "
                      "nullif(?4, ''))",
                      DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(span_text(actor)), db_of_text(reason)));
     if (code == CODE_EXISTS)
         return why_set(why, code, "key %lld is revoked already; nothing was changed", (long long)id);
-    return code == CODE_OK ? code : store_why(why, code, db, "storing the revocation");
+    return db_why(why, code, db, "storing the revocation");
 }
 
 enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, struct store_person_key *key, struct why *why)
@@ -77,5 +77,5 @@ enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, s
     if (code == CODE_NOT_FOUND)
         return why_set(why, CODE_DENIED, "the key is none of a person's: it is an agent's, revoked or over, or nobody's; let "
                        "an admin make one with `callgate key create --role`");
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+    return db_why(why, code, db, "reading the keys");
 }

@@ -61,7 +61,7 @@ enum code store_keys_each(struct db *db, store_key_fn each, void *context, struc
     }
     arena_fini(&arena);
     db_finalize(&claims);
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+    return db_why(why, code, db, "reading the keys");
 }
 
 struct key_rows {
@@ -133,5 +133,5 @@ enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **
         code = identity_keys_new(rows.keys, rows.count, keys);
     mem_free(rows.keys);
     arena_fini(&rows.arena);
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+    return db_why(why, code, db, "reading the keys");
 }

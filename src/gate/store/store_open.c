@@ -70,7 +70,7 @@ enum code store__settle(struct db *db, const char *path, bool may_write, const c
     if (code == CODE_OK)
         code = db_number(db, "PRAGMA application_id", &application);
     if (code != CODE_OK)
-        return store_why(why, code, db, "reading the store");
+        return db_why(why, code, db, "reading the store");
     if (application != APPLICATION_ID && (at != 0 || application != 0))
         return why_set(why, CODE_DENIED, "%s is a database of another program; name another file", path);
     if (at > count)
@@ -123,7 +123,7 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
         return code;
     if (mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY") !=
                                CODE_OK)
-        code = store_why(why, CODE_IO, *db, "preparing the store");
+        code = db_why(why, CODE_IO, *db, "preparing the store");
     if (code == CODE_OK)
         code = store__settle(*db, path, mode != DB_READ, steps, (int64_t)(sizeof steps / sizeof steps[0]), why);
     if (code != CODE_OK)

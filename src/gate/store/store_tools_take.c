@@ -92,5 +92,5 @@ enum code store_tools_take(struct db *db, struct route_names *names, struct why 
     for (size_t i = 0; i < names->count && code == CODE_OK; i++)
         code = take_one(db, names, &names->routes[i], tools);
     mem_free(tools);
-    return code == CODE_OK ? code : store_why(why, code, db, "reading what servers listed");
+    return db_why(why, code, db, "reading what servers listed");
 }

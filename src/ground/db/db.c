@@ -278,6 +278,14 @@ const char *db_error(const struct db *db)
     return db == NULL ? "the database is not open" : sqlite3_errmsg(db->handle);
 }
 
+enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing)
+{
+    if (code == CODE_OK)
+        return code;
+    return why_set(why, code, "%s failed: %s", doing,
+                   code == CODE_NOMEM ? "not enough memory" : db == NULL ? code_text(code) : db_error(db));
+}
+
 void db_busy_wait(struct db *db, int wait_ms)
 {
     (void)sqlite3_busy_timeout(db->handle, wait_ms);

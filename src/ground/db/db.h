@@ -53,6 +53,8 @@ enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
  * CODE_EXISTS where `path` is there; a copy that failed is removed. Blocks. */
 enum code db_copy(struct db *from, const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
+/* Writes "DOING failed: " and that sentence, unless nothing failed. Takes: db: NULL where it is not open. Returns: code. */
+enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing);
 
 /* How long a statement waits for another connection's lock; 5 seconds at first. */
 void db_busy_wait(struct db *db, int wait_ms);

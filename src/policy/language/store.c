@@ -6,15 +6,6 @@
 
 #include <inttypes.h>
 
-enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing)
-{
-    if (code == CODE_OK)
-        return code;
-    if (code == CODE_NOMEM)
-        return why_set(why, code, "%s failed: not enough memory", doing);
-    return why_set(why, code, "%s failed: %s", doing, db_error(db));
-}
-
 /* ---- reading ---- */
 
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
@@ -23,7 +14,7 @@ enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
     enum code code = db_number(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", &active);
 
     *version = (uint64_t)active;
-    return policy_store_why(why, code, db, "asking for the active policy");
+    return db_why(why, code, db, "asking for the active policy");
 }
 
 static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGEST_BYTES], struct why *why)
@@ -40,7 +31,7 @@ static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGE
     if (code == CODE_NOT_FOUND)
         return why_set(why, code, "there is no policy version %" PRIu64 "; `callgate policy list` shows those there are",
                        version);
-    return policy_store_why(why, code, db, "reading a policy version");
+    return db_why(why, code, db, "reading a policy version");
 }
 
 /* ---- a stored version ---- */
@@ -86,7 +77,7 @@ enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *se
         code = add_stored(stmt, set, &is_damaged);
     db_finalize(&stmt);
     if (code != CODE_OK)
-        return policy_store_why(why, code, db, "reading a policy version's files");
+        return db_why(why, code, db, "reading a policy version's files");
     policy_set_hash(set, found);
     if (memcmp(found, hash, sizeof found) != 0)
         return refuse_text(version, span_of(hash, sizeof found), span_of(found, sizeof found), why);
@@ -148,7 +139,7 @@ enum code policy_store_compile(struct db *db, uint64_t version, struct policy **
             why_set(why, code, "policy version %" PRIu64 " does not compile here: %s:%d:%d: %s", version, faults->fault[0].file,
                     faults->fault[0].line, faults->fault[0].column, faults->fault[0].text);
         else
-            code = policy_store_why(why, code, db, "compiling a policy version");
+            code = db_why(why, code, db, "compiling a policy version");
     }
     /* The hash above covers the rows' names, this one the names in the texts: somebody may have changed a
      * row's name and the hash together. */

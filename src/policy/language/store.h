@@ -57,7 +57,4 @@ enum code policy_store_check(struct db *db, uint64_t version, struct span hash, 
 enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES],
                           struct why *why) MUST_USE;
 
-/* Writes "DOING failed: " and the connection's own sentence. Returns: code. */
-enum code policy_store_why(struct why *why, enum code code, const struct db *db, const char *doing);
-
 #endif

@@ -20,7 +20,7 @@ static enum code list(struct db *db, const char *from, policy_store_version_fn e
                    " a.message, v.failing_tests, v.despite FROM %s", from);
     code = db_prepare(db, select, &stmt);
     if (code != CODE_OK)
-        return policy_store_why(why, code, db, "listing policy versions");
+        return db_why(why, code, db, "listing policy versions");
     while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
         struct policy_store_version version = {
             .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
@@ -34,7 +34,7 @@ static enum code list(struct db *db, const char *from, policy_store_version_fn e
     db_finalize(&stmt);
     if (told != CODE_OK)
         return told;
-    return policy_store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
+    return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
 }
 
 enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
