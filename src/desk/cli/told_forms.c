@@ -8,6 +8,7 @@
 #include "http/writer.h"
 #include "os/clock.h"
 #include "unicode/terminal.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -236,14 +237,10 @@ static void add_members(struct buf *out, const struct told_member *member, struc
     const struct json_node *root = NULL;
     struct span text = told__span(member->value);
     size_t cells = number_of(with), widest = 0;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf canonical;
+    struct json_text read = {.root = NULL};
 
-    arena_init(&arena, 64 * MEMBERS_BYTES);
-    buf_init(&canonical, MEMBERS_BYTES);
-    if (text.at != NULL && (json_read(text, &json_file_rules, &canonical, &arena, &root, &fault) != CODE_OK ||
-                            root->type != JSON_OBJECT || root->child == NULL)) {
+    if (text.at != NULL && (json_text_read(&read, text, &json_file_rules, MEMBERS_BYTES) != CODE_OK ||
+                            (root = read.root)->type != JSON_OBJECT || root->child == NULL)) {
         add_blanks(out, cells);
         terminal_add(out, root != NULL && root->type == JSON_OBJECT ? SPAN_LIT("(none)") : text);
         buf_add_byte(out, '\n');
@@ -258,8 +255,7 @@ static void add_members(struct buf *out, const struct told_member *member, struc
         terminal_add(out, one->raw);
         buf_add_byte(out, '\n');
     }
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&read);
 }
 
 /* ---- for others than people ---- */

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/sock.h"
 #include "people/control.h"
+#include "json/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -201,18 +202,12 @@ static bool wait_for(void *context, int fd)
 static void take_sentence(struct buf *said, struct span err)
 {
     struct span line = span_cut(err, '\n', &err);
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
+    struct json_text failure;
 
-    arena_init(&arena, 16 * SAID_BYTES);
-    buf_init(&text, SAID_BYTES);
-    if (json_read(line, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
-        line = json_member_text(root, "error");
+    if (json_text_read(&failure, line, &json_file_rules, SAID_BYTES) == CODE_OK)
+        line = json_member_text(failure.root, "error");
     buf_add_span(said, line);
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&failure);
 }
 
 /* What had come by then, as whole lines. */

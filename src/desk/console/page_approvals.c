@@ -5,6 +5,7 @@
 #include "args/print.h"
 #include "console/texts.h"
 #include "console/watch.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,17 +86,14 @@ static bool add_last_calls(struct visit *visit, const struct json_node *approval
 /* Its arguments are a text there, which holds JSON, or the beginning of it. */
 static void add_arguments(struct visit *visit, const struct json_node *approval)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct buf text;
+    struct json_text read;
 
-    buf_init(&text, ASKING_OUT_BYTES);
-    if (json_read(json_member_text(approval, "arguments"), &json_reply_rules, &text, &visit->arena, &root, &fault) == CODE_OK &&
-        root->type == JSON_OBJECT)
-        doc_json(visit->view, "arguments", root->raw);
+    if (json_text_read(&read, json_member_text(approval, "arguments"), &json_reply_rules, ASKING_OUT_BYTES) == CODE_OK &&
+        read.root->type == JSON_OBJECT)
+        doc_json(visit->view, "arguments", read.root->raw);
     else
         doc_null(visit->view, "arguments");
-    buf_fini(&text);
+    json_text_fini(&read);
 }
 
 /* What was typed stands in the form again, where it was not taken. */
@@ -111,24 +109,21 @@ static void add_typed(struct visit *visit, const char *fault)
 
 static void show_approval(struct visit *visit, int status, struct span document, struct span number, const char *fault)
 {
-    const struct json_node *root = NULL;
-    struct json_fault unread;
+    struct json_text read;
     char title[SHORT_BYTES];
-    struct buf text;
 
-    buf_init(&text, 2 * ASKING_OUT_BYTES);
-    if (json_read(document, &json_reply_rules, &text, &visit->arena, &root, &unread) != CODE_OK) {
+    if (json_text_read(&read, document, &json_reply_rules, 2 * ASKING_OUT_BYTES) != CODE_OK) {
         visit_fault(visit, 503, "The gate's answer cannot be read.");
     } else {
-        doc_json(visit->view, "ask", root->raw);
+        doc_json(visit->view, "ask", read.root->raw);
         doc_text(visit->view, "page", SPAN_LIT("approval"));
-        add_arguments(visit, root);
+        add_arguments(visit, read.root);
         add_typed(visit, fault);
         (void)snprintf(title, sizeof title, "Approval %.*s", SPAN_ARG(number));
-        if (add_last_calls(visit, root))
+        if (add_last_calls(visit, read.root))
             visit_show(visit, status, title, texts_approval);
     }
-    buf_fini(&text);
+    json_text_fini(&read);
 }
 
 /* Takes: fault: of a decision that was not taken, or NULL. */

@@ -7,6 +7,7 @@
 #include "cli/told.h"
 #include "console/texts.h"
 #include "http/writer.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,24 +78,22 @@ static bool is_question(struct visit *visit)
 }
 
 /* Cuts lines behind the first so many. Returns: whether there were more; *last: the number of the last one that stays. */
-static bool cut_lines(struct buf *lines, unsigned most, struct arena *arena, uint64_t *last)
+static bool cut_lines(struct buf *lines, unsigned most, uint64_t *last)
 {
     struct span rest = buf_peek(lines), line = SPAN_NONE;
-    const struct json_node *root = NULL, *seq = NULL;
-    struct json_fault fault;
-    struct buf text;
+    const struct json_node *seq;
+    struct json_text read = {.root = NULL};
     size_t left;
 
     for (unsigned i = 0; i < most && rest.len > 0; i++)
         line = span_cut(rest, '\n', &rest);
     left = rest.len;
     *last = 0;
-    buf_init(&text, SIZE_MAX / 4);
-    if (line.len > 0 && json_read(line, &json_reply_rules, &text, arena, &root, &fault) == CODE_OK)
-        seq = json_member(root, SPAN_LIT("seq"));
+    seq = line.len > 0 && json_text_read(&read, line, &json_reply_rules, SIZE_MAX / 2) == CODE_OK
+              ? json_member(read.root, SPAN_LIT("seq")) : NULL;
     if (seq != NULL && num_u64(seq->raw, last) != CODE_OK)
         *last = 0;
-    buf_fini(&text);
+    json_text_fini(&read);
     buf_truncate(lines, buf_len(lines) - left);
     return left > 0;
 }
@@ -128,7 +127,7 @@ static bool add_calls(struct visit *visit, struct doc *to, const char *key, stru
     if (is_there && answer.status == STATUS_USAGE)
         visit->status = 400;
     if (is_there && (answer.status == STATUS_DONE || answer.status == STATUS_NEGATIVE || answer.is_stopped)) {
-        bool has_more = cut_lines(&answer.out, most, &visit->arena, &last);
+        bool has_more = cut_lines(&answer.out, most, &last);
 
         add_further(to, &answer, has_more, last);
         list = answer_array(&answer, &visit->arena);
@@ -238,17 +237,15 @@ static bool add_session(struct visit *visit, struct span session, struct span nu
 /* Where the document is a call's, and not another's who may not see it, nor an event's. */
 static void show_call(struct visit *visit, struct span document, struct span number)
 {
-    const struct json_node *root = NULL, *call;
-    struct json_fault fault;
+    const struct json_node *call;
+    struct json_text read;
     char title[SHORT_BYTES];
-    struct buf text;
 
-    buf_init(&text, 2 * ASKING_OUT_BYTES);
-    if (json_read(document, &json_reply_rules, &text, &visit->arena, &root, &fault) != CODE_OK) {
+    if (json_text_read(&read, document, &json_reply_rules, 2 * ASKING_OUT_BYTES) != CODE_OK) {
         visit_fault(visit, 503, "The gate's answer cannot be read.");
     } else {
-        call = json_member(root, SPAN_LIT("call"));
-        doc_json(visit->view, "story", root->raw);
+        call = json_member(read.root, SPAN_LIT("call"));
+        doc_json(visit->view, "story", read.root->raw);
         doc_text(visit->view, "page", SPAN_LIT("call"));
         doc_bool(visit->view, "may_prove", visit_may(visit, "audit prove"));
         (void)snprintf(title, sizeof title, "%s %.*s", call != NULL && call->type == JSON_OBJECT ? "Call" : "Event",
@@ -256,7 +253,7 @@ static void show_call(struct visit *visit, struct span document, struct span num
         if (add_session(visit, call != NULL ? json_member_text(call, "session") : SPAN_NONE, number))
             visit_show(visit, 200, title, texts_call);
     }
-    buf_fini(&text);
+    json_text_fini(&read);
 }
 
 /* Takes: show: NULL: the document as it is. */

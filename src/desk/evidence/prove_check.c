@@ -4,7 +4,7 @@
 
 #include "base/num.h"
 #include "evidence/verify_priv.h"
-#include "json/json.h"
+#include "json/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -299,20 +299,15 @@ static bool read_number(const struct json_node *line, const char *name, int64_t 
 }
 
 /* A line of table `erasure`: which event, that the checkpoint does not cover, took values away. It is the file's word alone. */
-static bool read_erasure(struct proof *proof, struct tenant_check *check, struct span line, struct arena *arena)
+static bool read_erasure(struct proof *proof, struct tenant_check *check, struct span line)
 {
-    const struct json_node *root;
-    struct json_fault fault;
-    struct buf canonical;
+    struct json_text read;
     int64_t seq, before_us;
-    bool right;
+    bool right = json_text_read(&read, line, &json_file_rules, LINE_ARENA_BYTES) == CODE_OK && read.root->count == 4 &&
+                 span_equals(json_member_text(read.root, "tenant"), check->tenant) && read_number(read.root, "seq", &seq) &&
+                 read_number(read.root, "before_us", &before_us) && seq > 0 && (uint64_t)seq > check->size;
 
-    arena_reset(arena);
-    buf_init(&canonical, LINE_ARENA_BYTES);
-    right = json_read(line, &json_file_rules, &canonical, arena, &root, &fault) == CODE_OK && root->count == 4 &&
-            span_equals(json_member_text(root, "tenant"), check->tenant) && read_number(root, "seq", &seq) &&
-            read_number(root, "before_us", &before_us) && seq > 0 && (uint64_t)seq > check->size;
-    buf_fini(&canonical);
+    json_text_fini(&read);
     if (!right)
         return refuse(proof, "a line about an erasure is not as the format has it, or is of a row that the checkpoint covers");
     check->erasures_behind++;
@@ -326,17 +321,13 @@ static bool is_erasure(const struct walk_row *row)
 
 static bool keep_erasure(struct tenant_check *check, const struct walk_row *row)
 {
-    struct arena *arena = &check->verifier.arena;
-    const struct json_node *root;
-    struct json_fault fault;
-    struct buf canonical;
+    struct json_text detail;
     int64_t before_us = 0;
 
-    buf_init(&canonical, LINE_ARENA_BYTES);
-    if (json_read(row->values[E_DETAIL].bytes, &json_file_rules, &canonical, arena, &root, &fault) != CODE_OK ||
-        !read_number(root, "before_us", &before_us))
+    if (json_text_read(&detail, row->values[E_DETAIL].bytes, &json_file_rules, LINE_ARENA_BYTES) != CODE_OK ||
+        !read_number(detail.root, "before_us", &before_us))
         before_us = 0;
-    buf_fini(&canonical);
+    json_text_fini(&detail);
     return add_erasure(check, row->seq, before_us);
 }
 
@@ -359,7 +350,7 @@ static bool check_lines(struct proof *proof, struct tenant_check *check)
             if (line.len == 0)
                 continue;
             if (span_starts_with(line, SPAN_LIT("{\"table\":\"erasure\","))) {
-                right = round == 1 || read_erasure(proof, check, line, &arena);
+                right = round == 1 || read_erasure(proof, check, line);
                 continue;
             }
             right = read_line(line, &arena, &row, hash) || refuse(proof, "a line is no row as the format has it");

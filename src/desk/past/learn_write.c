@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "os/clock.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -392,17 +393,12 @@ static void write_redactions(struct writing *writing)
 /* Takes: more: an argument that nobody sent, or NULL. */
 static void write_arguments(struct draft *draft, const struct learn_sample *sample, const char *more)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf out;
+    struct json_text read = {.root = NULL};
 
-    arena_init(&arena, 1 << 24);
-    buf_init(&out, LEARN_SAMPLE_BYTES * 8);
     if (sample->raw.at != NULL)
-        (void)buf_fail(draft->out, json_read(sample->raw, &json_file_rules, &out, &arena, &root, &fault));
+        (void)buf_fail(draft->out, json_text_read(&read, sample->raw, &json_file_rules, LEARN_SAMPLE_BYTES * 8));
     buf_addf(draft->out, "{");
-    for (const struct json_node *member = root != NULL ? root->child : NULL; member != NULL; member = member->next) {
+    for (const struct json_node *member = read.root != NULL ? read.root->child : NULL; member != NULL; member = member->next) {
         draft__text(draft, member->key);
         buf_addf(draft->out, ": ");
         draft__value(draft, member);
@@ -411,8 +407,7 @@ static void write_arguments(struct draft *draft, const struct learn_sample *samp
     if (more != NULL)
         buf_addf(draft->out, "%s: 1", more);
     buf_addf(draft->out, "}");
-    buf_fini(&out);
-    arena_fini(&arena);
+    json_text_fini(&read);
 }
 
 static void write_test(struct draft *draft, const struct learn_kind *kind, const struct learn_sample *sample, const char *more)

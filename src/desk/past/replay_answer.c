@@ -5,6 +5,7 @@
 
 #include "enforce/remember.h"
 #include "judgement/judgement.h"
+#include "json/text.h"
 
 enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIONS, A_RULES };
 
@@ -69,14 +70,10 @@ static bool is_of_another(struct db_stmt *row, enum answer_effect was, enum answ
 static enum code judge_kept(struct rejudge *rejudge, struct recorded *recorded, struct db_stmt *row, struct replay_answer *out)
 {
     struct policy_answer answer = {.root = NULL};
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
-    enum code code;
+    struct json_text text;
+    enum code code = json_text_read(&text, db_text(row, A_ANSWER), &json_reply_rules, TEXT_BYTES);
 
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&text, TEXT_BYTES);
-    code = json_read(db_text(row, A_ANSWER), &json_reply_rules, &text, &arena, &answer.root, &fault);
+    answer.root = text.root;
     if (code == CODE_OK && recorded_has_stand_in(answer.root))
         out->lack = RECORDED_REDACTED;
     else if (code == CODE_OK && judge(rejudge, recorded, &answer, &rejudge->answer) &&
@@ -89,8 +86,7 @@ static enum code judge_kept(struct rejudge *rejudge, struct recorded *recorded, 
     } else if (code != CODE_OK) {
         out->lack = RECORDED_DAMAGED;
     }
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&text);
     return code == CODE_NOMEM || rejudge->answer.why == ANSWER_NO_MEMORY ? CODE_NOMEM : CODE_OK;
 }
 

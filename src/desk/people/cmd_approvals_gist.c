@@ -5,9 +5,9 @@
 #include "author/explain.h"
 #include "base/mem.h"
 #include "judgement/judgement.h"
+#include "json/text.h"
 
 #define ARGUMENTS_BYTES ((size_t)32 << 20)
-#define TREE_BYTES ((size_t)256 << 20)
 
 static enum code judge(const struct policy *policy, const struct question *question, const struct explain_to *to)
 {
@@ -31,18 +31,15 @@ void cmd_approvals__gist(const struct policy *policy, const struct store_approva
         .method = approval->method, .tool = approval->tool, .path = approval->target, .query = approval->query,
         .client = approval->client, .correlation = approval->correlation, .time_us = approval->asked_us};
     const struct explain_to to = {.gist = out, .gist_of = approval->rule};
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
+    struct json_text arguments = {.root = NULL};
 
     if (!span_is(approval->method, "tools/call") || approval->arguments.len < approval->arguments_bytes)
         return;
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&text, ARGUMENTS_BYTES);
     if (approval->arguments.len == 0 ||
-        json_read(approval->arguments, &json_file_rules, &text, &arena, &question.root, &fault) == CODE_OK)
+        json_text_read(&arguments, approval->arguments, &json_file_rules, ARGUMENTS_BYTES) == CODE_OK) {
+        question.root = arguments.root;
         if (judge(policy, &question, &to) != CODE_OK)
             buf_clear(out);
-    buf_fini(&text);
-    arena_fini(&arena);
+    }
+    json_text_fini(&arguments);
 }

@@ -6,7 +6,7 @@
 #include "args/print.h"
 #include "cli/told.h"
 
-#include "json/json.h"
+#include "json/text.h"
 #include "os/file.h"
 
 #include <limits.h>
@@ -20,16 +20,14 @@
 
 /* What the gate says of a person: CONTROL_WHO's answer. */
 struct answer {
-    struct arena arena;
-    struct buf text, canonical;
-    const struct json_node *root;
+    struct buf text;
+    struct json_text read;
 };
 
 static void answer_fini(struct answer *answer)
 {
-    arena_fini(&answer->arena);
     buf_fini(&answer->text);
-    buf_fini(&answer->canonical);
+    json_text_fini(&answer->read);
 }
 
 /* Takes: login: NULL: by the account alone. Returns: OPTIONS_GO with the answer, which is the caller's in any case. */
@@ -37,15 +35,12 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
 {
     char word[] = CONTROL_WHO, *words[] = {word, NULL};
     const struct asked asked = {.words = words, .word_count = 1};
-    struct json_fault fault;
     char bytes[4096];
     ssize_t got;
     int fd = memfd_create("answer", MFD_CLOEXEC), status;
 
-    *answer = (struct answer){.root = NULL};
-    arena_init(&answer->arena, 16 * ANSWER_BYTES);
+    *answer = (struct answer){.read = {.root = NULL}};
     buf_init(&answer->text, ANSWER_BYTES);
-    buf_init(&answer->canonical, ANSWER_BYTES);
     if (fd < 0)
         return complain(STATUS_CANNOT, "there is no memory for the gate's answer");
     status = control_talk(&(struct control_talk){.socket = socket, .login = login, .asked = &asked, .out = fd,
@@ -57,8 +52,8 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
     (void)close(fd);
     if (status != STATUS_DONE)
         return status;
-    if (json_read(buf_peek(&answer->text), &json_file_rules, &answer->canonical, &answer->arena, &answer->root, &fault) !=
-        CODE_OK || answer->root->type != JSON_OBJECT)
+    if (json_text_read(&answer->read, buf_peek(&answer->text), &json_file_rules, ANSWER_BYTES) != CODE_OK ||
+        answer->read.root->type != JSON_OBJECT)
         return complain(STATUS_CANNOT, "the gate is of another version, and says nothing of logins");
     return OPTIONS_GO;
 }
@@ -68,7 +63,7 @@ static int tell(const struct answer *answer, bool as_json)
     if (as_json)
         print_lines(stdout, buf_peek(&answer->text), "");
     else
-        told_say(answer->root, "the gate knows you as {person}[, who is {*roles}{.}{/, }][, who audits {*audits}{.}{/, }]"
+        told_say(answer->read.root, "the gate knows you as {person}[, who is {*roles}{.}{/, }][, who audits {*audits}{.}{/, }]"
                  "[, who decides for {*decides}{.}{/, }]"
                  "[, who decides what {principal} of tenant {tenant} asks under `approvers: self`]"
                  "[{?roles=[]}{?audits=[]}{?decides=[]}, who has no role here]\n"
@@ -147,7 +142,7 @@ static int log_in_by_key(const char *socket, const struct asked *asked)
 /* Takes: name NULL: the only one. */
 static const struct json_node *find_login(const struct answer *answer, const char *name)
 {
-    const struct json_node *list = json_member(answer->root, SPAN_LIT("logins"));
+    const struct json_node *list = json_member(answer->read.root, SPAN_LIT("logins"));
     const struct json_node *found = list != NULL ? list->child : NULL;
 
     if (name == NULL)

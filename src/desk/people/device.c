@@ -9,7 +9,7 @@
 #include "crypto/digest.h"
 #include "http/writer.h"
 #include "identity/token.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/clock.h"
 #include "os/sock.h"
 #include "web/web.h"
@@ -209,27 +209,25 @@ static enum code begin(struct talk *talk, const struct provider *provider, const
 }
 
 /* When an ID token ends, as it says itself: for renewing it in time, and for nothing else. Returns: 0: it does not say. */
-static int64_t token_ends(struct talk *talk, struct span token)
+static int64_t token_ends(struct span token)
 {
-    const struct json_node *root = NULL, *exp = NULL;
-    struct json_fault fault;
-    struct buf claims, canonical;
+    const struct json_node *exp = NULL;
+    struct json_text read = {.root = NULL};
+    struct buf claims;
     struct span rest;
     int64_t exp_s = 0;
 
     buf_init(&claims, LOGIN_BYTES);
     buf_wipes(&claims);
-    buf_init(&canonical, LOGIN_BYTES);
-    buf_wipes(&canonical);
     (void)span_cut(token, '.', &rest);
     if (base64url_decode(span_cut(rest, '.', &rest), &claims) == CODE_OK &&
-        json_read(buf_peek(&claims), &json_file_rules, &canonical, &talk->arena, &root, &fault) == CODE_OK)
-        exp = json_member(root, SPAN_LIT("exp"));
+        json_text_read(&read, buf_peek(&claims), &json_file_rules, LOGIN_BYTES) == CODE_OK)
+        exp = json_member(read.root, SPAN_LIT("exp"));
     if (exp == NULL || exp->type != JSON_NUMBER || num_i64(exp->raw, &exp_s) != CODE_OK || exp_s < 0 ||
         exp_s > INT64_MAX / 2000000)
         exp_s = 0;
     buf_fini(&claims);
-    buf_fini(&canonical);
+    json_text_fini(&read);
     return exp_s * 1000000;
 }
 
@@ -250,7 +248,7 @@ static enum code take_tokens(struct talk *talk, struct login_kept *kept, struct 
     kept->token = keep_text(texts, token);
     if (refresh.len > 0) /* else the old one goes on */
         kept->refresh = keep_text(texts, refresh);
-    kept->expires_us = token_ends(talk, token);
+    kept->expires_us = token_ends(token);
     return kept->token.at != NULL ? CODE_OK : CODE_NOMEM;
 }
 

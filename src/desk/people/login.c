@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "json/doc.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/clock.h"
 #include "os/file.h"
 
@@ -48,40 +48,27 @@ static bool make_folders(const char *path)
 
 /* ---- the file ---- */
 
-struct reading {
-    struct arena arena;
-    struct buf text, canonical;
-};
-
-static void reading_fini(struct reading *reading)
-{
-    arena_fini(&reading->arena);
-    buf_fini(&reading->text);
-    buf_fini(&reading->canonical);
-}
-
 /* Takes: reading: whose the texts are, which the caller ends in any case. */
-static enum code read_kept(struct reading *reading, struct login_kept *kept, struct why *why)
+static enum code read_kept(struct json_text *reading, struct login_kept *kept, struct why *why)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault;
+    const struct json_node *root;
+    struct buf text;
     char path[PATH_MAX];
     enum code code;
 
-    arena_init(&reading->arena, 16 * LOGIN_BYTES);
-    buf_init(&reading->text, LOGIN_BYTES);
-    buf_wipes(&reading->text);
-    buf_init(&reading->canonical, LOGIN_BYTES);
-    buf_wipes(&reading->canonical);
+    *reading = (struct json_text){.root = NULL};
     *kept = (struct login_kept){.expires_us = 0};
     if (!find_path(path) || access(path, F_OK) != 0)
         return CODE_NOT_FOUND;
-    code = file_read(path, FILE_SECRET, LOGIN_BYTES, &reading->text, why);
-    if (code == CODE_OK && json_read(buf_peek(&reading->text), &json_file_rules, &reading->canonical, &reading->arena, &root,
-                                     &fault) != CODE_OK)
-        return why_set(why, CODE_INVALID, "%s cannot be read; `callgate login` writes it anew", path);
+    buf_init(&text, LOGIN_BYTES);
+    buf_wipes(&text);
+    code = file_read(path, FILE_SECRET, LOGIN_BYTES, &text, why);
+    if (code == CODE_OK && json_text_read(reading, buf_peek(&text), &json_file_rules, LOGIN_BYTES) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "%s cannot be read; `callgate login` writes it anew", path);
+    buf_fini(&text);
     if (code != CODE_OK)
         return code;
+    root = reading->root;
     *kept = (struct login_kept){
         .socket = json_member_text(root, "socket"), .key = json_member_text(root, "key"),
         .token = json_member_text(root, "token"), .refresh = json_member_text(root, "refresh"),
@@ -148,7 +135,7 @@ static const char *key_of_environment(void)
 
 bool login_is_there(const char *socket)
 {
-    struct reading reading;
+    struct json_text reading;
     struct login_kept kept;
     struct why why = {""};
     bool is_there = key_of_environment() != NULL;
@@ -157,7 +144,7 @@ bool login_is_there(const char *socket)
         enum code code = read_kept(&reading, &kept, &why);
 
         is_there = code != CODE_NOT_FOUND && (code != CODE_OK || span_is(kept.socket, socket));
-        reading_fini(&reading);
+        json_text_fini(&reading);
     }
     return is_there;
 }
@@ -199,7 +186,7 @@ static bool is_due(const struct login_kept *kept)
 
 enum code login_find(const char *socket, struct buf *login, struct why *why)
 {
-    struct reading reading;
+    struct json_text reading;
     struct login_kept kept;
     struct arena texts;
     int lock = -1;
@@ -213,7 +200,7 @@ enum code login_find(const char *socket, struct buf *login, struct why *why)
         code = CODE_NOT_FOUND;
     if (code == CODE_OK && is_due(&kept)) {
         lock = lock_folder();
-        reading_fini(&reading);
+        json_text_fini(&reading);
         code = read_kept(&reading, &kept, why);
         if (code == CODE_OK && is_due(&kept))
             code = renew(&kept, &texts, why);
@@ -222,7 +209,7 @@ enum code login_find(const char *socket, struct buf *login, struct why *why)
         (void)close(lock);
     if (code == CODE_OK)
         code = buf_put(login, kept.key.at != NULL ? kept.key : kept.token);
-    reading_fini(&reading);
+    json_text_fini(&reading);
     arena_fini(&texts);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }

@@ -9,6 +9,7 @@
 #include "cli/told.h"
 #include "os/clock.h"
 #include "unicode/lookalike.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,27 +129,21 @@ int cmd_tools__find(struct db *db, const char *upstream, const char *name, struc
 /* ---- one definition ---- */
 
 struct read_definition {
-    struct arena arena;
-    struct buf text, lines;
-    const struct json_node *root;
+    struct json_text text;
+    struct buf lines;
 };
 
 static enum code read_definition(struct read_definition *read, struct span text, bool as_lines)
 {
-    struct json_fault fault;
-    enum code code;
+    enum code code = json_text_read(&read->text, text, &json_reply_rules, 2 * DEFINITION_MAX_BYTES);
 
-    arena_init(&read->arena, (size_t)64 << 20);
-    buf_init(&read->text, 2 * DEFINITION_MAX_BYTES);
     buf_init(&read->lines, (size_t)64 << 20);
-    code = json_read(text, &json_reply_rules, &read->text, &read->arena, &read->root, &fault);
-    return code == CODE_OK && as_lines ? definition_lines(read->root, &read->lines) : code;
+    return code == CODE_OK && as_lines ? definition_lines(read->text.root, &read->lines) : code;
 }
 
 static void read_end(struct read_definition *read)
 {
-    arena_fini(&read->arena);
-    buf_fini(&read->text);
+    json_text_fini(&read->text);
     buf_fini(&read->lines);
 }
 
@@ -222,7 +217,7 @@ static int make_doc(const struct tools_meant *meant, const struct store_definiti
     print_time(doc, "given", definition->given_us);
     marks.list = lists_marks ? doc_add_array(doc, "marks") : NULL;
     if (code == CODE_OK)
-        code = mark_all(&marks, definition, read.root);
+        code = mark_all(&marks, definition, read.text.root);
     doc_int(doc, "further_marks", marks.count > MARKS_MAX ? (int64_t)marks.count - MARKS_MAX : 0);
     doc_text_or_null(doc, "look", marks.count > 0 ? SPAN_LIT("look twice") : SPAN_NONE);
     if (is_whole)
@@ -263,7 +258,7 @@ static enum code add_lines(struct doc *doc, const struct store_definition *defin
     if (code == CODE_OK)
         code = other;
     if (code == CODE_OK && accepted != NULL)
-        code = definition_changes(old.root, now.root, add_change, &changes);
+        code = definition_changes(old.text.root, now.text.root, add_change, &changes);
     if (code == CODE_OK && accepted != NULL)
         code = definition_diff(buf_peek(&old.lines), buf_peek(&now.lines), &diff);
     doc_int(doc, "further_changes", changes.count > MARKS_MAX ? (int64_t)changes.count - MARKS_MAX : 0);

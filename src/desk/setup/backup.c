@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "json/doc.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/file.h"
 
 #include <errno.h>
@@ -358,25 +358,20 @@ static bool read_all(struct backup *backup, const struct json_node *root)
 enum code backup_read_manifest(struct backup *backup, struct why *why)
 {
     const char *path = backup_inside(backup, MANIFEST);
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena nodes;
-    struct buf text, out;
+    struct json_text read = {.root = NULL};
+    struct buf text;
     enum code code;
 
     buf_init(&text, MANIFEST_BYTES);
-    buf_init(&out, MANIFEST_BYTES);
-    arena_init(&nodes, SIZE_MAX);
     code = path != NULL ? file_read(path, FILE_ANY, MANIFEST_BYTES, &text, why) : CODE_NOMEM;
     if (code == CODE_OK)
-        code = json_read(buf_peek(&text), &json_file_rules, &out, &nodes, &root, &fault);
+        code = json_text_read(&read, buf_peek(&text), &json_file_rules, MANIFEST_BYTES);
     else
         (void)why_before(why, code, "%s is no backup: ", backup->folder);
-    if (code == CODE_OK ? !read_all(backup, root) : code == CODE_INVALID)
+    if (code == CODE_OK ? !read_all(backup, read.root) : code == CODE_INVALID)
         code = why_set(why, CODE_INVALID, "%s is not as `callgate backup` of this version writes it; take an undamaged "
                        "backup", path);
-    arena_fini(&nodes);
-    buf_fini(&out);
+    json_text_fini(&read);
     buf_fini(&text);
     return code;
 }

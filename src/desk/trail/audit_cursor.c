@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/file.h"
 
 #include <errno.h>
@@ -38,19 +38,12 @@ static bool read_members(struct audit_cursor *cursor, const struct json_node *ro
 
 static enum code parse(struct audit_cursor *cursor, struct span text, struct why *why)
 {
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf canonical;
-    enum code code;
+    struct json_text read;
+    enum code code = json_text_read(&read, text, &json_file_rules, CURSOR_MAX_BYTES);
 
-    arena_init(&arena, (size_t)1 << 20);
-    buf_init(&canonical, CURSOR_MAX_BYTES);
-    code = json_read(text, &json_file_rules, &canonical, &arena, &root, &fault);
-    if (code == CODE_INVALID || code == CODE_LIMIT || (code == CODE_OK && !read_members(cursor, root)))
+    if (code == CODE_INVALID || code == CODE_LIMIT || (code == CODE_OK && !read_members(cursor, read.root)))
         code = why_set(why, CODE_INVALID, "%s: is no cursor of an export; name another file", cursor->path);
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&read);
     return code;
 }
 

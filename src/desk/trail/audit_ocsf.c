@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "json/doc.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/sock.h"
 
 #include <stdio.h>
@@ -203,11 +203,9 @@ static void add_control(struct doc *doc, const struct query_row *row)
 static void add_subject(struct doc *doc, const struct query_row *row)
 {
     const struct ocsf_event *event = event_of(row);
-    const struct json_node *root, *uid;
-    struct json_fault fault;
+    const struct json_node *uid;
     struct doc *subject = doc_add_object(doc, event->entity != NULL ? "entity" : "app");
-    struct arena arena;
-    struct buf text;
+    struct json_text detail;
 
     if (event->entity == NULL) {
         doc_text(subject, "name", SPAN_LIT("Callgate"));
@@ -215,17 +213,14 @@ static void add_subject(struct doc *doc, const struct query_row *row)
         doc_text(subject, "version", SPAN_LIT(CALLGATE_VERSION));
         return;
     }
-    arena_init(&arena, DETAIL_BYTES);
-    buf_init(&text, DETAIL_BYTES);
     doc_text(subject, "type", span_text(event->entity));
-    if (json_read(query_value(row, "detail"), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK) {
-        uid = json_member(root, span_text(event->uid));
+    if (json_text_read(&detail, query_value(row, "detail"), &json_file_rules, DETAIL_BYTES) == CODE_OK) {
+        uid = json_member(detail.root, span_text(event->uid));
         doc_text(subject, "uid", uid != NULL ? uid->raw : SPAN_LIT("unknown"));
     } else {
         doc_text(subject, "name", span_text(event->entity));
     }
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&detail);
 }
 
 static void add_people(struct doc *doc, const struct query_row *row)

@@ -4,6 +4,7 @@
 #include "base/ref.h"
 #include "crypto/sign.h"
 #include "identity/jws_priv.h"
+#include "json/text.h"
 
 
 /* Bit by bit as in identity_algorithm_names. */
@@ -195,10 +196,7 @@ static enum code read_set(struct identity_key_set *set, const struct json_node *
 enum code identity_key_set_read(struct span text, struct identity_key_set **set, struct why *why)
 {
     struct identity_key_set *made = mem_zalloc(sizeof *made);
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf canonical;
+    struct json_text read;
     enum code code;
 
     *set = NULL;
@@ -206,15 +204,13 @@ enum code identity_key_set_read(struct span text, struct identity_key_set **set,
         return CODE_NOMEM;
     ref_init(&made->ref);
     arena_init(&made->arena, IDENTITY_KEY_SET_BYTES_MAX);
-    arena_init(&arena, 64 * (size_t)IDENTITY_KEY_SET_BYTES_MAX);
-    buf_init(&canonical, IDENTITY_KEY_SET_BYTES_MAX);
-    code = json_read(text, &json_file_rules, &canonical, &arena, &root, &fault);
+    code = json_text_read(&read, text, &json_file_rules, IDENTITY_KEY_SET_BYTES_MAX);
     if (code != CODE_OK && code != CODE_NOMEM)
-        (void)why_set(why, code, "it is no JSON Web Key Set: at byte %zu: %s", fault.offset, fault.text);
+        (void)why_set(why, code, "it is no JSON Web Key Set: at byte %zu: %s", read.fault.offset,
+                      read.fault.text);
     if (code == CODE_OK)
-        code = read_set(made, root, why);
-    buf_fini(&canonical);
-    arena_fini(&arena);
+        code = read_set(made, read.root, why);
+    json_text_fini(&read);
     if (code == CODE_OK)
         *set = made;
     else

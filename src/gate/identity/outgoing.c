@@ -9,7 +9,8 @@
 #include "crypto/parts.h"
 #include "crypto/secret.h"
 #include "http/writer.h"
-#include "json/json.h"
+#include "identity/token.h"
+#include "json/text.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 
 #define MARGIN_US INT64_C(5000000) /* a token is over that long before its end, since it must be valid when it arrives */
 #define TOLD_US INT64_C(100000)    /* of failures, no more than one in that time is worth a line in the log */
+#define ANSWER_BYTES ((size_t)1 << 20)
 #define TENANT "{tenant}"
 
 static int compare(const void *left, const void *right)
@@ -263,16 +265,6 @@ void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us)
         token->renew_us = token->until_us;
 }
 
-/* RFC 6750, 2.1: b64token. Nothing in it ends a header's line or begins another value. */
-static bool is_token(struct span text)
-{
-    size_t end = text.len;
-
-    while (end > 0 && text.at[end - 1] == '=')
-        end--;
-    return end > 0 && ascii_is_all(span_part(text, 0, end), "a-zA-Z0-9._~+/-");
-}
-
 /* What is wrong with it, or NULL. */
 static const char *fault_of(const struct outgoing *outgoing, const struct json_node *root, struct span *token, uint64_t *life_s)
 {
@@ -281,7 +273,7 @@ static const char *fault_of(const struct outgoing *outgoing, const struct json_n
 
     *token = json_member_text(root, "access_token");
     *life_s = 60; /* where it does not say */
-    if (!is_token(*token))
+    if (!identity_is_token(*token))
         return "its `access_token` is none";
     if (token->len > OUTGOING_TOKEN_BYTES_MAX)
         return "its `access_token` is larger than a header may be";
@@ -315,23 +307,18 @@ static struct outgoing_token *token_new(struct span text, int64_t asked_us, int6
 enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body, int64_t asked_us, int64_t now_us,
                                struct outgoing_token **token, struct why *why)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault = {0};
-    struct arena arena;
-    struct buf canonical;
+    struct json_text answer;
     struct span text;
     uint64_t life_s;
     const char *wrong;
     enum code code;
 
     *token = NULL;
-    arena_init(&arena, (size_t)4 << 20);
-    buf_init(&canonical, (size_t)1 << 20);
-    buf_wipes(&canonical);
-    code = json_read(body, &json_file_rules, &canonical, &arena, &root, &fault);
+    code = json_text_read(&answer, body, &json_file_rules, ANSWER_BYTES);
     if (code != CODE_OK) {
-        code = why_set(why, code == CODE_NOMEM ? code : CODE_INVALID, "the answer is no acceptable JSON: %s", fault.text);
-    } else if ((wrong = fault_of(outgoing, root, &text, &life_s)) != NULL) {
+        code = why_set(why, code == CODE_NOMEM ? code : CODE_INVALID, "the answer is no acceptable JSON: %s",
+                       answer.fault.text);
+    } else if ((wrong = fault_of(outgoing, answer.root, &text, &life_s)) != NULL) {
         code = why_set(why, CODE_INVALID, "the answer is refused: %s", wrong);
     } else {
         int64_t life_us = life_s < (uint64_t)OUTGOING_LONGEST_US / 1000000 ? (int64_t)life_s * 1000000 : OUTGOING_LONGEST_US;
@@ -345,31 +332,19 @@ enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body
         outgoing_token_unref(token);
         code = why_set(why, CODE_INVALID, "the answer is refused: its token is over already");
     }
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&answer);
     return code;
 }
 
 void outgoing_read_error(struct span body, char error[64])
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault = {0};
-    struct arena arena;
-    struct buf canonical;
-    struct span text;
+    struct json_text answer;
+    enum code code = json_text_read(&answer, body, &json_file_rules, ANSWER_BYTES);
+    struct span text = code == CODE_OK ? json_member_text(answer.root, "error") : SPAN_NONE;
     size_t len = 0;
 
-    arena_init(&arena, (size_t)4 << 20);
-    buf_init(&canonical, (size_t)1 << 20);
-    buf_wipes(&canonical);
-    if (json_read(body, &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK) {
-        text = json_member_text(root, "error");
-        while (len < text.len && len < 63 && ((text.at[len] >= 'a' && text.at[len] <= 'z') || text.at[len] == '_')) {
-            error[len] = text.at[len];
-            len++;
-        }
-    }
+    for (; len < text.len && len < 63 && ascii_is_of(text.at[len], "a-z_"); len++)
+        error[len] = text.at[len];
     error[len] = '\0';
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&answer);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/shown_priv.h"
 
-#include "base/ascii.h"
-
 #include <string.h>
 
 #define INTROSPECTED_US INT64_C(60000000) /* how long a provider's word on an opaque token is believed at most */
@@ -227,15 +225,6 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
     return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
 }
 
-/* RFC 6750, 2.1. One of the gate's keys is refused, also behind a tab or a quote, since it would be sent to a
- * provider as an opaque token. */
-static bool is_token(struct span text)
-{
-    while (span_ends_with(text, SPAN_LIT("=")))
-        text.len--;
-    return text.len > 0 && ascii_is_all(text, "a-zA-Z0-9._~+/-") && !span_starts_with(text, SPAN_LIT("cg_"));
-}
-
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,
                             const struct identity_request *request, struct identity *identity)
 {
@@ -252,7 +241,8 @@ enum reason identity__token(struct span value, const struct identity_source *sou
     if (identity->token == NULL) {
         bool is_jwt;
 
-        if (!is_token(shown.text))
+        /* One of the gate's keys, too, since it would be sent to a provider as an opaque token. */
+        if (!identity_is_token(shown.text) || span_starts_with(shown.text, SPAN_LIT("cg_")))
             return refuse(identity, IDENTITY_FAULT_FORM);
         is_jwt = choose(&shown, sources, count);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/token.h"
 
+#include "base/ascii.h"
 #include "base/ref.h"
 #include "identity/claim_priv.h"
 #include "identity/jws_priv.h"
-
 
 #define TENANT_BYTES_MAX 128
 #define TEXT_BYTES_MAX 256 /* of a group or a scope */
@@ -37,6 +37,13 @@ const char *identity_fault_text(enum identity_fault fault)
     };
 
     return texts[fault];
+}
+
+bool identity_is_token(struct span text)
+{
+    while (span_ends_with(text, SPAN_LIT("=")))
+        text.len--;
+    return text.len > 0 && ascii_is_all(text, "a-zA-Z0-9._~+/-");
 }
 
 /* ---- what it claims ---- */

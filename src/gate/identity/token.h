@@ -33,6 +33,9 @@ const char *identity_fault_text(enum identity_fault fault);
 #define IDENTITY_KEY_ID_BYTES_MAX 256
 #define IDENTITY_ISSUER_BYTES_MAX 512
 
+/* RFC 6750, 2.1: b64token. Nothing in it ends a header's line or begins another value. */
+bool identity_is_token(struct span text);
+
 /* ---- rules ---- */
 
 /* A place in the claims: `$.sub`, `$.realm_access.roles`, `$['https://acme.com/groups']`; no wildcards, no escapes. */

@@ -2,6 +2,7 @@
 /* Headers that mirror the body: whoever routes by them must see what was judged. */
 #include "crypto/digest.h"
 #include "mcp/mcp_priv.h"
+#include "json/text.h"
 
 #define DECODED_MAX_BYTES 8192 /* no header line is longer */
 #define SCHEMA_TREE_BYTES ((size_t)32 << 20)
@@ -78,16 +79,9 @@ const char *mcp__headers_differ(const struct mcp_message *message, const struct 
 /* 42 and 42.0 are one integer. */
 static bool is_same_number(struct span lexeme, struct span text)
 {
-    struct json_fault fault;
-    struct buf copy;
-    bool is_number;
-
     if (text.len == 0 || (text.at[0] != '-' && (text.at[0] < '0' || text.at[0] > '9')))
         return false;
-    buf_init(&copy, DECODED_MAX_BYTES);
-    is_number = json_read(text, &json_file_rules, &copy, NULL, NULL, &fault) == CODE_OK;
-    buf_fini(&copy);
-    return is_number && json_number_compare(lexeme, text) == 0;
+    return json_text_is(text, DECODED_MAX_BYTES) && json_number_compare(lexeme, text) == 0;
 }
 
 static bool node_agrees(const struct json_node *node, struct span text)
@@ -148,21 +142,15 @@ static void find_annotated(const struct json_node *schema, const struct json_nod
  * the schema says two. */
 static bool read_schema(const struct mcp_message *message, struct span schema, struct span name, const struct json_node **node)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault;
+    struct json_text read;
     uint32_t count = 0;
-    struct arena arena;
-    struct buf plain;
 
     *node = NULL;
     if (memmem(schema.at, schema.len, PARAM_ANNOTATION, sizeof PARAM_ANNOTATION - 1) == NULL)
         return false;
-    arena_init(&arena, SCHEMA_TREE_BYTES);
-    buf_init(&plain, SCHEMA_TREE_BYTES);
-    if (json_read(schema, &json_file_rules, &plain, &arena, &root, &fault) == CODE_OK)
-        find_annotated(root, message->arguments, name, node, &count);
-    buf_fini(&plain);
-    arena_fini(&arena);
+    if (json_text_read(&read, schema, &json_file_rules, SCHEMA_TREE_BYTES) == CODE_OK)
+        find_annotated(read.root, message->arguments, name, node, &count);
+    json_text_fini(&read);
     if (count > 1)
         *node = NULL;
     return count > 0;

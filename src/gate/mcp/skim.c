@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/skim.h"
 
-#include "json/json.h"
+#include "json/text.h"
 
 static bool is_in_message(const struct skim *skim)
 {
@@ -27,16 +27,9 @@ static bool word_is(const struct skim *skim, const char *text)
 /* No parser has seen the line, so a word is an id only where it is read as a string or a number. */
 static bool is_id(const struct skim_text *word)
 {
-    struct json_fault fault;
-    struct buf text;
-    bool is_json;
-
     if (word->len == 0 || word->len > SKIM_TEXT_MAX || strchr("\"-0123456789", word->at[0]) == NULL)
         return false;
-    buf_init(&text, 2 * SKIM_TEXT_MAX);
-    is_json = json_read(span_of(word->at, word->len), &json_reply_rules, &text, NULL, NULL, &fault) == CODE_OK;
-    buf_fini(&text);
-    return is_json;
+    return json_text_is(span_of(word->at, word->len), 2 * SKIM_TEXT_MAX);
 }
 
 /* Called behind each member of a message. */

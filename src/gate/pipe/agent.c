@@ -2,7 +2,7 @@
 #include "pipe/agent_priv.h"
 
 #include "base/mem.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "unicode/terminal.h"
 
 #include <stdarg.h>
@@ -18,7 +18,6 @@
 #define PATIENCE_US INT64_C(3000000) /* a service manager may be about to start the gate again, so for so long no other one
                                       * is started */
 #define WAITING_BYTES ((size_t)8 << 20) /* so many bytes of lines may wait before no more are read; one more line may be long */
-#define TREE_BYTES ((size_t)64 << 20)
 
 void agent__complain(const char *format, ...)
 {
@@ -74,18 +73,14 @@ bool agent__is_no_news(const struct pipe_agent *agent, struct span code)
 
 static void take_session(struct pipe_agent *agent, const struct http_head *head, struct span body)
 {
-    const struct json_node *root, *version;
+    const struct json_node *version;
     struct span session = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
-    struct arena arena;
-    struct buf text;
-    struct json_fault fault;
+    struct json_text text;
 
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&text, SIZE_MAX / 2);
     buf_clear(&agent->session);
     buf_clear(&agent->version);
-    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) == CODE_OK) {
-        version = json_at(root, "result", "protocolVersion", NULL);
+    if (json_text_read(&text, body, &json_reply_rules, SIZE_MAX / 2) == CODE_OK) {
+        version = json_at(text.root, "result", "protocolVersion", NULL);
         if ((version != NULL && version->type == JSON_STRING && buf_add_span(&agent->version, version->text) != CODE_OK) ||
             buf_add_span(&agent->session, session) != CODE_OK)
             agent__complain("there is not enough memory for the session");
@@ -94,8 +89,7 @@ static void take_session(struct pipe_agent *agent, const struct http_head *head,
             buf_clear(&agent->session);
         }
     }
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&text);
 }
 
 void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body)

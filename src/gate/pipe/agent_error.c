@@ -2,11 +2,10 @@
 /* Errors that the agent gets in place of an answer: the gate's, and the pipe's own where the gate says nothing. */
 #include "pipe/agent_priv.h"
 
-#include "json/json.h"
+#include "json/text.h"
 
 #include <stdio.h>
 
-#define TREE_BYTES ((size_t)64 << 20)
 
 void agent__say_error(struct pipe_agent *agent, struct span id, struct span error)
 {
@@ -69,17 +68,12 @@ void agent__error(struct pipe_agent *agent, struct post *post, int code, const c
 
 void agent__refused(struct pipe_agent *agent, struct post *post, int status, struct span body)
 {
-    const struct json_node *root = NULL, *error, *code, *message;
-    struct arena arena;
-    struct buf text;
-    struct json_fault fault;
+    const struct json_node *root, *error, *code, *message;
+    struct json_text text;
     char plain[64];
     bool is_waited_for = post->kind != LINE_NOTIFICATION && post->kind != LINE_RESPONSE;
 
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&text, SIZE_MAX / 2);
-    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
-        root = NULL;
+    root = json_text_read(&text, body, &json_reply_rules, SIZE_MAX / 2) == CODE_OK ? text.root : NULL;
     error = json_member(root, SPAN_LIT("error"));
     code = json_member(error, SPAN_LIT("code"));
     message = json_member(error, SPAN_LIT("message"));
@@ -98,6 +92,5 @@ void agent__refused(struct pipe_agent *agent, struct post *post, int status, str
     else
         agent__error(agent, post, -32603, plain);
     post->is_answered = true;
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&text);
 }

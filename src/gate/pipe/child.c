@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/pause.h"
 #include "os/process.h"
 
@@ -192,20 +192,11 @@ static void be_dead(struct pipe_child *child)
 /* A run that has failed answers with an error object or not at all. */
 static bool is_error_object(struct span canonical)
 {
-    const struct json_node *root = NULL, *type;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
-    bool is_error;
+    struct json_text text;
+    bool is_error = json_text_read(&text, canonical, &json_reply_rules, SIZE_MAX / 2) == CODE_OK &&
+                    span_is(json_member_text(text.root, "type"), "error");
 
-    arena_init(&arena, SIZE_MAX / 2);
-    buf_init(&text, SIZE_MAX / 2);
-    if (json_read(canonical, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
-        root = NULL;
-    type = json_member(root, SPAN_LIT("type"));
-    is_error = type != NULL && type->type == JSON_STRING && span_is(type->text, "error");
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&text);
     return is_error;
 }
 

@@ -4,9 +4,8 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 #include "http/writer.h"
-#include "json/json.h"
+#include "json/text.h"
 
-#define TREE_BYTES ((size_t)256 << 20)
 #define META_VERSION SPAN_LIT("io.modelcontextprotocol/protocolVersion")
 
 struct post *post__new(enum http_method method)
@@ -61,20 +60,15 @@ static enum code write_value(struct span text, struct buf *out)
 /* Reads what a request of 2026-07-28 repeats in its head, where the gate compares it with the body. */
 static enum code read_modern(struct post *post)
 {
-    const struct json_node *root, *version, *value;
-    struct arena arena;
-    struct buf again;
-    struct json_fault fault;
+    const struct json_node *version, *value;
+    struct json_text again;
     const char *member;
-    enum code code;
+    enum code code = json_text_read(&again, buf_peek(&post->text), &json_reply_rules, SIZE_MAX / 2);
 
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&again, SIZE_MAX / 2);
-    code = json_read(buf_peek(&post->text), &json_reply_rules, &again, &arena, &root, &fault);
     if (code == CODE_OK) {
-        version = json_member(json_at(root, "params", "_meta", NULL), META_VERSION);
+        version = json_member(json_at(again.root, "params", "_meta", NULL), META_VERSION);
         member = named_by(post->rpc_method);
-        value = member != NULL ? json_member(json_at(root, "params", NULL), span_text(member)) : NULL;
+        value = member != NULL ? json_member(json_at(again.root, "params", NULL), span_text(member)) : NULL;
         if (version != NULL && version->type == JSON_STRING)
             code = write_value(version->text, &post->version);
         if (code == CODE_OK && value != NULL && value->type == JSON_STRING)
@@ -82,8 +76,7 @@ static enum code read_modern(struct post *post)
         if (code != CODE_OK) /* a version that cannot be a header's value: the gate finds the header missing, and says so */
             buf_clear(&post->version);
     }
-    buf_fini(&again);
-    arena_fini(&arena);
+    json_text_fini(&again);
     return code;
 }
 

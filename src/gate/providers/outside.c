@@ -3,7 +3,7 @@
 
 #include "base/lock.h"
 #include "base/mem.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/clock.h"
 
 #include <string.h>
@@ -92,30 +92,25 @@ void outside_unhear(struct outside *outside)
 size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
                         size_t size)
 {
-    const struct json_node *root, *found = NULL;
+    struct json_text metadata = {.root = NULL};
     struct outside_source *source;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
+    struct span found = SPAN_NONE;
     size_t len = 0;
 
-    arena_init(&arena, 1 << 20);
-    buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX);
     lock_take(&outside->lock);
     source = outside__find(outside, provider->digest);
     if (source != NULL && !buf_is_empty(&source->metadata) &&
-        json_read(buf_peek(&source->metadata), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
-        found = json_member(root, span_text(name));
+        json_text_read(&metadata, buf_peek(&source->metadata), &json_file_rules, IDENTITY_KEY_SET_BYTES_MAX) == CODE_OK)
+        found = json_member_text(metadata.root, name);
     lock_give(&outside->lock);
-    if (found != NULL && found->type == JSON_STRING && found->text.len < size) {
-        len = found->text.len;
-        memcpy(out, found->text.at, len);
+    if (found.at != NULL && found.len < size) {
+        len = found.len;
+        memcpy(out, found.at, len);
         out[len] = '\0';
     }
     if (len == 0)
         (void)make_due(outside, provider->digest);
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&metadata);
     return len;
 }
 

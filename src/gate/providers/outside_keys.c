@@ -5,7 +5,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/clock.h"
 #include "os/pause.h"
 #include "os/file.h"
@@ -220,34 +220,28 @@ static bool is_https(struct span url, const struct identity_provider *provider)
 /* Metadata that do not name the issuer exactly are somebody else's (RFC 8414, 3.3). */
 static void take_metadata(struct outside *outside, struct outside_source *source, struct outside_came *came)
 {
-    const struct json_node *root, *issuer = NULL, *keys = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf text;
+    struct json_text metadata;
     struct why why = {""};
     char url[IDENTITY_URL_BYTES] = "";
+    enum code code = json_text_read(&metadata, buf_peek(&came->body), &json_file_rules, IDENTITY_KEY_SET_BYTES_MAX);
+    struct span issuer = json_member_text(metadata.root, "issuer"), keys = json_member_text(metadata.root, "jwks_uri");
 
-    arena_init(&arena, 1 << 20);
-    buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX);
-    if (json_read(buf_peek(&came->body), &json_file_rules, &text, &arena, &root, &fault) != CODE_OK)
+    if (code != CODE_OK)
         (void)why_set(&why, CODE_INVALID, "its metadata are no JSON that has one reading");
-    else if ((issuer = json_member(root, SPAN_LIT("issuer"))) == NULL || issuer->type != JSON_STRING ||
-             !span_is(issuer->text, source->provider->rules.issuer))
+    else if (issuer.at == NULL || !span_is(issuer, source->provider->rules.issuer))
         (void)why_set(&why, CODE_INVALID, "its metadata name another `issuer` than the configuration");
-    else if ((keys = json_member(root, SPAN_LIT("jwks_uri"))) == NULL || keys->type != JSON_STRING ||
-             keys->text.len >= sizeof url || !is_https(keys->text, source->provider))
+    else if (keys.at == NULL || keys.len >= sizeof url || !is_https(keys, source->provider))
         (void)why_set(&why, CODE_INVALID, "its metadata have no `jwks_uri` with https");
     else
-        (void)snprintf(url, sizeof url, "%.*s", SPAN_ARG(keys->text));
+        (void)snprintf(url, sizeof url, "%.*s", SPAN_ARG(keys));
     if (why.text[0] == '\0') {
         lock_take(&outside->lock);
         buf_clear(&source->metadata);
-        if (buf_add_span(&source->metadata, buf_peek(&text)) != CODE_OK)
+        if (buf_add_span(&source->metadata, buf_peek(&metadata.bytes)) != CODE_OK)
             buf_clear(&source->metadata);
         lock_give(&outside->lock);
     }
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&metadata);
     if (why.text[0] != '\0')
         fail(outside, source, &why, clock_wall_us());
     else

@@ -4,6 +4,7 @@
 #include "base/lock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "json/text.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +14,6 @@
 #define SETS 1024 /* of a shard, of WAYS each */
 #define WAYS 4
 #define NOTES_BYTES ((size_t)8 << 20)
-#define TREE_BYTES ((size_t)32 << 20)
 #define AGAIN_US (INT64_C(3600) * 1000000) /* how late the store may hear that a definition was told again, */
 #define OTHER_US (INT64_C(60) * 1000000)   /* or that another one was */
 #define UNHEARD_US (-2 * AGAIN_US)
@@ -204,28 +204,22 @@ enum code definition_canonical(struct span text, struct buf *out, unsigned char 
 {
     struct buf_mark mark = buf_mark(out);
     size_t begin = buf_len(out);
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf plain;
+    struct json_text plain = {.root = NULL};
     enum code code = text.len <= DEFINITION_MAX_BYTES ? CODE_OK : CODE_LIMIT;
 
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&plain, 2 * DEFINITION_MAX_BYTES);
     if (code == CODE_OK)
-        code = json_read(text, &json_reply_rules, &plain, &arena, &root, &fault);
-    if (code == CODE_OK && root->type != JSON_OBJECT)
+        code = json_text_read(&plain, text, &json_reply_rules, 2 * DEFINITION_MAX_BYTES);
+    if (code == CODE_OK && plain.root->type != JSON_OBJECT)
         code = CODE_INVALID;
-    if (code == CODE_OK && json_canonical(root, out) == CODE_INVALID) {
+    if (code == CODE_OK && json_canonical(plain.root, out) == CODE_INVALID) {
         buf_rewind(out, mark);
-        buf_add_span(out, buf_peek(&plain));
+        buf_add_span(out, buf_peek(&plain.bytes));
     }
     if (code == CODE_OK)
         code = buf_settle(out, mark);
     if (code == CODE_OK)
         digest_of(span_part(buf_peek(out), begin, SIZE_MAX), digest);
-    buf_fini(&plain);
-    arena_fini(&arena);
+    json_text_fini(&plain);
     return code;
 }
 

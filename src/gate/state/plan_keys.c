@@ -3,6 +3,7 @@
 #include "state/plan.h"
 
 #include "base/num.h"
+#include "json/text.h"
 
 #include <string.h>
 
@@ -96,24 +97,19 @@ static enum code read_jwk(struct reading *reading, const struct json_node *jwk)
 
 static enum code read_jwks(struct reading *reading, struct span text)
 {
-    const struct json_node *root = NULL, *list;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf canonical;
-    enum code code;
+    const struct json_node *list;
+    struct json_text read;
+    enum code code = json_text_read(&read, text, &json_file_rules, (size_t)1 << 20);
 
-    arena_init(&arena, (size_t)1 << 20);
-    buf_init(&canonical, (size_t)1 << 20);
-    code = json_read(text, &json_file_rules, &canonical, &arena, &root, &fault);
     if (code != CODE_OK && code != CODE_NOMEM)
-        code = why_set(reading->why, CODE_INVALID, "it cannot be read at offset %zu: %s", fault.offset, fault.text);
-    list = json_member(root, SPAN_LIT("keys"));
+        code = why_set(reading->why, CODE_INVALID, "it cannot be read at offset %zu: %s", read.fault.offset,
+                       read.fault.text);
+    list = json_member(read.root, SPAN_LIT("keys"));
     if (code == CODE_OK && list == NULL)
-        code = read_jwk(reading, root);
+        code = read_jwk(reading, read.root);
     for (const struct json_node *jwk = list != NULL ? list->child : NULL; jwk != NULL && code == CODE_OK; jwk = jwk->next)
         code = read_jwk(reading, jwk);
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&read);
     return code;
 }
 

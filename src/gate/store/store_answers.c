@@ -4,26 +4,13 @@
 
 #include "store/store.h"
 
-#include "json/json.h"
+#include "json/text.h"
 
 #include <stdio.h>
 
-/* A beginning of an object is no JSON. */
-static bool is_whole_object(struct span json)
-{
-    struct json_fault fault;
-    struct buf out;
-    bool whole;
-
-    buf_init(&out, 2 * APPROVAL_ARGUMENTS_BYTES);
-    whole = json_read(json, &json_file_rules, &out, NULL, NULL, &fault) == CODE_OK;
-    buf_fini(&out);
-    return whole;
-}
-
 bool store_approval_shows_params(const struct store_approval *approval)
 {
-    return approval->params.at == NULL || is_whole_object(approval->params);
+    return approval->params.at == NULL || json_text_is(approval->params, 2 * APPROVAL_ARGUMENTS_BYTES);
 }
 
 struct found {

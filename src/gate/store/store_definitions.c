@@ -4,6 +4,7 @@
 #include "store/store.h"
 #include "base/num.h"
 #include "schema/schema_compile.h"
+#include "json/text.h"
 
 #define DAY_US (INT64_C(86400) * 1000000)
 #define AT_ONCE 64 /* notes: with a tool that has 8,192 definitions each takes some milliseconds of the main thread */
@@ -188,22 +189,17 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 /* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
 static struct policy_schema *compile(struct span body)
 {
-    const struct json_node *root = NULL, *schema;
+    const struct json_node *schema;
     struct policy_schema *compiled = NULL;
-    struct json_fault fault;
+    struct json_text text;
     struct why why;
-    struct arena arena;
-    struct buf text;
 
-    arena_init(&arena, (size_t)64 << 20);
-    buf_init(&text, 2 * DEFINITION_MAX_BYTES);
-    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) == CODE_OK) {
-        schema = json_member(root, SPAN_LIT("inputSchema"));
+    if (json_text_read(&text, body, &json_reply_rules, 2 * DEFINITION_MAX_BYTES) == CODE_OK) {
+        schema = json_member(text.root, SPAN_LIT("inputSchema"));
         if (schema != NULL && policy_schema_compile(schema->raw, &compiled, &why) != CODE_OK)
             compiled = NULL;
     }
-    buf_fini(&text);
-    arena_fini(&arena);
+    json_text_fini(&text);
     return compiled;
 }
 

@@ -6,6 +6,7 @@
 #include "policy/walk.h"
 
 #include "base/glob.h"
+#include "json/text.h"
 
 static void say_rule(struct buf *out, bool has_rule, struct span rule)
 {
@@ -198,19 +199,13 @@ static void say_answer(struct buf *out, enum answer_effect effect, bool has_rule
 static enum code compare_left(const struct policy_case *kase, const struct answer_verdict *verdict, struct buf *left,
                               bool *equal)
 {
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf again;
+    struct json_text again = {.root = NULL};
     enum code code = policy_answer_write(verdict, kase->answer.root->raw, left);
 
-    arena_init(&arena, SIZE_MAX / 2);
-    buf_init(&again, SIZE_MAX / 2);
     if (code == CODE_OK)
-        code = json_read(buf_peek(left), &json_reply_rules, &again, &arena, &root, &fault);
-    *equal = code == CODE_OK && json_equal(root, kase->left);
-    buf_fini(&again);
-    arena_fini(&arena);
+        code = json_text_read(&again, buf_peek(left), &json_reply_rules, SIZE_MAX / 2);
+    *equal = code == CODE_OK && json_equal(again.root, kase->left);
+    json_text_fini(&again);
     return code;
 }
 
