@@ -229,7 +229,7 @@ static enum code compile_change(struct db *db, const struct policy_store_change 
         code = take_away(set, change, why);
     if (code == CODE_OK) {
         policy_set_sort(set);
-        code = policy_set_compile(set, 0, policy, faults, warnings);
+        code = policy_set_compile(set, 0, &policy_authoring, policy, faults, warnings);
         if (code == CODE_OK)
             code = check_names(change, set, *policy, faults, warnings, lost, why);
         if (code == CODE_OK && warnings != NULL)
@@ -360,7 +360,7 @@ enum code policy_store_activate(struct db *db, uint64_t version, struct span aut
                                 struct faults *faults, struct why *why)
 {
     struct policy *policy = NULL;
-    enum code code = policy_store_compile(db, version, &policy, faults, why);
+    enum code code = policy_store_compile(db, version, &policy_authoring, &policy, faults, why);
 
     policy_unref(&policy);
     if (code != CODE_OK)

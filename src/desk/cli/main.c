@@ -3,7 +3,6 @@
 #include "args/print.h"
 #include "base/mem.h"
 #include "people/control.h"
-#include "words/foreign.h"
 
 #include <string.h>
 
@@ -22,7 +21,6 @@ int main(int argc, char **argv)
     static struct asked asked;
     int status;
 
-    foreign_spoken = &foreign_words;
     if (!command_begin())
         return STATUS_CANNOT;
     if (argc > 1 && strcmp(argv[1], CONTROL_WORD) == 0)

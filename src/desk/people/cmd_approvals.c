@@ -6,7 +6,7 @@
 #include "cli/told.h"
 
 #include "base/num.h"
-#include "json/json.h"
+#include "json/text.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -112,15 +112,13 @@ static void add_people(struct doc *doc, struct db *db, const struct store_approv
 /* A list of texts that the store has as JSON. */
 static void add_list(struct doc *doc, const char *key, struct span json)
 {
-    struct json_fault fault;
-    struct buf text;
+    struct json_text read;
 
-    buf_init(&text, TEXT_BYTES);
-    if (json_read(json, &json_file_rules, &text, NULL, NULL, &fault) == CODE_OK)
-        doc_json(doc, key, buf_peek(&text));
+    if (json_text_read(&read, json, &json_file_rules, TEXT_BYTES) == CODE_OK)
+        doc_json(doc, key, read.root->raw);
     else
         (void)doc_add_array(doc, key);
-    buf_fini(&text);
+    json_text_fini(&read);
 }
 
 struct doc *cmd_approvals__doc(struct db *db, const struct store_approval *approval, int64_t now_us)
@@ -250,7 +248,7 @@ static struct policy *find_active(struct db *db)
     uint64_t version = 0;
 
     if (policy_store_active(db, &version, &why) != CODE_OK || version == 0 ||
-        store_compile_policy(db, version, &policy, &why) != CODE_OK)
+        store_compile_policy(db, version, &policy_authoring, &policy, &why) != CODE_OK)
         return NULL;
     return policy;
 }

@@ -195,7 +195,7 @@ static enum code compile(const struct policy_files *files, const struct route_na
     policy_set_init(&set);
     code = read_shared(files, &set);
     if (code == CODE_OK)
-        code = policy_set_compile(&set, 0, policy, &check.faults, &check.warnings);
+        code = policy_set_compile(&set, 0, &policy_authoring, policy, &check.faults, &check.warnings);
     policy_set_fini(&set);
     if (code == CODE_OK)
         route_names_check(*policy, names, &check.faults, &check.warnings);

@@ -34,7 +34,7 @@ static enum code take(struct diffing *d, struct db *db, uint64_t version, int si
 
     (void)snprintf(d->names[side], sizeof d->names[side], version != 0 ? "version %" PRIu64 : "nothing", version);
     if (version != 0)
-        return store_compile_policy(db, version, policy, why);
+        return store_compile_policy(db, version, &policy_authoring, policy, why);
     return policy_compile(NULL, 0, 0, policy, &(struct faults){.count = 0}, NULL);
 }
 

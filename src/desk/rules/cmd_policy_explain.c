@@ -61,7 +61,7 @@ static int find_policy(struct explaining *e)
     if (code == CODE_OK && version == 0)
         code = policy_store_active(db, &version, &why);
     if (code == CODE_OK && version != 0)
-        code = store_compile_policy(db, version, &e->policy, &why);
+        code = store_compile_policy(db, version, &policy_authoring, &e->policy, &why);
     if (code == CODE_OK)
         code = store_definitions_load(db, NULL, &e->definitions, &why);
     db_close(&db);

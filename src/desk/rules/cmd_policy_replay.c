@@ -107,7 +107,7 @@ static int take_version(struct replaying *r, struct policy **policy)
             code = why_set(&why, CODE_INVALID, "no policy is active; name FILES to replay");
     }
     if (code == CODE_OK)
-        code = store_compile_policy(db, version, policy, &why);
+        code = store_compile_policy(db, version, &policy_authoring, policy, &why);
     if (code == CODE_OK)
         code = store_definitions_load(db, NULL, &r->definitions, &why);
     db_close(&db);

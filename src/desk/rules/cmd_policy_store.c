@@ -95,7 +95,7 @@ static void warn_of_place(struct db *db, const struct asked *asked, uint64_t ver
     struct policy *policy = NULL;
     struct why why = {""};
 
-    if (knows_routes(asked) && store_compile_policy(db, version, &policy, &why) == CODE_OK) {
+    if (knows_routes(asked) && store_compile_policy(db, version, &policy_authoring, &policy, &why) == CODE_OK) {
         policy_trail_warn(policy, asked, warnings);
         known_people_warn(policy, asked->file, db, warnings);
     }
@@ -193,7 +193,7 @@ static void find_strays(struct db *db, const struct asked *asked, uint64_t versi
     faults_init(&unread);
     route_names_init(&names);
     if (knows_routes(asked) && route_names_read(asked->file, &names, &unread) == CODE_OK &&
-        store_compile_policy(db, version, &policy, &why) == CODE_OK)
+        store_compile_policy(db, version, &policy_authoring, &policy, &why) == CODE_OK)
         route_names_check(policy, &names, warnings, warnings);
     if (policy != NULL)
         policy_trail_warn(policy, asked, warnings);
@@ -386,7 +386,7 @@ static enum code show_rules(struct db *db, struct showing *showing, struct why *
     enum code code;
 
     faults_init(&faults);
-    code = policy_store_compile(db, showing->version, &policy, &faults, why);
+    code = policy_store_compile(db, showing->version, &policy_authoring, &policy, &faults, why);
     if (code == CODE_INVALID)
         (void)why_set(why, code, "version %" PRIu64 " no longer compiles: %s", showing->version, faults.fault[0].text);
     if (code == CODE_OK) {

@@ -93,7 +93,7 @@ static void look_at_policy(struct report *report, const struct conf *conf, struc
     if (code == CODE_OK)
         code = policy_store_active(store, &version, why);
     if (code == CODE_OK && version != 0)
-        code = store_compile_policy(store, version, &policy, why);
+        code = store_compile_policy(store, version, &policy_authoring, &policy, why);
     if (code != CODE_OK)
         find(report, "policy", false, "%s", why->text);
     else if (version == 0)

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"
+#include "json/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -120,27 +121,21 @@ static enum code convert_message(struct buf *out, const struct json_node *messag
 /* Returns: whether the text was a JSON-RPC message, with *code of its conversion. */
 static bool take_message(struct explain_call *call, enum code *code)
 {
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf canonical, converted;
-    bool is_message;
+    struct json_text read;
+    struct buf converted;
+    bool is_message = json_text_read(&read, buf_peek(&call->text), &json_file_rules, CALL_MAX_BYTES) == CODE_OK &&
+                      json_member(read.root, SPAN_LIT("jsonrpc")) != NULL;
 
-    arena_init(&arena, TREE_MAX_BYTES);
-    buf_init(&canonical, CALL_MAX_BYTES);
     buf_init(&converted, CALL_MAX_BYTES * 2);
     *code = CODE_OK;
-    is_message = json_read(buf_peek(&call->text), &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK &&
-                 root->type == JSON_OBJECT && json_member(root, SPAN_LIT("jsonrpc")) != NULL;
     if (is_message) {
-        *code = convert_message(&converted, root);
+        *code = convert_message(&converted, read.root);
         buf_clear(&call->text);
         if (*code == CODE_OK)
             *code = buf_add_span(&call->text, buf_peek(&converted));
     }
     buf_fini(&converted);
-    buf_fini(&canonical);
-    arena_fini(&arena);
+    json_text_fini(&read);
     return is_message;
 }
 
@@ -193,22 +188,6 @@ int explain_call_answer(struct explain_call *call)
 
 /* ---- options ---- */
 
-static bool is_json(struct span text)
-{
-    const struct json_node *root;
-    struct json_fault fault;
-    struct arena arena;
-    struct buf out;
-    bool valid;
-
-    arena_init(&arena, TREE_MAX_BYTES);
-    buf_init(&out, CALL_MAX_BYTES);
-    valid = json_read(text, &json_file_rules, &out, &arena, &root, &fault) == CODE_OK;
-    buf_fini(&out);
-    arena_fini(&arena);
-    return valid;
-}
-
 /* --arg KEY=VALUE, --claim KEY=VALUE: a value that is JSON is taken as such, anything else is a string. */
 static int add_members(struct explain_call *call, const char *option, const struct option_values *members)
 {
@@ -220,7 +199,7 @@ static int add_members(struct explain_call *call, const char *option, const stru
         buf_add_text(&call->text, i > 0 ? "," : "");
         json_write_string(&call->text, key);
         buf_add_byte(&call->text, ':');
-        if (is_json(value))
+        if (json_text_is(value, CALL_MAX_BYTES))
             buf_add_span(&call->text, value);
         else
             json_write_string(&call->text, value);
@@ -389,7 +368,7 @@ enum code explain_call_policy(const struct asked *asked, const struct recorded *
     enum code code = asked_store(asked, DB_READ, &db, why);
 
     if (code == CODE_OK && recorded->policy_version != 0)
-        code = store_compile_policy(db, recorded->policy_version, policy, why);
+        code = store_compile_policy(db, recorded->policy_version, &policy_authoring, policy, why);
     if (code == CODE_OK)
         code = store_definitions_load(db, NULL, definitions, why);
     db_close(&db);

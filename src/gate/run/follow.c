@@ -170,7 +170,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
     if (code != CODE_OK || serve__has_version(serve, version) || (version != 0 && version == serve->policy_refused))
         return code;
     if (version != 0)
-        code = store_compile_policy(serve->store, version, &policy, why);
+        code = store_compile_policy(serve->store, version, NULL, &policy, why);
     if (code == CODE_INVALID) {
         refuse_policy(serve, version, why);
         return CODE_OK;

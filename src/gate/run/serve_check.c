@@ -38,7 +38,7 @@ enum code serve_check(const struct conf *conf, struct why *why)
     if (code == CODE_OK)
         code = policy_store_active(store, &version, why);
     if (code == CODE_OK && version != 0)
-        code = store_compile_policy(store, version, &policy, why);
+        code = store_compile_policy(store, version, NULL, &policy, why);
     if (code == CODE_OK && version == 0)
         log_warn("app", "no policy is active: everything would be denied; `callgate policy load FILES` makes one so");
     policy_unref(&policy);

@@ -81,13 +81,14 @@ enum code store_set_told(struct db *db, const char *name, int64_t id, struct why
     return db_why(why, code, db, "writing the store");
 }
 
-enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why)
+enum code store_compile_policy(struct db *db, uint64_t version, const struct authoring *author, struct policy **policy,
+                               struct why *why)
 {
     struct faults faults;
     enum code code;
 
     faults_init(&faults);
     *policy = NULL;
-    code = policy_store_compile(db, version, policy, &faults, why);
+    code = policy_store_compile(db, version, author, policy, &faults, why);
     return faults.count > 0 ? why_of_faults(why, code, &faults) : code;
 }

@@ -69,7 +69,8 @@ enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, s
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
 
 /* policy_store_compile, with the first fault as a sentence; CODE_INVALID where this build cannot compile it. */
-enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why) MUST_USE;
+enum code store_compile_policy(struct db *db, uint64_t version, const struct authoring *author, struct policy **policy,
+                               struct why *why) MUST_USE;
 
 /* Up to which row of an append-only table an audit was told. Takes: name: names the table and the audit. */
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why) MUST_USE;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call may be written as JSON. JSON takes characters that YAML does not, and writes some as two surrogates; they are
- * rewritten as escapes of YAML. */
+/* A call alone, as people explain one: written like `call:` of a test. */
 #include "language/compile_priv.h"
+#include "policy/index.h"
 
 #include "unicode/unicode.h"
 
 #define TREE_MAX_BYTES ((size_t)256 << 20)
+#define CALL_MAX_BYTES ((size_t)1 << 30)
+
+/* ---- a call that is JSON ---- */
 
 static bool is_plain(struct span text)
 {
@@ -32,7 +35,9 @@ static enum code add_escaped(struct buf *out, struct span json)
     return code;
 }
 
-enum code compile__call_text(struct span text, struct buf *out)
+/* Appends a call's text so that the YAML reader takes it, if it is JSON. JSON takes characters that YAML does not, and writes
+ * some as two surrogates; they are rewritten as escapes of YAML. */
+static enum code add_text(struct span text, struct buf *out)
 {
     const struct json_node *root;
     struct json_fault fault;
@@ -52,4 +57,45 @@ enum code compile__call_text(struct span text, struct buf *out)
     buf_fini(&canonical);
     arena_fini(&arena);
     return code;
+}
+
+/* ---- the call ---- */
+
+static void read_call(struct compiler *c, const struct policy_file *file)
+{
+    struct policy *policy = c->policy;
+    struct policy_source source = {.path_text = NULL};
+    struct yaml_tree *tree = NULL;
+
+    policy->cases = compiler_alloc(c, 1, sizeof *policy->cases);
+    compile__read_source(c, file, &source, &tree);
+    if (!c->no_memory && tree != NULL) {
+        policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks where a call alone stands */
+        policy->case_count = 1;
+        c->source = &source;
+        c->tree = tree;
+        compile__case_call(c, yaml_root(tree), &policy->cases[0]);
+    }
+    yaml_tree_free(&tree);
+}
+
+enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults)
+{
+    struct faults mine;
+    struct compiler c = {.policy = policy_new(0), .author = &policy_authoring, .faults = &mine};
+    struct policy_file readable = *file;
+    struct buf text;
+
+    *holder = NULL;
+    if (c.policy == NULL)
+        return CODE_NOMEM;
+    faults_init(&mine);
+    buf_init(&text, CALL_MAX_BYTES);
+    c.no_memory = add_text(file->text, &text) != CODE_OK || policy_index_build(c.policy) != CODE_OK;
+    if (!c.no_memory) {
+        readable.text = buf_peek(&text);
+        read_call(&c, &readable);
+    }
+    buf_fini(&text);
+    return compile__hand_over(&c, holder, faults);
 }

@@ -284,7 +284,7 @@ static void note_others(struct compiler *c)
 static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner, struct condition *leaf)
 {
-    bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
+    bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence, is_silent = false;
 
     leaf->opening = is_opening(c, place);
     leaf->every = manner->quantify ? manner->every_written : leaf->opening;
@@ -298,16 +298,15 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
         c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && (leaf->links || op_finds(&leaf->ops[i]));
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
-    else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
-        compile__warn_absence(c, node, leaf);
+    else
+        is_silent = c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists;
     if (leaf->from == FROM_CLAIM)
         leaf->claim = compile__claim(c, &leaf->path);
     note_others(c);
     for (const struct path *path = leaf->from != FROM_CLAIM ? &leaf->path : NULL; path != NULL; path = path->next)
         note_meta(c, leaf, path);
-    compile__warn_decode(c, node, leaf);
-    compile__warn_closing(c, node, leaf);
-    compile__warn_claim(c, node, leaf);
+    if (c->warnings != NULL)
+        c->author->warn_leaf(c, node, leaf, is_silent);
     label_leaf(c, node, place, leaf);
 }
 

@@ -172,7 +172,7 @@ void compile__file(struct compiler *c, bool *lists_used)
     rules = first_of(c, "rules");
     answers = first_of(c, "answers");
     redact = first_of(c, "redact");
-    tests = first_of(c, "tests");
+    tests = c->author != NULL ? first_of(c, "tests") : NULL;
     for (; rules != NULL; rules = rules->next)
         compile__rule(c, rules, &c->policy->rules[c->rule_count++]);
     for (; answers != NULL; answers = answers->next)
@@ -180,6 +180,7 @@ void compile__file(struct compiler *c, bool *lists_used)
     for (; redact != NULL; redact = redact->next)
         compile__redaction(c, redact, &c->policy->redactions[c->redaction_count++]);
     for (; tests != NULL; tests = tests->next)
-        compile__case(c, tests, &c->policy->cases[c->case_count++]);
-    compile__warn_file(c);
+        c->author->test(c, tests, &c->policy->cases[c->case_count++]);
+    if (c->warnings != NULL)
+        c->author->warn_file(c);
 }

@@ -42,7 +42,8 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
     if (variable_in(node->text))
         FAULT(c, node, "`match` has parameters of the file and no variables of the call, or `{upstream}` would be every "
               "upstream; ask in `when`, as in {arg: uri, glob: 'x://{tenant}/*'}");
-    compile__warn_name(c, node, dimension);
+    if (c->warnings != NULL)
+        c->author->warn_name(c, node, dimension);
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
         name->kind = NAME_PROTOCOL;
     else if (!glob_is_literal(node->text))

@@ -72,8 +72,10 @@ void compile__mode(struct compiler *c, const struct yaml_node *node, bool *monit
 void compile__answer(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 void compile__redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);
 
-/* call_text.c: appends the text of a call, written anew where it is JSON that the YAML reader would not take. */
-enum code compile__call_text(struct span text, struct buf *out) MUST_USE;
+/* compile_set.c: reads a file, whose tree stays NULL where it has none; hands over the policy, or its faults. */
+void compile__read_source(struct compiler *c, const struct policy_file *file, struct policy_source *source,
+                          struct yaml_tree **tree);
+enum code compile__hand_over(struct compiler *c, struct policy **policy, struct faults *faults) MUST_USE;
 
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void compile__hash_file(struct digest *digest, struct span name, struct span text);
@@ -88,13 +90,11 @@ void compile__case_call(struct compiler *c, const struct yaml_node *call, struct
 void compile__case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase);
 void compile__check_cases(struct compiler *c); /* whether the rules that tests name exist; called when all rules are compiled */
 
-/* compile_warn.c: what is legal but hardly meant. */
+/* compile_warn.c: what is legal but hardly meant; as struct authoring has it. */
 void compile__warn_file(struct compiler *c);
 void compile__warn_rule(struct compiler *c, const struct yaml_node *node);
-void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension);
-void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
-void compile__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
-void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
+void compile__warn_leaf(struct compiler *c, const struct yaml_node *node, const struct condition *leaf, bool is_silent);
+void compile__warn_text(struct compiler *c, const struct yaml_node *node);
 
 #endif

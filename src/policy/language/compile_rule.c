@@ -190,8 +190,8 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = rule->people.reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    if (c->faults->added == before)
-        compile__warn_rule(c, node);
+    if (c->faults->added == before && c->warnings != NULL)
+        c->author->warn_rule(c, node);
 }
 
 /* ---- rules for answers ---- */
@@ -234,7 +234,8 @@ void compile__answer(struct compiler *c, const struct yaml_node *node, struct ru
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
-    compile__warn_rule(c, node);
+    if (c->warnings != NULL)
+        c->author->warn_rule(c, node);
 }
 
 /* ---- redactions of the record ---- */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #define FILES_MAX 4096
-#define CALL_MAX_BYTES ((size_t)1 << 30)
 
 struct parsed { /* a source with its tree, so that both are sorted together */
     struct policy_source source;
@@ -101,7 +100,8 @@ static void sort_rules(struct compiler *c)
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
     check_all_ids(c);
     parameters_check_copies(c);
-    compile__check_cases(c);
+    if (c->author != NULL)
+        c->author->check_tests(c);
     compile__check_named(c);
 }
 
@@ -125,16 +125,14 @@ static void hash_sources(struct policy *policy)
 
 /* ---- the set of files ---- */
 
-static void read_source(struct compiler *c, const struct policy_file *file, struct parsed *parsed)
+void compile__read_source(struct compiler *c, const struct policy_file *file, struct policy_source *source,
+                          struct yaml_tree **tree)
 {
-    struct policy_source *source = &parsed->source;
-
     source->path = compiler_copy(c, file->path);
     source->text = compiler_copy(c, file->text);
     source->path_text = source->path.at;
     if (!c->no_memory)
-        c->no_memory = yaml_read(source->text, source->path_text, &parsed->open.tree, c->faults) == CODE_NOMEM;
-    parsed->open.source = source;
+        c->no_memory = yaml_read(source->text, source->path_text, tree, c->faults) == CODE_NOMEM;
 }
 
 static void read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
@@ -143,7 +141,8 @@ static void read_files(struct compiler *c, const struct policy_file *files, size
 
     c->no_memory |= open == NULL;
     for (size_t i = 0; i < count && !c->no_memory; i++) {
-        read_source(c, &files[i], &parsed[i]);
+        compile__read_source(c, &files[i], &parsed[i].source, &parsed[i].open.tree);
+        parsed[i].open.source = &parsed[i].source;
         open[i] = parsed[i].open;
     }
     if (!c->no_memory)
@@ -200,7 +199,7 @@ static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
     policy->rules = compiler_alloc(c, policy->rule_count, sizeof *policy->rules);
     policy->answers = compiler_alloc(c, policy->answer_count, sizeof *policy->answers);
     policy->redactions = compiler_alloc(c, policy->redaction_count, sizeof *policy->redactions);
-    policy->cases = compiler_alloc(c, policy->case_count, sizeof *policy->cases);
+    policy->cases = c->author != NULL ? compiler_alloc(c, policy->case_count, sizeof *policy->cases) : NULL;
     for (size_t i = 0; i < count && !c->no_memory; i++) {
         policy->sources[i] = parsed[i].source;
         policy->source_count++;
@@ -237,7 +236,7 @@ static void compile_files(struct compiler *c, const struct policy_file *files, s
 
 /* Hands over the policy or its faults. When memory ran out the faults are dropped: a name that could not be kept
  * would be told as missing. */
-static enum code hand_over(struct compiler *c, struct policy **policy, struct faults *faults)
+enum code compile__hand_over(struct compiler *c, struct policy **policy, struct faults *faults)
 {
     enum code code = c->no_memory ? CODE_NOMEM : c->faults->count > 0 ? CODE_INVALID : CODE_OK;
 
@@ -247,7 +246,7 @@ static enum code hand_over(struct compiler *c, struct policy **policy, struct fa
         faults->count++;
         faults->added++;
     }
-    if (c->policy->cases == NULL) /* they were counted, and memory ran out before there was room for them */
+    if (c->policy->cases == NULL) /* they were counted, and nobody reads them, or there was no room for them */
         c->policy->case_count = 0;
     if (code == CODE_OK)
         *policy = c->policy;
@@ -256,11 +255,12 @@ static enum code hand_over(struct compiler *c, struct policy **policy, struct fa
     return code;
 }
 
-enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
-                         struct faults *faults, struct faults *warnings)
+enum code policy_compile_for(const struct authoring *author, const struct policy_file *files, size_t count, uint64_t version,
+                             struct policy **policy, struct faults *faults, struct faults *warnings)
 {
     struct faults mine;
-    struct compiler c = {.policy = policy_new(version), .faults = &mine, .warnings = warnings, .pumps = version == 0};
+    struct compiler c = {.policy = policy_new(version), .author = author, .faults = &mine, .warnings = warnings,
+                         .pumps = version == 0};
 
     *policy = NULL;
     if (c.policy == NULL)
@@ -270,45 +270,5 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
         faults_add(&mine, "", 0, 0, "more than %d files; put more rules into each", FILES_MAX);
     else
         compile_files(&c, files, count);
-    return hand_over(&c, policy, faults);
-}
-
-/* ---- a call alone ---- */
-
-static void read_call(struct compiler *c, const struct policy_file *file)
-{
-    struct policy *policy = c->policy;
-    struct parsed parsed = {.open = {.tree = NULL}};
-
-    policy->cases = compiler_alloc(c, 1, sizeof *policy->cases);
-    read_source(c, file, &parsed);
-    if (!c->no_memory && parsed.open.tree != NULL) {
-        policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks where a call alone stands */
-        policy->case_count = 1;
-        c->source = &parsed.source;
-        c->tree = parsed.open.tree;
-        compile__case_call(c, yaml_root(parsed.open.tree), &policy->cases[0]);
-    }
-    yaml_tree_free(&parsed.open.tree);
-}
-
-enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults)
-{
-    struct faults mine;
-    struct compiler c = {.policy = policy_new(0), .faults = &mine};
-    struct policy_file readable = *file;
-    struct buf text;
-
-    *holder = NULL;
-    if (c.policy == NULL)
-        return CODE_NOMEM;
-    faults_init(&mine);
-    buf_init(&text, CALL_MAX_BYTES);
-    c.no_memory = compile__call_text(file->text, &text) != CODE_OK || policy_index_build(c.policy) != CODE_OK;
-    if (!c.no_memory) {
-        readable.text = buf_peek(&text);
-        read_call(&c, &readable);
-    }
-    buf_fini(&text);
-    return hand_over(&c, holder, faults);
+    return compile__hand_over(&c, policy, faults);
 }

@@ -57,8 +57,6 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
 
 void compile__warn_file(struct compiler *c)
 {
-    if (c->warnings == NULL)
-        return;
     warn_unused(c, &c->kinds);
     if (c->shares)
         return;
@@ -77,8 +75,6 @@ void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
 {
     const struct yaml_node *match = yaml_member(node, "match"), *when = yaml_member(node, "when");
 
-    if (c->warnings == NULL)
-        return;
     if (c->effect == EFFECT_PERMIT && (match == NULL || (match->type == YAML_MAP && match->count == 0)))
         WARN(c, node, "a permit without a `match` is for every tool of every server and for everybody%s; name upstreams, "
              "tools or callers", when != NULL ? " whose call meets its `when`" : "");
@@ -86,29 +82,6 @@ void compile__warn_rule(struct compiler *c, const struct yaml_node *node)
         warn_variables(c, match);
     if (when != NULL)
         warn_variables(c, when);
-}
-
-/* A path with `..` looks everywhere: where it finds nothing, no single argument is absent. */
-void compile__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
-{
-    bool descends = false;
-
-    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
-        descends |= path->descends;
-    if (c->warnings != NULL && !descends && !span_is(leaf->path.text, "$"))
-        WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
-             "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
-}
-
-/* `decode` makes readings of strings, so that only operators that look at strings use it. */
-void compile__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
-{
-    bool concerns = leaf->decoders == 0;
-
-    for (uint32_t i = 0; i < leaf->op_count; i++)
-        concerns |= op_reads_decoded(&leaf->ops[i]);
-    if (c->warnings != NULL && !concerns)
-        WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
 }
 
 /* Whether no token can hold this name: RFC 6749 parts scopes by blanks, and the gate takes no name with
@@ -138,35 +111,96 @@ static bool leaves_trust_domain(struct span name)
 
 void compile__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension)
 {
-    if (c->warnings != NULL && dimension >= DIM_HELD && is_never_held(node->text, dimension))
+    if (dimension >= DIM_HELD && is_never_held(node->text, dimension))
         WARN(c, node, dimension == DIM_SCOPE ? "no token has this scope: a scope is visible ASCII without blanks and quotes; "
              "write each scope on its own" : "nobody is in this group: the gate takes no name with characters that cannot be "
              "seen; write it as the provider does");
-    if (c->warnings != NULL && foreign_regex(node->text, dimension != DIM_RESOURCE))
+    if (c->author->foreign->regex(node->text, dimension != DIM_RESOURCE))
         WARN(c, node, "`%.*s` is a glob, in which nothing but `*`, `?` and `\\` has a meaning; write {regex: '%.*s'} to mean "
              "a regex", SPAN_ARG(node->text), SPAN_ARG(node->text));
-    if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
+    if (dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
         WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that principals of other domains are "
              "meant, too; write the domain out, as in spiffe://example.org/*");
 }
 
+/* `-{abc}` of a form (forms/form.h), which may stand in any list. */
+static bool is_letters_of_form(struct span text, size_t brace)
+{
+    return brace > 0 && text.at[brace - 1] == '-' && (brace == 1 || strchr(" [(", text.at[brace - 2]) != NULL);
+}
+
+/* Warns of {word} where it is no variable. `${...}` has a warning of its own, `{{...}}` means braces. */
+void compile__warn_text(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
+    struct span text = node->text, word;
+
+    for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
+        const char *nearest;
+
+        for (end = at + 1; end < text.len && ((text.at[end] >= 'a' && text.at[end] <= 'z') || text.at[end] == '_'); end++)
+            ;
+        word = span_part(text, at, end + 1 - at);
+        if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
+            (at > 0 && strchr("${", text.at[at - 1]) != NULL) || is_letters_of_form(text, at))
+            continue;
+        nearest = why_nearest(word.at + 1, word.len - 2, names);
+        WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
+             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
+    }
+}
+
+/* ---- conditions ---- */
+
+/* A path with `..` looks everywhere: where it finds nothing, no single argument is absent. */
+static void warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    bool descends = false;
+
+    for (const struct path *path = &leaf->path; path != NULL; path = path->next)
+        descends |= path->descends;
+    if (!descends && !span_is(leaf->path.text, "$"))
+        WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
+             "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
+}
+
+/* `decode` makes readings of strings, so that only operators that look at strings use it. */
+static void warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    bool concerns = leaf->decoders == 0;
+
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        concerns |= op_reads_decoded(&leaf->ops[i]);
+    if (!concerns)
+        WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
+}
+
 /* Only tokens have claims: a condition that holds without the claim holds for everybody who comes with a key or
  * a certificate. */
-void compile__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+static void warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
-    if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
+    if (leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
         WARN(c, node, "`%.*s` is absent for who comes without a token, too, and this permit takes that for good; add another "
              "condition, or `groups` or `scopes`, if only tokens are meant", SPAN_ARG(leaf->path.text));
 }
 
-void compile__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+static void warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         const struct op *op = &leaf->ops[i];
-        bool may_doubt = c->warnings != NULL && !c->no_memory && !leaf->opening && op->operator->closing_doubt != NULL;
+        bool may_doubt = !c->no_memory && !leaf->opening && op->operator->closing_doubt != NULL;
         const char *doubt = may_doubt ? op->operator->closing_doubt(op) : NULL;
 
         if (doubt != NULL)
             WARN(c, node, "%s", doubt);
     }
+}
+
+void compile__warn_leaf(struct compiler *c, const struct yaml_node *node, const struct condition *leaf, bool is_silent)
+{
+    if (is_silent)
+        warn_absence(c, node, leaf);
+    warn_decode(c, node, leaf);
+    warn_closing(c, node, leaf);
+    warn_claim(c, node, leaf);
 }

@@ -15,11 +15,18 @@ struct policy_file {
     struct span text; /* YAML */
 };
 
-/* Compiles a complete set of files.
+/* What only those need who write policies (words/compiler.h): tests, warnings, words of other languages. */
+struct authoring;
+extern const struct authoring policy_authoring;
+
+/* Compiles a complete set of files, with all that their authors need.
  * Takes: version (0 for one not stored yet); faults and warnings collect; warnings may be NULL.
  * Returns: CODE_OK with *policy holding one reference; CODE_INVALID with faults; CODE_NOMEM. */
 enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
                          struct faults *faults, struct faults *warnings) MUST_USE;
+/* Likewise. Takes: author: NULL where the files are only enforced: their tests are passed over, and there are no warnings. */
+enum code policy_compile_for(const struct authoring *author, const struct policy_file *files, size_t count, uint64_t version,
+                             struct policy **policy, struct faults *faults, struct faults *warnings) MUST_USE;
 /* Appends the `policy:` name of one file's text. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 

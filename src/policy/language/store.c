@@ -123,8 +123,8 @@ enum code policy_store_check(struct db *db, uint64_t version, struct span hash, 
     return code;
 }
 
-enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
-                               struct why *why)
+enum code policy_store_compile(struct db *db, uint64_t version, const struct authoring *author, struct policy **policy,
+                               struct faults *faults, struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
     struct policy_set set;
@@ -134,7 +134,7 @@ enum code policy_store_compile(struct db *db, uint64_t version, struct policy **
     policy_set_init(&set);
     code = policy_set_read(db, version, &set, hash, why);
     if (code == CODE_OK) {
-        code = policy_set_compile(&set, version, policy, faults, NULL);
+        code = policy_set_compile(&set, version, author, policy, faults, NULL);
         if (code == CODE_INVALID && faults->count > 0)
             why_set(why, code, "policy version %" PRIu64 " does not compile here: %s:%d:%d: %s", version, faults->fault[0].file,
                     faults->fault[0].line, faults->fault[0].column, faults->fault[0].text);

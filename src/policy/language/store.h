@@ -16,10 +16,10 @@
 /* The active version; 0: none. Cheap enough to be asked every second. */
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;
 
-/* Compiles a stored version. Returns: CODE_NOT_FOUND; CODE_INVALID with faults, or with why where the text is not the
- * one that was stored. */
-enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
-                               struct why *why) MUST_USE;
+/* Compiles a stored version. Takes: author: as policy_compile_for. Returns: CODE_NOT_FOUND; CODE_INVALID with faults, or with
+ * why where the text is not the one that was stored. */
+enum code policy_store_compile(struct db *db, uint64_t version, const struct authoring *author, struct policy **policy,
+                               struct faults *faults, struct why *why) MUST_USE;
 
 struct policy_store_version {
     uint64_t version;

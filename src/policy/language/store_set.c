@@ -62,8 +62,8 @@ struct policy_member *policy_set_find(struct policy_set *set, struct span name)
     return NULL;
 }
 
-enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
-                                 struct faults *warnings)
+enum code policy_set_compile(const struct policy_set *set, uint64_t version, const struct authoring *author,
+                             struct policy **policy, struct faults *faults, struct faults *warnings)
 {
     struct policy_file *files = mem_array(set->count, sizeof *files);
     size_t count = 0;
@@ -74,7 +74,7 @@ enum code policy_set_compile(const struct policy_set *set, uint64_t version, str
     for (size_t i = 0; i < set->count; i++)
         if (set->members[i].fate != POLICY_REMOVED)
             files[count++] = (struct policy_file){set->members[i].path, set->members[i].text};
-    code = policy_compile(files, count, version, policy, faults, warnings);
+    code = policy_compile_for(author, files, count, version, policy, faults, warnings);
     mem_free(files);
     return code;
 }

@@ -9,7 +9,7 @@
 #define LANGUAGE_STORE_SET_H
 
 #include "crypto/digest.h"
-#include "policy/policy.h"
+#include "language/language.h"
 
 /* What a change does to a file of the set. */
 enum policy_store_fate { POLICY_KEPT = 0, POLICY_REPLACED, POLICY_ADDED, POLICY_REMOVED };
@@ -36,9 +36,9 @@ enum code policy_set_add(struct policy_set *set, struct span name, struct span p
 struct policy_member *policy_set_find(struct policy_set *set, struct span name); /* NULL: not there */
 void policy_set_sort(struct policy_set *set);                             /* by name, as versions are stored */
 
-/* All but the removed ones. Errors: as of policy_compile. */
-enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
-                              struct faults *warnings) MUST_USE;
+/* All but the removed ones. Takes, errors: as of policy_compile_for. */
+enum code policy_set_compile(const struct policy_set *set, uint64_t version, const struct authoring *author,
+                             struct policy **policy, struct faults *faults, struct faults *warnings) MUST_USE;
 
 /* The hash that a version of these files has. */
 void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES]);

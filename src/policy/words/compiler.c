@@ -15,8 +15,6 @@
 #define WRITTEN_MAX_BYTES ((size_t)1 << 20)
 #define NAME_SHOWN_MAX 60
 
-const struct foreign_words *foreign_spoken;
-
 void *compiler_alloc(struct compiler *c, size_t count, size_t bytes)
 {
     size_t product;
@@ -80,8 +78,8 @@ static bool is_type(struct compiler *c, const struct yaml_node *node, enum yaml_
     if (node->type == type)
         return true;
     (void)snprintf(expected, sizeof expected, "%s", type_text(type));
-    if (foreign_spoken != NULL)
-        foreign_spoken->expected(node, type, what, expected, sizeof expected);
+    if (c->author != NULL)
+        c->author->foreign->expected(node, type, what, expected, sizeof expected);
     if (node->key.len > 0)
         FAULT(c, node, "`%.*s` is %s; write %s", SPAN_ARG(node->key), type_text(node->type), expected);
     else
@@ -113,14 +111,17 @@ static bool is_known(struct span key, const char *const *known)
 
 bool compiler_is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what)
 {
+    const struct foreign_words *foreign = c->author != NULL ? c->author->foreign : NULL;
+
     if (!is_type(c, node, YAML_MAP, what))
         return false;
     for (const struct yaml_node *key = node->child; key != NULL; key = key->next) {
-        const char *instead = is_known(key->key, known) ? NULL : foreign_key(key->key, what), *word;
+        const char *instead, *word;
 
         if (is_known(key->key, known))
             continue;
-        word = foreign_word(key->key, known);
+        instead = foreign != NULL ? foreign->key(key->key, what) : NULL;
+        word = foreign != NULL ? foreign->word(key->key, known) : NULL;
         if (instead != NULL)
             FAULT_KEY(c, key, "%s knows no `%.*s`; %s", what, SPAN_ARG(utf8_cut(key->key, NAME_SHOWN_MAX)), instead);
         else
@@ -140,7 +141,7 @@ int compiler_word(struct compiler *c, const struct yaml_node *node, const char *
     for (int i = 0; words[i] != NULL; i++)
         if (span_is(node->text, words[i]))
             return i;
-    nearest = foreign_word(node->text, words);
+    nearest = c->author != NULL ? c->author->foreign->word(node->text, words) : NULL;
     if (nearest == NULL)
         nearest = why_nearest(node->text.at, node->text.len, words);
     why_list(words, "or", all, sizeof all);
@@ -385,33 +386,6 @@ void *compiler_texts(struct compiler *c, const struct yaml_node *node, size_t by
     return parts;
 }
 
-/* `-{abc}` of a form (forms/form.h), which may stand in any list. */
-static bool is_letters_of_form(struct span text, size_t brace)
-{
-    return brace > 0 && text.at[brace - 1] == '-' && (brace == 1 || strchr(" [(", text.at[brace - 2]) != NULL);
-}
-
-/* Warns of {word} where it is no variable. `${...}` has a warning of its own (author/warn*.c), `{{...}}` means braces. */
-static void warn_braces(struct compiler *c, const struct yaml_node *node)
-{
-    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
-    struct span text = node->text, word;
-
-    for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
-        const char *nearest;
-
-        for (end = at + 1; end < text.len && ((text.at[end] >= 'a' && text.at[end] <= 'z') || text.at[end] == '_'); end++)
-            ;
-        word = span_part(text, at, end + 1 - at);
-        if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
-            (at > 0 && strchr("${", text.at[at - 1]) != NULL) || is_letters_of_form(text, at))
-            continue;
-        nearest = why_nearest(word.at + 1, word.len - 2, names);
-        WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
-             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
-    }
-}
-
 const struct public_space *compiler_public(struct compiler *c)
 {
     if (c->public == NULL && public_space_make(&c->policy->arena, &c->public) != CODE_OK)
@@ -424,6 +398,6 @@ bool compiler_varies(struct compiler *c, const struct yaml_node *text)
     if (text->type != YAML_STRING)
         return false;
     if (c->warnings != NULL)
-        warn_braces(c, text);
+        c->author->warn_text(c, text);
     return variable_in(text->text);
 }

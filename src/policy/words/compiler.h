@@ -24,6 +24,23 @@ struct op_other;
 struct public_space;
 struct named_rule; /* a rule that some file names, and that must exist */
 struct made_kind;  /* compile_kind.c */
+struct foreign_words;
+struct form;
+
+/* What only those need who write policies. What enforces is compiled without it, and has none of it in its program. */
+struct authoring {
+    const struct foreign_words *foreign;
+    /* Tests, and whether the rules that they name exist. */
+    void (*test)(struct compiler *c, const struct yaml_node *node, struct policy_case *kase);
+    void (*check_tests)(struct compiler *c);
+    /* Warn of what is legal but hardly meant; called where warnings are wanted. */
+    void (*warn_file)(struct compiler *c);
+    void (*warn_rule)(struct compiler *c, const struct yaml_node *node);
+    void (*warn_name)(struct compiler *c, const struct yaml_node *node, enum dimension dimension);
+    /* Takes: is_silent: the rule closes, and the condition does not say what an absent value means. */
+    void (*warn_leaf)(struct compiler *c, const struct yaml_node *node, const struct condition *leaf, bool is_silent);
+    void (*warn_text)(struct compiler *c, const struct yaml_node *text); /* in which variables may stand */
+};
 
 struct shared_file {
     const struct yaml_node *root;
@@ -33,6 +50,7 @@ struct shared_file {
 struct compiler {
     struct policy *policy;
     struct faults *faults;
+    const struct authoring *author; /* NULL: nobody writes what is compiled; no warnings are wanted then */
     struct faults *warnings; /* NULL: none wanted */
     bool pumps;              /* each regex is tried with hostile inputs, as the files are not stored yet */
     bool no_memory;

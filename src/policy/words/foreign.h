@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of other languages, and what we say in their place. Without them an author would be told that a word is unknown, and
- * would guess: a condition that is left out opens.
+ * would guess: a condition that is left out opens. A part of struct authoring (words/compiler.h).
  *
  * Threads: any.
  * Owns: nothing.
@@ -27,23 +27,5 @@ struct foreign_words {
 };
 
 extern const struct foreign_words foreign_words;
-
-/* These, in programs that authors use, from their start on; NULL in the enforcing program, where nobody writes. */
-extern const struct foreign_words *foreign_spoken;
-
-static inline const char *foreign_word(struct span word, const char *const *words)
-{
-    return foreign_spoken != NULL ? foreign_spoken->word(word, words) : NULL;
-}
-
-static inline const char *foreign_key(struct span key, const char *what)
-{
-    return foreign_spoken != NULL ? foreign_spoken->key(key, what) : NULL;
-}
-
-static inline bool foreign_regex(struct span glob, bool is_name)
-{
-    return foreign_spoken != NULL && foreign_spoken->regex(glob, is_name);
-}
 
 #endif

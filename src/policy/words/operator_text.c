@@ -85,7 +85,7 @@ static void compile_glob(struct compiler *c, const struct yaml_node *node, struc
     size_t special = 0;
 
     compile_text(c, node, op);
-    if (c->warnings != NULL && node->type == YAML_STRING && foreign_regex(node->text, false))
+    if (c->warnings != NULL && node->type == YAML_STRING && c->author->foreign->regex(node->text, false))
         WARN(c, node, "`%.*s` is a glob, in which nothing but `*`, `?` and `\\` has a meaning; write matches: '%.*s' to mean a "
              "regex", SPAN_ARG(node->text), SPAN_ARG(node->text));
     for (size_t i = 0; i < op->text.len; i++)

@@ -446,6 +446,5 @@ int main(void)
         cmocka_unit_test(test_short), cmocka_unit_test(test_diff), cmocka_unit_test(test_memory),
     };
 
-    foreign_spoken = &foreign_words;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

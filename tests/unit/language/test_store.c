@@ -118,11 +118,30 @@ static void test_load(void **state)
     assert_int_equal(active(shop), 3);
     assert_int_equal(policy_store_files(shop->db, 3, note_file, files, &shop->why), CODE_OK);
     assert_string_equal(files, "a=1.yaml:b=1.yaml:");
-    assert_int_equal(policy_store_compile(shop->db, 3, &policy, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 3, &policy_authoring, &policy, &shop->faults, &shop->why), CODE_OK);
     assert_int_equal(policy_version(policy), 3);
     assert_int_equal(policy_rule_count(policy), 2);
     policy_unref(&policy);
     assert_int_equal(policy_store_files(shop->db, 9, note_file, files, &shop->why), CODE_NOT_FOUND);
+}
+
+/* 11.15: who enforces a version reads no tests of it, and has the same rules under the same hash. */
+static void test_enforced(void **state)
+{
+    struct shop *shop = *state;
+    struct policy *whole, *enforced;
+    struct question question;
+
+    assert_int_equal(load(shop, A1 "tests: [{name: t, call: {tool: x}, expect: {verdict: permit, rule: a.1}}]\n", NULL),
+                     CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 1, &policy_authoring, &whole, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 1, NULL, &enforced, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_case_question(whole, SPAN_LIT("t"), &question), CODE_OK);
+    assert_int_equal(policy_case_question(enforced, SPAN_LIT("t"), &question), CODE_NOT_FOUND);
+    assert_int_equal(policy_rule_count(enforced), policy_rule_count(whole));
+    assert_true(span_equals(policy_hash(enforced), policy_hash(whole)));
+    policy_unref(&whole);
+    policy_unref(&enforced);
 }
 
 /* 1.20 (Meaning 14): --only makes it exactly these and needs --yes where that removes one; remove drops one. */
@@ -346,7 +365,7 @@ static void test_immutable(void **state)
     /* Who goes round the triggers is found by the digest. */
     assert_int_equal(db_exec(shop->db, "DROP TRIGGER policy_file_stays; "
                                        "UPDATE policy_file SET text = replace(text, 'a.1', 'a.9')"), CODE_OK);
-    assert_int_equal(policy_store_compile(shop->db, 1, &policy, &shop->faults, &shop->why), CODE_INVALID);
+    assert_int_equal(policy_store_compile(shop->db, 1, &policy_authoring, &policy, &shop->faults, &shop->why), CODE_INVALID);
     assert_null(policy);
     assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("eve"), SPAN_NONE, 5, &shop->faults, &shop->why), CODE_INVALID);
 }
@@ -385,7 +404,7 @@ static void test_changed(void **state)
         assert_int_equal(policy_store_files(shop->db, 2, must_not_be_told, &told, &shop->why), CODE_INVALID);
         assert_false(told);
         assert_non_null(strstr(shop->why.text, "policy version 2"));
-        assert_int_equal(policy_store_compile(shop->db, 2, &policy, &shop->faults, &shop->why), CODE_INVALID);
+        assert_int_equal(policy_store_compile(shop->db, 2, &policy_authoring, &policy, &shop->faults, &shop->why), CODE_INVALID);
         assert_null(policy);
         assert_int_equal(db_exec(shop->db, "ROLLBACK"), CODE_OK);
         assert_int_equal(policy_store_files(shop->db, 2, must_not_be_told, &told, &shop->why), CODE_OK);
@@ -416,7 +435,7 @@ static void test_check(void **state)
     struct policy *policy;
 
     assert_int_equal(load(shop, A1, NULL), CODE_OK);
-    assert_int_equal(policy_store_compile(shop->db, 1, &policy, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 1, &policy_authoring, &policy, &shop->faults, &shop->why), CODE_OK);
     assert_int_equal(policy_store_check(shop->db, 1, policy_hash(policy), &shop->why), CODE_OK);
     assert_int_equal(policy_store_check(shop->db, 2, policy_hash(policy), &shop->why), CODE_NOT_FOUND);
     memset(other, '0', sizeof other);
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failing_tests, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_tests_hold_no_lock, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_load, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_enforced, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),

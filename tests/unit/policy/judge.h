@@ -8,7 +8,6 @@
 #include "judgement/judgement.h"
 #include "language/language.h"
 #include "policy/policy.h"
-#include "words/foreign.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +38,6 @@ static inline enum code compile_text(const char *text, struct policy **policy, s
     struct policy_file file = {.path = SPAN_LIT("p.yaml"), .text = span_text(text)};
     enum code code;
 
-    foreign_spoken = &foreign_words;
     faults_init(faults);
     if (warnings != NULL)
         faults_init(warnings);
