@@ -107,7 +107,7 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
 
 #define NUMBER(NAME, name) values[D_##NAME] = row_int((int64_t)from->name);
 #define TEXT(NAME, name) values[D_##NAME] = row_text(texts[TEXT_##NAME]);
-#define SIZE(NAME, name, there) values[D_##NAME] = size_or_null(from->there, from->name);
+#define SIZE(NAME, name, text) values[D_##NAME] = size_or_null(from->has_##text, from->name);
 #define DIGEST(NAME, name, there) values[D_##NAME] = digest_or_null(from->there, from->name);
     DECISION_TABLE(ROW_SKIP, ROW_SKIP, NUMBER, TEXT, TEXT, SIZE, DIGEST)
 #undef NUMBER

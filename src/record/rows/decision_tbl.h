@@ -9,8 +9,8 @@
  *   NUMBER  a number or a truth value
  *   TEXT    a text, cut to AUDIT_TEXT_BYTES
  *   JSON    a text of JSON, which is not cut but left out where it is longer than AUDIT_JSON_BYTES
- *   SIZE    a size; NULL where the member named third is false
- *   DIGEST  DIGEST_BYTES; likewise */
+ *   SIZE    the length of the record's text that is named third; NULL where there is none
+ *   DIGEST  DIGEST_BYTES; NULL where the ring's member that is named third is false */
 #ifndef ROWS_DECISION_TBL_H
 #define ROWS_DECISION_TBL_H
 
@@ -34,14 +34,14 @@
     TEXT(METHOD, method) \
     TEXT(TOOL, tool) \
     TEXT(RPC_ID, rpc_id) \
-    SIZE(ARGUMENTS_BYTES, arguments_bytes, has_arguments) \
+    SIZE(ARGUMENTS_BYTES, arguments_bytes, arguments) \
     OWN(ARGUMENTS_DIGEST, arguments_digest) \
     OWN(ARGUMENTS_CUT, arguments_cut) \
     NUMBER(ARGUMENTS_REDACTED, arguments_redacted) \
     DIGEST(BEGIN_DIGEST, begin_digest, arguments_cut) \
-    SIZE(BODY_BYTES, body_bytes, has_body) \
+    SIZE(BODY_BYTES, body_bytes, body) \
     DIGEST(BODY_DIGEST, body_digest, has_body) \
-    SIZE(QUERY_BYTES, query_bytes, has_query) \
+    SIZE(QUERY_BYTES, query_bytes, query) \
     DIGEST(QUERY_DIGEST, query_digest, has_query) \
     FACT(VERDICT, verdict) \
     FACT(REASON, reason) \
@@ -57,13 +57,13 @@
     FACT(LATENCY, latency_us) \
     NUMBER(EXPECTS_OUTCOME, expects_outcome) \
     TEXT(TARGET, target) \
-    SIZE(PARAMS_BYTES, params_bytes, has_params) \
+    SIZE(PARAMS_BYTES, params_bytes, params) \
     DIGEST(PARAMS_DIGEST, params_digest, has_params) \
     JSON(GROUPS, groups) \
     JSON(SCOPES, scopes) \
     TEXT(ISSUER, issuer) \
     TEXT(TOKEN_KEY, token_key) \
-    SIZE(CLAIMS_BYTES, claims_bytes, has_claims) \
+    SIZE(CLAIMS_BYTES, claims_bytes, claims) \
     DIGEST(CLAIMS_DIGEST, claims_digest, has_claims) \
     TEXT(PLAN, plan) \
     TEXT(PLAN_STEP, plan_step) \

@@ -266,14 +266,16 @@ static void gather_columns(const struct audit_decision *from, struct ring_decisi
 #define NUMBER(NAME, name) fixed->name = from->name;
 #define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name, AUDIT_TEXT_BYTES);
 #define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name, AUDIT_JSON_BYTES);
-    DECISION_TABLE(ROW_SKIP, NUMBER, NUMBER, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
+#define SIZE(NAME, name, text) fixed->name = from->text.len, fixed->has_##text = from->text.at != NULL;
+    DECISION_TABLE(ROW_SKIP, NUMBER, NUMBER, CUT, WHOLE, SIZE, ROW_SKIP)
 #undef NUMBER
 #undef CUT
 #undef WHOLE
+#undef SIZE
 }
 
 /* Keeps the beginning of a value that is too long. The digest is of what is kept; the body's digest covers the whole. */
-static bool gather_begun(struct span value, uint64_t max, const struct ring_decision *fixed, unsigned char digest[DIGEST_BYTES],
+static void gather_begun(struct span value, uint64_t max, const struct ring_decision *fixed, unsigned char digest[DIGEST_BYTES],
                          struct texts *texts, int at)
 {
     if (value.len > max)
@@ -281,7 +283,6 @@ static bool gather_begun(struct span value, uint64_t max, const struct ring_deci
     if (value.at != NULL)
         salted(fixed->salt, value, digest);
     set_text(texts, at, value);
-    return value.at != NULL;
 }
 
 static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
@@ -293,8 +294,6 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     if (from->verdict != AUDIT_PERMIT && max > DENIED_ARGUMENTS_BYTES)
         max = DENIED_ARGUMENTS_BYTES;
     draw_salt(ring, fixed->salt);
-    fixed->has_arguments = from->arguments.at != NULL;
-    fixed->arguments_bytes = from->arguments.len;
     salted(fixed->salt, from->arguments, fixed->arguments_digest);
     if (arguments.len > max) {
         begin = arguments.len > BEGIN_BYTES ? utf8_cut(arguments, BEGIN_BYTES - CUT_MARK_BYTES) : arguments;
@@ -304,16 +303,10 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     }
     set_text(texts, TEXT_ARGUMENTS, arguments);
     set_text(texts, TEXT_BEGIN, begin);
-    fixed->params_bytes = from->params.len;
-    fixed->has_params = gather_begun(from->params, max, fixed, fixed->params_digest, texts, TEXT_PARAMS);
-    fixed->claims_bytes = from->claims.len;
-    fixed->has_claims = gather_begun(from->claims, AUDIT_CLAIMS_BYTES, fixed, fixed->claims_digest, texts, TEXT_CLAIMS);
-    fixed->has_body = from->body.at != NULL;
-    fixed->body_bytes = from->body.len;
+    gather_begun(from->params, max, fixed, fixed->params_digest, texts, TEXT_PARAMS);
+    gather_begun(from->claims, AUDIT_CLAIMS_BYTES, fixed, fixed->claims_digest, texts, TEXT_CLAIMS);
     if (fixed->has_body)
         salted(fixed->salt, from->body, fixed->body_digest);
-    fixed->has_query = from->query.at != NULL;
-    fixed->query_bytes = from->query.len;
     if (fixed->has_query)
         salted(fixed->salt, from->query, fixed->query_digest);
     set_text(texts, TEXT_QUERY, from->target.at != NULL ? from->query : SPAN_NONE);

@@ -36,7 +36,8 @@ enum result_text {
 
 /* Of a decision, before its texts: the record's numbers as they are, and what the ring makes of it. */
 #define RING_NUMBER(NAME, name) __typeof__(((struct audit_decision *)NULL)->name) name;
-#define RING_SIZE(NAME, name, there) uint64_t name;
+#define RING_SIZE(NAME, name, text) uint64_t name;
+#define RING_HAS(NAME, name, text) bool has_##text;
 #define RING_DIGEST(NAME, name, there) unsigned char name[DIGEST_BYTES];
 struct ring_decision {
     uint64_t ticket;
@@ -44,7 +45,8 @@ struct ring_decision {
     DECISION_TABLE(ROW_SKIP, RING_NUMBER, RING_NUMBER, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP)
     DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_DIGEST)
     unsigned char salt[ROW_SALT_BYTES], arguments_digest[DIGEST_BYTES];
-    bool has_session, has_arguments, arguments_cut, has_body, has_query, has_policy_hash, has_params, has_claims;
+    bool has_session, has_policy_hash, arguments_cut;
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_HAS, ROW_SKIP)
 };
 
 /* What a decision, an outcome (a struct audit_result as it is, with its texts) or an event becomes in the ring:
