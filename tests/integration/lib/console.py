@@ -24,12 +24,6 @@ def with_people(upstream, policy, conf=None):
     return gate
 
 
-def key(gate, *words):
-    done = gate.run("key", "create", "--json", *words)
-    equal(done.returncode, 0, f"key create {' '.join(words)}: {done.stderr}")
-    return json.loads(done.stdout)["key"]
-
-
 class Console:
     def __init__(self, gate):
         self.process = subprocess.Popen([gate.program, "console", "--json", "--address", "127.0.0.1:0", "--config", str(gate.conf_path)],

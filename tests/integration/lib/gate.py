@@ -128,6 +128,14 @@ def mcp_route(url, name="up", path="/mcp", identity=None, **more):
     return route
 
 
+def is_there(pid):
+    """Whether the process runs; one that has ended and is not waited for does not."""
+    try:
+        return "State:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
 def names_of(user):
     """What a person with this account may be recorded as: by it, or, where this session is somebody else's, with that login before."""
     login = int(pathlib.Path("/proc/self/loginuid").read_text())
@@ -196,6 +204,30 @@ class Gate:
         if done.returncode != 0:
             raise Failed(f"policy load: {done.returncode}: {done.stderr}{done.stdout}")
         return done
+
+    def made_key(self, *options):
+        """What `key create` tells of a new key: its text, its number."""
+        done = self.run("key", "create", "--json", *options)
+        if done.returncode != 0:
+            raise Failed(f"key create {' '.join(options)}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def key(self, principal="bot", tenant="acme", *options):
+        """The text of a new key of an agent."""
+        return self.made_key("--principal", principal, "--tenant", tenant, *options)["key"]
+
+    def persons_key(self, person, *roles):
+        return self.made_key("--principal", person, *(word for role in roles for word in ("--role", role)))["key"]
+
+    def approval(self, *which):
+        """All that is known of an approval. Takes: its number; or "--decision" and that of a call. None: there is none."""
+        done = self.run("approvals", "show", *which, "--json")
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def held(self, result):
+        """Takes: what a call was answered that waits for a person. Returns the number by which he finds it, once he does."""
+        decision = str(result["_meta"]["dev.callgate/denial"]["decision"])
+        return str(eventually(lambda: self.approval("--decision", decision), "the call waits for a person")["approval"])
 
     # life -------------------------------------------------------------------------------------------------------
     def launch(self, *options, pass_fds=()):
@@ -283,7 +315,28 @@ class Gate:
         wanted.update(headers or {})
         return self.request("POST", path, message, wanted, port)
 
+    def metrics(self):
+        return self.request("GET", "/metrics", port=self.admin_port)[2].decode()
+
+    def metric(self, name):
+        """Takes: name: with its labels, as /metrics has them."""
+        return next(int(line.rpartition(" ")[2]) for line in self.metrics().splitlines() if line.rpartition(" ")[0] == name)
+
+    def permits(self, tool="t", arguments=None):
+        return b"dev.callgate/denial" not in self.post("/mcp", call(tool, arguments))[2]
+
     # the audit --------------------------------------------------------------------------------------------------
+    def events(self, kind):
+        """The details of all events of the kind, in order."""
+        return [json.loads(row["detail"]) for row in self.rows("SELECT detail FROM event WHERE kind = ? ORDER BY seq", (kind,))]
+
+    def reload(self):
+        """Has the gate read its configuration anew. Returns what it says of that in the audit, once it does."""
+        before = len(self.events("reload"))
+        self.process.send_signal(signal.SIGHUP)
+        eventually(lambda: len(self.events("reload")) > before, "the reload is recorded")
+        return self.events("reload")[-1]
+
     def rows(self, sql, parameters=()):
         connection = sqlite3.connect(f"file:{self.audit_path}?mode=ro", uri=True, timeout=60)
         connection.row_factory = sqlite3.Row
@@ -296,6 +349,11 @@ class Gate:
 def call(tool, arguments=None, number=1):
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call",
             "params": {"name": tool, "arguments": arguments if arguments is not None else {}}}
+
+
+def initialize(revision="2025-06-18", number=0):
+    return {"jsonrpc": "2.0", "id": number, "method": "initialize",
+            "params": {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}}
 
 
 def message_of(headers, body):

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from integration.lib.gate import CALLGATE, Gate, call, eventually, mcp_route, skip
+from integration.lib.gate import CALLGATE, Gate, call, mcp_route, skip
 
 POLICY = """\
 policy: pay
@@ -78,14 +78,4 @@ class People:
 
 def held(people, **arguments):
     """Makes a call that is held. Returns the number by which a person finds it, once it does."""
-    body = json.loads(people.gate.post("/mcp", call("pay", arguments))[2])
-    decision = str(body["result"]["_meta"]["dev.callgate/denial"]["decision"])
-
-    def look():
-        done = people.gate.run("approvals", "show", "--decision", decision, "--json")
-        return done.returncode == 0 and json.loads(done.stdout)
-    return str(eventually(look, "the call waits for a person")["approval"])
-
-
-def story(people, number):
-    return json.loads(people.gate.run("approvals", "show", number, "--json").stdout)
+    return people.gate.held(json.loads(people.gate.post("/mcp", call("pay", arguments))[2])["result"])

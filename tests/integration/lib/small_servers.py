@@ -95,15 +95,17 @@ class SmallServer:
 
 
 class Upstream(SmallServer):
-    """11.10: an MCP server. A call is answered with `texts`, `tools/list` with `tools` (names, or all that is told of each), a batch with a list;
-    with `session` it begins one; with `form` "sse" its answers are events, with the messages of `before` ahead. What a scenario has of its own
-    goes in from the outside to the inside: `answer` for what is no MCP, `other` for what is no POST, `answer_to` for all of a message's answer,
-    `value_of` or `value` for its result, `deliver` for how it goes down."""
+    """11.10: an MCP server. A call is answered with `texts`, one of the tool `hold` once `hold` is set, `tools/list` with `tools` (names,
+    or all that is told of each), a batch with a list; with `session` it begins one; with `form` "sse" its answers are events, with the
+    messages of `before` ahead. What a scenario has of its own goes in from the outside to the inside: `answer` for what is no MCP,
+    `other` for what is no POST, `answer_to` for all of a message's answer, `value_of` or `value` for its result, `deliver` for how it
+    goes down."""
 
     texts, tools, session, form, before = (), None, None, "json", ()
 
     def __init__(self, texts=None, tools=None, session=None, **more):
         super().__init__(**more)
+        self.hold = threading.Event()
         for name, value in (("texts", texts), ("tools", tools), ("session", session)):
             if value is not None:
                 setattr(self, name, value)
@@ -145,6 +147,8 @@ class Upstream(SmallServer):
         return self.value(message)
 
     def value(self, message):
+        if message.get("params", {}).get("name") == "hold":
+            self.hold.wait(600)
         return {"content": [{"type": "text", "text": text} for text in self.texts]}
 
     def arrived(self, tool=""):

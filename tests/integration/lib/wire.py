@@ -37,6 +37,11 @@ class Wire:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.waiting = b""
 
+    def secure(self, context, name="gate.test", session=None):
+        """What follows is TLS."""
+        self.socket = context.wrap_socket(self.socket, server_hostname=name, session=session)
+        return self
+
     def send(self, data):
         self.socket.sendall(data)
         return self
