@@ -117,8 +117,8 @@ $(error these libraries are missing: $(MISSING); run tools/install-deps)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # cjose's file for pkg-config asks for headers of jansson, which we never see; its package for other processors has no link to link with.
-# libpg_query has no such file; last, since it has functions of common names.
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -l:libcjose.so.0 -lpg_query
+# libpg_query has no such file; last, since it has functions of common names. libcurl is loaded where somebody is asked (web/library.c).
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(filter-out libcurl,$(PACKAGES))) -l:libcjose.so.0 -lpg_query
 endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))

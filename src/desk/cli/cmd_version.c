@@ -7,13 +7,13 @@
 int cmd_version(const struct asked *asked)
 {
     const char *libraries[LIBRARIES];
+    size_t count = libraries_say(asked->all, libraries);
     struct doc *doc = doc_object(), *all, *untried;
 
-    libraries_say(libraries);
     doc_text(doc, "callgate", span_text(CALLGATE_VERSION));
     all = doc_add_array(doc, "libraries");
     untried = doc_add_array(doc, "untried");
-    for (size_t i = 0; asked->all && i < LIBRARIES; i++) {
+    for (size_t i = 0; asked->all && i < count; i++) {
         doc_text(all, NULL, span_text(libraries[i]));
         if (!library_is_tried(libraries[i]))
             doc_text(untried, NULL, span_text(libraries[i]));

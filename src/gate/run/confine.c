@@ -93,6 +93,16 @@ static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
     return true;
 }
 
+bool serve_asks(const struct conf *conf)
+{
+    const struct proxy_conf *proxy = conf->proxy;
+    bool asks = proxy->provider_count > 0 || conf->audit.checkpoint_server.host != NULL || conf->notify.server.host != NULL;
+
+    for (size_t i = 0; i < proxy->route_count && !asks; i++)
+        asks = proxy->routes[i].upstream.outgoing.token_url != NULL;
+    return asks;
+}
+
 /* Permits the ports that the gate itself asks. Where a provider's metadata lead is known only later: only to one of these
  * ports, or that of https. */
 static enum code may_ask(const struct proxy_conf *conf)
@@ -129,7 +139,7 @@ static enum code set_rules(const struct conf *conf)
         code = sandbox_may_connect(conf->notify.server.port, POSTER);
     if (code == CODE_OK)
         code = may_ask(conf->proxy);
-    if (code == CODE_OK && web_proxy_port() != 0)
+    if (code == CODE_OK && serve_asks(conf) && web_proxy_port() != 0)
         code = sandbox_may_connect(web_proxy_port(), POSTER);
     return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
 }
@@ -274,10 +284,13 @@ enum code serve__confine(struct serve *serve, struct why *why)
     return code;
 }
 
-enum code serve__check_ports(const struct conf *fresh, struct why *why)
+enum code serve__check_ports(const struct serve *serve, const struct conf *fresh, struct why *why)
 {
     const char *url;
 
+    if (serve->web == NULL && serve_asks(fresh))
+        return why_set(why, CODE_INVALID, "%s: the gate asked nobody so far, and loads nothing to ask with when it runs; "
+                       "restart it", fresh->path);
     for (size_t i = 0; i < fresh->name_count; i++)
         if (!sandbox_knows_port(fresh->names[i].port))
             return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "

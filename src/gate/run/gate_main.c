@@ -69,7 +69,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
         for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
             log_error("conf", "%s", faults.fault[i].text);
     signals_block();
-    libraries_warn();
+    libraries_warn(serve_asks(conf));
     code = serve_open(&serve, conf, continue_why, &why);
     serve.linger_us = linger_us;
     if (code == CODE_OK)

@@ -30,14 +30,15 @@ static const char *const tried[] = {
     "cjose 0.6.2",
 };
 
-void libraries_say(const char *texts[LIBRARIES])
+size_t libraries_say(bool with_web, const char *texts[LIBRARIES])
 {
     const char *const said[LIBRARIES] = {
         crypto_library(), http_library(), json_library(), db_library(), regex_library(), yaml_library(), unicode_library(),
-        sql_library(), web_library(), jose_library(),
+        sql_library(), jose_library(), with_web ? web_library() : NULL,
     };
 
     memcpy(texts, said, sizeof said);
+    return with_web ? LIBRARIES : LIBRARIES - 1;
 }
 
 bool library_is_tried(const char *text)
@@ -48,12 +49,12 @@ bool library_is_tried(const char *text)
     return false;
 }
 
-void libraries_warn(void)
+void libraries_warn(bool with_web)
 {
     const char *texts[LIBRARIES];
+    size_t count = libraries_say(with_web, texts);
 
-    libraries_say(texts);
-    for (size_t i = 0; i < LIBRARIES; i++)
+    for (size_t i = 0; i < count; i++)
         if (!library_is_tried(texts[i]))
             log_warn("app", "nobody has tried this callgate with %s; `callgate version --all` has all libraries", texts[i]);
 }

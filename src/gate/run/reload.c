@@ -119,7 +119,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = serve__check_commands(serve, fresh, why);
     if (code == CODE_OK)
-        code = serve__check_ports(fresh, why);
+        code = serve__check_ports(serve, fresh, why);
     if (code == CODE_OK)
         code = serve__remember_plans(serve, fresh, why);
     if (code == CODE_OK)

@@ -269,7 +269,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = serve__start_control(serve, why);
     if (code == CODE_OK)
         code = http_selftest(why);
-    if (code == CODE_OK)
+    if (code == CODE_OK && serve_asks(serve->conf))
         code = web_new(&serve->web, why);
     if (code == CODE_OK)
         code = open_loop(serve, why);
@@ -299,7 +299,7 @@ static enum code start_threads(struct serve *serve, struct why *why)
     for (unsigned i = 0; i < serve->conf->workers; i++)
         audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
     code = serve__confine(serve, why);
-    if (code == CODE_OK)
+    if (code == CODE_OK && serve->web != NULL)
         code = web_start(serve->web, why);
     if (code == CODE_OK && serve->poster != NULL)
         code = poster_start(serve->poster, why);

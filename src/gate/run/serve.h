@@ -199,4 +199,7 @@ void serve_close(struct serve *serve);
 /* Loads what a start would load and changes nothing. */
 enum code serve_check(const struct conf *conf, struct why *why) MUST_USE;
 
+/* Whether the gate itself may ask somebody: a provider, or who takes checkpoints or held calls. */
+bool serve_asks(const struct conf *conf);
+
 #endif

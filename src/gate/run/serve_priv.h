@@ -124,7 +124,7 @@ enum code serve__prepare(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__confine(struct serve *serve, struct why *why) MUST_USE;
 
 /* Whether the upstreams of a configuration can be reached from inside. */
-enum code serve__check_ports(const struct conf *fresh, struct why *why) MUST_USE;
+enum code serve__check_ports(const struct serve *serve, const struct conf *fresh, struct why *why) MUST_USE;
 
 /* SIGHUP: configuration, certificates, credentials, policy, keys. */
 void serve__reload(struct serve *serve);

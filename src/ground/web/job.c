@@ -42,7 +42,7 @@ static enum code add_header(struct web_job *job, struct span name, struct span v
     buf_add_span(&line, value);
     code = buf_add_byte(&line, '\0');
     if (code == CODE_OK) {
-        more = curl_slist_append(job->headers, buf_peek(&line).at);
+        more = web__curl.slist_append(job->headers, buf_peek(&line).at);
         code = more != NULL ? CODE_OK : CODE_NOMEM;
     }
     if (more != NULL)
@@ -64,7 +64,7 @@ static enum code copy_request(struct web_job *job, const struct web_request *req
         code = add_header(job, request->headers[i].name, request->headers[i].value);
     /* An empty `Expect:` keeps libcurl from asking before it sends a large body. */
     for (size_t i = 0; i < 2 && code == CODE_OK; i++) {
-        struct curl_slist *more = curl_slist_append(job->headers, i == 0 ? "Expect:" : "User-Agent: callgate");
+        struct curl_slist *more = web__curl.slist_append(job->headers, i == 0 ? "Expect:" : "User-Agent: callgate");
 
         code = more != NULL ? CODE_OK : CODE_NOMEM;
         job->headers = more != NULL ? more : job->headers;
@@ -129,9 +129,9 @@ void web__job_free(struct web_job *job)
 {
     if (job == NULL)
         return;
-    curl_easy_cleanup(job->easy);
-    curl_slist_free_all(job->headers);
-    curl_slist_free_all(job->addresses);
+    web__curl.easy_cleanup(job->easy);
+    web__curl.slist_free_all(job->headers);
+    web__curl.slist_free_all(job->addresses);
     free_wiped(job->body, job->body_len);
     free_wiped(job->url, job->url != NULL ? strlen(job->url) : 0); /* a query may hold a secret */
     tls_unref(&job->tls);
@@ -185,7 +185,7 @@ static void read_status(struct web_job *job)
 {
     long status = 0;
 
-    (void)curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)web__curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
     job->answer.status = job->has_head && status >= 200 ? (int)status : 0;
 }
 
@@ -226,7 +226,7 @@ static int refuse_lookup(void *state, void *reserved, void *context)
     return sock_parse_ip(span_text(job->next.host), 1, &address) == CODE_OK ? 0 : 1;
 }
 
-#define SET(option, value) (curl_easy_setopt(job->easy, CURLOPT_##option, value) == CURLE_OK)
+#define SET(option, value) (web__curl.easy_setopt(job->easy, CURLOPT_##option, value) == CURLE_OK)
 
 static bool set_bounds(struct web_job *job, int64_t now_us)
 {
@@ -274,7 +274,7 @@ static enum code name_addresses(struct web_job *job, const struct sock_address *
     }
     code = buf_add_byte(&line, '\0');
     if (code == CODE_OK)
-        job->addresses = curl_slist_append(NULL, buf_peek(&line).at);
+        job->addresses = web__curl.slist_append(NULL, buf_peek(&line).at);
     buf_fini(&line);
     return code == CODE_OK && job->addresses == NULL ? CODE_NOMEM : code;
 }
@@ -284,7 +284,7 @@ enum code web__job_prepare(struct web_job *job, const struct web_proxy *proxy, c
 {
     enum code code = count > 0 && strchr(job->next.host, ':') == NULL ? name_addresses(job, addresses, count) : CODE_OK;
 
-    job->easy = code == CODE_OK ? curl_easy_init() : NULL;
+    job->easy = code == CODE_OK ? web__curl.easy_init() : NULL;
     return job->easy != NULL && set_bounds(job, now_us) && set_tls(job, proxy) && set_question(job) ? CODE_OK : CODE_NOMEM;
 }
 
@@ -302,7 +302,7 @@ static const char *plain(char *text)
 static void explain(struct web_job *job, CURLcode code)
 {
     struct why *why = &job->answer.why;
-    const char *said = job->error[0] != '\0' ? plain(job->error) : curl_easy_strerror(code);
+    const char *said = job->error[0] != '\0' ? plain(job->error) : web__curl.easy_strerror(code);
     long system = 0;
 
     job->answer.code = job->refused != CODE_OK ? job->refused : CODE_IO;
@@ -311,7 +311,7 @@ static void explain(struct web_job *job, CURLcode code)
         (void)why_set(why, CODE_IO, "%s did not answer in time%s", job->to.host, job->by_proxy ? " through the proxy" : "");
         break;
     case CURLE_COULDNT_CONNECT:
-        (void)curl_easy_getinfo(job->easy, CURLINFO_OS_ERRNO, &system);
+        (void)web__curl.easy_getinfo(job->easy, CURLINFO_OS_ERRNO, &system);
         (void)why_set(why, CODE_IO, "%s:%u cannot be reached%s%s", job->next.host, job->next.port,
                       job->by_proxy ? ", which HTTPS_PROXY names as the proxy" : "",
                       system == EACCES && !sandbox_knows_port(job->next.port)

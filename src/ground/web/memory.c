@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -73,15 +72,8 @@ static void *give_zeroed(size_t count, size_t each)
     return block != NULL ? memset(block, 0, bytes) : NULL;
 }
 
-static void init(void)
-{
-    /* Where this fails for lack of memory, every handle fails later and reports it. */
-    (void)curl_global_init_mem(CURL_GLOBAL_DEFAULT, give, take_back, resize, copy, give_zeroed);
-}
-
 void web__memory_init(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    (void)pthread_once(&once, init);
+    /* Where this fails for lack of memory, every handle fails later and reports it. */
+    (void)web__curl.global_init_mem(CURL_GLOBAL_DEFAULT, give, take_back, resize, copy, give_zeroed);
 }

@@ -22,9 +22,9 @@ static bool read_parts(CURLU *url, bool *is_tls, struct resolve_name *to)
 {
     char *scheme = NULL, *host = NULL, *port = NULL;
     uint64_t number = 0;
-    bool good = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-                curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-                curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+    bool good = web__curl.url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+                web__curl.url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+                web__curl.url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
 
     if (good) {
         struct span name = span_text(host);
@@ -38,21 +38,21 @@ static bool read_parts(CURLU *url, bool *is_tls, struct resolve_name *to)
         if (good)
             (void)snprintf(to->host, sizeof to->host, "%.*s", SPAN_ARG(name));
     }
-    curl_free(scheme);
-    curl_free(host);
-    curl_free(port);
+    web__curl.free(scheme);
+    web__curl.free(host);
+    web__curl.free(port);
     return good;
 }
 
 bool web__url_read(const char *text, bool with_user, bool *is_tls, struct resolve_name *to)
 {
-    CURLU *url = curl_url();
+    CURLU *url = web__curl.url();
     /* libcurl reads "https:///host" as if it had two slashes. */
     bool good = url != NULL && strstr(text, ":///") == NULL &&
-                curl_url_set(url, CURLUPART_URL, text, with_user ? 0 : CURLU_DISALLOW_USER) == CURLUE_OK &&
+                web__curl.url_set(url, CURLUPART_URL, text, with_user ? 0 : CURLU_DISALLOW_USER) == CURLUE_OK &&
                 read_parts(url, is_tls, to);
 
-    curl_url_cleanup(url);
+    web__curl.url_cleanup(url);
     return good;
 }
 
@@ -76,7 +76,8 @@ uint16_t web_proxy_port(void)
 {
     struct web_proxy proxy;
 
-    web__memory_init();
+    if (web__load(NULL) != CODE_OK)
+        return 0;
     web__proxy_read(&proxy);
     mem_free(proxy.url);
     return proxy.is_wrong ? 0 : proxy.at.port;

@@ -79,7 +79,7 @@ static void want_name(struct web *web, const struct resolve_name *name, int64_t 
 static void drop_pool(struct web_pool *pool)
 {
     list_remove(&pool->link);
-    (void)curl_share_cleanup(pool->share);
+    (void)web__curl.share_cleanup(pool->share);
     tls_unref(&pool->tls);
     mem_free(pool);
 }
@@ -107,9 +107,9 @@ static struct web_pool *find_pool(struct web *web, struct tls_context *tls)
     pool = mem_zalloc(sizeof *pool);
     if (pool == NULL)
         return NULL;
-    pool->share = curl_share_init();
-    if (pool->share == NULL || curl_share_setopt(pool->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) != CURLSHE_OK) {
-        (void)curl_share_cleanup(pool->share);
+    pool->share = web__curl.share_init();
+    if (pool->share == NULL || web__curl.share_setopt(pool->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) != CURLSHE_OK) {
+        (void)web__curl.share_cleanup(pool->share);
         mem_free(pool);
         return NULL;
     }
@@ -127,8 +127,8 @@ static void end(struct web *web, struct web_job *job, struct list *over)
         job->pool->used_us = clock_monotonic_us();
     }
     if (job->easy != NULL) {
-        (void)curl_multi_remove_handle(web->multi, job->easy);
-        curl_easy_cleanup(job->easy); /* before its pool can go */
+        (void)web__curl.multi_remove_handle(web->multi, job->easy);
+        web__curl.easy_cleanup(job->easy); /* before its pool can go */
         job->easy = NULL;
     }
     list_remove(&job->link);
@@ -169,7 +169,7 @@ static void launch(struct web *web, struct web_job *job, const struct sock_addre
     }
     job->pool->jobs++;
     if (web__job_prepare(job, &web->proxy, addresses, count, now_us) != CODE_OK ||
-        curl_multi_add_handle(web->multi, job->easy) != CURLM_OK)
+        web__curl.multi_add_handle(web->multi, job->easy) != CURLM_OK)
         fail(web, job, CODE_NOMEM, ": not enough memory to ask", over);
 }
 
@@ -222,11 +222,11 @@ static void take_results(struct web *web, struct list *over)
     const CURLMsg *result;
     int left;
 
-    while ((result = curl_multi_info_read(web->multi, &left)) != NULL) {
+    while ((result = web__curl.multi_info_read(web->multi, &left)) != NULL) {
         CURLcode code = result->data.result;
         struct web_job *job = NULL;
 
-        if (result->msg != CURLMSG_DONE || curl_easy_getinfo(result->easy_handle, CURLINFO_PRIVATE, &job) != CURLE_OK)
+        if (result->msg != CURLMSG_DONE || web__curl.easy_getinfo(result->easy_handle, CURLINFO_PRIVATE, &job) != CURLE_OK)
             continue;
         web__job_settle(job, code);
         lock_take(&web->lock);
@@ -237,11 +237,11 @@ static void take_results(struct web *web, struct list *over)
 
 static CURLM *new_multi(void)
 {
-    CURLM *multi = curl_multi_init();
+    CURLM *multi = web__curl.multi_init();
 
-    if (multi != NULL && (curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)POOL_CONNECTIONS) != CURLM_OK ||
-                          curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)SERVER_CONNECTIONS) != CURLM_OK)) {
-        (void)curl_multi_cleanup(multi);
+    if (multi != NULL && (web__curl.multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)POOL_CONNECTIONS) != CURLM_OK ||
+                          web__curl.multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)SERVER_CONNECTIONS) != CURLM_OK)) {
+        (void)web__curl.multi_cleanup(multi);
         multi = NULL;
     }
     return multi;
@@ -263,7 +263,7 @@ static void forget_answers(struct web *web, const struct list *over)
     lock_give(&web->lock);
     if (link != &web->jobs || (fresh = new_multi()) == NULL) /* without memory the next request does it */
         return;
-    (void)curl_multi_cleanup(web->multi);
+    (void)web__curl.multi_cleanup(web->multi);
     web->multi = fresh;
 }
 
@@ -298,11 +298,11 @@ static void run_web(void *argument)
         stopping = web->stopping;
         lock_give(&web->lock);
         wait_ms = take_turn(web, &over);
-        (void)curl_multi_perform(web->multi, &running);
+        (void)web__curl.multi_perform(web->multi, &running);
         take_results(web, &over);
         forget_answers(web, &over);
         call_done(&over);
-        if (!stopping && curl_multi_poll(web->multi, &poked, 1, wait_ms, NULL) == CURLM_OK)
+        if (!stopping && web__curl.multi_poll(web->multi, &poked, 1, wait_ms, NULL) == CURLM_OK)
             (void)!read(web->poked, &count, sizeof count);
     }
     while (!list_is_empty(&web->pools)) /* closed on this thread, since closing writes to sockets */
@@ -404,15 +404,17 @@ enum code web_fetch(struct web *web, const struct web_request *request, struct w
 
 enum code web_new(struct web **out, struct why *why)
 {
-    struct web *web = mem_zalloc(sizeof *web);
+    enum code code = web__load(why);
+    struct web *web = code == CODE_OK ? mem_zalloc(sizeof *web) : NULL;
 
     *out = web;
+    if (code != CODE_OK)
+        return code;
     if (web == NULL)
         return why_set(why, CODE_NOMEM, "not enough memory for requests of our own");
     list_init(&web->jobs);
     list_init(&web->pools);
     lock_init(&web->lock);
-    web__memory_init();
     web__proxy_read(&web->proxy);
     web->poked = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     web->multi = new_multi();
@@ -445,7 +447,7 @@ void web_free(struct web **out)
     (void)take_turn(web, &over); /* ends the jobs of a thread that never ran */
     call_done(&over);
     resolver_free(&web->resolver);
-    (void)curl_multi_cleanup(web->multi);
+    (void)web__curl.multi_cleanup(web->multi);
     tls_unref(&web->system);
     sock_close(&web->poked);
     mem_free(web->proxy.url);

@@ -14,6 +14,18 @@
 
 #include <curl/curl.h>
 
+/* ---- library.c: what this room asks of libcurl, X(name). NULL until web__load has returned CODE_OK ---- */
+#define WEB_CURL_TABLE(X)                                                                                                      \
+    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_setopt) X(easy_strerror) X(free) X(global_init_mem)                   \
+    X(multi_add_handle) X(multi_cleanup) X(multi_info_read) X(multi_init) X(multi_perform) X(multi_poll)                      \
+    X(multi_remove_handle) X(multi_setopt) X(share_cleanup) X(share_init) X(share_setopt) X(slist_append) X(slist_free_all)   \
+    X(url) X(url_cleanup) X(url_get) X(url_set) X(version)
+#define WEB_CURL_MEMBER(name) __typeof__(curl_##name) *name;
+extern struct web_curl {
+    WEB_CURL_TABLE(WEB_CURL_MEMBER)
+} web__curl;
+enum code web__load(struct why *why) MUST_USE; /* once; before the process confines itself */
+
 /* ---- memory.c: libcurl's memory, which is wiped when it is freed, and bounded ---- */
 void web__memory_init(void);
 

@@ -15,7 +15,8 @@ static void test_tried(void **state)
     const char *texts[LIBRARIES];
 
     (void)state;
-    libraries_say(texts);
+    assert_int_equal(libraries_say(false, texts), LIBRARIES - 1);
+    assert_int_equal(libraries_say(true, texts), LIBRARIES);
     for (size_t i = 0; i < LIBRARIES; i++)
         if (!library_is_tried(texts[i]))
             fail_msg("%s: nobody has tried it; run `make bare`, then say so in run/libraries.c", texts[i]);
