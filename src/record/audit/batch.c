@@ -6,7 +6,7 @@
 #include "base/lock.h"
 #include "os/clock.h"
 
-#define CHECKPOINT_PAGES 500
+#define CHECKPOINT_PAGES 2000 /* 8 MiB; a page that many commits write is copied once */
 #define LOAD_DECISIONS 16 /* in a commit: calls come so fast that they fill the processors, or nearly */
 
 static enum code take_decision(struct audit *audit, struct lane *lane, const struct ring_view *view)
