@@ -59,6 +59,27 @@ static bool is_like(const struct json_node *a, const struct json_node *b)
     return a->child != NULL || a->type == JSON_STRING || span_equals(a->raw, b->raw);
 }
 
+/* 11.3: the tree over a document follows what is left out of it. */
+static void edit_in_place(const struct answer_verdict *verdict, struct span document, const struct json_node *wanted)
+{
+    const struct json_node *root;
+    struct json_edits edits;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf bytes;
+
+    buf_init(&bytes, 8 << 20);
+    arena_init(&arena, 64 << 20);
+    json_edits_init(&edits);
+    BUG_ON(json_read(document, &json_reply_rules, &bytes, &arena, &root, &fault) != CODE_OK);
+    BUG_ON(policy_answer_edits(verdict, document, &edits) != CODE_OK);
+    BUG_ON(json_edits_apply(&edits, &bytes, &arena, root) != CODE_OK || !json_equal(root, wanted));
+    BUG_ON(!span_equals(root->raw, wanted->raw) || !span_equals(root->raw, buf_peek(&bytes)));
+    json_edits_fini(&edits);
+    buf_fini(&bytes);
+    arena_fini(&arena);
+}
+
 static void check(size_t at, struct span document, const struct json_node *root)
 {
     static struct answer_verdict verdict, again;
@@ -76,6 +97,7 @@ static void check(size_t at, struct span document, const struct json_node *root)
     buf_init(&out, 8 << 20);
     BUG_ON(policy_answer_write(&verdict, document, &out) != CODE_OK);
     BUG_ON(json_read(buf_peek(&out), &json_reply_rules, &out, &arena, &left, &fault) != CODE_OK || !is_like(root, left));
+    edit_in_place(&verdict, document, left);
     judge(flagging[at], left, &again);
     BUG_ON(again.effect != ANSWER_NONE);
     buf_fini(&out);

@@ -146,6 +146,37 @@ static bool passes(void *context, struct span method)
     return method.len > 0;
 }
 
+static bool wants(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* 11.3: whoever looks into an answer sees what goes on, and no more than that changes. */
+static void read_wanted(struct span data, const struct mcp_reply_rules *rules, enum reason wanted, const struct mcp_reply *judged)
+{
+    struct mcp_reply_rules wanting = *rules;
+    const struct json_node *root;
+    struct json_fault fault;
+    struct mcp_reply reply;
+    struct arena arena;
+    struct buf out, again;
+
+    wanting.wants = wants;
+    buf_init(&out, CAP_BYTES);
+    buf_init(&again, CAP_BYTES);
+    arena_init(&arena, 64 * CAP_BYTES);
+    BUG_ON(mcp_reply_read(data, &wanting, &out, &arena, &reply, &fault) != wanted);
+    BUG_ON(wanted == REASON_PERMITTED && !span_equals(reply.body, judged->body));
+    if (wanted == REASON_PERMITTED && reply.kind == MCP_RESPONSE) {
+        BUG_ON(reply.outcome == NULL || !span_equals(reply.outcome->raw, judged->result));
+        BUG_ON(json_read(reply.result, &json_reply_rules, &again, &arena, &root, &fault) != CODE_OK || !json_equal(root, reply.outcome));
+    }
+    buf_fini(&out);
+    buf_fini(&again);
+    arena_fini(&arena);
+}
+
 /* 6.7: what needs no judgement is read as what does: the same reason, the same bytes. */
 static void read_unjudged(struct span data, const struct mcp_reply_rules *rules, enum reason wanted, const struct mcp_reply *judged)
 {
@@ -183,6 +214,7 @@ static void read_reply(struct span data, unsigned choice)
     arena_init(&arena, CAP_BYTES);
     reason = mcp_reply_read(data, &rules, &out, &arena, &reply, &fault);
     read_unjudged(data, &rules, reason, &reply);
+    read_wanted(data, &rules, reason, &reply);
     if (reason == REASON_PERMITTED) {
         check_result(&reply);
         check_reply(reply.body, &rules);

@@ -104,11 +104,12 @@ static void check_state(const struct asked *asked, struct span sent, const struc
     (void)sent;
 }
 
-static void read_reply(const struct asked *asked, struct span data)
+static void read_reply(const struct asked *asked, struct span data, enum mcp_treatment treatment)
 {
     static const char *const revisions[] = {"2025-11-25", "2026-07-28", NULL};
     const struct mcp_reply_rules rules = {.request_method = asked->message.method, .request = &asked->message, .binding = &ours,
-                                          .revisions = revisions, .deceptive = {MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS}};
+                                          .revisions = revisions,
+                                          .deceptive = {treatment, treatment, treatment, treatment, treatment}};
     const struct json_node *root, *result;
     struct json_fault fault;
     struct mcp_reply reply;
@@ -147,7 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (asked.reason == REASON_PERMITTED && asked.message.is_modern && asked.message.kind == MCP_REQUEST) {
         BUG_ON(asked.message.asked_version.len == 0 || mcp_method_era(asked.message.method) == MCP_ERA_OLD);
         BUG_ON(json_member(asked.message.params, SPAN_LIT("requestState")) != NULL); /* nobody sealed it */
-        read_reply(&asked, span_part(all, at + 1, SIZE_MAX));
+        read_reply(&asked, span_part(all, at + 1, SIZE_MAX), MCP_PASS);
+        read_reply(&asked, span_part(all, at + 1, SIZE_MAX), MCP_STRIP);
     }
     end_request(&asked);
     return 0;

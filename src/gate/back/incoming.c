@@ -28,7 +28,7 @@ static struct incoming *incoming_new(struct pair *pair, const struct sse_event *
     incoming->event.id = span_of(id, event->id.len);
     incoming->came = answered__came(exchange, reply, is_own);
     incoming->weighed.effect = is_weighed ? ANSWER_WITHHOLD : ANSWER_NONE; /* withheld until it is judged */
-    buf_init(&incoming->changed, exchange->event.cap_bytes); /* as much as may come */
+    json_edits_init(&incoming->edits);
     return incoming;
 }
 
@@ -37,7 +37,7 @@ static void end(struct pair *pair)
     pair_stop_waiting(pair);
     if (pair->exchange.incoming->question != NULL)
         question__end(pair);
-    buf_fini(&pair->exchange.incoming->changed);
+    json_edits_fini(&pair->exchange.incoming->edits);
     pair->exchange.incoming = NULL;
 }
 
@@ -128,36 +128,20 @@ static void weigh(struct pair *pair, struct gate *gate)
 {
     struct incoming *incoming = pair->exchange.incoming;
 
-    gate_weigh(gate, incoming->within, incoming->is_own, &incoming->came, &pair->exchange.event_arena, &incoming->changed,
+    gate_weigh(gate, incoming->within, incoming->is_own, &incoming->came, &pair->exchange.event_arena, &incoming->edits,
                &incoming->weighed);
 }
 
-/* Puts the changed message in place of the one that came, since from now on what goes on is judged, recorded and kept.
- * What is still to be judged is read from it. */
-static bool take_changed(struct pair *pair, struct incoming *incoming)
+/* Changes the message, since from now on what goes on is judged, recorded and kept. */
+static bool change(struct exchange *exchange, struct incoming *incoming)
 {
-    struct exchange *exchange = &pair->exchange;
     struct mcp_reply *reply = &incoming->reply;
-    struct span was = incoming->came.root->raw;
-    size_t begin = (size_t)(was.at - reply->body.at), len = was.len - reply->body.len;
-    const struct json_node *root, *holder;
-    struct json_fault fault;
+    bool is_done = json_edits_apply(&incoming->edits, &exchange->event, &exchange->event_arena, incoming->came.root) == CODE_OK;
 
-    buf_fini(&exchange->event);
-    buf_move(&exchange->event, &incoming->changed);
     reply->body = buf_peek(&exchange->event);
     if (reply->kind == MCP_RESPONSE)
-        reply->result = span_part(reply->body, begin, len + reply->body.len);
-    reply->outcome = NULL;
-    if (reply->kind == MCP_RESPONSE && reply->asks == NULL)
-        return true;
-    if (json_read(reply->body, &json_reply_rules, &exchange->event, &exchange->event_arena, &root, &fault) != CODE_OK)
-        return false;
-    reply->params = json_member(root, SPAN_LIT("params"));
-    reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
-    holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
-    reply->asks = reply->asks != NULL ? json_member(holder, SPAN_LIT("inputRequests")) : NULL;
-    return true;
+        reply->result = incoming->came.root->raw;
+    return is_done;
 }
 
 /* Withholds an answer or a notification. A request, and an answer on a stream that the agent resumed, are refused later,
@@ -190,8 +174,10 @@ static bool judge_content(struct pair *pair)
         return false;
     judge_leave(pair);
     reason = answered__note(pair, &incoming->weighed, incoming->came.body, incoming->is_own);
-    if (reason == REASON_UNSET && incoming->weighed.effect == ANSWER_REDACT && !take_changed(pair, incoming))
-        reason = REASON_MEMORY;
+    if (reason == REASON_UNSET && incoming->weighed.effect == ANSWER_REDACT && !change(&pair->exchange, incoming)) {
+        incoming->weighed = (struct gate_weighed){.effect = ANSWER_WITHHOLD}; /* the message would grow too large */
+        reason = answered__note(pair, &incoming->weighed, SPAN_NONE, incoming->is_own);
+    }
     if (reason != REASON_UNSET) {
         end(pair);
         if (pair->exchange.batch != NULL)

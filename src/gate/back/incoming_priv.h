@@ -23,7 +23,7 @@ struct incoming {
     struct sse_event event; /* id and retry; its id is a copy in event_arena */
     struct gate_came came;
     struct gate_weighed weighed; /* NONE: no rule for answers concerns it */
-    struct buf changed;     /* the message as it may go on, where rules cut parts of it */
+    struct json_edits edits; /* what rules cut out of it */
     struct server_question *question; /* NULL: rules for answers are still at it */
 };
 

@@ -130,22 +130,25 @@ static struct span weigh_error(struct pair *pair, struct span body, const struct
     const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .outcome = root};
     bool is_own = is_of_one(exchange), is_text = exchange->body_kind == BODY_TEXT;
     struct gate_came came = answered__came(exchange, &reply, is_own);
+    const struct json_node text = {.type = JSON_STRING, .raw = body, .text = body};
     struct gate_weighed weighed;
-    struct json_fault fault;
+    struct json_edits edits;
 
     if (span_is_empty(body) || !gate_weighs(pair->lane->gate, exchange->call, is_own, &came))
         return body;
-    buf_clear(&exchange->body);
-    if (is_text && json_write_string(&exchange->event, body) == CODE_OK &&
-        json_read(buf_peek(&exchange->event), &json_reply_rules, &exchange->event, &exchange->event_arena, &came.root,
-                  &fault) == CODE_OK)
-        came.body = came.root->raw;
-    gate_weigh(pair->lane->gate, exchange->call, is_own, &came, &exchange->event_arena, &exchange->body, &weighed);
+    if (is_text)
+        came.root = &text;
+    json_edits_init(&edits);
+    gate_weigh(pair->lane->gate, exchange->call, is_own, &came, &exchange->event_arena, &edits, &weighed);
     if (weighed.effect == ANSWER_REDACT && is_text)
         weighed.effect = ANSWER_WITHHOLD;
-    if (answered__note(pair, &weighed, body, is_own) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
-        return *media = SPAN_NONE;
-    return weighed.effect == ANSWER_REDACT ? buf_peek(&exchange->body) : body;
+    if (answered__note(pair, &weighed, body, is_own) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD ||
+        json_edits_apply(&edits, &exchange->event, NULL, NULL) != CODE_OK)
+        body = *media = SPAN_NONE;
+    else if (!is_text)
+        body = buf_peek(&exchange->event);
+    json_edits_fini(&edits);
+    return body;
 }
 
 /* Delivers an upstream's error: the status, and the body where every reader reads it alike. */

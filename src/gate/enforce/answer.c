@@ -74,7 +74,7 @@ static void note(struct gate *gate, const struct call *call, const struct policy
 }
 
 void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came, struct arena *arena,
-                struct buf *out, struct gate_weighed *weighed)
+                struct json_edits *edits, struct gate_weighed *weighed)
 {
     const struct policy *policy = policy_of(gate, call, is_own);
     const struct policy_answer answer = {.root = came->root, .method = came->method, .of_unknown = came->of_unknown};
@@ -90,7 +90,7 @@ void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const s
         is_judged = keep(&verdict, arena, weighed);
     }
     if (is_judged && verdict.effect == ANSWER_REDACT)
-        is_judged = policy_answer_write(&verdict, came->body, out) == CODE_OK;
+        is_judged = policy_answer_edits(&verdict, came->body, edits) == CODE_OK;
     if (!is_judged)
         *weighed = (struct gate_weighed){.effect = ANSWER_WITHHOLD};
 }

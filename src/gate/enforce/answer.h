@@ -35,9 +35,9 @@ struct gate_weighed {
  * which it answers, so that the snapshot that permitted it judges; else the one in force does. */
 bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came);
 
-/* Judges. Where the effect is REDACT, the message as it may go on is appended to `out`. */
+/* Judges. Where the effect is REDACT, `edits` get what is left out of the body. */
 void gate_weigh(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came, struct arena *arena,
-                struct buf *out, struct gate_weighed *weighed);
+                struct json_edits *edits, struct gate_weighed *weighed);
 
 /* Replaces the text by a copy in the arena. Returns: false: no memory. */
 bool gate_keep_text(struct arena *arena, struct span *text) MUST_USE;

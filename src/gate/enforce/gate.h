@@ -83,7 +83,7 @@ void gate_settle(struct gate *gate, struct call *call);
 
 /* Appends the beginning of a result as it may be recorded, redacted as the call's policy says. *answer_bytes: the length
  * of the whole. A result of more than 1 MiB is not taken apart: where a part of it would be redacted, all of it is.
- * Takes: root: the result's tree; NULL: it is read where it is needed. */
+ * Takes: root: the result's tree, where gate_redacts_answer says that it is needed; NULL: there was no room for it. */
 enum code gate_answer(struct gate *gate, const struct call *call, struct span result, const struct json_node *root,
                       size_t max_bytes, struct buf *out, uint64_t *answer_bytes) MUST_USE;
 /* Whether gate_answer needs the tree of the result. */

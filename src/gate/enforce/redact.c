@@ -462,16 +462,7 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     return buf_code(out);
 }
 
-#define ANSWER_TREE_BYTES ((size_t)1 << 20) /* a larger result is not read into a tree */
-
-/* Returns: the tree of the result; NULL: it is too large, or no JSON. */
-static const struct json_node *tree_of(struct span result, struct arena *arena, struct buf *canonical)
-{
-    const struct json_node *root;
-    struct json_fault fault;
-
-    return json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
-}
+#define ANSWER_TREE_BYTES ((size_t)1 << 20) /* in a larger result nothing is looked for */
 
 /* Takes: root: NULL: only whether the policy looks for anything is asked. */
 static void find_redacted(struct gate *gate, const struct call *call, const struct json_node *root, struct verdict *found)
@@ -495,23 +486,10 @@ enum code gate_answer(struct gate *gate, const struct call *call, struct span re
 {
     const struct json_node whole = {.raw = result};
     struct verdict found;
-    struct arena arena;
-    struct buf canonical;
     bool redacted = false;
 
-    arena_init(&arena, 32 * ANSWER_TREE_BYTES);
-    buf_init(&canonical, ANSWER_TREE_BYTES);
-    find_redacted(gate, call, NULL, &found);
-    if (!found.redact_all || call->policy == NULL || result.len > ANSWER_TREE_BYTES)
-        root = NULL;
-    else if (root == NULL)
-        root = tree_of(result, &arena, &canonical);
-    if (root != NULL)
-        find_redacted(gate, call, root, &found);
-    result = gate__arguments_text(&gate->text, gate->shared->redact_key, root != NULL ? root : &whole, &found, &redacted);
+    find_redacted(gate, call, result.len > ANSWER_TREE_BYTES ? NULL : root, &found);
+    result = gate__arguments_text(&gate->text, gate->shared->redact_key, &whole, &found, &redacted);
     *answer_bytes = result.len;
-    buf_add_span(out, utf8_cut(result, max_bytes));
-    buf_fini(&canonical);
-    arena_fini(&arena);
-    return buf_code(out);
+    return buf_add_span(out, utf8_cut(result, max_bytes));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Characters that deceive a reader, in what comes back: which message is treated how, and how they are cut out. */
-#include "base/num.h"
 #include "mcp/reply_priv.h"
 #include "unicode/unicode.h"
 
@@ -61,49 +60,25 @@ bool mcp__passes_all(const struct mcp_reply_rules *rules)
            rules->deceptive.results == MCP_PASS && rules->deceptive.messages == MCP_PASS;
 }
 
-/* One character of a canonical string, escaped or not. Returns: its bytes, 0 at the end. */
-static size_t next_escaped(struct span text, uint32_t *point)
+enum code mcp__strip(const struct json_event *string, struct json_edits *edits, uint32_t *count)
 {
-    uint64_t code = 0;
-
-    if (text.len < 2 || text.at[0] != '\\')
-        return unicode_next(text, point);
-    switch (text.at[1]) {
-    case 'u':
-        for (size_t i = 2; i < 6 && i < text.len; i++)
-            code = code * 16 + (uint64_t)num_hex_digit(text.at[i]);
-        *point = (uint32_t)code;
-        return 6;
-    case 'b':
-    case 'f':
-        *point = '\b'; /* either is a control character that no text needs */
-        return 2;
-    default:
-        *point = '\n'; /* a line's end, a tab, a quote or a backslash */
-        return 2;
-    }
-}
-
-enum code mcp__strip(const struct json_event *string, struct mcp__cuts *cuts, uint32_t *count)
-{
-    size_t at = 1, end = string->raw.len - 1; /* within its quotes */
     uint32_t before = 0, point = 0;
-    enum code code = CODE_OK;
+    enum code code;
+    struct buf kept;
+    size_t taken;
 
-    while (at < end && code == CODE_OK) {
-        struct span rest = span_part(string->raw, at, end - at);
-        size_t taken = next_escaped(rest, &point);
-
-        if (taken == 0 || taken > rest.len)
-            return CODE_INVALID;
+    buf_init(&kept, SIZE_MAX / 2);
+    for (struct span rest = string->text; rest.len > 0; rest = span_part(rest, taken, SIZE_MAX)) {
+        taken = unicode_next(rest, &point);
         if (unicode_deceives(before, point, span_part(rest, taken, SIZE_MAX))) {
-            code = mcp__cuts_add_text(cuts, string->begin + at, string->begin + at + taken);
             *count += 1;
         } else {
+            buf_add(&kept, rest.at, taken);
             before = point;
         }
-        at += taken;
     }
+    code = buf_code(&kept) == CODE_OK ? json_edits_say(edits, string->begin, string->end, buf_peek(&kept)) : CODE_NOMEM;
+    buf_fini(&kept);
     return code;
 }
 

@@ -48,10 +48,10 @@ enum reason mcp__reason_of_fault(enum json_fault_kind kind);
 /* cuts.c: what a fault in an upstream's JSON is. */
 enum reason mcp__reply_fault(const struct json_fault *fault, struct span data);
 
-/* meta.c: takes out of the canonical bytes what does not go up of params._meta and of a client's capabilities. *edited: a copy
- * of what is left, to be read anew; at == NULL: nothing was taken out. */
+/* meta.c: takes out of the canonical bytes, and out of the tree, what does not go up of params._meta and of a client's
+ * capabilities. */
 enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
-                    struct arena *arena, struct span *edited) MUST_USE;
+                    struct arena *arena) MUST_USE;
 
 /* header.c: MCP-Protocol-Version of modern messages, Mcp-Method and Mcp-Name; all must be there in modern requests.
  * Returns: NULL: they agree with the body; else static: which does not. */
@@ -62,10 +62,10 @@ enum reason mcp__check_modern(struct mcp_message *message, const struct mcp_read
 /* subscriptions/listen: finds message->items. */
 enum reason mcp__read_listen(struct mcp_message *message, struct arena *arena);
 
-/* state.c: takes what was sealed off params.requestState. *edited: the message as the server shall see it, to be read anew;
- * at == NULL: it has none. Returns: PERMITTED, STATE_FOREIGN, MEMORY. */
+/* state.c: takes what was sealed off params.requestState, so that it is as the server shall see it. *is_open: the message's
+ * texts have moved. Returns: PERMITTED, STATE_FOREIGN, MEMORY. */
 enum reason mcp__state_open(const struct mcp_message *message, const struct mcp_binding *binding, struct buf *canonical,
-                            struct arena *arena, struct span *edited);
+                            struct arena *arena, bool *is_open);
 /* Appends what goes before a server's requestState in the answer to `message`. */
 enum code mcp__state_seal(const struct mcp_message *message, const struct mcp_binding *binding, struct span state,
                           struct buf *out) MUST_USE;

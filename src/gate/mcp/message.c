@@ -401,36 +401,27 @@ static enum reason understand(struct mcp_message *message, const struct mcp_read
     return reason;
 }
 
-static enum reason read_tree(struct span body, struct buf *canonical, struct arena *arena, struct mcp_message *message,
-                             struct json_fault *fault)
-{
-    *message = (struct mcp_message){.kind = MCP_NONE};
-    buf_clear(canonical);
-    return json_read(body, &json_request_rules, canonical, arena, &message->root, fault) == CODE_OK
-               ? REASON_PERMITTED : mcp__reason_of_fault(fault->kind);
-}
-
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault)
 {
-    enum reason reason = read_tree(body, canonical, arena, message, fault);
-    struct span edited;
+    const struct json_node *root;
+    enum reason reason;
+    bool is_open = false;
 
-    if (reason != REASON_PERMITTED)
-        return reason;
-    if (mcp__edit(message->root, rules, canonical, arena, &edited) != CODE_OK)
+    *message = (struct mcp_message){.kind = MCP_NONE};
+    buf_clear(canonical);
+    if (json_read(body, &json_request_rules, canonical, arena, &root, fault) != CODE_OK)
+        return mcp__reason_of_fault(fault->kind);
+    if (mcp__edit(root, rules, canonical, arena) != CODE_OK)
         return REASON_MEMORY;
-    if (edited.at != NULL)
-        reason = read_tree(edited, canonical, arena, message, fault);
-    if (reason == REASON_PERMITTED)
-        reason = understand(message, rules, arena, fault);
-    if (reason != REASON_PERMITTED || !message->is_modern)
+    message->root = root;
+    reason = understand(message, rules, arena, fault);
+    if (reason == REASON_PERMITTED && message->is_modern)
+        reason = mcp__state_open(message, rules->binding, canonical, arena, &is_open);
+    if (reason != REASON_PERMITTED || !is_open)
         return reason;
-    reason = mcp__state_open(message, rules->binding, canonical, arena, &edited);
-    if (reason != REASON_PERMITTED || edited.at == NULL)
-        return reason;
-    reason = read_tree(edited, canonical, arena, message, fault);
-    return reason == REASON_PERMITTED ? understand(message, rules, arena, fault) : reason;
+    *message = (struct mcp_message){.kind = MCP_NONE, .root = root};
+    return understand(message, rules, arena, fault);
 }
 
 const struct json_node *mcp_message_subject(const struct mcp_message *message)

@@ -53,20 +53,16 @@ static enum code find_cuts(const struct mcp__editing *editing, const struct json
 }
 
 enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
-                    struct arena *arena, struct span *edited)
+                    struct arena *arena)
 {
-    struct mcp__cuts cuts;
-    struct mcp__editing editing = {rules, canonical, &cuts};
+    struct json_edits edits;
+    struct mcp__editing editing = {rules, canonical, &edits};
     enum code code;
 
-    *edited = SPAN_NONE;
-    mcp__cuts_init(&cuts);
+    json_edits_init(&edits);
     code = find_cuts(&editing, root);
-    if (code == CODE_OK && !buf_is_empty(&cuts.list)) {
-        code = mcp__cuts_apply(&cuts, canonical);
-        *edited = span_of(arena_dup(arena, buf_peek(canonical).at, buf_len(canonical)), buf_len(canonical));
-        code = edited->at != NULL ? CODE_OK : CODE_NOMEM;
-    }
-    mcp__cuts_fini(&cuts);
+    if (code == CODE_OK)
+        code = json_edits_apply(&edits, canonical, arena, root);
+    json_edits_fini(&edits);
     return code;
 }

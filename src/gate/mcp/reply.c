@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over a message from an upstream notes what it is and what must be cut out. Beside the walk grows the tree of what
- * is looked into: of a result where rules for answers concern it, and of params, but for notifications that no rule
- * concerns. A message that loses a part is read once more, since what is judged must be what goes on. */
+ * is looked into: of a result where rules for answers concern it, or of what it asks for, and of params, but for notifications
+ * that no rule concerns. What is cut is cut out of both, since what is judged must be what goes on. */
 #include "mcp/reply.h"
 
 #include "base/num.h"
@@ -46,7 +46,7 @@ struct walk {
     const struct mcp_reply_rules *rules;
     struct mcp_reply *reply;
     struct arena *arena;
-    struct mcp__cuts cuts;
+    struct json_edits edits;
     enum reason reason;
     const char *detail;      /* static: what was refused, for the log */
     unsigned members;
@@ -54,7 +54,6 @@ struct walk {
     size_t id_begin, id_end;
     bool is_id_text;         /* a string that says the number that was asked */
     bool has_error_null;
-    size_t null_begin, null_end; /* of `"error":null` */
     size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
     struct mcp__modern modern;
@@ -75,8 +74,8 @@ struct walk {
     bool is_small;           /* the message is so small that nothing in it needs a bound */
     bool has_asked, passes;  /* has_asked: gate_passes was asked about the method; passes: its answer */
     uint32_t values;
-    struct json_tree tree;   /* the tree of `result`, `error` or `params` */
-    /* begin_walk does not clear what follows */
+    struct json_tree tree;   /* of `result`, `error`, `params` or, where nobody wants the result, of its inputRequests */
+    /* mcp_reply_read does not clear what follows */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1]; /* for mcp__cut_own */
 };
 
@@ -92,14 +91,11 @@ static enum code refuse_json(struct walk *walk, const char *detail)
     return refuse(walk, REASON_UPSTREAM_JSON, detail);
 }
 
-/* Where the route allows it, the member is left out once the whole message was seen. */
 static enum code on_error_null(struct walk *walk, const struct json_event *event)
 {
     walk->member = MEMBER_UNKNOWN;
     walk->has_error_null = true;
-    walk->null_begin = event->member;
-    walk->null_end = event->end;
-    return walk->rules->lenient & MCP_LENIENT_ERROR_NULL ? CODE_OK
+    return walk->rules->lenient & MCP_LENIENT_ERROR_NULL ? json_edits_cut(&walk->edits, event->member, event->end)
                                                          : refuse(walk, REASON_UPSTREAM_ERROR_NULL, "error is null");
 }
 
@@ -111,7 +107,7 @@ static bool passes(struct walk *walk)
     return walk->passes;
 }
 
-static void begin_tree(struct walk *walk, const struct json_event *event)
+static void begin_tree(struct walk *walk)
 {
     /* So far it looks like a notification. */
     bool may_pass = walk->is_small && walk->members == (MEMBER_JSONRPC | MEMBER_METHOD | MEMBER_PARAMS) && passes(walk);
@@ -119,7 +115,7 @@ static void begin_tree(struct walk *walk, const struct json_event *event)
 
     if (is_outcome && walk->rules->wants != NULL)
         walk->wants_outcome = walk->rules->wants(walk->rules->keep_context);
-    if (event->kind == JSON_EVENT_BEGIN && (is_outcome ? walk->wants_outcome : walk->member == MEMBER_PARAMS && !may_pass))
+    if (is_outcome ? walk->wants_outcome : walk->member == MEMBER_PARAMS && !may_pass)
         walk->tree.arena = walk->arena;
 }
 
@@ -130,7 +126,7 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     if (walk->member == MEMBER_ERROR && event->type == JSON_NULL)
         return on_error_null(walk, event);
     walk->members |= walk->member;
-    begin_tree(walk, event);
+    begin_tree(walk);
     switch (walk->member) {
     case MEMBER_UNKNOWN:
         return refuse_json(walk, "the envelope has a member that JSON-RPC does not know");
@@ -193,6 +189,9 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
         return refuse_json(walk, "an answer that asks for more, in a revision that has none");
     if (span_is(event->key, "isError"))
         walk->reply->is_tool_error = event->type == JSON_TRUE;
+    if (walk->rules->request != NULL && !walk->wants_outcome && event->kind == JSON_EVENT_BEGIN &&
+        span_is(event->key, "inputRequests"))
+        walk->tree.arena = walk->arena;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
         return mcp__keep_text(walk->arena, event->text, &walk->version);
     if (json_key_is_misspelled(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
@@ -276,7 +275,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
     if (!is_kept(walk, event->raw)) {
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;
-        return mcp__cuts_add(&walk->cuts, event->begin, event->end);
+        return json_edits_cut(&walk->edits, event->begin, event->end);
     }
     if (!walk->is_deceptive)
         return CODE_OK;
@@ -298,9 +297,10 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
     names = unicode_is_deceptive(event->key);
     deceives = is_text && unicode_is_deceptive(event->text);
     if (deceives && walk->treatment == MCP_STRIP) {
-        names = names || (walk->list != NULL && event->depth == 4 && span_equals(event->key, walk->list->key));
+        names = names || (walk->list != NULL && event->depth == 4 && span_equals(event->key, walk->list->key)) ||
+                (event->depth == OUTCOME_DEPTH && span_is(event->key, MCP__STATE)); /* the server's own, which comes back */
         if (!names)
-            return mcp__strip(event, &walk->cuts, &walk->reply->stripped);
+            return mcp__strip(event, &walk->edits, &walk->reply->stripped);
     }
     if (!names && !deceives)
         return CODE_OK;
@@ -337,6 +337,8 @@ static enum code on_event(void *context, const struct json_event *event)
         walk->outcome_begin = event->begin;
         walk->outcome_end = event->end;
     }
+    if (code == CODE_OK)
+        code = on_text(walk, event);
     if (code == CODE_OK && walk->rules->request != NULL && walk->member == MEMBER_RESULT && event->depth > 1) {
         code = mcp__on_modern(&walk->modern, event);
         if (code == CODE_INVALID)
@@ -344,16 +346,15 @@ static enum code on_event(void *context, const struct json_event *event)
     }
     if (code == CODE_OK && walk->rules->request != NULL && tells_versions(walk) && event->depth > 1)
         code = mcp__on_modern_error(&walk->modern, event);
-    if (code == CODE_OK)
-        code = on_text(walk, event);
-    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
+    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;
 }
 
 /* The envelope as a whole, once all of it was seen. */
 static enum reason settle(struct walk *walk, const struct buf *out)
 {
     struct mcp_reply *reply = walk->reply;
-    struct span id = span_part(buf_peek(out), walk->id_begin, walk->id_end - walk->id_begin);
+    struct span id = walk->is_id_text ? walk->rules->request_id
+                                      : span_part(buf_peek(out), walk->id_begin, walk->id_end - walk->id_begin);
 
     reply->kind = mcp__kind_of(walk->members, reply->method);
     reply->is_error = reply->kind == MCP_RESPONSE && (walk->members & MEMBER_ERROR) != 0;
@@ -408,17 +409,14 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
     return replace(reply, &error, out);
 }
 
-/* Reads the tree from the bytes that go on, where the walk's tree does not fit them: something was cut, the value is no
- * array or object, or nobody had looked for it. */
-static enum reason read_again(struct walk *walk, struct buf *out, struct json_fault *fault)
+/* A message that looked like a notification which needs no judgement, and is none. */
+static enum reason read_params(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
-    const struct mcp_reply *reply = walk->reply;
     const struct json_node *root;
 
     if (json_read(buf_peek(out), &json_reply_rules, out, walk->arena, &root, fault) != CODE_OK)
         return mcp__reply_fault(fault, buf_peek(out));
-    walk->tree.root = json_member(root, reply->kind != MCP_RESPONSE ? SPAN_LIT("params")
-                                        : reply->is_error          ? SPAN_LIT("error") : SPAN_LIT("result"));
+    walk->tree.root = json_member(root, SPAN_LIT("params"));
     return REASON_PERMITTED;
 }
 
@@ -427,7 +425,7 @@ static enum reason look_into(struct walk *walk, struct buf *out, struct json_fau
 {
     struct mcp_reply *reply = walk->reply;
     bool is_response = reply->kind == MCP_RESPONSE, is_judged = !is_response || walk->modern.has_asks;
-    bool has_tree = is_response || (walk->members & MEMBER_PARAMS) != 0;
+    const struct json_node asking = {.type = JSON_OBJECT, .child = walk->tree.root};
     enum reason reason = REASON_PERMITTED;
 
     if (!is_judged && !walk->wants_outcome)
@@ -435,16 +433,17 @@ static enum reason look_into(struct walk *walk, struct buf *out, struct json_fau
     walk->detail = "too many values";
     if (is_judged && walk->values > VALUES_MAX)
         return REASON_UPSTREAM_JSON;
-    if (has_tree && walk->tree.root == NULL && walk->tree.is_full && is_judged)
+    if (is_judged && walk->tree.is_full)
         return REASON_MEMORY;
-    if (has_tree && walk->tree.root == NULL && !walk->tree.is_full)
-        reason = read_again(walk, out, fault);
+    if (!is_response && walk->tree.root == NULL && (walk->members & MEMBER_PARAMS) != 0)
+        reason = read_params(walk, out, fault);
     if (reason != REASON_PERMITTED)
         return reason;
-    reply->outcome = is_response ? walk->tree.root : NULL;
+    reply->outcome = is_response && walk->wants_outcome ? walk->tree.root : NULL;
     reply->params = is_response ? NULL : walk->tree.root;
     reply->meta = is_response ? NULL : json_member(reply->params, SPAN_LIT("_meta"));
-    walk->detail = walk->rules->request != NULL && !reply->is_error ? mcp__find_asks(walk->tree.root, &reply->asks) : NULL;
+    walk->detail = walk->rules->request == NULL || reply->is_error ? NULL
+                   : mcp__find_asks(is_response && !walk->wants_outcome ? &asking : walk->tree.root, &reply->asks);
     if (walk->detail != NULL)
         return REASON_UPSTREAM_JSON;
     walk->detail = "_meta is not an object";
@@ -468,62 +467,35 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
     return REASON_PERMITTED;
 }
 
-/* Lists the faults that the route allows as cuts, in the order of their places. */
-static enum code find_faults(const struct walk *walk, struct mcp__cuts *cuts)
+/* Mends faults where the route allows it; else they are refused. */
+static enum reason mend(struct walk *walk)
 {
-    bool null_first = walk->null_begin < walk->id_begin;
-    enum code code = CODE_OK;
+    bool is_response = mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
 
-    if (walk->has_error_null && null_first)
-        code = mcp__cuts_add(cuts, walk->null_begin, walk->null_end);
-    if (walk->is_id_text && code == CODE_OK) /* cuts its quotes */
-        code = mcp__cuts_add_text(cuts, walk->id_begin, walk->id_begin + 1);
-    if (walk->is_id_text && code == CODE_OK)
-        code = mcp__cuts_add_text(cuts, walk->id_end - 1, walk->id_end);
-    if (walk->has_error_null && !null_first && code == CODE_OK)
-        code = mcp__cuts_add(cuts, walk->null_begin, walk->null_end);
-    return code;
+    walk->is_id_text = walk->is_id_text && is_response;
+    walk->detail = "error is null, in what is no result";
+    if (walk->has_error_null && !is_response)
+        return REASON_UPSTREAM_ERROR_NULL;
+    walk->detail = "the id is a string where a number was asked";
+    if (walk->is_id_text && !(walk->rules->lenient & MCP_LENIENT_ID_TYPE))
+        return REASON_UPSTREAM_ID_TYPE;
+    walk->reply->is_mended = walk->is_id_text || walk->has_error_null;
+    return !walk->is_id_text || json_edits_put(&walk->edits, walk->id_begin, walk->id_end, walk->rules->request_id) == CODE_OK
+               ? REASON_PERMITTED : REASON_MEMORY;
 }
 
-static void begin_walk(struct walk *walk, const struct mcp_reply_rules *rules, struct mcp_reply *reply, struct arena *arena)
+/* Changes the message, and what is known of its places with it. */
+static enum reason edit(struct walk *walk, struct buf *out)
 {
-    memset(walk, 0, offsetof(struct walk, is_meta));
-    walk->is_meta[0] = false;
-    walk->rules = rules;
-    walk->reply = reply;
-    walk->arena = arena;
-    walk->reason = REASON_UPSTREAM_JSON;
-    walk->detail = "";
-    *reply = (struct mcp_reply){.kind = MCP_NONE};
-    for (const struct listing *list = listings; list < listings + LISTS; list++)
-        if (span_equals(rules->request_method, list->method))
-            walk->asked = list;
-    walk->may_list = walk->asked != NULL || rules->request_method.len == 0;
-    walk->modern = (struct mcp__modern){.rules = rules, .cuts = &walk->cuts};
-    walk->modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");
-    mcp__cuts_init(&walk->cuts);
-}
+    struct json_node outcome = {.raw = span_part(buf_peek(out), walk->outcome_begin, walk->outcome_end - walk->outcome_begin),
+                                .child = walk->wants_outcome ? NULL : walk->tree.root};
+    bool is_response = walk->reply->kind == MCP_RESPONSE;
+    const struct json_node *root = is_response && (!walk->wants_outcome || walk->tree.is_full) ? &outcome : walk->tree.root;
 
-/* Mends the faults and reads the message once more, as strictly as any. */
-static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_fault *fault)
-{
-    const struct walk first = *walk;
-    enum reason reason = REASON_MEMORY;
-    struct mcp__cuts cuts;
-    struct buf mended;
-
-    buf_init(&mended, SIZE_MAX / 2);
-    mcp__cuts_init(&cuts);
-    mcp__cuts_fini(&walk->cuts);
-    begin_walk(walk, first.rules, first.reply, first.arena);
-    if (find_faults(&first, &cuts) == CODE_OK && mcp__cuts_apply(&cuts, out) == CODE_OK) {
-        buf_move(&mended, out);
-        reason = walk_through(walk, buf_peek(&mended), out, fault);
-    }
-    mcp__cuts_fini(&cuts);
-    buf_fini(&mended);
-    walk->reply->is_mended = true;
-    return reason;
+    if (json_edits_apply(&walk->edits, out, walk->arena, root) != CODE_OK)
+        return REASON_MEMORY;
+    walk->reply->result = is_response ? root->raw : SPAN_NONE;
+    return REASON_PERMITTED;
 }
 
 static bool is_unjudged(struct walk *walk)
@@ -534,35 +506,18 @@ static bool is_unjudged(struct walk *walk)
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
     enum reason reason = walk_through(walk, data, out, fault);
-    bool is_response = mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
-    size_t whole;
 
-    walk->is_id_text = walk->is_id_text && is_response;
-    if (reason == REASON_PERMITTED && walk->has_error_null && !is_response) {
-        walk->detail = "error is null, in what is no result";
-        return REASON_UPSTREAM_ERROR_NULL;
-    }
-    if (reason == REASON_PERMITTED && walk->is_id_text && !(walk->rules->lenient & MCP_LENIENT_ID_TYPE)) {
-        walk->detail = "the id is a string where a number was asked";
-        return REASON_UPSTREAM_ID_TYPE;
-    }
-    if (reason == REASON_PERMITTED && (walk->is_id_text || walk->has_error_null))
-        reason = walk_mended(walk, out, fault);
+    if (reason == REASON_PERMITTED)
+        reason = mend(walk);
     if (reason == REASON_PERMITTED)
         reason = settle(walk, out);
+    if (reason == REASON_PERMITTED)
+        reason = edit(walk, out);
     if (reason != REASON_PERMITTED)
         return reason;
-    whole = buf_len(out);
-    if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
-        return REASON_MEMORY;
-    if (!buf_is_empty(&walk->cuts.list))
-        walk->tree.root = NULL; /* the tree points into bytes that have moved */
     walk->reply->passes = is_unjudged(walk);
     if (!walk->reply->passes)
         reason = look_into(walk, out, fault);
-    if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* a response is edited nowhere else */
-        walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
-                                        walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));
     return reason == REASON_PERMITTED ? negotiate(walk, out) : reason;
 }
 
@@ -572,9 +527,23 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
     struct walk walk;
     enum reason reason;
 
-    begin_walk(&walk, rules, reply, arena);
+    memset(&walk, 0, offsetof(struct walk, is_meta));
+    walk.is_meta[0] = false;
+    walk.rules = rules;
+    walk.reply = reply;
+    walk.arena = arena;
+    walk.reason = REASON_UPSTREAM_JSON;
+    walk.detail = "";
+    *reply = (struct mcp_reply){.kind = MCP_NONE};
+    for (const struct listing *list = listings; list < listings + LISTS; list++)
+        if (span_equals(rules->request_method, list->method))
+            walk.asked = list;
+    walk.may_list = walk.asked != NULL || rules->request_method.len == 0;
+    walk.modern = (struct mcp__modern){.rules = rules, .edits = &walk.edits};
+    walk.modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");
+    json_edits_init(&walk.edits);
     reason = read_message(&walk, data, out, fault);
-    mcp__cuts_fini(&walk.cuts);
+    json_edits_fini(&walk.edits);
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED) {
         reply->body = buf_peek(out);
         return reason;

@@ -52,7 +52,9 @@ static enum code seal(struct mcp__modern *modern, const struct json_event *event
     buf_init(&text, SIZE_MAX / 2);
     code = mcp__state_seal(rules->request, rules->binding, event->text, &text);
     if (code == CODE_OK)
-        code = mcp__cuts_put(modern->cuts, event->begin + 1, event->begin + 1, buf_peek(&text));
+        code = buf_add_span(&text, event->text);
+    if (code == CODE_OK)
+        code = json_edits_say(modern->edits, event->begin, event->end, buf_peek(&text));
     buf_fini(&text);
     return code;
 }
@@ -64,7 +66,7 @@ static enum code on_member(struct mcp__modern *modern, const struct json_event *
     if (is_misspelled(event->key))
         return refuse(modern, "a member of the result is spelled in another way");
     if (span_is(event->key, "cacheScope") && event->type == JSON_STRING && is_private(method))
-        return mcp__cuts_put(modern->cuts, event->begin, event->end, SPAN_LIT("\"private\""));
+        return json_edits_say(modern->edits, event->begin, event->end, SPAN_LIT("private"));
     if (span_is(event->key, MCP__STATE) && event->kind != JSON_EVENT_END)
         return seal(modern, event);
     if (span_is(event->key, "inputRequests")) {
@@ -88,7 +90,7 @@ enum code mcp__on_modern(struct mcp__modern *modern, const struct json_event *ev
     if (event->kind != JSON_EVENT_SCALAR || event->type != JSON_STRING)
         return refuse(modern, "a version in result.supportedVersions is not a string");
     if (!mcp_revision_is_listed(modern->rules->revisions, event->text))
-        return mcp__cuts_add(modern->cuts, event->begin, event->end);
+        return json_edits_cut(modern->edits, event->begin, event->end);
     modern->versions++;
     return CODE_OK;
 }
@@ -104,7 +106,7 @@ enum code mcp__on_modern_error(struct mcp__modern *modern, const struct json_eve
         modern->in_versions = begins && modern->in_data && span_is(event->key, "supported");
     else if (event->depth == 4 && modern->in_versions && !begins &&
              !mcp_revision_is_listed(modern->rules->revisions, span_part(event->raw, 1, event->raw.len - 2)))
-        return mcp__cuts_add(modern->cuts, event->begin, event->end);
+        return json_edits_cut(modern->edits, event->begin, event->end);
     return CODE_OK;
 }
 

@@ -12,7 +12,7 @@ struct walk {
     const struct mcp__plain *plain;
     struct mcp_reply *reply;
     struct arena *arena;
-    struct mcp__cuts cuts;
+    struct json_edits edits;
     struct json_tree tree;    /* the tree of the document, where rules look into it */
     enum reason reason;
     const char *detail;       /* static: what was refused, for the log */
@@ -78,7 +78,7 @@ static enum code on_tool(struct walk *walk, const struct json_event *event)
             return refuse(walk, REASON_UPSTREAM_UNASKED, "a tool is described that nobody here may call");
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;
-        return mcp__cuts_add(&walk->cuts, event->begin, event->end);
+        return json_edits_cut(&walk->edits, event->begin, event->end);
     }
     if (walk->is_deceptive)
         return refuse(walk, REASON_UPSTREAM_DEFINITION, "a tool's definition holds invisible or direction characters");
@@ -110,7 +110,7 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
     if (walk->treatment == MCP_PASS || event->kind == JSON_EVENT_END || (!names && !deceives))
         return CODE_OK;
     if (deceives && !names && walk->treatment == MCP_STRIP && !is_name_of_tool(walk, event))
-        return mcp__strip(event, &walk->cuts, &walk->reply->stripped);
+        return mcp__strip(event, &walk->edits, &walk->reply->stripped);
     walk->is_deceptive = true;
     return walk->in_tools && event->depth > walk->plain->depth
                ? CODE_OK /* refused only where the tool is kept */
@@ -126,7 +126,7 @@ static enum code on_event(void *context, const struct json_event *event)
     enum code code = CODE_OK;
     bool is_end = event->kind == JSON_EVENT_END;
 
-    if (event->depth == 0 && event->kind == JSON_EVENT_BEGIN && walk->wants)
+    if (event->depth == 0 && !is_end && walk->wants)
         walk->tree.arena = walk->arena;
     if (wrong == NULL && plain->look != NULL && event->depth <= LOOK_DEPTH)
         wrong = plain->look(plain->context, event);
@@ -142,7 +142,7 @@ static enum code on_event(void *context, const struct json_event *event)
         code = mcp__keep_text(walk->arena, event->text, &walk->tool);
     if (code == CODE_OK)
         code = on_text(walk, event);
-    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
+    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;
 }
 
 static enum reason read_document(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
@@ -153,13 +153,8 @@ static enum reason read_document(struct walk *walk, struct span data, struct buf
         return mcp__reply_fault(fault, data);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
-    if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
+    if (json_edits_apply(&walk->edits, out, walk->arena, walk->tree.root) != CODE_OK)
         return REASON_MEMORY;
-    if (!buf_is_empty(&walk->cuts.list) || (walk->tree.root == NULL && !walk->tree.is_full)) {
-        walk->tree.root = NULL;
-        if (walk->wants && json_read(buf_peek(out), &json_reply_rules, out, walk->arena, &walk->tree.root, fault) != CODE_OK)
-            return mcp__reply_fault(fault, buf_peek(out)); /* read once more, since what is judged must be what goes on */
-    }
     walk->reply->outcome = walk->tree.root;
     walk->reply->kind = MCP_RESPONSE;
     walk->reply->body = walk->reply->result = buf_peek(out);
@@ -175,9 +170,9 @@ enum reason mcp__plain_read(struct span data, const struct mcp_reply_rules *rule
 
     *reply = (struct mcp_reply){.kind = MCP_NONE};
     walk.wants = rules->wants != NULL && rules->wants(rules->keep_context);
-    mcp__cuts_init(&walk.cuts);
+    json_edits_init(&walk.edits);
     reason = read_document(&walk, data, out, fault);
-    mcp__cuts_fini(&walk.cuts);
+    json_edits_fini(&walk.edits);
     if (reason == REASON_PERMITTED)
         return reason;
     if (fault->kind == JSON_FAULT_NONE)

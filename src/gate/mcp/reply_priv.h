@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces that are cut out of canonical bytes: of replies after reply.c's walk, of an agent's message before it is judged.
+/* What is left out of canonical bytes: of replies after reply.c's walk, of an agent's message before it is judged.
  *
  * Threads: belongs to one thread.
- * Owns: the list of cuts.
+ * Owns: nothing.
  * Lifetime: one mcp_read or mcp_reply_read.
  * Errors: enum code. */
 #ifndef MCP_REPLY_PRIV_H
@@ -11,39 +11,12 @@
 #include "mcp/mcp_priv.h"
 #include "mcp/reply.h"
 
-/* A member or element that does not go on, as offsets into the canonical bytes. */
-struct mcp__cut {
-    size_t begin;
-    size_t end;
-    bool is_text; /* no comma goes with it: within a string, or something else takes its place */
-    size_t text_at, text_len; /* what takes its place, in `texts` */
-};
-
-struct mcp__cuts {
-    struct buf list; /* of struct mcp__cut: disjoint, rising */
-    struct buf texts;
-};
-
-void mcp__cuts_init(struct mcp__cuts *cuts);
-void mcp__cuts_fini(struct mcp__cuts *cuts);
-
-/* Takes: pieces in the order of their ends; one that holds earlier ones replaces them. */
-enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
-enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
-
-/* Puts a text in the place of a piece, or between two where begin is end. */
-enum code mcp__cuts_put(struct mcp__cuts *cuts, size_t begin, size_t end, struct span text) MUST_USE;
-
-/* Takes the pieces out, members and elements each with one comma where they have a neighbour. Fails only where texts are put
- * in, and changes nothing then. */
-enum code mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out) MUST_USE;
-
 /* ---- reply_modern.c ---- */
 
 /* What any modern result may say, whatever was asked for; looked at during the walk. */
 struct mcp__modern {
     const struct mcp_reply_rules *rules; /* whose request is a modern one */
-    struct mcp__cuts *cuts;
+    struct json_edits *edits;
     const char *detail;   /* static: why it is refused */
     bool names_versions;  /* the answer to server/discover */
     bool in_data;         /* error.data */
@@ -72,14 +45,15 @@ static inline MUST_USE enum code mcp__keep_text(struct arena *arena, struct span
 
 /* Cuts what only the gate may say, in a `_meta` at any depth: nobody else's denial may look like ours. Takes: is_meta: of
  * the walk, whether the open object at a depth is a `_meta`. */
-enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct mcp__cuts *cuts) MUST_USE;
+enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event,
+                        struct json_edits *edits) MUST_USE;
 
 /* ---- what an agent's message loses ---- */
 
 struct mcp__editing {
     const struct mcp_read_rules *rules;
-    const struct buf *canonical; /* into which the tree points; it is looked through in the order of the cuts */
-    struct mcp__cuts *cuts;
+    const struct buf *canonical; /* into which the tree points */
+    struct json_edits *edits;
 };
 
 /* A member with its key, which stands right before the value in canonical bytes. */
@@ -94,6 +68,6 @@ enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp_
 /* Whether no text below the members of `result`, `error` and `params` needs to be looked at. */
 bool mcp__passes_all(const struct mcp_reply_rules *rules);
 /* Cuts what deceives out of one string; *count grows. */
-enum code mcp__strip(const struct json_event *string, struct mcp__cuts *cuts, uint32_t *count) MUST_USE;
+enum code mcp__strip(const struct json_event *string, struct json_edits *edits, uint32_t *count) MUST_USE;
 
 #endif

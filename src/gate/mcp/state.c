@@ -90,24 +90,24 @@ static enum reason check(const struct mcp_message *message, const struct mcp_bin
 }
 
 enum reason mcp__state_open(const struct mcp_message *message, const struct mcp_binding *binding, struct buf *canonical,
-                            struct arena *arena, struct span *edited)
+                            struct arena *arena, bool *is_open)
 {
     const struct json_node *state = json_member(message->params, SPAN_LIT(MCP__STATE));
-    struct mcp__cuts cuts;
+    struct json_edits edits;
     enum reason reason;
+    struct span opened;
     size_t begin;
 
-    *edited = SPAN_NONE;
     if (state == NULL)
         return REASON_PERMITTED;
     reason = check(message, binding, state->text);
     if (reason != REASON_PERMITTED)
         return reason;
-    begin = (size_t)(state->raw.at - buf_peek(canonical).at) + 1; /* what was sealed needs no escapes */
-    mcp__cuts_init(&cuts);
-    if (mcp__cuts_add_text(&cuts, begin, begin + MAC_BYTES + 1) == CODE_OK && mcp__cuts_apply(&cuts, canonical) == CODE_OK) {
-        *edited = span_of(arena_dup(arena, buf_peek(canonical).at, buf_len(canonical)), buf_len(canonical));
-    }
-    mcp__cuts_fini(&cuts);
-    return edited->at != NULL ? REASON_PERMITTED : REASON_MEMORY;
+    opened = span_part(state->text, MAC_BYTES + 1, SIZE_MAX);
+    begin = (size_t)(state->raw.at - buf_peek(canonical).at);
+    json_edits_init(&edits);
+    *is_open = json_edits_say(&edits, begin, begin + state->raw.len, opened) == CODE_OK &&
+               json_edits_apply(&edits, canonical, arena, message->root) == CODE_OK;
+    json_edits_fini(&edits);
+    return *is_open ? REASON_PERMITTED : REASON_MEMORY;
 }

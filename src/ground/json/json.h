@@ -105,7 +105,7 @@ struct json_event {
 /* Returns: CODE_OK to go on; anything else ends the walk and is returned by json_walk. */
 typedef enum code (*json_event_fn)(void *context, const struct json_event *event);
 
-/* The tree of one value of a walk: of the array or object at whose BEGIN the listener sets `arena`. It grows beside the events
+/* The tree of one value of a walk: of the one at whose SCALAR or BEGIN the listener sets `arena`. It grows beside the events
  * until that ends. Where the arena is full there is none, and the walk goes on. */
 struct json_tree {
     struct arena *arena;          /* NULL: nothing is built now */
@@ -118,6 +118,28 @@ enum code json_walk_tree(struct span in, const struct json_rules *rules, struct 
                          json_event_fn event, void *context, struct json_fault *fault) MUST_USE;
 enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
                     struct json_fault *fault) MUST_USE;
+
+/* Changes of a canonical document, in the bytes where they stand. A piece takes the place of those in it; else they are apart.
+ * Takes: offsets from its first byte. Returns: CODE_OK, CODE_NOMEM. */
+struct json_edits {
+    struct json__piece *piece; /* in their order */
+    size_t count, room;
+    struct buf texts;
+};
+
+void json_edits_init(struct json_edits *edits);
+void json_edits_fini(struct json_edits *edits);
+/* Leaves out a member from its key on, or an element; with one comma where it has a neighbour. */
+enum code json_edits_cut(struct json_edits *edits, size_t begin, size_t end) MUST_USE;
+/* Puts canonical JSON, or a string of this text, in the place of a value. */
+enum code json_edits_put(struct json_edits *edits, size_t begin, size_t end, struct span json) MUST_USE;
+enum code json_edits_say(struct json_edits *edits, size_t begin, size_t end, struct span text) MUST_USE;
+
+/* Makes the changes. Takes: root: a tree over the document, of which only members, elements and texts of strings are changed;
+ * it is one over what the document becomes then; NULL: there is none; arena: for its texts.
+ * Returns: CODE_OK; CODE_LIMIT: it would grow over its cap; CODE_NOMEM. Then neither is of use. */
+enum code json_edits_apply(struct json_edits *edits, struct buf *document, struct arena *arena,
+                           const struct json_node *root) MUST_USE;
 
 /* The member of an object with exactly this name, or NULL. */
 const struct json_node *json_member(const struct json_node *object, struct span name);

@@ -171,6 +171,16 @@ static inline const struct json_node *hang_scalar(struct json__reader *r, enum j
     return node;
 }
 
+/* Whether the listener has begun a tree at the value whose event it was just sent. */
+static bool begins_tree(struct json__reader *r)
+{
+    if (r->tree == NULL || r->tree->arena == r->arena)
+        return false;
+    r->arena = r->tree->arena;
+    r->top->link = &r->root;
+    return true;
+}
+
 /* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
 static inline enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
 {
@@ -181,7 +191,14 @@ static inline enum step add_scalar(struct json__reader *r, enum json_type type, 
         if (node == NULL && !give_up_tree(r))
             return STEP_FAIL;
     }
-    return r->event == NULL || send_scalar(r, type, begin, text, node) ? STEP_DONE : STEP_FAIL;
+    if (r->event != NULL && !send_scalar(r, type, begin, text, node))
+        return STEP_FAIL;
+    if (begins_tree(r)) {
+        if (hang_scalar(r, type, begin, text) == NULL && !give_up_tree(r))
+            return STEP_FAIL;
+        r->arena = r->tree->arena = NULL;
+    }
+    return STEP_DONE;
 }
 
 static enum step read_word(struct json__reader *r, size_t begin)
@@ -277,10 +294,7 @@ static bool send_begin(struct json__reader *r, enum json_type type, size_t begin
     next->index = outer->count;
     if (!send_event(r, &event, &r->key, outer->is_object))
         return false;
-    if (r->tree != NULL && r->tree->arena != r->arena) { /* the listener has begun a tree here */
-        r->arena = r->tree->arena;
-        outer->link = &r->root;
-    }
+    (void)begins_tree(r);
     return true;
 }
 

@@ -409,7 +409,28 @@ bool policy_has_answer_rules_for(const struct policy *policy, const struct quest
     return eval__candidates(policy, question, answer, scratch, &found) != CODE_OK || found.rule_count > 0;
 }
 
+enum code policy_answer_edits(const struct answer_verdict *verdict, struct span document, struct json_edits *edits)
+{
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; i < verdict->edit_count && code == CODE_OK; i++) {
+        struct span raw = verdict->edits[i].node->raw;
+        size_t begin = (size_t)(raw.at - document.at);
+
+        code = json_edits_say(edits, begin, begin + raw.len, verdict->edits[i].text);
+    }
+    return code;
+}
+
 enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out)
 {
-    return eval__write_edits(verdict->edits, verdict->edit_count, document, out);
+    struct json_edits edits;
+    enum code code;
+
+    json_edits_init(&edits);
+    code = policy_answer_edits(verdict, document, &edits);
+    if (code == CODE_OK)
+        code = eval__write_edits(&edits, document, out);
+    json_edits_fini(&edits);
+    return code;
 }

@@ -378,8 +378,7 @@ static struct span keep(struct rule_walk *walk, struct arena *arena, struct buf 
 static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct cut_range range, bool marks)
 {
     const struct path_inside *within = range.at->within;
-    struct answer_edit *edits;
-    uint32_t count = 0;
+    struct json_edits edits;
     struct span text = SPAN_NONE;
     struct buf out;
 
@@ -390,20 +389,22 @@ static struct span rest_of(struct rule_walk *walk, struct arena *arena, struct c
         buf_fini(&out);
         return text;
     }
-    edits = arena_alloc(arena, (size_t)(range.end - range.at) * sizeof *edits);
-    walk->no_memory |= edits == NULL;
-    for (const struct cut *cut = range.at; edits != NULL && cut < range.end; count++) {
+    json_edits_init(&edits);
+    for (const struct cut *cut = range.at; !walk->no_memory && cut < range.end;) {
         struct cut_range one = range_of(cut, range.end, false);
+        size_t begin = (size_t)(cut->string->raw.at - within->document.at);
 
         buf_clear(&out);
         add_rest(&out, one, marks);
-        edits[count] = (struct answer_edit){cut->string, keep(walk, arena, &out)};
+        walk->no_memory |= buf_code(&out) != CODE_OK ||
+                           json_edits_say(&edits, begin, begin + cut->string->raw.len, buf_peek(&out)) != CODE_OK;
         cut = one.end;
     }
     buf_clear(&out);
-    if (!walk->no_memory && eval__write_edits(edits, count, within->document, &out) == CODE_OK)
+    walk->no_memory |= walk->no_memory || eval__write_edits(&edits, within->document, &out) != CODE_OK;
+    if (!walk->no_memory)
         text = keep(walk, arena, &out);
-    walk->no_memory |= buf_code(&out) != CODE_OK;
+    json_edits_fini(&edits);
     buf_fini(&out);
     return text;
 }
@@ -469,14 +470,9 @@ void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct ans
     }
 }
 
-enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out)
+enum code eval__write_edits(struct json_edits *edits, struct span document, struct buf *out)
 {
-    const char *at = document.at, *end = at + document.len;
+    enum code code = buf_add_span(out, document);
 
-    for (uint32_t i = 0; i < count; i++) {
-        buf_add(out, at, (size_t)(edits[i].node->raw.at - at));
-        json_write_string(out, edits[i].text);
-        at = edits[i].node->raw.at + edits[i].node->raw.len;
-    }
-    return buf_add(out, at, (size_t)(end - at));
+    return code == CODE_OK ? json_edits_apply(edits, out, NULL, NULL) : code;
 }

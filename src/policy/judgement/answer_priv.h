@@ -87,7 +87,7 @@ bool eval__can_cut(struct rule_walk *walk, struct cuts *cuts);
 /* Writes the answer's strings without what was cut. Takes: cuts: of all rules, sorted. */
 void eval__cut_edits(struct rule_walk *walk, const struct cuts *cuts, struct answer_verdict *verdict);
 
-/* As policy_answer_write, for any edits. */
-enum code eval__write_edits(const struct answer_edit *edits, uint32_t count, struct span document, struct buf *out) MUST_USE;
+/* Appends the document without what is left out of it. Takes: out: empty. */
+enum code eval__write_edits(struct json_edits *edits, struct span document, struct buf *out) MUST_USE;
 
 #endif

@@ -79,8 +79,10 @@ bool policy_has_answer_rules_for(const struct policy *policy, const struct quest
 void policy_judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                          bool timed, struct policy_scratch *scratch, struct answer_verdict *verdict);
 
-/* Appends the document with the verdict's edits made: each string is written anew, all else stays as it stands.
+/* Adds the verdict's edits: each string is written anew, all else stays as it stands.
  * Takes: document: canonical, in which the raw spans of the answer's tree lie. */
+enum code policy_answer_edits(const struct answer_verdict *verdict, struct span document, struct json_edits *edits) MUST_USE;
+/* Appends the document with them made. Takes: out: empty. */
 enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out) MUST_USE;
 
 /* The walk behind policy_judge_answer and explanations. Takes: trace: may be NULL. */

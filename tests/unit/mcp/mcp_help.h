@@ -29,6 +29,22 @@ struct asked {
     enum reason reason;
 };
 
+/* A tree is what is read of its bytes, also where they were changed. */
+static inline void expect_tree(const struct json_node *root)
+{
+    const struct json_node *again;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf bytes;
+
+    buf_init(&bytes, CAP_BYTES);
+    arena_init(&arena, 8 * CAP_BYTES);
+    assert_int_equal(json_read(root->raw, &json_reply_rules, &bytes, &arena, &again, &fault), CODE_OK);
+    assert_true(span_equals(buf_peek(&bytes), root->raw) && json_equal(root, again));
+    buf_fini(&bytes);
+    arena_fini(&arena);
+}
+
 static inline void ask_with(struct asked *a, struct span body, const struct mcp_read_rules *rules)
 {
     buf_init(&a->canon, CAP_BYTES);
@@ -45,6 +61,10 @@ static inline void ask(struct asked *a, const char *body)
 
 static inline void ask_end(struct asked *a)
 {
+    if (a->reason == REASON_PERMITTED) {
+        assert_true(span_equals(a->message.root->raw, buf_peek(&a->canon)));
+        expect_tree(a->message.root);
+    }
     buf_fini(&a->canon);
     arena_fini(&a->arena);
 }

@@ -41,6 +41,8 @@ struct got {
     enum reason reason;
 };
 
+static enum mcp_treatment definitions = MCP_REFUSE, rest = MCP_PASS;
+
 static void get(struct got *g, const char *request, const char *data)
 {
     struct mcp_reply_rules rules = {.revisions = revisions, .binding = &bot};
@@ -49,7 +51,7 @@ static void get(struct got *g, const char *request, const char *data)
     assert_int_equal(g->asked.reason, REASON_PERMITTED);
     rules.request = &g->asked.message;
     rules.request_method = g->asked.message.method;
-    rules.deceptive.results = rules.deceptive.messages = MCP_PASS;
+    rules.deceptive = (struct mcp_deceptive){.definitions = definitions, .results = rest, .messages = rest};
     buf_init(&g->out, CAP_BYTES);
     arena_init(&g->arena, CAP_BYTES);
     g->reason = mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
@@ -101,6 +103,25 @@ static void edits_what_says_who_may_keep_it(void **state)
             assert_true(g.fault.text != NULL && g.fault.text[0] != '\0');
         get_end(&g);
     }
+}
+
+/* What is written anew anyway is not stripped besides; what comes back to its server may hold nothing that would be. */
+static void strips_nothing_twice(void **state)
+{
+    struct got g;
+
+    (void)state;
+    definitions = rest = MCP_STRIP;
+    get(&g, ASK("tools/list", ""),
+        RESULT("\"cacheScope\":\"pub\xe2\x80\x8blic\",\"tools\":[{\"name\":\"a\",\"title\":\"b\xe2\x80\x8b\"}]"));
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    expect_span(g.reply.body, RESULT("\"cacheScope\":\"private\",\"tools\":[{\"name\":\"a\",\"title\":\"b\"}]"));
+    get_end(&g);
+    get(&g, CALL(""), RESULT("\"resultType\":\"input_required\",\"requestState\":\"a\xe2\x80\x8b\""));
+    assert_int_equal(g.reason, REASON_UPSTREAM_DECEPTIVE);
+    get_end(&g);
+    definitions = MCP_REFUSE;
+    rest = MCP_PASS;
 }
 
 static void says_where_no_version_is_common(void **state)
@@ -344,7 +365,8 @@ static void fails_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edits_what_says_who_may_keep_it), cmocka_unit_test(says_where_no_version_is_common),
+        cmocka_unit_test(edits_what_says_who_may_keep_it), cmocka_unit_test(strips_nothing_twice),
+        cmocka_unit_test(says_where_no_version_is_common),
         cmocka_unit_test(cuts_what_may_be_tried), cmocka_unit_test(finds_messages_in_errors),
         cmocka_unit_test(finds_what_is_asked), cmocka_unit_test(gives_a_state_back),
         cmocka_unit_test(keeps_a_state_to_its_request), cmocka_unit_test(refuses_states_where_none_is_due),

@@ -87,7 +87,7 @@ static void get_wanted(struct got *g, const char *data, unsigned asked)
 {
     unsigned count = 0;
     struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call"), .revisions = revisions, .deceptive = treatments,
-                                    .wants = wants_outcome, .keep_context = &count};
+                                    .wants = wants_outcome, .keep_context = &count, .request_id = SPAN_LIT("1"), .lenient = ~0U};
 
     rules.deceptive.results = MCP_STRIP;
     buf_init(&g->out, CAP_BYTES);
@@ -106,7 +106,10 @@ static void makes_a_tree_of_what_is_looked_into(void **state)
         {RESULT("{ \"content\" : [ {\"text\" : \"a\\nb\"} ], \"n\" : 1.50 }"), "{\"content\":[{\"text\":\"a\\nb\"}],\"n\":1.50}"},
         {RESULT("{\"text\":\"pass\xe2\x80\x8bword\",\"b\":[1]}"), "{\"text\":\"password\",\"b\":[1]}"}, /* stripped */
         {RESULT("{\"_meta\":{\"dev.callgate/x\":1,\"a\":2}}"), "{\"_meta\":{\"a\":2}}"},                  /* cut */
+        {RESULT("{\"_meta\":{\"dev.callgate/x\":[1]},\"\\t\":[\"\\\"a\xe2\x80\x8b\",{}]}"), "{\"_meta\":{},\"\\t\":[\"\\\"a\",{}]}"},
         {RESULT(" \"a scalar\" "), "\"a scalar\""},
+        {RESULT("\"a sca\xe2\x80\x8blar\""), "\"a scalar\""},
+        {"{\"error\":null,\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"a\":[\"b\"]}}", "{\"a\":[\"b\"]}"}, /* mended */
         {"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-3,\"message\":\"m\"},\"id\":1}", "{\"code\":-3,\"message\":\"m\"}"},
     };
     struct got g;
@@ -114,10 +117,9 @@ static void makes_a_tree_of_what_is_looked_into(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         get_wanted(&g, cases[i].data, 1);
-        assert_non_null(g.reply.outcome);
         expect_span(g.reply.outcome->raw, cases[i].outcome);
-        assert_ptr_equal(g.reply.outcome->raw.at, g.reply.result.at);
-        assert_int_equal(g.reply.outcome->raw.len, g.reply.result.len);
+        expect_tree(g.reply.outcome);
+        assert_true(g.reply.outcome->raw.at == g.reply.result.at && g.reply.outcome->raw.len == g.reply.result.len);
         assert_null(g.reply.params);
         get_end(&g);
     }
