@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/name.h"
+
+#include "base/ascii.h"
+
+#include <string.h>
+
+#define SEPARATOR SPAN_LIT("__")
+#define UI SPAN_LIT("ui://")
+#define RELATED "io.modelcontextprotocol/related-task"
+#define DEPTH_MAX 16 /* of what is looked into: no place of the table lies deeper */
+
+bool join_name_is_fit(struct span server)
+{
+    return server.len > 0 && server.len <= 32 && ascii_is_of(server.at[0], "a-zA-Z") && ascii_is_all(server, "a-zA-Z0-9.-");
+}
+
+/* ---- one name ---- */
+
+enum code join_name_put(enum join_kind kind, struct span server, struct span text, struct buf *out)
+{
+    bool is_ui = kind == JOIN_URI && span_starts_with(text, UI);
+
+    if (is_ui)
+        buf_add_span(out, UI);
+    buf_add_span(out, server);
+    if (kind == JOIN_NAME)
+        buf_add_span(out, SEPARATOR);
+    else
+        buf_add_byte(out, '+');
+    return buf_add_span(out, is_ui ? span_part(text, UI.len, SIZE_MAX) : text);
+}
+
+static bool find_server(const struct join_names *names, struct span name, size_t *server)
+{
+    for (*server = 0; *server < names->count; ++*server)
+        if (span_equals(names->servers[*server], name))
+            return true;
+    return false;
+}
+
+enum code join_name_take(enum join_kind kind, const struct join_names *names, struct span text, size_t *server,
+                         struct buf *out)
+{
+    bool is_ui = kind == JOIN_URI && span_starts_with(text, UI);
+    struct span rest = is_ui ? span_part(text, UI.len, SIZE_MAX) : text;
+    size_t at = span_find(rest, kind == JOIN_NAME ? '_' : '+'), skip = kind == JOIN_NAME ? SEPARATOR.len : 1;
+
+    if (!span_starts_with(span_part(rest, at, SIZE_MAX), kind == JOIN_NAME ? SEPARATOR : SPAN_LIT("+")) ||
+        !find_server(names, span_part(rest, 0, at), server))
+        return CODE_NOT_FOUND;
+    if (is_ui)
+        buf_add_span(out, UI);
+    return buf_add_span(out, span_part(rest, at + skip, SIZE_MAX));
+}
+
+/* ---- where they stand ---- */
+
+/* A member `name` of what stands under `under`, or of each element of the list there; `asked`: only in the answer to that. */
+struct place {
+    const char *under, *name;
+    enum join_kind kind;
+    const char *asked;
+};
+
+static const struct place down[] = {
+    {"tools", "name", JOIN_NAME, "tools/list"},
+    {"prompts", "name", JOIN_NAME, "prompts/list"},
+    {"resources", "uri", JOIN_URI, "resources/list"},
+    {"resourceTemplates", "uriTemplate", JOIN_URI, "resources/templates/list"},
+    {"tasks", "taskId", JOIN_OWN, "tasks/list"},
+    {"contents", "uri", JOIN_URI, "resources/read"},
+    {"content", "uri", JOIN_URI, NULL}, /* resource_link */
+    {"resource", "uri", JOIN_URI, NULL},
+    {"task", "taskId", JOIN_OWN, NULL},
+    {"result", "taskId", JOIN_OWN, NULL},
+    {"params", "taskId", JOIN_OWN, NULL},
+    {"params", "uri", JOIN_URI, NULL},
+    {"ui", "resourceUri", JOIN_URI, NULL},
+    {"_meta", "ui/resourceUri", JOIN_URI, NULL},
+    {RELATED, "taskId", JOIN_OWN, NULL},
+};
+
+static const struct place up[] = {
+    {"params", "name", JOIN_NAME, "tools/call"},
+    {"params", "name", JOIN_NAME, "prompts/get"},
+    {"params", "uri", JOIN_URI, "resources/read"},
+    {"params", "uri", JOIN_URI, "resources/subscribe"},
+    {"params", "uri", JOIN_URI, "resources/unsubscribe"},
+    {"params", "taskId", JOIN_OWN, NULL},
+    {"ref", "name", JOIN_NAME, "completion/complete"},
+    {"ref", "uri", JOIN_URI, "completion/complete"},
+    {RELATED, "taskId", JOIN_OWN, NULL},
+};
+
+/* What may hold a place: nobody looks into arguments, texts, schemas and what a tool says in a form of its own. */
+static bool is_holder(struct span key)
+{
+    static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "tasks",
+                                       "contents", "content", "resource", "task", "messages", "_meta", "ui", RELATED, "ref",
+                                       "notifications", "resourceSubscriptions", "taskIds"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (span_is(key, keys[i]))
+            return true;
+    return false;
+}
+
+/* One writing: the canonical bytes up to `done` are in `out`, with the places so far written anew. */
+struct writing {
+    const struct join_names *names; /* NULL: of the server, whose name is `server_name` */
+    struct span server_name, asked;
+    const struct json_node *root;
+    size_t server, done;
+    bool is_for_others;             /* some place named another server */
+    struct buf text, *out;
+};
+
+static size_t offset(const struct writing *writing, const struct json_node *node)
+{
+    return (size_t)(node->raw.at - writing->root->raw.at);
+}
+
+static void copy_to(struct writing *writing, size_t end)
+{
+    buf_add_span(writing->out, span_part(writing->root->raw, writing->done, end - writing->done));
+    writing->done = end;
+}
+
+/* Makes the text that stands for `text` on the other side. Returns: CODE_NOT_FOUND: it is another server's. */
+static enum code turn(struct writing *writing, enum join_kind kind, struct span text)
+{
+    enum code code;
+    size_t server;
+
+    buf_clear(&writing->text);
+    if (writing->names == NULL)
+        return join_name_put(kind, writing->server_name, text, &writing->text);
+    code = join_name_take(kind, writing->names, text, &server, &writing->text);
+    if (code == CODE_OK && server != writing->server)
+        code = CODE_NOT_FOUND;
+    writing->is_for_others |= code == CODE_NOT_FOUND;
+    return code;
+}
+
+static void put(struct writing *writing, const struct json_node *node, bool is_raw)
+{
+    copy_to(writing, offset(writing, node));
+    if (is_raw)
+        buf_add_span(writing->out, buf_peek(&writing->text));
+    else
+        json_write_string(writing->out, buf_peek(&writing->text));
+    writing->done += node->raw.len;
+}
+
+static void replace(struct writing *writing, enum join_kind kind, const struct json_node *node)
+{
+    enum code code = node->type == JSON_STRING ? turn(writing, kind, node->text) : CODE_NOT_FOUND;
+
+    if (code == CODE_OK)
+        put(writing, node, false);
+    else if (code != CODE_NOT_FOUND)
+        buf_fail(writing->out, code);
+}
+
+static const struct place *place_of(const struct writing *writing, struct span under, struct span name)
+{
+    const struct place *places = writing->names != NULL ? up : down;
+    size_t count = writing->names != NULL ? sizeof up / sizeof *up : sizeof down / sizeof *down;
+
+    for (size_t i = 0; i < count; i++)
+        if (span_is(under, places[i].under) && span_is(name, places[i].name) &&
+            (places[i].asked == NULL || span_is(writing->asked, places[i].asked)))
+            return &places[i];
+    return NULL;
+}
+
+/* A list of texts in subscriptions/listen, of which each server is asked for its own. */
+static void part_list(struct writing *writing, enum join_kind kind, const struct json_node *list)
+{
+    const char *comma = "";
+
+    copy_to(writing, offset(writing, list));
+    buf_add_byte(writing->out, '[');
+    for (const struct json_node *node = list->child; node != NULL; node = node->next)
+        if (node->type == JSON_STRING && turn(writing, kind, node->text) == CODE_OK) {
+            buf_add_text(writing->out, comma);
+            json_write_string(writing->out, buf_peek(&writing->text));
+            comma = ",";
+        }
+    buf_add_byte(writing->out, ']');
+    writing->done += list->raw.len;
+}
+
+/* Takes: under: by what name the object, or the list in which it is, is held. */
+static void walk(struct writing *writing, struct span under, const struct json_node *node, unsigned depth)
+{
+    for (const struct json_node *child = node->child; child != NULL && depth < DEPTH_MAX; child = child->next) {
+        struct span key = node->type == JSON_ARRAY ? under : child->key;
+        const struct place *place = node->type == JSON_OBJECT ? place_of(writing, under, child->key) : NULL;
+
+        if (place != NULL)
+            replace(writing, place->kind, child);
+        else if (span_is(under, "notifications") && span_is(key, "resourceSubscriptions") && child->type == JSON_ARRAY)
+            part_list(writing, JOIN_URI, child);
+        else if (span_is(under, "notifications") && span_is(key, "taskIds") && child->type == JSON_ARRAY)
+            part_list(writing, JOIN_OWN, child);
+        else if ((child->type == JSON_OBJECT || child->type == JSON_ARRAY) && is_holder(key))
+            walk(writing, key, child, depth + 1);
+    }
+}
+
+static enum code finish(struct writing *writing)
+{
+    copy_to(writing, writing->root->raw.len);
+    buf_fini(&writing->text);
+    return buf_code(writing->out);
+}
+
+static struct writing begin(const struct json_node *root, struct span asked, struct buf *out)
+{
+    struct writing writing = {.root = root, .asked = asked, .out = out};
+
+    buf_init(&writing.text, SIZE_MAX / 2);
+    return writing;
+}
+
+/* ---- down ---- */
+
+/* An id or token of the server's: the JSON text behind the server's name, so that it comes back as it was. */
+static void own_down(struct writing *writing, const struct json_node *node)
+{
+    if (node != NULL && turn(writing, JOIN_OWN, node->raw) == CODE_OK)
+        put(writing, node, false);
+}
+
+enum code join_name_down(struct span server, struct span asked, const struct json_node *root, struct buf *out)
+{
+    struct span method = json_member_text(root, "method");
+    const struct json_node *id = json_member(root, SPAN_LIT("id")), *params = json_member(root, SPAN_LIT("params"));
+    struct writing writing = begin(root, asked, out);
+
+    writing.server_name = server;
+    if (span_is(method, "notifications/cancelled")) {
+        own_down(&writing, json_member(params, SPAN_LIT("requestId")));
+        return finish(&writing);
+    }
+    if (method.at == NULL || id == NULL) {
+        walk(&writing, SPAN_NONE, root, 0);
+        return finish(&writing);
+    }
+    /* A request of the server: members of the envelope stand in the server's order. */
+    for (const struct json_node *member = root->child; member != NULL; member = member->next) {
+        if (member == id)
+            own_down(&writing, id);
+        if (member == params)
+            own_down(&writing, json_at(params, "_meta", "progressToken", NULL));
+    }
+    return finish(&writing);
+}
+
+/* ---- up ---- */
+
+/* What a server called its own comes back: the text behind its name is JSON, as it was; the route's reader sees to that. */
+static void own_up(struct writing *writing, const struct json_node *node)
+{
+    if (node != NULL && node->type == JSON_STRING && turn(writing, JOIN_OWN, node->text) == CODE_OK)
+        put(writing, node, true);
+}
+
+enum code join_name_up(const struct join_names *names, size_t server, struct span method, const struct json_node *root,
+                       struct buf *out)
+{
+    struct writing writing = begin(root, method, out);
+
+    writing.names = names;
+    writing.server = server;
+    if (span_is_empty(method)) {
+        const struct json_node *result = json_member(root, SPAN_LIT("result"));
+
+        for (const struct json_node *member = root->child; member != NULL; member = member->next) {
+            if (span_is(member->key, "id"))
+                own_up(&writing, member);
+            if (member == result)
+                walk(&writing, SPAN_LIT("result"), result, 1);
+        }
+        return finish(&writing);
+    }
+    if (span_is(method, "notifications/progress"))
+        own_up(&writing, json_at(root, "params", "progressToken", NULL));
+    else
+        walk(&writing, SPAN_NONE, root, 0);
+    return finish(&writing);
+}
+
+enum code join_name_of(const struct join_names *names, struct span method, const struct json_node *root, size_t *server)
+{
+    const struct json_node *params = json_member(root, SPAN_LIT("params")), *ref = json_member(params, SPAN_LIT("ref"));
+    struct span name = json_member_text(params, "name"), uri = json_member_text(params, "uri");
+    struct span task = json_member_text(params, "taskId"), own = SPAN_NONE;
+    enum code code = CODE_EXISTS;
+    struct buf text;
+
+    if (span_is_empty(method))
+        own = json_member_text(root, "id");
+    else if (span_is(method, "notifications/progress"))
+        own = json_member_text(params, "progressToken");
+    else if (span_is(method, "completion/complete"))
+        name = json_member_text(ref, "name"), uri = json_member_text(ref, "uri");
+    else if (!span_is(method, "tools/call") && !span_is(method, "prompts/get"))
+        name = SPAN_NONE;
+    buf_init(&text, SIZE_MAX / 2);
+    if (name.at != NULL)
+        code = join_name_take(JOIN_NAME, names, name, server, &text);
+    else if (uri.at != NULL && (span_starts_with(method, SPAN_LIT("resources/")) || ref != NULL))
+        code = join_name_take(JOIN_URI, names, uri, server, &text);
+    else if (task.at != NULL)
+        code = join_name_take(JOIN_OWN, names, task, server, &text);
+    else if (own.at != NULL || span_is_empty(method) || span_is(method, "notifications/progress"))
+        code = join_name_take(JOIN_OWN, names, own, server, &text);
+    buf_fini(&text);
+    return code;
+}

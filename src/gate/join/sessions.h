@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions of joined endpoints: with what the agent began, and for each server its own session, or since when it is away.
+ *
+ * The agent's session is bound to its principal as any other (mcp/session.h), and to one of these by the id in it. Which
+ * server has an open call of the agent is kept here, too, since a cancellation names the call alone.
+ *
+ * Threads: any.
+ * Owns: its sessions; what it tells is a copy.
+ * Lifetime: outlives the workers; a session until its agent ends it, or nobody has used it for hours.
+ * Errors: CODE_NOT_FOUND: no such session; CODE_LIMIT: more than the caller's share; CODE_NOMEM. */
+#ifndef JOIN_SESSIONS_H
+#define JOIN_SESSIONS_H
+
+#include "base/buf.h"
+#include "base/shares.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOIN_SESSION_BYTES 32
+#define JOIN_REVISION_BYTES 16
+#define JOIN_INNER_BYTES 1024 /* of a server's session id, as the gate has sealed it, with its NUL */
+
+struct join_sessions;
+
+enum code join_sessions_new(struct join_sessions **out) MUST_USE;
+void join_sessions_free(struct join_sessions **sessions);
+
+/* Begins one. Takes: params: of `initialize`; revision: what all servers speak. */
+enum code join_session_begin(struct join_sessions *sessions, struct share whose, struct span params, struct span revision,
+                             int64_t now_us, char id[JOIN_SESSION_BYTES]) MUST_USE;
+void join_session_end(struct join_sessions *sessions, struct span id);
+
+/* With what it began, and how often a server has come or gone since. Takes: params: empty, or NULL. */
+enum code join_session_of(struct join_sessions *sessions, struct span id, int64_t now_us, struct buf *params,
+                          char revision[JOIN_REVISION_BYTES], uint64_t *changes) MUST_USE;
+
+/* NEW: it was never reached in this session. */
+enum join_member_state { JOIN_NEW = 0, JOIN_UP, JOIN_AWAY };
+struct join_member {
+    enum join_member_state state;
+    unsigned offers;              /* JOIN_TOOLS ... */
+    int64_t retry_us;             /* AWAY: nobody asks it before */
+    char session[JOIN_INNER_BYTES];
+};
+/* Takes: server: its name. */
+enum code join_member_of(struct join_sessions *sessions, struct span id, struct span server, struct join_member *out) MUST_USE;
+/* The server has answered `initialize`. Takes: inner: its session; empty: it has none. */
+enum code join_member_came(struct join_sessions *sessions, struct span id, struct span server, struct span inner,
+                           unsigned offers) MUST_USE;
+/* It does not answer, and is left alone for a while that doubles up to a minute. */
+void join_member_went(struct join_sessions *sessions, struct span id, struct span server, int64_t now_us);
+
+/* Which server has the agent's call with this id (canonical JSON). The oldest calls are forgotten first. */
+void join_call_open(struct join_sessions *sessions, struct span id, struct span call, size_t server);
+void join_call_over(struct join_sessions *sessions, struct span id, struct span call);
+bool join_call_find(struct join_sessions *sessions, struct span id, struct span call, size_t *server);
+
+#endif
