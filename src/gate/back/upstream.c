@@ -2,6 +2,7 @@
 #include "back/reply_priv.h"
 #include "back/legacy.h"
 #include "back/upstream_priv.h"
+#include "join/join.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -61,7 +62,7 @@ size_t upstream__addresses(const struct pair *pair, const struct sock_address **
     *addresses = NULL;
     if (pair->is_pipe)
         return 0;
-    if (!span_is_empty(upstream->command)) {
+    if (!span_is_empty(upstream->command) || pair->exchange.call->is_join) {
         static const struct sock_address none;
 
         *addresses = &none;
@@ -85,8 +86,9 @@ bool upstream_begin(struct pair *pair)
     for (; pair->back_address < count; pair->back_address++) {
         struct stream *stream;
 
-        if (pair->lane->dial(pair->lane->dial_context, &exchange->route->upstream, &addresses[pair->back_address],
-                             &stream) != CODE_OK)
+        if ((exchange->call->is_join ? join_dial(pair, &stream)
+                                     : pair->lane->dial(pair->lane->dial_context, &exchange->route->upstream,
+                                                        &addresses[pair->back_address], &stream)) != CODE_OK)
             continue;
         leg_open(&pair->back, stream);
         pair->back_read = 0;

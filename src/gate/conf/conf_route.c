@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/conf_priv.h"
+#include "join/name.h"
 #include "rows/record.h"
 #include "base/ascii.h"
 #include "base/mem.h"
@@ -259,7 +260,8 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *route
 
 bool conf__is_pipe(const struct yaml_node *route)
 {
-    return yaml_member(route, "path") == NULL && yaml_member(route, "upstream") == NULL;
+    return yaml_member(route, "path") == NULL && yaml_member(route, "upstream") == NULL &&
+           yaml_member(route, "servers") == NULL;
 }
 
 /* What speaks of a network has no meaning where there is none. */
@@ -272,6 +274,70 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
         if (yaml_member(map, others[i]) != NULL)
             CONF_FAULT(reader, yaml_member(map, others[i]), "`%s` has no meaning for `callgate pipe`, and this route is for it "
                        "alone: it has neither `path` nor `upstream`; leave it out, or write both", others[i]);
+}
+
+/* ---- a joined endpoint ---- */
+
+/* What is said of one server belongs to its own route. */
+static void read_servers(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const others[] = {"upstream", "slugs", "unlisted", "dialect", "transports", "timeouts", "plan",
+                                         "underscore_headers", "reply_headers", "query", "params", "meta", "tool_names",
+                                         "definitions", "forwarded", "deceptive", "lenient", "audit", "pass", "step_up"};
+
+    route->server_count = conf__texts(reader, map, "servers", JOIN_SERVERS_MAX, conf__text, &route->servers);
+    route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("join")};
+    route->deceptive = (struct mcp_deceptive){MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (yaml_member(map, others[i]) != NULL)
+            CONF_FAULT(reader, yaml_member(map, others[i]), "`%s` has no meaning beside `servers`: it belongs to the routes of "
+                       "the servers; write it there", others[i]);
+    if (route->subtree)
+        CONF_FAULT(reader, yaml_member(map, "path"), "the path of `servers` leads to one endpoint; write it without `/*`");
+}
+
+static const struct proxy_route *find_named(const struct proxy_conf *proxy, struct span name)
+{
+    for (size_t i = 0; i < proxy->route_count; i++)
+        if (span_equals(proxy->routes[i].name, name))
+            return &proxy->routes[i];
+    return NULL;
+}
+
+/* Why a route cannot be one of `servers`; NULL: it can. */
+static const char *misfit(const struct proxy_route *server)
+{
+    if (!join_name_is_fit(server->name))
+        return "its name would stand in URIs and names of tools, so it begins with a letter and has up to 32 letters, digits, "
+               "`.` and `-`; give the route such a name";
+    if (server->server_count > 0)
+        return "it is such an endpoint itself; name its servers";
+    if (server->is_pipe || server->slugs.count > 0 || server->subtree)
+        return "it is a route for pipes, for a subtree or with slugs, which is not one server; write a route for the one that "
+               "is meant";
+    if (server->dialect != dialects[0] || server->http_sse_only)
+        return "it speaks another dialect, or HTTP+SSE alone; such a server has only its own route";
+    if (server->plan_keys.count > 0)
+        return "it takes plans, which name one server; its calls go over its own route";
+    return server->upstream.outgoing.kind != OUTGOING_EXCHANGE
+               ? NULL : "it exchanges the token of its own agents, which is none of this endpoint; its calls go over its own "
+                        "route";
+}
+
+static void check_servers(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route)
+{
+    const struct yaml_node *node = yaml_member(map, "servers") != NULL ? yaml_member(map, "servers")->child : NULL;
+
+    for (size_t i = 0; i < route->server_count && node != NULL; i++, node = node->next) {
+        const struct proxy_route *server = find_named(reader->proxy, route->servers[i]);
+        const char *why = server != NULL ? misfit(server)
+                                         : "there is no route of that name; write one, or take it out of the list";
+
+        for (size_t n = 0; n < i && why == NULL; n++)
+            why = span_equals(route->servers[n], route->servers[i]) ? "it is listed twice; leave one out" : NULL;
+        if (why != NULL)
+            CONF_FAULT(reader, node, "%.*s cannot be one of `servers`: %s", SPAN_ARG(route->servers[i]), why);
+    }
 }
 
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
@@ -287,7 +353,9 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_dialect(reader, map, route);
     read_transports(reader, map, route);
     read_revisions(reader, map, route);
-    if (route->is_pipe)
+    if (yaml_member(map, "servers") != NULL)
+        read_servers(reader, map, route);
+    else if (route->is_pipe)
         route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("pipe")};
     else if (yaml_member(map, "upstream") != NULL && yaml_member(yaml_member(map, "upstream"), "command") != NULL)
         conf__command(reader, yaml_member(map, "upstream"), map, route);
@@ -341,4 +409,7 @@ void conf__routes(struct conf_reader *reader, const struct yaml_node *root)
         read_route(reader, node, &proxy->routes[at]);
         check_twins(reader, node, proxy->routes, at);
     }
+    at = 0;
+    for (const struct yaml_node *node = list->child; node != NULL && !reader->out_of_memory; node = node->next, at++)
+        check_servers(reader, node, &proxy->routes[at]);
 }

@@ -18,7 +18,7 @@ bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const 
     const struct policy *policy = policy_of(gate, call, is_own);
     const struct policy_answer answer = {.method = came->method, .of_unknown = came->of_unknown};
 
-    return policy != NULL && policy_has_answer_rules_for(policy, &call->asked, &answer, gate->scratch);
+    return policy != NULL && !call->is_join && policy_has_answer_rules_for(policy, &call->asked, &answer, gate->scratch);
 }
 
 bool gate_keep_text(struct arena *arena, struct span *text)
@@ -101,6 +101,8 @@ bool gate_passes(struct gate *gate, const struct call *call, const struct gate_c
     struct question question;
 
     gate__follow(gate);
+    if (call->is_join)
+        return true;
     if (gate->policy == NULL || method.len > sizeof passing->method)
         return false;
     if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))

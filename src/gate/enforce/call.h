@@ -43,6 +43,8 @@ struct call {
     const struct plan_keys *plan_keys; /* keys that may sign plans; NULL: no plan is looked at */
     enum definitions_mode definitions; /* what this route does about tools' definitions */
     struct arena *arena;        /* in which the call lies, and what must live as long */
+    bool is_join;               /* of a joined endpoint: each of its parts is a call of its own, which is judged and recorded;
+                                 * this one is neither, but for what is refused before */
     bool may_step_up;           /* the caller may come again with more scopes, so lists also show what these would permit */
     int64_t began_us;           /* monotonic, when its head was complete */
 
@@ -77,7 +79,7 @@ struct call {
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     uint64_t held_as;           /* of a held call, once settled: the number of the decision by which people find it */
-    bool folded;                /* one of a flood of refusals: counted in an event, no row */
+    bool folded;                /* without a row: one of a flood of refusals, which an event counts; or its parts have rows */
     struct span arguments, params; /* as they may be recorded; at == NULL: nothing is redacted in them, or all is */
     struct span redacted;       /* of a held call: what is redacted, for the person who decides; or at == NULL */
     struct call_plan plan;

@@ -338,8 +338,8 @@ void gate_judge(struct gate *gate, struct call *call)
     call->held = gate->held;
     if (gate->held != NULL)
         ref_take(&gate->held->ref);
-    if (call->refused != REASON_UNSET) {
-        settle_unjudged(call->refused, &call->verdict);
+    if (call->refused != REASON_UNSET || call->is_join) {
+        settle_unjudged(call->refused != REASON_UNSET ? call->refused : REASON_PERMITTED, &call->verdict);
     } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {
         settle_unjudged(REASON_STARTING, &call->verdict);
     } else {
@@ -413,7 +413,7 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     struct audit_decision record;
     enum code code;
 
-    call->folded = call->verdict.kind == VERDICT_DENY && folds(gate, call);
+    call->folded = call->verdict.kind == VERDICT_DENY ? folds(gate, call) : call->is_join;
     if (call->folded)
         return CODE_OK;
     code = gate__tell_plan(gate, call);
@@ -524,5 +524,7 @@ bool gate_may_see(struct gate *gate, const struct call *call, struct span method
     question.any_scope = call->may_step_up;
     question.root = NULL;
     gate__follow(gate);
+    if (call->is_join)
+        return true;
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }

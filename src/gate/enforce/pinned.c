@@ -54,6 +54,8 @@ bool gate_learn(struct gate *gate, const struct call *call, const struct gate_to
     const struct definition_told told = {.share = tool->share, .tool = tool->name, .text = tool->definition,
                                          .begins = tool->begins, .now_us = call->asked.time_us};
 
+    if (call->is_join)
+        return true;
     gate_state_learn(gate->shared->state, call_home(call).at != NULL ? call_home(call) : call->asked.tenant,
                      call->asked.upstream, tool->is_minted, tool->name, tool->said);
     if (call->definitions == DEFINITIONS_OFF)

@@ -90,6 +90,28 @@ struct span proxy_tenant_header(const struct proxy_route *route)
     return header_of(route->tenant_header, route->dialect->tenant_header, SPAN_NONE);
 }
 
+static void set_most(uint32_t *value, uint32_t other)
+{
+    if (*value < other)
+        *value = other;
+}
+
+/* A joined endpoint waits as long as the slowest of its servers may take, with a session begun anew before the call. */
+static void wait_for_servers(const struct proxy_conf *conf, struct proxy_route *route)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < route->server_count; n++) {
+            const struct proxy_route *server = &conf->routes[i];
+
+            if (!span_equals(server->name, route->servers[n]))
+                continue;
+            set_most(&route->reply_head_ms, 2 * (server->connect_ms + server->reply_head_ms));
+            set_most(&route->reply_idle_ms, server->connect_ms + server->reply_idle_ms);
+        }
+}
+
+#define JOINED_BYTES (UINT64_C(1) << 30) /* what a joined endpoint says was bounded on the routes of its servers */
+
 static void fill_in(struct proxy_conf *conf)
 {
     for (size_t i = 0; i < conf->listen_count; i++) {
@@ -110,6 +132,8 @@ static void fill_in(struct proxy_conf *conf)
         set_default(&route->reply_head_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 60 * 1000);
         set_default(&route->reply_idle_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 5 * 60 * 1000);
         set_default_u64(&route->limits.body_bytes, 4 << 20);
+        if (route->server_count > 0)
+            route->limits.response_bytes = route->limits.event_bytes = JOINED_BYTES;
         set_default_u64(&route->limits.response_bytes,
                         route->dialect->response_bytes != 0 ? route->dialect->response_bytes : 8 << 20);
         set_default_u64(&route->limits.event_bytes, 8 << 20);
@@ -118,6 +142,8 @@ static void fill_in(struct proxy_conf *conf)
         route->tenant_header = proxy_tenant_header(route);
         conf->has_hosts = conf->has_hosts || !span_is_empty(route->host);
     }
+    for (size_t i = 0; i < conf->route_count; i++)
+        wait_for_servers(conf, &conf->routes[i]);
 }
 
 /* Routes for pipes, which have only names, come last. A route with a host comes before one without, an exact path before one
@@ -151,7 +177,8 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
             return why_set(why, CODE_INVALID, "route %.*s: its path must begin with '/'", SPAN_ARG(route->name));
         if (route->revisions == NULL || (route->revisions[0] == NULL && route->dialect->revisions[0] != NULL))
             return why_set(why, CODE_INVALID, "route %.*s: it names no revision", SPAN_ARG(route->name));
-        if ((route->upstream.host == NULL && !route->is_pipe) || span_is_empty(route->upstream.authority))
+        if ((route->upstream.host == NULL && !route->is_pipe && route->server_count == 0) ||
+            span_is_empty(route->upstream.authority))
             return why_set(why, CODE_INVALID, "route %.*s: its upstream has no host", SPAN_ARG(route->name));
         if (i > 0 && compare_routes(route - 1, route) == 0)
             return why_set(why, CODE_INVALID, "routes %.*s and %.*s take the same path; give one another path or host",

@@ -94,6 +94,9 @@ struct proxy_route {
     size_t public_path_at;          /* where the path of public_url begins */
     struct proxy_resource resource;
     bool step_up;                   /* a denial for lack of a scope is a 403 that names the scope */
+    const struct span *servers;     /* a joined endpoint: names of the routes that it puts together; it has no upstream */
+    size_t server_count;            /* 0: it is none */
+    uint32_t name_budget;           /* of a joined endpoint: the longest name of a tool or prompt that it lists; 0: 64 */
     const struct dialect *dialect;  /* NULL: the default */
     bool is_pipe;                   /* only for connections of pipes, which name it (os/local.h): it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */

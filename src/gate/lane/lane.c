@@ -235,6 +235,32 @@ void lane_accept(struct lane *lane, size_t listen, struct stream *stream, const 
     leg_ready(&pair->front, LOOP_READ);
 }
 
+bool lane_serve(struct lane *lane, struct lent *lent, struct span route, struct stream *stream)
+{
+    bool is_taken = budget_take_connection(lane->worker.budget);
+    struct pair *pair = is_taken ? pair_new(lane, lent->listen, &lent->peer) : NULL;
+
+    if (pair == NULL) {
+        stream_close(&stream);
+        if (is_taken)
+            budget_give_connection(lane->worker.budget);
+        return false;
+    }
+    ref_take(&lent->ref);
+    pair->lent = lent;
+    pair->served = route;
+    pair->client_address = lent->client_address;
+    pair->client_who = budget_address(&pair->client_address);
+    memcpy(pair->client, lent->client, sizeof pair->client);
+    leg_open(&pair->front, stream);
+    if (!pair_belong(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address))) {
+        pair_close(pair, REASON_CONNECTION_SHARE);
+        return false;
+    }
+    leg_ready(&pair->front, LOOP_READ);
+    return true;
+}
+
 enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                     struct stream **stream)
 {

@@ -22,6 +22,8 @@
 #define ERRANDS_MAX 64 /* per worker, so that a server that asks without end cannot open connections without end */
 
 struct lane;
+struct join_sessions;
+struct lent;
 struct mailboxes;
 struct pair;
 struct proxy;
@@ -63,6 +65,7 @@ struct lane {
     struct worker worker;
     struct rates *rates;  /* of all workers */
     struct mailboxes *mailboxes; /* likewise */
+    struct join_sessions *joined; /* likewise, of joined endpoints */
     atomic_bool has_mail; /* whether a mailbox of this lane's streams has mail */
     const struct lane_above *above;
     struct proxy *proxy;  /* NULL in simulations */
@@ -118,6 +121,9 @@ bool lane_token_holds(const struct lane *lane, const struct identity *identity);
 /* whether the agent's certificate is still valid */
 bool lane_certificate_holds(const struct lane *lane, const struct pair *pair);
 void lane_accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
+/* Accepts a connection of a joined endpoint for the route of this name, as if it had come from the agent. Takes: route: lives
+ * as long as `lent`. Returns: false: there is no memory, or as many connections as may be; the stream is closed then. */
+bool lane_serve(struct lane *lane, struct lent *lent, struct span route, struct stream *stream_take) MUST_USE;
 void lane_random_hex(struct lane *lane, char out[32]);
 void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one pair of the lane */
 bool lane_may_log(struct lane *lane);                   /* whether a line that peers can provoke may be logged: only so many

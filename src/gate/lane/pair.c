@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "identity/token.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,7 +163,57 @@ static void pair_free(struct connection *connection)
     gauge_add(&pair->lane->gauges.pairs, -1);
     proxy_conf_unref(&pair->conf);
     resolve_table_unref(&pair->names);
+    lent_unref(&pair->lent);
     mem_free(pair);
+}
+
+/* ---- what it lends ---- */
+
+#define LENT_BYTES 65536
+
+static bool copy(struct arena *arena, struct span *text)
+{
+    char *kept = arena_dup(arena, text->at, text->len);
+
+    *text = span_of(kept, text->len);
+    return kept != NULL;
+}
+
+struct lent *lent_new(const struct pair *pair)
+{
+    struct lent *lent = mem_zalloc(sizeof *lent);
+    struct identity *who;
+
+    if (lent == NULL)
+        return NULL;
+    ref_init(&lent->ref);
+    arena_init(&lent->arena, LENT_BYTES);
+    lent->conf = proxy_conf_ref(pair->conf);
+    lent->listen = pair->listen;
+    lent->peer = pair->peer;
+    lent->client_address = pair->client_address;
+    memcpy(lent->client, pair->client, sizeof lent->client);
+    who = &lent->who;
+    *who = pair->exchange.identity;
+    who->consumed = NULL;
+    if (who->token != NULL) /* it holds the names */
+        who->token = identity_token_ref(who->token);
+    else if (!copy(&lent->arena, &who->principal) || !copy(&lent->arena, &who->tenant) || !copy(&lent->arena, &who->home))
+        lent_unref(&lent);
+    return lent;
+}
+
+void lent_unref(struct lent **lent)
+{
+    struct lent *gone = *lent;
+
+    *lent = NULL;
+    if (gone == NULL || !ref_drop(&gone->ref))
+        return;
+    identity_leave(&gone->who);
+    proxy_conf_unref(&gone->conf);
+    arena_fini(&gone->arena);
+    mem_free(gone);
 }
 
 /* ---- whose it is ---- */
@@ -185,7 +236,8 @@ uint32_t pair_connections_max(const struct pair *pair, const struct sock_address
 {
     uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
 
-    return most > share || pair->is_pipe || sock_is_loopback(address) || proxy_conf_trusts(pair->conf, address) ? share : most;
+    return most > share || pair->is_pipe || pair->lent != NULL || sock_is_loopback(address) ||
+                   proxy_conf_trusts(pair->conf, address) ? share : most;
 }
 
 enum reason pair_refuses(const struct pair *pair, size_t bytes)

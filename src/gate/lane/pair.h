@@ -32,6 +32,21 @@ bool step_may_follow(enum step from, enum step to);
 
 #define LEG_IN_BYTES 65536
 
+/* What connections of a joined endpoint are lent by the agent's own: who asks, and from where. They come from the gate
+ * itself, by a pair of sockets of one worker. Each holds it, since the agent's connection may end before they do. */
+struct lent {
+    struct ref ref;
+    struct arena arena;
+    struct proxy_conf *conf; /* that the agent's call began with */
+    struct identity who;     /* nothing of it is in a head, so nothing is consumed */
+    size_t listen;
+    struct sock_address peer, client_address;
+    char client[SOCK_TEXT_BYTES];
+};
+
+struct lent *lent_new(const struct pair *pair) MUST_USE; /* of a call whose identity is settled; NULL: no memory */
+void lent_unref(struct lent **lent);                     /* NULL is fine */
+
 /* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
  * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair_check. */
 struct pair {
@@ -78,6 +93,8 @@ struct pair {
     struct sock_address client_address; /* the peer's, or what a trusted proxy says */
     uint64_t client_who;      /* budget_address of it */
     char client[SOCK_TEXT_BYTES];
+    struct lent *lent;        /* a connection of a joined endpoint, to the route that `served` names; NULL: an agent's own */
+    struct span served;
 };
 
 struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;

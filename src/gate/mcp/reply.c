@@ -251,7 +251,7 @@ static enum code begin_element(struct walk *walk, const struct json_event *event
     walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
     walk->in_annotations = walk->is_deceptive = false;
     walk->stripped = walk->reply->stripped;
-    if (++walk->elements > walk->list->most)
+    if (++walk->elements > walk->list->most && !walk->rules->is_ours)
         return refuse_json(walk, walk->list->too_many);
     return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, walk->list->not_object);
 }
@@ -346,7 +346,7 @@ static enum code on_event(void *context, const struct json_event *event)
     }
     if (code == CODE_OK && walk->rules->request != NULL && tells_versions(walk) && event->depth > 1)
         code = mcp__on_modern_error(&walk->modern, event);
-    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;
+    return code == CODE_OK && !walk->rules->is_ours ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;
 }
 
 /* The envelope as a whole, once all of it was seen. */

@@ -79,6 +79,7 @@ struct mcp_reply_rules {
     struct mcp_deceptive deceptive;
     bool is_failure;              /* its HTTP status is 400 or above; plain dialects alone are asked then */
     struct span request_id;       /* of that request, canonical JSON; empty: none */
+    bool is_ours;                 /* the gate has put it together of answers that went through this: its own members stay */
     unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody learns of tools, and all may be shown */

@@ -10,7 +10,8 @@ bool batch__may_come(const struct exchange *exchange)
 {
     const char *revision = exchange->dialect->batch_revision;
 
-    return revision != NULL && exchange_has_session(exchange) && span_is(exchange->session.revision, revision) &&
+    return revision != NULL && !exchange->call->is_join && exchange_has_session(exchange) &&
+           span_is(exchange->session.revision, revision) &&
            mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
            (exchange->version.at == NULL || span_is(exchange->version, revision));
 }

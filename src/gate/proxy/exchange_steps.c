@@ -4,6 +4,8 @@
 #include "back/back.h"
 #include "back/discovery.h"
 #include "back/legacy.h"
+#include "join/join.h"
+#include "join/name.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -94,11 +96,31 @@ static bool may_ask(void *context, struct span method)
     return gate_may_see(pair->lane->gate, pair->exchange.call, method, SPAN_NONE, false);
 }
 
+/* The schema of a tool that a joined endpoint names: its server's. */
+static struct span schema_of_server(struct pair *pair, struct span tool)
+{
+    const struct proxy_route *route = pair->exchange.route;
+    const struct join_names names = {route->servers, route->server_count};
+    struct span *upstream = &pair->exchange.call->asked.upstream, own = *upstream, schema = SPAN_NONE;
+    struct buf name;
+    size_t server;
+
+    buf_init(&name, HTTP_LINE_MAX_BYTES);
+    if (join_name_take(JOIN_NAME, &names, tool, &server, &name) == CODE_OK) {
+        *upstream = route->servers[server];
+        schema = gate_schema_text(pair->lane->gate, pair->exchange.call, buf_peek(&name));
+        *upstream = own;
+    }
+    buf_fini(&name);
+    return schema;
+}
+
 static struct span schema_of(void *context, struct span tool)
 {
     struct pair *pair = context;
 
-    return gate_schema_text(pair->lane->gate, pair->exchange.call, tool);
+    return pair->exchange.call->is_join ? schema_of_server(pair, tool)
+                                        : gate_schema_text(pair->lane->gate, pair->exchange.call, tool);
 }
 
 enum reason exchange__read(struct pair *pair, struct span body)
@@ -138,6 +160,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
                  message->detail);
     route__correlate_body(exchange);
     exchange->call->body = buf_peek(&exchange->call->canonical);
+    if (reason == REASON_PERMITTED && exchange->call->is_join && !join_knows(exchange->route, message))
+        return REASON_SERVER_UNKNOWN;
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
     return reason;
@@ -462,7 +486,7 @@ static void report(struct pair *pair)
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
 
-    if (pair->lane->ended != NULL)
+    if (pair->lane->ended != NULL && !(exchange->call->is_join && exchange->call->is_permitted))
         pair->lane->ended(pair->lane->ended_context, &call);
 }
 

@@ -264,7 +264,7 @@ static enum reason settle_place(struct pair *pair)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
-    enum reason reason = pair->is_pipe ? pipe__find(pair) : route__find(pair);
+    enum reason reason = pair->is_pipe ? pipe__find(pair) : pair->lent != NULL ? route__serve(pair) : route__find(pair);
     struct http_accept accept;
 
     route__correlate(pair, head);

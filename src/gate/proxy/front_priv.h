@@ -25,6 +25,7 @@ enum reason who__identify(struct pair *pair);
 enum reason who__prove(struct pair *pair);
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
+enum reason route__serve(struct pair *pair); /* of a connection of a joined endpoint: the one that it serves */
 const struct dialect *route__dialect(const struct pair *pair); /* of the first route that may take the path, on any host */
 /* What a request's path comes to: a route, or one of its declared paths. */
 struct place {

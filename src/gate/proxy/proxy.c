@@ -3,6 +3,7 @@
 
 #include "proxy/front_priv.h"
 #include "back/legacy.h"
+#include "join/sessions.h"
 
 #include "base/bug.h"
 #include "base/lock.h"
@@ -22,6 +23,7 @@ struct proxy {
     struct budget budget;
     struct rates *rates;
     struct mailboxes *mailboxes;
+    struct join_sessions *joined;
     struct lane *lanes;
     unsigned lane_count;
     struct sock_address *addresses; /* what each listener is bound to */
@@ -212,6 +214,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     lane->proxy = proxy;
     lane->rates = proxy->rates;
     lane->mailboxes = proxy->mailboxes;
+    lane->joined = proxy->joined;
     lane->gate = start->gates[index];
     lane->wanted = start->wanted;
     lane->proofs = start->proofs;
@@ -242,17 +245,28 @@ static void close_lanes(struct proxy *proxy)
     budget_fini(&proxy->budget);
     rates_free(&proxy->rates);
     mailboxes_free(&proxy->mailboxes);
+    join_sessions_free(&proxy->joined);
     pthread_mutex_destroy(&proxy->lock);
     mem_free(proxy);
 }
 
-/* Each connection may need two descriptors; the reserve is for what has to work also in a flood of connections. */
+/* A connection of a joined endpoint has another end, which is the gate's, too. */
+static size_t descriptors_each(const struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (conf->routes[i].server_count > 0)
+            return 3;
+    return 2;
+}
+
+/* The reserve is for what has to work also in a flood of connections. */
 static uint32_t connections_of(const struct proxy_start *start)
 {
+    size_t each = descriptors_each(start->conf_take);
     size_t reserved = DESCRIPTORS_RESERVED + start->workers * (DESCRIPTORS_A_WORKER + start->conf_take->listen_count);
     size_t descriptors = sock_descriptor_limit();
 
-    return (uint32_t)(descriptors > 2 * reserved ? (descriptors - reserved) / 2 : descriptors / 4);
+    return (uint32_t)(descriptors > 2 * reserved ? (descriptors - reserved) / each : descriptors / (2 * each));
 }
 
 enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct why *why)
@@ -279,6 +293,8 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
         code = rates_new(&proxy->rates);
     if (code == CODE_OK)
         code = mailboxes_new(&proxy->mailboxes);
+    if (code == CODE_OK)
+        code = join_sessions_new(&proxy->joined);
     if (code != CODE_OK || proxy->addresses == NULL || proxy->lanes == NULL)
         code = why_set(why, CODE_NOMEM, "out of memory for the proxy");
     for (size_t i = 0; i < conf->listen_count && code == CODE_OK; i++)

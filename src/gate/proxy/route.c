@@ -201,6 +201,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
     call->definitions = route->definitions;
+    call->is_join = route->server_count > 0 && pass == NULL;
     if (route->subtree && pass == NULL)
         call->asked.path = place->rest;
     exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)
@@ -232,6 +233,16 @@ enum reason route__find(struct pair *pair)
         return REASON_HOST_FOREIGN;
     return find_place(pair->conf, head->method, host, http_head_path(head), &place) ? route__lead(pair, &place)
                                                                                        : REASON_ROUTE_UNKNOWN;
+}
+
+enum reason route__serve(struct pair *pair)
+{
+    const struct proxy_conf *conf = pair->conf;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (span_equals(conf->routes[i].name, pair->served))
+            return route__lead(pair, &(struct place){.route = &conf->routes[i]});
+    return REASON_ROUTE_UNKNOWN; /* the configuration has changed meanwhile */
 }
 
 /* ---- who and what, as it is recorded ---- */
@@ -276,7 +287,7 @@ static bool find_client(const struct proxy_conf *conf, const struct http_head *h
  * ..."), so that it is in no range of a policy. */
 void route__client(struct pair *pair, const struct http_head *head)
 {
-    if (pair->conf->trusted_proxy_count > 0 && !pair->is_pipe) {
+    if (pair->conf->trusted_proxy_count > 0 && !pair->is_pipe && pair->lent == NULL) {
         char address[SOCK_TEXT_BYTES];
         bool is_known;
 

@@ -129,14 +129,32 @@ static void tell_fault(const struct pair *pair)
         log_debug("proxy", "%s: a token is not taken: %s", pair->client, pair->exchange.identity.fault);
 }
 
+/* A joined endpoint asks in the name of its agent, whom its own route has identified. */
+static enum reason borrow(struct pair *pair)
+{
+    struct identity *identity = &pair->exchange.identity;
+
+    *identity = pair->lent->who;
+    if (identity->token != NULL)
+        identity->token = identity_token_ref(identity->token);
+    return REASON_PERMITTED;
+}
+
+static enum reason decide(struct pair *pair)
+{
+    const struct proxy_route *route = pair->exchange.route;
+    struct identity_request request = request_of(pair);
+
+    return identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
+                           &pair->exchange.identity);
+}
+
 enum reason who__identify(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     const struct proxy_route *route = exchange->route;
-    struct identity_request request = request_of(pair);
-    enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
-                                         &exchange->identity);
+    enum reason reason = pair->lent != NULL ? borrow(pair) : decide(pair);
 
     if (exchange->identity.ticket != 0)
         return REASON_UNSET;
