@@ -25,7 +25,7 @@ struct source {
 };
 
 #define NAME_MAX_BYTES 128
-#define NO_NAME UINT8_MAX /* there is none, or they are several */
+#define NO_NAME UINT8_MAX /* there is none, it is too long, or calls had several */
 
 struct name {
     uint8_t len;
@@ -127,10 +127,11 @@ static struct bucket *bucket_for(struct fold *fold, enum reason reason, const st
     return idle;
 }
 
-/* Keeps the first call's text. A later call with another text leaves no name, since the event counts several. */
+/* Keeps the first call's text. A later call with another text leaves no name, since the event counts calls of both. A text
+ * that is too long is none, since its beginning may be that of another. */
 static void keep_name(struct name *name, struct span text, bool is_first)
 {
-    uint8_t len = text.at == NULL ? NO_NAME : (uint8_t)(text.len < NAME_MAX_BYTES ? text.len : NAME_MAX_BYTES);
+    uint8_t len = text.at == NULL || text.len > NAME_MAX_BYTES ? NO_NAME : (uint8_t)text.len;
 
     if (!is_first) {
         if (name->len != len || (len != NO_NAME && memcmp(name->text, text.at, len) != 0))

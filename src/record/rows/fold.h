@@ -26,7 +26,7 @@ bool fold_takes(struct fold *fold, enum reason reason, struct span client, int64
 struct fold_call {
     enum reason reason;
     struct span tenant, principal;
-    struct span tool, rule; /* the event names them where all calls that it counts had the same */
+    struct span tool, rule; /* the event names one where all calls that it counts had it, and it is 128 bytes at most */
 };
 
 /* Called for each denied call of a principal that is known. Takes: rows: how many of them have rows in a second. */

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SECOND_US 1000000
 #define WALL_US 1700000000000000
@@ -152,6 +153,23 @@ static void test_principals(void **state)
                         "\"count\":10," TIMES);
 }
 
+/* 10.41: two resources whose URIs begin alike are not told as one */
+static void test_long_names(void **state)
+{
+    struct bench *bench = *state;
+    char uri[201] = {0};
+
+    memset(uri, 'u', sizeof uri - 1);
+    for (int i = 0; i < 260; i++) {
+        uri[sizeof uri - 2] = (char)('0' + i % 2);
+        (void)takes_call(bench, "acme", uri, "r", FOLD_DENIALS_A_SECOND);
+    }
+    fold_tick(bench->fold, bench->ring, 2 * SECOND_US, WALL_US, false);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'folded' AND "
+                                                     "json_extract(detail, '$.tool') IS NULL"), 1);
+}
+
 static void test_out_of_memory(void **state)
 {
     struct fold *fold;
@@ -170,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ten_rows_a_second_then_a_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ipv6_is_folded_by_64, setup, teardown),
         cmocka_unit_test_setup_teardown(test_principals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_more_networks_than_slots, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
     };
