@@ -25,7 +25,6 @@ struct erasing {
     char actor[256], why[ERASE_WHY_BYTES];
     bool is_resumed;      /* nobody waits for it */
     int64_t at, rows, due_us;
-    char waits_for[64];
 };
 
 void erase__turn(struct audit *audit);

@@ -105,12 +105,12 @@ static void run_finisher(void *argument)
         bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
 
         if (erases)
-            (void)erase_sealed_step(&finisher->erase, &wait);
+            erase_sealed_step(&finisher->erase, &wait);
         else
             wait = finisher_round(finisher);
         wait_ms = wait ? PAUSE_MS : erases ? 0 : -1;
     }
-    (void)finisher_round(finisher); /* so that no -wal file lies beside them, if that is possible */
+    (void)finisher_round(finisher); /* so that no file that was left keeps a -wal file, if that is possible */
 }
 
 enum code finisher_start(struct finisher *finisher, struct why *why)

@@ -20,11 +20,11 @@
 #define FILES_MAX 4096
 #define LINKS_MAX 8
 
-/* Reads the log's name from a checkpoint. The log is named after its first file, so that this one needs no checkpoint. */
+/* Reads the log's name from a checkpoint. The first file needs none, since the log is named after it. */
 static void read_origin(struct db *db, struct trail_candidate *candidate)
 {
     struct db_stmt *stmt;
-    char hex[33] = {0};
+    char hex[NOTE_ORIGIN_ID + 1] = {0};
 
     if (db_find(db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", NULL, 0, &stmt) == CODE_OK) {
         struct span rest, origin = span_cut(db_text(stmt, 0), '\n', &rest);
@@ -35,8 +35,8 @@ static void read_origin(struct db *db, struct trail_candidate *candidate)
     if (candidate->origin[0] != '\0' || candidate->continues)
         return;
     if (db_find(db, "SELECT id FROM file WHERE length(id) = 16", NULL, 0, &stmt) == CODE_OK) {
-        num_hex(db_blob(stmt, 0).at, 16, hex);
-        (void)snprintf(candidate->origin, sizeof candidate->origin, "callgate/%s", hex);
+        num_hex(db_blob(stmt, 0).at, NOTE_ORIGIN_ID / 2, hex);
+        (void)snprintf(candidate->origin, sizeof candidate->origin, NOTE_ORIGIN "%s", hex);
     }
     db_finalize(&stmt);
 }
@@ -162,10 +162,9 @@ static bool is_same(const char *one, const char *other)
 /* Whether the names are alike before the first '-' or '.'. */
 static bool is_named_alike(const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    size_t len = strcspn(base, "-.");
+    size_t len = strcspn(files_base(path), "-.");
 
-    return strncmp(base, name, len) == 0 && strcspn(name, "-.") == len;
+    return strncmp(files_base(path), name, len) == 0 && strcspn(name, "-.") == len;
 }
 
 /* A file that somebody has locked, such as a gate that finishes it, may or may not belong to the trail. Where its name is alike

@@ -56,8 +56,8 @@ void trail_fini(struct trail *trail);
 /* Whether one of its files may hold calls of a time; 0: without that bound. */
 bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
 
-/* The file that a start goes on with: `path` itself, or where that leads to no file the newest beside it, whose link somebody
- * has removed. Gives `path` where there is no such file, either. */
+/* The file that a start goes on with: `path`. Where that leads to no file, since somebody removed the link, it is the newest
+ * file beside it; without such a file `path` again. */
 void trail_settle(const char *path, char settled[TRAIL_PATH_BYTES]);
 
 /* Whether `other` holds rows of the log of `live` behind it; false for a copy, another log's file and what is no file. */
@@ -67,9 +67,9 @@ bool trail_goes_on(const char *live, const char *other);
 enum code trail_row_hash(const struct trail_file *file, int64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
     MUST_USE;
 
-/* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
+/* Open one of its files for reading; trail_open as DB_PAST. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
-enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE; /* DB_PAST or DB_LOOK */
+enum code trail_open_as(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 /* Which rows are missing before file `at`. Returns: false: none. *last < *first: no number is missing, but the two files
  * do not belong together. */
 bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last);

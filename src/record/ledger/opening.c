@@ -19,7 +19,6 @@
 
 #define TAIL_ROWS 64 /* the last rows, whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
-#define VIEWS_MS 60000 /* what somebody else's view says is read for so long */
 #define SETTINGS "PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
 
 enum code ledger_init(struct ledger *ledger, const char *path, const char *node)
@@ -199,7 +198,7 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     if (code == CODE_OK)
         code = fresh ? make_schema(ledger, time_us) : place__check_schema(ledger);
     if (code == CODE_OK && ledger->place.is_other) /* what it holds is read, so that the next file goes on behind it */
-        db_take_views(ledger->db, VIEWS_MS);
+        db_take_views(ledger->db, AUDIT_VIEWS_MS);
     else if (code == CODE_OK)
         code = prepare_all(ledger);
     if (code != CODE_OK)

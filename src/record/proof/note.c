@@ -213,11 +213,11 @@ enum { LETTERS_DIGITS = 10, LETTERS_HEX = 16, LETTERS_BASE64 = 65 };
 #define LETTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/="
 
 /* Passes `len` letters of the kind; 0: one or more. */
-static void pass_letters(struct torn *torn, size_t kinds, size_t len)
+static void pass_letters(struct torn *torn, size_t kind, size_t len)
 {
     size_t at = 0;
 
-    while (at < torn->rest.len && (len == 0 || at < len) && memchr(LETTERS, torn->rest.at[at], kinds) != NULL)
+    while (at < torn->rest.len && (len == 0 || at < len) && memchr(LETTERS, torn->rest.at[at], kind) != NULL)
         at++;
     torn->differs = torn->differs || (at < torn->rest.len && (len == 0 ? at == 0 : at < len));
     torn->rest = span_part(torn->rest, at, SIZE_MAX);

@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-#define VIEWS_MS 60000
-
 TAKE_IN(audit_schema, "schema/audit.sql");
 TAKE_IN(audit_indices, "schema/indices.sql");
 
@@ -29,7 +27,7 @@ enum code audit_take_views(struct db *db)
                                "'outcome', 'event', 'checkpoint', 'tenant_start', 'permit_start', 'erasure')", &views);
 
     if (code == CODE_OK && views > 0)
-        db_take_views(db, VIEWS_MS);
+        db_take_views(db, AUDIT_VIEWS_MS);
     return code;
 }
 

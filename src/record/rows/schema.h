@@ -20,6 +20,7 @@
 extern const char audit_schema[], audit_indices[]; /* schema/audit.sql, schema/indices.sql */
 
 /* What somebody put in a table's place is a fault, and is read for so long: it may have no last row. */
+#define AUDIT_VIEWS_MS 60000
 enum code audit_take_views(struct db *db) MUST_USE;
 
 /* CODE_DENIED for a file of another version of the tables; the sentence says which program wrote it last, since that one reads
