@@ -33,8 +33,7 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
     const struct permit *permit;
     enum code code;
 
-    if (decision == 0) { /* its decision failed, and the room was counted as lost then: the outcome took it, so that it is
-                          * not */
+    if (decision == 0) { /* its decision failed, and the sweep counted its room as lost; but the outcome has used that room */
         lane->rooms_back++;
         return CODE_OK;
     }

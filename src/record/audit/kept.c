@@ -314,7 +314,7 @@ static enum code is_row(struct db *db, int64_t seq, bool *holds)
 }
 
 /* Whether the row is in the tree of the next checkpoint under the gate's own key, or with by_any any key of the log, as it was
- * written. Of rows that share a number one is in no tree. */
+ * written. The tree does not say that of a number, since two rows may share one. */
 static enum code is_signed(const struct survey *survey, struct db *db, int64_t seq, bool by_any, bool *is)
 {
     unsigned char root[DIGEST_BYTES], there[DIGEST_BYTES];
@@ -411,8 +411,8 @@ static enum code judge_unsigned(struct survey *survey, const struct ledger *ledg
     return code;
 }
 
-/* What a file begins with beside its checkpoint is in no row, but its first row names it. Where nobody signed that yet, it is
- * one of the rows that the start tells. */
+/* What a file begins with beside its checkpoint is in no row, but its first row names it. Where nobody signed that row yet, the
+ * start tells of it as of others that are unsigned. */
 static enum code judge_begin(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     int64_t first = (int64_t)ledger->begin_seq + 1, from = kept->unsigned_rows.from;

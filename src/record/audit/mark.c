@@ -83,7 +83,7 @@ static enum code put_heads(struct db *db, const struct mark *mark)
 
 #define OPEN_EVENT "open_permits"
 
-/* As text, for whoever looks: numbers, each with a blank before it. A list of none is a text, too. */
+/* Writes a text, for whoever looks: numbers, each with a blank before it. A list of none is a text, too. */
 static enum code list_open(const struct permits *permits, struct buf *out)
 {
     buf_add_text(out, "open");
@@ -103,7 +103,7 @@ static enum code describe_list(struct span list, uint64_t size, struct buf *out)
     return buf_addf(out, "\",\"size\":%llu}", (unsigned long long)size);
 }
 
-/* Signed with the rows behind it, by the next checkpoint. */
+/* The next checkpoint signs this event, with the rows behind it. */
 static enum code put_event(struct ledger *ledger, struct span list, const struct checkpoint *checkpoint)
 {
     struct audit_event event = {.time_us = clock_wall_us(), .kind = SPAN_LIT(OPEN_EVENT), .actor = SPAN_LIT("gate")};
@@ -222,7 +222,7 @@ static enum code add_open(struct ledger *ledger, struct span list)
 
 /* ---- whether the list is what was written ---- */
 
-/* The row's event names this list. */
+/* Whether the event in row `tip` names this list. */
 static enum code is_named(struct db *db, int64_t tip, struct span list, uint64_t size, bool *is)
 {
     struct db_stmt *row = NULL;

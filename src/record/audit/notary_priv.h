@@ -57,7 +57,7 @@ struct notary {
     _Atomic(struct checkpoint *) ready;
 
     pthread_mutex_t lock;        /* what follows, up to the empty line */
-    struct buf queue;            /* rows as ledger_note_leaf writes them */
+    struct buf queue;            /* rows as `leaves` of struct ledger has them */
     uint64_t queue_last, queue_count; /* number of the last; how many */
     uint64_t queue_own;          /* the notary's own events among them, which make no checkpoint due */
     bool is_distrusted;          /* what was read of the file before does not count any more */
@@ -114,7 +114,7 @@ void notary__tell(struct notary *notary, struct checkpoint *checkpoint);
 /* Makes the notary read the tree again from the last checkpoint in the file, before it signs anything else. */
 void notary__distrust(struct notary *notary);
 
-struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
+struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's */
 
 /* notary_load.c: loads the tree as it stood at the last checkpoint in the file, and the tenants from the mark and the rows
  * behind it. Rows that the tree does not hold yet are read later. */

@@ -130,7 +130,7 @@ enum code rotate__seal(struct audit *audit)
     }
     buf_init(&text, AUDIT_JSON_BYTES);
     code = describe_seal(audit, &text);
-    if (code == CODE_OK && audit->ledger.place.is_changed) /* by them it is found; its event says what was there */
+    if (code == CODE_OK && audit->ledger.place.is_changed) /* readers know an audit's file by these numbers */
         code = ledger_put_numbers(&audit->ledger);
     if (code == CODE_OK) {
         event.detail = buf_peek(&text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The audit writer: one thread, the only writable connection to audit.db, group commit with synchronous=FULL.
+/* The audit writer: one thread, the only connection that writes rows, group commit with synchronous=FULL.
  *
  * Threads: audit_open and audit_close on main; the rest says so itself.
- * Owns: the database, the rings, its thread.
+ * Owns: the database, the rings, its thread, and the keeper, the finisher and the notary with theirs.
  * Lifetime: closed after the workers have ended.
  * Errors: a failed commit is the sticky state DOWN until the writer has reopened the database by itself. */
 #ifndef AUDIT_WRITER_H
@@ -32,7 +32,7 @@ struct audit_conf {
  * `unknown` outcomes for permits that a crash left open and the `start` (and `crash`) events, durably. Does not start the
  * thread yet (sandbox first). CODE_INVALID where rows are lost that a checkpoint covers. */
 enum code audit_open(const struct audit_conf *conf, struct audit **audit, struct why *why) MUST_USE;
-enum code audit_start(struct audit *audit, struct why *why) MUST_USE; /* the thread */
+enum code audit_start(struct audit *audit, struct why *why) MUST_USE; /* the threads */
 
 struct audit_ring *audit_ring(struct audit *audit, unsigned index);
 

@@ -66,7 +66,7 @@ struct audit {
     struct notary notary;
     struct checkpoint *checkpoint; /* that is being written, or NULL */
     struct why *damage;            /* of the file of checkpoints, likewise */
-    uint64_t started_seq;          /* of its start */
+    uint64_t started_seq;          /* the last row that the start wrote */
     uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */
     int64_t checkpoint_event_us;   /* monotonic: when it was written */
     bool names_checkpoint;         /* the transaction under way holds such an event */

@@ -39,11 +39,13 @@ struct erase_sealed {
     char text[300];       /* why it failed */
 };
 
-/* Erases one slice. Call it again while the state is ERASE_ASKED; where *wait is set, after a pause. */
+/* Opens a file, erases one slice in it, or closes it. Call it again while the state is ERASE_ASKED; where *wait is set, after
+ * a pause. */
 void erase_sealed_step(struct erase_sealed *sealed, bool *wait);
 void erase_sealed_fini(struct erase_sealed *sealed);
 
-/* Empties the values of up to `count` numbers behind `at`, in a transaction of the caller's. */
+/* Empties the values of up to `count` numbers behind `at`, in a transaction of the caller's. *rows: grows by the decisions that
+ * had some. */
 enum code erase_slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows) MUST_USE;
 #define ERASE_NOTE "INSERT OR IGNORE INTO erasure VALUES (?1, ?2, ?3)"
 enum code erase_note(struct db *db, const struct erase_what *what) MUST_USE;

@@ -196,8 +196,7 @@ bool files_is_unfinished(const char *path)
     return read_header(path, &there, header) && ((there.st_mode & 0222) != 0 || files_has_log(path));
 }
 
-/* Opens a file of the gate's own user, who gets the right to read it where that is missing: the mode is
- * changed by the descriptor. */
+/* Opens a file so that its mode can be changed by the descriptor. Where its owner may not read it, he first gets that right. */
 static int open_own(const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;

@@ -65,8 +65,8 @@ bool files_has_log(const char *path); /* it is in WAL mode or something lies bes
  * (db_stray). A kill may leave a -journal that undoes nothing but the mode; whoever may write in the folder may leave
  * anything. Called before each opening to write. */
 void files_disarm(const char *path);
-/* What stands where a file of ours will, before the gate confines itself. A folder goes aside (`.aside`): what is in it is not
- * ours to remove. */
+/* Clear the place where a file of ours will stand: files_take_away removes what is there. A folder goes aside (`.aside`), since
+ * what it holds is not ours to remove. */
 bool files_take_away(const char *name);
 bool files_set_aside(const char *name);
 /* Takes a file that is not written any more out of WAL mode: its -wal file is copied into it and is gone. CODE_BUSY:

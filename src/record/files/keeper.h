@@ -20,7 +20,7 @@ struct keeper {
     struct db *db;                /* the keeper's; NULL: to be opened */
     uint64_t generation_seen;
     atomic_bool checkpoint_wanted;
-    atomic_bool is_in_doubt;      /* a sync failed: the writer acts as if it was its own */
+    atomic_bool is_in_doubt;      /* a sync failed: the writer acts as if its own had */
     atomic_bool keeps_off;        /* the file is in doubt: what its -wal file holds must stay there until it is finished */
     _Atomic uint64_t generation;  /* grows when the writer has opened a database */
 };

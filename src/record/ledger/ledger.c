@@ -40,7 +40,7 @@ static enum code know_head(struct ledger *ledger, struct head *head)
     return head->known ? CODE_OK : code;
 }
 
-/* Keeps a leaf for whoever wants them. Where there is no room all are dropped, and he reads the file. */
+/* Keeps a leaf for the notary. Where a leaf finds no room all are dropped, and the notary reads the file. */
 static void note_leaf(struct ledger *ledger, const unsigned char hash[DIGEST_BYTES], const struct head *head)
 {
     uint32_t len = head != NULL ? head->len : UINT32_MAX;

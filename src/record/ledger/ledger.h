@@ -41,8 +41,8 @@ struct ledger {
     bool is_open_ended;          /* at opening: the last row was no `stop` event */
     struct heads heads;
     struct permits permits;
-    bool keeps_leaves;           /* somebody wants the leaves: */
-    struct buf leaves;           /* of each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
+    bool keeps_leaves;           /* the notary wants them */
+    struct buf leaves;           /* for each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
     uint64_t leaf_count;
 };
 
@@ -52,7 +52,7 @@ enum code ledger_init(struct ledger *ledger, const char *path, const char *node)
 void ledger_fini(struct ledger *ledger);
 
 /* Opens the database (CREATE: makes it where it is missing) and checks that its end is as it was written.
- * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
+ * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for another version of the tables. */
 enum code ledger_open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger_close(struct ledger *ledger);
 

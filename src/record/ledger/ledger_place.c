@@ -28,7 +28,7 @@ static bool is_there(const struct place *place, enum place_part part, const stru
 
 /* ---- what the kernel tells --------------------------------------------------------------------------------------- */
 
-/* Of a link in the way the kernel tells nobody who does not watch where it lies. */
+/* Whether no link leads to the file. What is done to a link, the kernel tells only whoever watches the link's own folder. */
 static bool is_straight(const char *file, const char *real)
 {
     char here[PATH_MAX];
@@ -39,8 +39,8 @@ static bool is_straight(const char *file, const char *real)
     return len <= strlen(real) && strncmp(real, here, len - 1) == 0 && real[len - 1] == '/' && strcmp(file, real + len) == 0;
 }
 
-/* The folder's names, the file's mode and size, and whether a folder above it moves. What is written into the -wal file at
- * every commit is not asked for. */
+/* Watches the folder's names, the file's mode and size, and whether a folder above it moves. The -wal file is not watched,
+ * since every commit writes it. */
 static bool watch_all(int fd, const char *file)
 {
     enum { NAMES = IN_CREATE | IN_DELETE | IN_MOVE, SELF = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR };
@@ -76,7 +76,8 @@ static void watch(struct place *place, const char *file)
         place__forget(place);
 }
 
-/* What is gone is watched no more, nor what took its place: the next look is behind the next commit. */
+/* Whether something that was watched is gone. What took its place is not watched, so that each commit has to look from then
+ * on. */
 static bool has_lost_a_watch(const char *told, size_t len)
 {
     struct inotify_event event;
@@ -89,7 +90,7 @@ static bool has_lost_a_watch(const char *told, size_t len)
     return false;
 }
 
-/* Nobody did anything since all was found as it should be. */
+/* Whether the kernel tells of nothing since all was found as it should be. */
 static bool is_quiet(struct place *place)
 {
     char told[1024]; /* what finds no room makes us look another time */
@@ -197,7 +198,7 @@ enum code ledger_check_others(struct ledger *ledger)
     code = db_number(ledger->db, "PRAGMA schema_version", &schema);
     if (code == CODE_OK && schema != place->schema)
         ledger_doubt(ledger, "somebody else has changed its schema, or packed it");
-    if (code == CODE_OK) /* what a file says of itself is no change of its schema for SQLite */
+    if (code == CODE_OK) /* also where SQLite counts no change, as of application_id and user_version */
         code = place__check_schema(ledger);
     place->schema = schema;
     ledger_doubt(ledger, "somebody else has written into it");

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices what others do to the live file, its -wal and -shm files and the link: behind every commit, before anybody is told of
- * the commit. The kernel tells that something was done (inotify(7)), which costs a commit one call; then all is looked at.
+/* What opening.c asks of ledger_place.c.
  *
  * Threads: where the ledger is used.
- * Owns: the descriptor by which the kernel tells.
- * Lifetime: the ledger's; the descriptor's from place__remember to place__forget.
- * Errors: enum code; what was found stands in place.fault, for people. */
+ * Owns: nothing.
+ * Lifetime: the watch lasts from place__remember to place__forget.
+ * Errors: enum code; the sentence stands in place.fault. */
 #ifndef LEDGER_LEDGER_PLACE_PRIV_H
 #define LEDGER_LEDGER_PLACE_PRIV_H
 

@@ -16,7 +16,7 @@
 
 struct succession {
     struct note_key before, after;
-    uint64_t size; /* of the checkpoint, as are */
+    uint64_t size; /* the checkpoint's, as its origin and root */
     char origin[NOTE_ORIGIN_BYTES];
     unsigned char root[DIGEST_BYTES];
 };

@@ -5,10 +5,10 @@
  * is the column, and but for OWN a member: of struct audit_decision, but for sizes and digests, which the ring makes:
  *
  *   OWN     the ledger's own line in fill_decision
- *   FACT    a number that is a text, or NULL, in some rows: likewise
+ *   FACT    a number here, which the row has as a text or may have as NULL: likewise
  *   NUMBER  a number or a truth value
  *   TEXT    a text, cut to AUDIT_TEXT_BYTES
- *   JSON    a text of JSON, which is not cut but left out where it is longer than AUDIT_JSON_BYTES
+ *   JSON    a text of JSON; one longer than AUDIT_JSON_BYTES becomes the string "too long"
  *   SIZE    the length of the record's text that is named third; NULL where there is none
  *   DIGEST  DIGEST_BYTES; NULL where the ring's member that is named third is false */
 #ifndef ROWS_DECISION_TBL_H

@@ -23,7 +23,7 @@ struct head {
     char tenant[];
 };
 
-#define HEADS_MAX 65536 /* with more tenants, those are dropped that the database can be asked for */
+#define HEADS_MAX 65536 /* with more heads, heads_trim drops those that the database can be asked for */
 
 struct heads {
     struct head **buckets;
@@ -38,7 +38,7 @@ void heads_list(const struct heads *heads, struct head **out); /* all of them, i
 void heads_move(struct head *head, uint64_t seq, const unsigned char hash[DIGEST_BYTES], uint64_t sound_seq);
 void heads_undo(struct heads *heads, uint64_t sound_seq);  /* takes back the rows behind this one */
 void heads_forget(struct heads *heads);                    /* all become unknown */
-void heads_trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
+void heads_trim(struct heads *heads);
 
 struct permit {
     uint64_t seq; /* 0: free */

@@ -34,7 +34,7 @@ static enum code make(struct db *db)
     return code == CODE_OK && known == 0 ? db_exec(db, "ANALYZE") : code;
 }
 
-/* A view that somebody put in a table's place has none. */
+/* Whether each table is one: a view that somebody put in its place can have no index. */
 static enum code has_tables(struct db *db, bool *has)
 {
     int64_t tables = 0;

@@ -16,7 +16,8 @@
 /* Makes the indices that a file lacks. Nothing else may write the file; readers are not held up, and the
  * file is in WAL mode afterwards.
  * Takes: stop: NULL, or a flag that ends it early when it is set.
- * Returns: CODE_OK when all are there; CODE_BUSY where somebody has it open, or it was stopped. */
+ * Returns: CODE_OK when all are there, or the file lacks a table that they are of; CODE_BUSY where somebody has it open, or it
+ * was stopped. */
 enum code indices_build(const char *path, const atomic_bool *stop, struct why *why) MUST_USE;
 
 #endif

@@ -11,7 +11,8 @@ struct kept {
     uint32_t len;
     union {
         int64_t number;
-        char bytes[KEPT_BYTES]; /* the parameter points here, so that as many other bytes need no new binding */
+        char bytes[KEPT_BYTES]; /* the parameter points here: where only the bytes change and not their number, nothing is
+                                 * bound */
     } as;
 };
 
@@ -47,7 +48,7 @@ void insert_free(struct insert **insert)
     *insert = NULL;
 }
 
-/* Returns: whether the parameter holds the value already. */
+/* Copies the value. Returns: false: it has to be bound. */
 static bool keep(struct kept *kept, const struct row_value *value)
 {
     bool same = kept->kind == value->kind;

@@ -5,7 +5,7 @@
  *   OWN     ledger_outcome's own line
  *   NUMBER  a number
  *   TEXT    a text, cut to AUDIT_SAID_TEXT_BYTES
- *   JSON    a text of JSON, left out where it is longer than AUDIT_SAID_JSON_BYTES */
+ *   JSON    a text of JSON; one longer than AUDIT_SAID_JSON_BYTES becomes the string "too long" */
 #ifndef ROWS_OUTCOME_TBL_H
 #define ROWS_OUTCOME_TBL_H
 

@@ -97,7 +97,7 @@ struct audit_result { /* an outcome row */
     int64_t latency_us;         /* head to last byte */
     int64_t upstream_us;        /* first byte up to first byte down; -1: none */
     struct span answer;         /* the result's beginning, redactions applied; at == NULL: it is not kept. Where the ring is
-                                 * short of room, nothing of it is */
+                                 * short of room, an empty text is kept */
     uint64_t answer_bytes;      /* of the whole */
     unsigned char answer_salt[16], answer_digest[32]; /* made by audit_put_result */
     /* What rules for answers did, or NULL: recorded where audit_reserve_said gave room, and only there. */

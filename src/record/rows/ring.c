@@ -2,7 +2,7 @@
 /* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A record
  * may go over the end of the room, so no bytes are wasted there, and a reservation is a plain number of bytes.
  *
- * A ring begins small and doubles when it is full, since one that goes round in 2 MiB touches all of them sooner or later. The
+ * A ring begins small and doubles when it is full, since a ring of 2 MiB would touch all its pages sooner or later. The
  * rooms of all sizes lie one behind the other in one allocation, which costs only the pages that were touched. Bytes that were
  * not released are copied into the larger room; the smaller one stays as it is, since the writer may be reading in it. */
 #include "rows/ring.h"
@@ -342,8 +342,8 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     return CODE_OK;
 }
 
-/* No room was reserved for an answer, since other calls would lack that room as long as this one lasts. Where there is none,
- * the answer is kept as an empty text, which is no JSON, and its size says what is missing. */
+/* No room was reserved for an answer, since other calls would lack that room as long as this one lasts. Where the ring has
+ * none, the answer is kept as an empty text, which is no JSON, and `answer_bytes` says what is missing. */
 static void gather_answer(struct audit_ring *ring, struct audit_result *result, struct texts *texts)
 {
     struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
@@ -476,7 +476,7 @@ static void read_texts(const unsigned char *at, struct span *texts, int count)
     }
 }
 
-/* What comes behind it cannot be found. */
+/* Gives the whole ring up, since records behind a broken length cannot be found. */
 static bool lose(struct audit_ring *ring, uint64_t *at, uint64_t end)
 {
     ring_break(ring->shared, "a record that waits to be written has a length that none can have");

@@ -19,7 +19,8 @@
 
 extern const char audit_schema[], audit_indices[]; /* schema/audit.sql, schema/indices.sql */
 
-/* What somebody put in a table's place is a fault, and is read for so long: it may have no last row. */
+/* Lets views be read that somebody put in a table's place: a reader tells that fault. Reading ends after AUDIT_VIEWS_MS, since
+ * a view may have no last row. */
 #define AUDIT_VIEWS_MS 60000
 enum code audit_take_views(struct db *db) MUST_USE;
 
