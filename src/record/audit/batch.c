@@ -9,32 +9,32 @@
 #define CHECKPOINT_PAGES 2000 /* 8 MiB; a page that many commits write is copied once */
 #define LOAD_DECISIONS 16 /* in a commit: calls come so fast that they fill the processors, or nearly */
 
-static enum code take_decision(struct audit *audit, struct lane *lane, const struct ring_view *view)
+static enum code take_decision(struct audit *audit, struct producer *producer, const struct ring_view *view)
 {
     uint64_t ticket = view->decision.ticket, seq;
     enum code code;
 
-    lane->taken++;
-    if (ticket <= audit_settled(lane->ring)) /* failed while the audit was down */
+    producer->taken++;
+    if (ticket <= audit_settled(producer->ring)) /* failed while the audit was down */
         return CODE_OK;
     code = ledger_decision(&audit->ledger, &view->decision, view->text, &seq);
     if (code != CODE_OK)
         return code;
-    ring_set_seq(lane->ring, ticket, seq);
-    lane->ticket = ticket;
+    ring_set_seq(producer->ring, ticket, seq);
+    producer->ticket = ticket;
     audit->decisions++;
     audit->rows++;
     return CODE_OK;
 }
 
-static enum code take_result(struct audit *audit, struct lane *lane, const struct audit_result *result)
+static enum code take_result(struct audit *audit, struct producer *producer, const struct audit_result *result)
 {
-    uint64_t decision = writer__decision_of(lane, result);
+    uint64_t decision = writer__decision_of(producer, result);
     const struct permit *permit;
     enum code code;
 
     if (decision == 0) { /* its decision failed, and the sweep counted its room as lost; but the outcome has used that room */
-        lane->rooms_back++;
+        producer->rooms_back++;
         return CODE_OK;
     }
     permit = permits_find(&audit->ledger.permits, decision);
@@ -50,7 +50,7 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
     return CODE_OK;
 }
 
-static enum code take_event(struct audit *audit, struct lane *lane, const struct ring_view *view)
+static enum code take_event(struct audit *audit, struct producer *producer, const struct ring_view *view)
 {
     const struct audit_event event = {
         .time_us = view->event_time_us,
@@ -59,28 +59,28 @@ static enum code take_event(struct audit *audit, struct lane *lane, const struct
 #undef TEXT
     };
 
-    lane->taken++;
+    producer->taken++;
     audit->rows++;
     return ledger_event(&audit->ledger, &event);
 }
 
-static enum code take_lane(struct audit *audit, struct lane *lane)
+static enum code take_records(struct audit *audit, struct producer *producer)
 {
-    uint64_t end = ring_tail(lane->ring);
+    uint64_t end = ring_tail(producer->ring);
     struct ring_view view;
     enum code code = CODE_OK;
 
     while (code == CODE_OK && audit->rows < BATCH_ROWS &&
-           ring_next(lane->ring, &audit->scratch, &lane->end, end, &view)) {
+           ring_next(producer->ring, &audit->scratch, &producer->end, end, &view)) {
         switch (view.kind) {
         case RING_DECISION:
-            code = take_decision(audit, lane, &view);
+            code = take_decision(audit, producer, &view);
             break;
         case RING_RESULT:
-            code = take_result(audit, lane, &view.result);
+            code = take_result(audit, producer, &view.result);
             break;
         case RING_EVENT:
-            code = take_event(audit, lane, &view);
+            code = take_event(audit, producer, &view);
             break;
         }
     }
@@ -93,8 +93,8 @@ static enum code write_batch(struct audit *audit)
 
     if (code == CODE_OK)
         code = rotate__begin(audit);
-    for (unsigned i = 0; i < audit->lane_count && code == CODE_OK; i++)
-        code = take_lane(audit, &audit->lanes[(audit->lane_first + i) % audit->lane_count]);
+    for (unsigned i = 0; i < audit->producer_count && code == CODE_OK; i++)
+        code = take_records(audit, &audit->producers[(audit->producer_first + i) % audit->producer_count]);
     if (code == CODE_OK)
         code = writer__checkpoint(audit);
     if (code == CODE_OK && audit->rotation.seals)
@@ -109,20 +109,20 @@ static void settle(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->closing_count; i++)
         permits_remove(&audit->ledger.permits, audit->closing[i]);
-    for (unsigned i = 0; i < audit->lane_count; i++) {
-        struct lane *lane = &audit->lanes[i];
-        bool wakes = atomic_load(&lane->ring->is_lost);
+    for (unsigned i = 0; i < audit->producer_count; i++) {
+        struct producer *producer = &audit->producers[i];
+        bool wakes = atomic_load(&producer->ring->is_lost);
 
-        lane->pressing = wakes ? ring_pressing(lane->ring) : lane->pressing + lane->taken;
-        atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* only now, since a failed batch is taken again */
-        if (lane->ticket > audit_settled(lane->ring)) {
-            ring_settle(lane->ring, lane->ticket);
+        producer->pressing = wakes ? ring_pressing(producer->ring) : producer->pressing + producer->taken;
+        atomic_fetch_sub(&producer->ring->rooms_lost, producer->rooms_back); /* only now, since a failed batch is taken again */
+        if (producer->ticket > audit_settled(producer->ring)) {
+            ring_settle(producer->ring, producer->ticket);
             wakes = true;
         }
-        if (lane->end != ring_head(lane->ring))
-            wakes = ring_release(lane->ring, lane->end) || wakes;
-        if (wakes && lane->wake != NULL)
-            lane->wake(lane->context);
+        if (producer->end != ring_head(producer->ring))
+            wakes = ring_release(producer->ring, producer->end) || wakes;
+        if (wakes && producer->wake != NULL)
+            producer->wake(producer->context);
     }
 }
 
@@ -150,9 +150,9 @@ bool writer__batch(struct audit *audit)
         return false;
     }
     audit->closing_count = audit->decisions = audit->rows = 0;
-    for (unsigned i = 0; i < audit->lane_count; i++) {
-        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
-        audit->lanes[i].ticket = audit->lanes[i].taken = audit->lanes[i].rooms_back = 0;
+    for (unsigned i = 0; i < audit->producer_count; i++) {
+        audit->producers[i].end = ring_head(audit->producers[i].ring);
+        audit->producers[i].ticket = audit->producers[i].taken = audit->producers[i].rooms_back = 0;
     }
     lock_take(&audit->keeper.commit_lock);
     code = write_batch(audit);
@@ -164,7 +164,7 @@ bool writer__batch(struct audit *audit)
     settle(audit);
     audit->rotation.begins = false;
     writer__committed(audit);
-    audit->lane_first = (audit->lane_first + 1) % audit->lane_count;
+    audit->producer_first = (audit->producer_first + 1) % audit->producer_count;
     audit->pace_x8 = audit->pace_x8 - audit->pace_x8 / 8 + audit->decisions;
     audit->committed_us = clock_monotonic_us();
     if (audit->pace_x8 / 8 >= LOAD_DECISIONS)

@@ -248,7 +248,7 @@ static enum code hold_against(const struct survey *survey, const struct note *no
     return CODE_OK;
 }
 
-static enum code judge(struct survey *survey, const struct ledger *ledger, struct kept *kept)
+static enum code find_loss(struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     const struct note *notes[] = {&survey->own, &survey->mine};
     enum code code = CODE_OK;
@@ -395,8 +395,8 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
     return code;
 }
 
-/* Judges the rows behind the last checkpoint that a key of the log signed. */
-static enum code judge_unsigned(struct survey *survey, const struct ledger *ledger, struct kept *kept)
+/* Checks the rows behind the last checkpoint that a key of the log signed. */
+static enum code check_unsigned(struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     static const char *const sql = "SELECT note FROM checkpoint ORDER BY size DESC";
     unsigned char root[DIGEST_BYTES];
@@ -407,13 +407,13 @@ static enum code judge_unsigned(struct survey *survey, const struct ledger *ledg
     if (code == CODE_NOT_FOUND) /* the gate's key is a new one */
         code = find_mark(survey, ledger->db, sql, true, &mark, root);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
-        code = kept__judge_unsigned(survey->notary, ledger, code == CODE_OK ? &mark : NULL, kept);
+        code = kept__check_unsigned(survey->notary, ledger, code == CODE_OK ? &mark : NULL, kept);
     return code;
 }
 
 /* What a file begins with beside its checkpoint is in no row, but its first row names it. Where nobody signed that row yet, the
  * start tells of it as of others that are unsigned. */
-static enum code judge_begin(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
+static enum code check_begin(const struct survey *survey, const struct ledger *ledger, struct kept *kept)
 {
     int64_t first = (int64_t)ledger->begin_seq + 1, from = kept->unsigned_rows.from;
     struct db_stmt *row = NULL;
@@ -473,11 +473,11 @@ static enum code compare_file(struct survey *survey, const struct ledger *ledger
     if (code == CODE_OK) {
         reading = read_end(notary->file, &text, survey);
         look(survey);
-        code = reading == CODE_NOMEM ? reading : judge(survey, ledger, kept);
+        code = reading == CODE_NOMEM ? reading : find_loss(survey, ledger, kept);
     }
     if (code == CODE_OK && (kept->loss != NULL || survey->damaged > 0) && read_trail(ledger->path, survey, why) == CODE_OK) {
         look(survey);
-        code = judge(survey, ledger, kept);
+        code = find_loss(survey, ledger, kept);
     }
     if (code == CODE_OK)
         tell_damage(survey, reading, marks > (ledger->is_open_ended ? UNTOLD : 0), kept);
@@ -501,9 +501,9 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     if (code == CODE_OK && notary->file != NULL)
         code = compare_file(survey, ledger, kept, why);
     if (code == CODE_OK)
-        code = judge_unsigned(survey, ledger, kept);
+        code = check_unsigned(survey, ledger, kept);
     if (code == CODE_OK && kept->loss == NULL && ledger->begin_seq > 0)
-        code = judge_begin(survey, ledger, kept);
+        code = check_begin(survey, ledger, kept);
     mem_free(survey);
     return code;
 }

@@ -39,7 +39,7 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
 enum code kept__is_signed(const struct notary *notary, struct db *db, int64_t seq, bool *is) MUST_USE;
 
 /* kept_unsigned.c. Takes: mark: the last checkpoint of the database that counts, or NULL. */
-enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
+enum code kept__check_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
                                struct kept *kept) MUST_USE;
 
 /* Records, inside the first transaction, that somebody went on after a loss, rows that nobody signed, and damage. */

@@ -59,7 +59,7 @@ static enum code read_unsigned(struct db *db, int64_t size, struct kept_unsigned
 
 /* Without a mark the gate was killed before its first checkpoint, or checkpoints are new here. The rows' times are recorded
  * and not judged, since a clock may be set back between two rows. */
-enum code kept__judge_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
+enum code kept__check_unsigned(const struct notary *notary, const struct ledger *ledger, const struct note *mark,
                                struct kept *kept)
 {
     struct kept_unsigned *rows = &kept->unsigned_rows;

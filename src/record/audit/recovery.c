@@ -41,30 +41,30 @@ static void count_down(struct audit_ring *ring, const struct ring_decision *deci
         atomic_fetch_add(&ring->rooms_lost, 1);
 }
 
-static void sweep_lane(struct audit *audit, struct lane *lane)
+static void sweep_producer(struct audit *audit, struct producer *producer)
 {
-    uint64_t at = ring_head(lane->ring), end = ring_tail(lane->ring);
-    uint64_t settled = audit_settled(lane->ring), last = settled;
+    uint64_t at = ring_head(producer->ring), end = ring_tail(producer->ring);
+    uint64_t settled = audit_settled(producer->ring), last = settled;
     struct ring_view view;
 
-    while (ring_next(lane->ring, &audit->scratch, &at, end, &view)) {
+    while (ring_next(producer->ring, &audit->scratch, &at, end, &view)) {
         if (view.kind != RING_DECISION || view.decision.ticket <= settled)
             continue;
-        ring_set_seq(lane->ring, view.decision.ticket, 0);
-        count_down(lane->ring, &view.decision);
+        ring_set_seq(producer->ring, view.decision.ticket, 0);
+        count_down(producer->ring, &view.decision);
         last = view.decision.ticket;
     }
-    if (last == settled && !atomic_load(&lane->ring->is_lost))
+    if (last == settled && !atomic_load(&producer->ring->is_lost))
         return;
-    ring_settle(lane->ring, last);
-    if (lane->wake != NULL)
-        lane->wake(lane->context);
+    ring_settle(producer->ring, last);
+    if (producer->wake != NULL)
+        producer->wake(producer->context);
 }
 
 void writer__sweep(struct audit *audit)
 {
-    for (unsigned i = 0; i < audit->lane_count; i++)
-        sweep_lane(audit, &audit->lanes[i]);
+    for (unsigned i = 0; i < audit->producer_count; i++)
+        sweep_producer(audit, &audit->producers[i]);
 }
 
 static void wait_longer(struct audit *audit)
@@ -128,21 +128,21 @@ void writer__go_down(struct audit *audit, enum code code)
  * events are passed over, so that they are not written twice. */
 static void pass_over_batch(struct audit *audit)
 {
-    for (unsigned i = 0; i < audit->lane_count; i++) {
-        struct lane *lane = &audit->lanes[i];
-        uint64_t at = ring_head(lane->ring);
+    for (unsigned i = 0; i < audit->producer_count; i++) {
+        struct producer *producer = &audit->producers[i];
+        uint64_t at = ring_head(producer->ring);
         struct ring_view view;
 
-        while (at < lane->end && ring_next(lane->ring, &audit->scratch, &at, lane->end, &view)) {
+        while (at < producer->end && ring_next(producer->ring, &audit->scratch, &at, producer->end, &view)) {
             if (view.kind != RING_RESULT)
-                lane->pressing++;
-            else if (writer__decision_of(lane, &view.result) != 0)
-                permits_remove(&audit->ledger.permits, writer__decision_of(lane, &view.result));
+                producer->pressing++;
+            else if (writer__decision_of(producer, &view.result) != 0)
+                permits_remove(&audit->ledger.permits, writer__decision_of(producer, &view.result));
             else
                 /* writer__sweep counted the room as lost, and the outcome took it */
-                atomic_fetch_sub(&lane->ring->rooms_lost, 1);
+                atomic_fetch_sub(&producer->ring->rooms_lost, 1);
         }
-        (void)ring_release(lane->ring, lane->end);
+        (void)ring_release(producer->ring, producer->end);
     }
 }
 
@@ -178,8 +178,8 @@ static uint64_t refused_in_all(const struct audit *audit, enum reason reason)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; i < audit->lane_count; i++)
-        sum += atomic_load(&audit->lanes[i].ring->refused[reason]);
+    for (unsigned i = 0; i < audit->producer_count; i++)
+        sum += atomic_load(&audit->producers[i].ring->refused[reason]);
     return sum;
 }
 
@@ -202,12 +202,12 @@ enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REA
 /* Takes off what the event told; what was refused while it was being written stays for the next one. */
 static void take_counts(struct audit *audit, uint64_t counts[REASON_COUNT])
 {
-    for (unsigned i = 0; i < audit->lane_count; i++)
+    for (unsigned i = 0; i < audit->producer_count; i++)
         for (int r = 0; r < REASON_COUNT && counts[r] > 0; r++) {
-            uint64_t here = atomic_load(&audit->lanes[i].ring->refused[r]);
+            uint64_t here = atomic_load(&audit->producers[i].ring->refused[r]);
             uint64_t less = here < counts[r] ? here : counts[r];
 
-            atomic_fetch_sub(&audit->lanes[i].ring->refused[r], less);
+            atomic_fetch_sub(&audit->producers[i].ring->refused[r], less);
             counts[r] -= less;
         }
 }
@@ -288,8 +288,8 @@ bool writer__recover(struct audit *audit)
     }
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
-    for (unsigned i = 0; code == CODE_OK && i < audit->lane_count; i++) /* no batch is in doubt any more */
-        audit->lanes[i].end = ring_head(audit->lanes[i].ring);
+    for (unsigned i = 0; code == CODE_OK && i < audit->producer_count; i++) /* no batch is in doubt any more */
+        audit->producers[i].end = ring_head(audit->producers[i].ring);
     if (code == CODE_OK && audit->ledger.place.is_changed)
         code = leave_changed(audit, &why);
     if (code != CODE_OK) {

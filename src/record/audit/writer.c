@@ -35,11 +35,11 @@ static enum work look(const struct audit *audit)
 {
     enum work work = WORK_NONE;
 
-    for (unsigned i = 0; i < audit->lane_count; i++) {
-        const struct lane *lane = &audit->lanes[i];
-        uint64_t used = ring_tail(lane->ring) - ring_head(lane->ring);
+    for (unsigned i = 0; i < audit->producer_count; i++) {
+        const struct producer *producer = &audit->producers[i];
+        uint64_t used = ring_tail(producer->ring) - ring_head(producer->ring);
 
-        if (ring_pressing(lane->ring) != lane->pressing || ring_is_pressed(lane->ring))
+        if (ring_pressing(producer->ring) != producer->pressing || ring_is_pressed(producer->ring))
             return WORK_NOW;
         if (used > 0)
             work = WORK_RESULTS;
@@ -123,7 +123,7 @@ static void up_turn(struct audit *audit)
     int64_t now = clock_monotonic_us(), wait_us = writer__job_wait_us(audit);
     enum work work = look(audit);
 
-    if (audit_is_down(audit->lanes[0].ring))
+    if (audit_is_down(audit->producers[0].ring))
         writer__say(audit, "it was asked for what no sound program asks for: the log says what; start the gate again");
     tell_healed(audit, now);
     if (work == WORK_NONE)
@@ -316,17 +316,17 @@ static enum code take_over(struct audit *audit, struct why *why)
     return code == CODE_OK && ledger->place.is_changed ? rotate__leave(audit, why) : code;
 }
 
-static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
+static enum code make_producers(struct audit *audit, const struct audit_conf *conf)
 {
-    audit->lane_count = conf->rings;
-    audit->lanes = mem_array(conf->rings, sizeof audit->lanes[0]);
+    audit->producer_count = conf->rings;
+    audit->producers = mem_array(conf->rings, sizeof audit->producers[0]);
     audit->scratch.size = ring_record_max(&audit->shared);
     audit->scratch.bytes = mem_alloc(audit->scratch.size);
-    if (audit->lanes == NULL || audit->scratch.bytes == NULL)
+    if (audit->producers == NULL || audit->scratch.bytes == NULL)
         return CODE_NOMEM;
     for (unsigned i = 0; i < conf->rings; i++) {
         enum code code = ring_new(&audit->shared, conf->ring_bytes > RING_BYTES ? conf->ring_bytes : RING_BYTES,
-                                  &audit->lanes[i].ring);
+                                  &audit->producers[i].ring);
 
         if (code != CODE_OK)
             return code;
@@ -345,7 +345,7 @@ static enum code make(struct audit *audit, const struct audit_conf *conf)
         code = audit->version == NULL || audit->confined == NULL ? CODE_NOMEM : CODE_OK;
     }
     if (code == CODE_OK)
-        code = make_lanes(audit, conf);
+        code = make_producers(audit, conf);
     return code;
 }
 
@@ -355,9 +355,9 @@ static void give_back(struct audit *audit)
     checkpoint__free(audit->checkpoint);
     mem_free(audit->damage);
     ledger_fini(&audit->ledger);
-    for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
-        ring_free(&audit->lanes[i].ring);
-    mem_free(audit->lanes);
+    for (unsigned i = 0; audit->producers != NULL && i < audit->producer_count; i++)
+        ring_free(&audit->producers[i].ring);
+    mem_free(audit->producers);
     mem_free(audit->scratch.bytes);
     mem_free(audit->version);
     mem_free(audit->confined);
@@ -465,15 +465,15 @@ enum code audit_start(struct audit *audit, struct why *why)
 
 struct audit_ring *audit_ring(struct audit *audit, unsigned index)
 {
-    BUG_ON(index >= audit->lane_count);
-    return audit->lanes[index].ring;
+    BUG_ON(index >= audit->producer_count);
+    return audit->producers[index].ring;
 }
 
 void audit_on_settled(struct audit *audit, unsigned index, void (*wake)(void *context), void *context)
 {
-    BUG_ON(index >= audit->lane_count || audit->thread.started);
-    audit->lanes[index].wake = wake;
-    audit->lanes[index].context = context;
+    BUG_ON(index >= audit->producer_count || audit->thread.started);
+    audit->producers[index].wake = wake;
+    audit->producers[index].context = context;
 }
 
 void audit_close(struct audit **out)
@@ -519,13 +519,13 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
         .rows = atomic_load_explicit(&audit->rows_total, memory_order_relaxed),
         .wal_bytes = atomic_load_explicit(&audit->wal_bytes, memory_order_relaxed),
         .open_permits = atomic_load_explicit(&audit->open_permits, memory_order_relaxed),
-        .down = audit_is_down(audit->lanes[0].ring),
+        .down = audit_is_down(audit->producers[0].ring),
         .signed_seq = atomic_load(&audit->notary.signed_size),
         .checkpoint_failures = atomic_load(&audit->notary.failures),
         .rotations = atomic_load(&audit->rotations),
     };
-    for (unsigned i = 0; i < audit->lane_count; i++) {
-        const struct audit_ring *ring = audit->lanes[i].ring;
+    for (unsigned i = 0; i < audit->producer_count; i++) {
+        const struct audit_ring *ring = audit->producers[i].ring;
 
         gauges->ring_bytes_used += ring_tail(ring) - ring_head(ring);
         gauges->answers_lost += atomic_load_explicit(&ring->answers_lost, memory_order_relaxed);

@@ -20,7 +20,7 @@
 #define BATCH_ROWS 2048 /* in one commit */
 
 /* A ring as the writer sees it. */
-struct lane {
+struct producer {
     struct audit_ring *ring;
     void (*wake)(void *context);
     void *context;
@@ -57,8 +57,8 @@ struct rotation {
 
 struct audit {
     struct ring_shared shared;
-    struct lane *lanes;
-    unsigned lane_count, lane_first; /* lane_first: the lane that a batch begins with, each in turn */
+    struct producer *producers;
+    unsigned producer_count, producer_first; /* producer_first: the producer that a batch begins with, each in turn */
     struct ring_scratch scratch;
     struct ledger ledger;
     struct keeper keeper;
@@ -106,9 +106,9 @@ struct audit {
 bool writer__batch(struct audit *audit);
 
 /* The row of the decision that a result is of; 0: the decision failed. */
-static inline uint64_t writer__decision_of(const struct lane *lane, const struct audit_result *result)
+static inline uint64_t writer__decision_of(const struct producer *producer, const struct audit_result *result)
 {
-    return result->decision != 0 ? result->decision : ring_seq(lane->ring, result->ticket);
+    return result->decision != 0 ? result->decision : ring_seq(producer->ring, result->ticket);
 }
 
 

@@ -140,7 +140,7 @@ void place__remember(struct ledger *ledger)
 
 /* Takes a difference. In a table that rows go into, or that is asked before they do, it is a fault, since nothing is written
  * into a table that somebody else made. */
-static void judge_object(void *context, const char *field, struct span name, const char *fault)
+static void take_difference(void *context, const char *field, struct span name, const char *fault)
 {
     static const char *const tables[] = {"file", "decision", "outcome", "event", "checkpoint", "tenant_start", "tenant_head",
                                          "head_mark", "permit_start"};
@@ -165,7 +165,7 @@ enum code place__check_schema(struct ledger *ledger)
 
     place->fault.text[0] = '\0';
     place->is_changed = place->is_other = false;
-    return audit_differences(ledger->db, judge_object, ledger);
+    return audit_differences(ledger->db, take_difference, ledger);
 }
 
 /* Asks for the number that SQLite changes where another connection has written. */
