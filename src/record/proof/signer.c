@@ -205,50 +205,50 @@ enum code signer_sign(struct signer *signer, const struct note *note, bool is_te
 
 /* ---- the process ---- */
 
-struct desk {
+struct log {
     const struct sign_key *key;
     bool has_begun, is_tentative;
     char origin[NOTE_ORIGIN_BYTES];
     struct merkle grown, last, before; /* the trees of all leaves; of the last signature; of the one before it */
 };
 
-static bool begin(struct desk *desk, const struct request *request)
+static bool begin(struct log *log, const struct request *request)
 {
-    if (desk->has_begun || request->peaks_len > sizeof request->bytes ||
-        !merkle_load(&desk->grown, request->size, span_of(request->bytes, request->peaks_len)))
+    if (log->has_begun || request->peaks_len > sizeof request->bytes ||
+        !merkle_load(&log->grown, request->size, span_of(request->bytes, request->peaks_len)))
         return false;
-    memcpy(desk->origin, request->origin, sizeof desk->origin - 1);
-    desk->last = desk->before = desk->grown;
-    desk->has_begun = true;
+    memcpy(log->origin, request->origin, sizeof log->origin - 1);
+    log->last = log->before = log->grown;
+    log->has_begun = true;
     return true;
 }
 
-static bool grow(struct desk *desk, const struct request *request, size_t len)
+static bool grow(struct log *log, const struct request *request, size_t len)
 {
     if (request->size > LEAVES || len != offsetof(struct request, bytes) + request->size * DIGEST_BYTES)
         return false;
     for (size_t i = 0; i < request->size; i++)
-        merkle_add(&desk->grown, request->bytes + i * DIGEST_BYTES);
+        merkle_add(&log->grown, request->bytes + i * DIGEST_BYTES);
     return true;
 }
 
-static void rewind_tree(struct desk *desk)
+static void rewind_tree(struct log *log)
 {
-    if (desk->is_tentative)
-        desk->last = desk->before;
-    desk->is_tentative = false;
-    desk->grown = desk->last;
+    if (log->is_tentative)
+        log->last = log->before;
+    log->is_tentative = false;
+    log->grown = log->last;
 }
 
-static enum code sign(struct desk *desk, const struct request *request, unsigned char signature[SIGN_BYTES])
+static enum code sign(struct log *log, const struct request *request, unsigned char signature[SIGN_BYTES])
 {
-    struct note note = {.origin = span_text(desk->origin), .size = desk->grown.size, .time_us = request->time_us,
+    struct note note = {.origin = span_text(log->origin), .size = log->grown.size, .time_us = request->time_us,
                         .has_tenants = request->has_tenants, .tenants = request->tenants};
     struct buf text;
     enum code code;
 
     memcpy(note.tenants_root, request->tenants_root, DIGEST_BYTES);
-    merkle_root(&desk->grown, note.root);
+    merkle_root(&log->grown, note.root);
     /* A tree as large as the last one is the last one, signed again at a later time: the process never has
      * another of that size. */
     if (note.size == 0 || request->size != note.size ||
@@ -257,30 +257,30 @@ static enum code sign(struct desk *desk, const struct request *request, unsigned
     buf_init(&text, NOTE_BYTES);
     code = note_write(&note, &text);
     if (code == CODE_OK)
-        code = sign_text(desk->key, buf_peek(&text), signature);
+        code = sign_text(log->key, buf_peek(&text), signature);
     buf_fini(&text);
     if (code != CODE_OK)
         return code;
-    desk->before = desk->last;
-    desk->last = desk->grown;
-    desk->is_tentative = request->is_tentative;
+    log->before = log->last;
+    log->last = log->grown;
+    log->is_tentative = request->is_tentative;
     return CODE_OK;
 }
 
 /* Returns: false: the request makes no sense, and the process ends. */
-static bool obey(struct desk *desk, const struct request *request, size_t len, int end)
+static bool obey(struct log *log, const struct request *request, size_t len, int end)
 {
     struct answer answer = {.code = CODE_DENIED};
 
-    if (len < offsetof(struct request, bytes) || (request->kind != KIND_BEGIN && !desk->has_begun))
+    if (len < offsetof(struct request, bytes) || (request->kind != KIND_BEGIN && !log->has_begun))
         return false;
     switch (request->kind) {
-    case KIND_BEGIN: return len == sizeof *request && begin(desk, request);
-    case KIND_LEAVES: return grow(desk, request, len);
-    case KIND_REWIND: rewind_tree(desk); return true;
-    case KIND_KEEP: desk->is_tentative = false; return true;
+    case KIND_BEGIN: return len == sizeof *request && begin(log, request);
+    case KIND_LEAVES: return grow(log, request, len);
+    case KIND_REWIND: rewind_tree(log); return true;
+    case KIND_KEEP: log->is_tentative = false; return true;
     case KIND_SIGN:
-        answer.code = sign(desk, request, answer.signature);
+        answer.code = sign(log, request, answer.signature);
         return send_whole(end, &answer, sizeof answer);
     }
     return false;
@@ -288,7 +288,7 @@ static bool obey(struct desk *desk, const struct request *request, size_t len, i
 
 void signer_serve(int end, const struct sign_key *key, const struct why *why)
 {
-    struct desk desk = {.key = key};
+    struct log log = {.key = key};
     struct hello hello = {.code = key != NULL ? CODE_OK : CODE_INVALID, .why = *why};
     struct request request;
     ssize_t got;
@@ -300,5 +300,5 @@ void signer_serve(int end, const struct sign_key *key, const struct why *why)
     do {
         while ((got = read(end, &request, sizeof request)) < 0 && errno == EINTR)
             continue;
-    } while (got > 0 && obey(&desk, &request, (size_t)got, end));
+    } while (got > 0 && obey(&log, &request, (size_t)got, end));
 }
