@@ -115,7 +115,7 @@ struct conf {
     struct conf_console console;
     struct conf_people people;
     struct proxy_conf *proxy;      /* sealed */
-    struct runner_commands *commands; /* of upstreams; NULL: taken, or there are none */
+    struct runner_commands *commands; /* of upstreams and of `notify`; NULL: taken, or there are none */
     const struct resolve_name *names; /* hosts of all upstreams, each once */
     size_t name_count;
 };
@@ -135,7 +135,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
 /* Adds a fault for each certificate of ours, a listener's or one that an upstream is shown, that has ended or has not begun.
  * Takes: old: tell only of those in whose place the old configuration shows one that is in its time, so that taking the new
  * one would close what is open; NULL: tell of all.
- * Returns: whether there is none. */
+ * Returns: whether it added none. */
 bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
 void conf_free(struct conf **conf); /* NULL is fine */
 
@@ -155,7 +155,7 @@ struct conf_pipe_route {
 enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
 
 /* A configuration of which a command needs parts, and no certificate or credential. It is read when the first part is asked
- * for, and once. Takes: given: as conf_find; NULL is out of memory. */
+ * for, and once. Takes: given: as conf_find. Returns: NULL: out of memory. */
 struct conf_file;
 struct conf_file *conf_file_new(const char *given);
 void conf_file_free(struct conf_file **file); /* NULL is fine */

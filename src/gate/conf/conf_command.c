@@ -43,7 +43,7 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* Looks for it as a shell does, but when the configuration is read: what stands first in PATH later is not what was meant. */
+/* Looks in PATH as a shell does, but when the configuration is read: what stands first there later is not what was meant. */
 static const char *find_program(struct conf_reader *reader, const char *name)
 {
     struct span rest = span_text(getenv("PATH"));
@@ -126,7 +126,7 @@ static const char *read_variable(struct conf_reader *reader, const struct yaml_n
     return text;
 }
 
-/* All that it gets: what is written, and PATH, without which few programs find what they need. */
+/* The whole environment of the program: what is written, and PATH, without which few programs find what they need. */
 static const char *const *read_environment(struct conf_reader *reader, const struct yaml_node *map)
 {
     const struct yaml_node *node = yaml_member(map, "env");

@@ -99,7 +99,8 @@ static void read_listens(struct conf_reader *reader, const struct yaml_node *lis
     }
 }
 
-/* Without `listen` there is one, on loopback, where some route takes what comes over the network. The pipes' comes last. */
+/* Without `listen` the gate listens on loopback, where some route takes what comes over the network. The pipes' socket is the
+ * last of the listeners. */
 void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket)
 {
     struct proxy_conf *proxy = reader->proxy;

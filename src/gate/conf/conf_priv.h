@@ -62,7 +62,7 @@ struct conf_key {
     size_t at;        /* where in the map's struct the value goes; BY_HAND: its map's function reads it */
     uint64_t min, max; /* of sizes in bytes, of times in milliseconds */
     const char *usual; /* the default, as one would write it; in round brackets: in words, and set elsewhere */
-    const char *what;  /* it means, for people */
+    const char *what;  /* what it means, for people */
     const char *const *words;
     const struct conf_key *keys; /* of CONF_MAP and CONF_LIST */
     const char *called;          /* what a fault calls such a map */

@@ -52,7 +52,7 @@ static void read_public_url(struct conf_reader *reader, const struct yaml_node *
 
 /* ---- the server's metadata ---- */
 
-/* Where metadata are of what stands at this path. RFC 9728, 3.1. */
+/* The path of the metadata of a resource at `path`: RFC 9728, 3.1. */
 static struct span well_known(struct conf_reader *reader, struct span path)
 {
     size_t len = WELL_KNOWN.len + (span_is(path, "/") ? 0 : path.len);
@@ -112,7 +112,7 @@ static bool has_audience(const struct identity_source *source, struct span url)
     return false;
 }
 
-/* Takes: node: the source, which is whole. */
+/* Takes: node: the source's, in which nothing lacks. */
 static void read_source(struct conf_reader *reader, const struct yaml_node *node, const struct identity_source *source,
                         bool relays, struct proxy_route *route)
 {
@@ -132,7 +132,7 @@ static void read_source(struct conf_reader *reader, const struct yaml_node *node
     resource->certificate = resource->certificate || source->bound == IDENTITY_BOUND_CERTIFICATE;
 }
 
-/* Takes: node: `identity`. Returns: whether the route takes tokens. */
+/* Takes: list: the value of `identity`. Returns: whether the route takes tokens. */
 static bool read_tokens(struct conf_reader *reader, const struct yaml_node *list, bool relays, struct proxy_route *route)
 {
     struct span *servers = conf__array(reader, route->identity_count, sizeof *servers);

@@ -168,7 +168,7 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
     }
 }
 
-/* Takes: map: what else is said of it, or NULL. */
+/* Takes: node: the URL; map: in which it stands beside the server's other keys; NULL: it stands alone. */
 static void read_server(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
                         struct proxy_upstream *out)
 {

@@ -10,7 +10,7 @@
 
 #include "identity/token.h"
 
-/* A text in which a person sees all that is there. */
+/* Whether a person who reads the text sees all that is in it. */
 bool identity__is_readable(struct span text, size_t max);
 
 /* Takes: fault: what to return where the claim is not exactly one good name of at most `max` bytes. */

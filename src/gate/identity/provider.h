@@ -47,8 +47,7 @@ struct identity_introspection {
     struct buf answer; /* JSON */
 };
 struct identity_introspection *identity_introspection_new(struct buf *answer_take, int64_t asked_us) MUST_USE; /* or NULL */
-#define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* how long a provider is not asked again about a token that is not
-                                                     * active */
+#define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* for so long what was told of a token that is not active stands */
 
 /* How each kind of result is counted, for wanted_new. */
 extern const struct wanted_type identity_keys_type, identity_token_type, identity_introspection_type;

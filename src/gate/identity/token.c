@@ -18,7 +18,7 @@ struct box {
     struct buf claims;
 };
 
-/* What is being judged, by what. */
+/* A token that is being checked, and by what. */
 struct reading {
     const struct identity_provider_rules *provider;
     const struct identity_token_rules *rules;
@@ -221,7 +221,7 @@ static enum identity_fault take_confirmation(struct reading *r)
     return token->bound != 0 ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_CONFIRMATION;
 }
 
-/* Judges what is looked at when signature, type and issuer are right. */
+/* What is looked at when signature, type and issuer are right. */
 static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
 {
     enum identity_fault fault = is_for_us(r) ? judge_times(r, expires_us) : IDENTITY_FAULT_AUDIENCE;

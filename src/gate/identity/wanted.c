@@ -223,7 +223,7 @@ static struct share share_for(uint64_t who)
     return (struct share){.tenant = who};
 }
 
-/* NULL: sets *why, which blames nobody who has nothing under way. */
+/* Returns: NULL: there is no place; sets *why where whoever asks has his share under way. */
 static struct slot *new_slot(struct wanted *wanted, struct wanted_work work, enum reason *why)
 {
     uint32_t number = wanted->first_free;

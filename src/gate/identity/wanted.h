@@ -7,9 +7,9 @@
  *   lock held, on whatever thread wants or answers.
  * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
  * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
- * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
- *   is pinned never; whoever has his share under way is told IDENTITY_SHARE; who has none and finds no place, since others
- *   have all, IDENTITY_UNAVAILABLE. */
+ * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept that gives way which is over first,
+ *   and what is pinned never. IDENTITY_SHARE: whoever asks has his share under way; IDENTITY_UNAVAILABLE: he has nothing under
+ *   way, and others have all places. */
 #ifndef IDENTITY_WANTED_H
 #define IDENTITY_WANTED_H
 

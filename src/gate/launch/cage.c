@@ -90,7 +90,8 @@ static bool follow_link(char way[PATH_MAX], size_t len)
     return (size_t)snprintf(way + folder, PATH_MAX - folder, "%s%s", target, rest) < PATH_MAX - folder;
 }
 
-/* Keeps each folder in which a link of the way stands, since whoever changes it leads the way elsewhere, and the file's. */
+/* Keeps the file's folder, and each in which a link of the way to it stands, since whoever changes a link leads the way
+ * elsewhere. */
 static enum code keep_way(struct conf *conf, const char *file, bool may_read)
 {
     char way[PATH_MAX];
@@ -120,8 +121,8 @@ static bool is_ours(const char *path)
     return access(path, W_OK) == 0 || (stat(path, &about) == 0 && about.st_uid == geteuid());
 }
 
-/* By the gate's user, who is the programs', too: in its place, or in any folder of the way to it, where another folder or link
- * could be put. What only others can write needs no cage. */
+/* Whether the gate's user, as whom the programs run, too, can change the file, or any folder of the way to it, where another
+ * folder or link could be put. What only other users can write needs no cage. */
 static bool can_be_changed(const char *file)
 {
     char way[PATH_MAX];

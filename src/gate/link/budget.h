@@ -73,8 +73,10 @@ bool budget_open(struct budget *budget, uint64_t who, uint64_t tenant, uint32_t 
 void budget_close(struct budget *budget, struct budget_account account);
 void budget_charge(struct budget *budget, struct budget_account account, uint64_t *charged_bytes, uint64_t now_bytes);
 
-#define BUDGET_SMALL_BYTES 65536        /* a message of no more may be had when memory is short, too, */
-#define BUDGET_LITTLE_BYTES (1u << 20)  /* by a principal or an address that holds less than this */
+/* When memory is short, a principal or an address that holds less than BUDGET_LITTLE_BYTES may still have a message of no more
+ * than BUDGET_SMALL_BYTES. */
+#define BUDGET_SMALL_BYTES 65536
+#define BUDGET_LITTLE_BYTES (1u << 20)
 
 /* Whether the account may have a message of so many bytes. Small ones are asked about as well: many of them, or what is read
  * out of one, are as much as a large one. Returns: UNSET: yes; MEMORY_SHARE; MEMORY: there is no room for anybody. */

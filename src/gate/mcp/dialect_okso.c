@@ -199,8 +199,8 @@ static const char *look(void *context, const struct json_event *event)
                ? "an error that bears the gate's name" : NULL;
 }
 
-/* Judges the answer as a whole. One that also holds what another kind of answer would could be read in two ways, and tools
- * in it would not be filtered. The answer to a call may name its tool. */
+/* What is wrong with the answer as a whole; NULL: nothing. One that also holds what another kind of answer would could be read
+ * in two ways, and tools in it would not be filtered. The answer to a call may name its tool. */
 static const char *fault_of(const struct answer *answer)
 {
     unsigned body = answer->is_error         ? ERROR

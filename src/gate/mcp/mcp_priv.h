@@ -80,7 +80,7 @@ struct mcp__error {
     const char *denial;           /* data.code and data.decision; NULL: neither */
     uint64_t decision;            /* 0: null */
     const char *const *supported; /* data.supported; NULL: none */
-    bool only_modern;             /* only those without sessions, if any: they may be tried next without another handshake */
+    bool only_modern;             /* only those without sessions are told, if any are: they need no other handshake */
     bool has_requested;
     struct span requested;        /* canonical JSON of data.requested; empty: null */
 };

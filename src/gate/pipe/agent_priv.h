@@ -59,8 +59,8 @@ struct wire {
 struct pipe_agent {
     struct pipe_agent_conf conf;
     struct loop_timer stirs;
-    struct loop_timer again;  /* the GET */
-    struct loop_timer looks;  /* for a gate */
+    struct loop_timer again;  /* the GET anew; after the agent's end: how long the DELETE may take */
+    struct loop_timer looks;  /* looks for a gate */
     int64_t missing_us;       /* since when no gate is there; 0: one is there, as far as is known */
     struct tube in, out;
     struct list queue, wires;

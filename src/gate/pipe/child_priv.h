@@ -124,8 +124,7 @@ struct pipe_child {
     struct buf edited;
     int64_t told_second;
     unsigned told_lines;
-    /* PIPE_ONCE: the child whose run this is; that child itself runs nothing. NULL: no run */
-    struct pipe_child *runs_for; /* NULL: no run */
+    struct pipe_child *runs_for; /* PIPE_ONCE: the child whose run this is, which itself runs nothing; NULL: no run */
     unsigned runs;
     struct talk *caller;        /* a run: the talk whose body it reads; NULL: the talk has gone */
 };

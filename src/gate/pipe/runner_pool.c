@@ -553,7 +553,7 @@ static enum code open_pool(struct pool *pool, struct why *why)
                            : why_set(why, code, "%s", code_text(code));
 }
 
-/* Asks children to end, and kills those that have not after that time. */
+/* Asks children to end, and waits until they have, or FAREWELL_US: the caller kills the rest. */
 static void bid_farewell(struct pool *pool)
 {
     int64_t until = loop_now_us(pool->desk.loop) + FAREWELL_US;

@@ -15,7 +15,7 @@ struct runner_serve {
     int end;
     struct runner_shared *shared;
     struct runner_commands *commands_take;
-    /* Reads the configuration anew. Returns: NULL: the old one stays; it has said why. */
+    /* Reads the configuration anew. Returns: NULL: the old one stays, and the log says why. */
     struct runner_commands *(*load)(void *context);
     void *context;
 };

@@ -30,15 +30,15 @@ struct fetch {
     struct outgoing_desk *desk;
     struct proxy_conf *conf;
     struct wanted_work work;
-    struct outgoing_wish wish; /* in it */
+    struct outgoing_wish wish; /* as work.payload has it */
     const struct proxy_route *route;
     const struct outgoing *outgoing;
     struct outgoing_token *token; /* the token that is to be verified; NULL: the provider has given none yet */
     int64_t asked_us;             /* by the wall clock */
     int64_t parked_us;            /* by the monotonic clock, when it was parked first */
     int64_t looked_us;            /* how long after that it was last looked at */
-    uint64_t ticket; /* ticket for newer keys of the provider; 0: none were asked for */
-    bool has_newest; /* keys */
+    uint64_t ticket; /* for newer keys of the provider; 0: none were asked for */
+    bool has_newest; /* the provider's newest keys have come, or cannot be had */
 };
 
 /* ---- endings ---- */

@@ -114,8 +114,7 @@ size_t outside_endpoint(struct outside *outside, const struct identity_provider 
     return len;
 }
 
-/* ---- sets: main ---- */
-
+/* Any thread. */
 void outside_newer_keys(struct outside *outside, const struct identity_provider *provider)
 {
     struct wanted_key key = {.kind = WANTED_KEYS};
@@ -124,6 +123,8 @@ void outside_newer_keys(struct outside *outside, const struct identity_provider 
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
     (void)wanted_ask_newer(outside->wanted, &key, SPAN_NONE, clock_wall_us(), WANTED_KEYS_GAP_US, &answer);
 }
+
+/* ---- sets: main ---- */
 
 /* What came, the oldest first. */
 static struct outside_came *take_came(struct outside *outside)

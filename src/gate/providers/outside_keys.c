@@ -209,7 +209,7 @@ static void ask_metadata(struct outside *outside, struct outside_source *source,
     begin(outside, source, step, url);
 }
 
-/* Whether the URL is https, or http on this machine, as `providers:` demands. */
+/* Whether the URL is https, or http where the issuer's is, which `providers:` lets be so only on this machine. */
 static bool is_https(struct span url, const struct identity_provider *provider)
 {
     return span_starts_with(url, SPAN_LIT("https://")) ||

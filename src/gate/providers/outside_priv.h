@@ -29,7 +29,7 @@ struct outside_came {
 };
 
 struct outside_source {
-    const struct identity_provider *provider; /* of outside->conf */
+    const struct identity_provider *provider; /* of outside->proxy */
     bool is_due;                              /* the lock's */
     bool is_under_way;
     int64_t next_us;                          /* then it is fetched anew */

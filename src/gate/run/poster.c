@@ -180,7 +180,7 @@ static bool is_stopping(const struct poster *poster)
     return atomic_load(&poster->thread.is_stopping);
 }
 
-/* Lets go of the lock meanwhile. Returns: whether the thread is to go on. */
+/* Waits without the lock until the thread is poked, or most_ms (-1: however long). Returns: whether the thread is to go on. */
 static bool rest(struct poster *poster, int most_ms)
 {
     bool goes_on;
@@ -191,7 +191,7 @@ static bool rest(struct poster *poster, int most_ms)
     return goes_on;
 }
 
-/* A further text does not make the server any better. */
+/* Waits out the whole time, however many texts are put meanwhile, since none makes the server any better. */
 static void pause_for(struct poster *poster, unsigned for_ms)
 {
     int64_t until_us = clock_monotonic_us() + (int64_t)pause_ms((int)for_ms) * 1000, left_us;

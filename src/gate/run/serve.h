@@ -53,8 +53,8 @@ struct serve_approvals {
 
 struct serve_definitions {       /* what servers say of their tools */
     struct buf notes;            /* that the store is to be told of */
-    int64_t mark;                /* of what the workers have: */
-    struct definition_set *accepted; /* or NULL */
+    int64_t mark;                /* the store's, of the set that workers have */
+    struct definition_set *accepted; /* that set, or NULL */
     uint64_t fresh, changed, dropped; /* since the start */
     uint64_t dropped_told;       /* how many of `dropped` an event has told */
     int64_t dropped_us;          /* when that was */
@@ -114,7 +114,7 @@ struct serve_file {              /* The configuration's file, and what came of r
     unsigned char now[DIGEST_BYTES];   /* what the file holds, as it was last looked at */
     unsigned char tried[DIGEST_BYTES]; /* what was refused last */
     bool differs;                /* the file differs from what runs, or cannot be read */
-    struct why unread;           /* that */
+    struct why unread;           /* why it cannot be read; empty: it can */
     int64_t tried_us, looked_us; /* monotonic */
 };
 
@@ -132,7 +132,7 @@ struct serve {
     struct loop_timer poll;      /* the store, for changes */
     uint64_t connections_peak, memory_peak_bytes; /* since memory was given back */
     uint64_t connections_seen, memory_seen_bytes; /* at the look before */
-    int64_t trimmed_us;          /* when that was */
+    int64_t trimmed_us;          /* when memory was given back last */
     struct loop_timer drain;     /* asks whether the last connection has gone */
     struct inbox names_changed;
     struct inbox looks;          /* pipes read another configuration */

@@ -14,8 +14,8 @@
 #define SETS 1024 /* of a shard, of WAYS each */
 #define WAYS 4
 #define NOTES_BYTES ((size_t)8 << 20)
-#define AGAIN_US (INT64_C(3600) * 1000000) /* how late the store may hear that a definition was told again, */
-#define OTHER_US (INT64_C(60) * 1000000)   /* or that another one was */
+#define AGAIN_US (INT64_C(3600) * 1000000) /* how late the store may hear that the same definition was told again */
+#define OTHER_US (INT64_C(60) * 1000000)   /* how late it may hear that another one was */
 #define UNHEARD_US (-2 * AGAIN_US)
 
 /* What somebody was told. Keys are hashes under a seed that no peer knows. */

@@ -47,8 +47,8 @@ struct definition_told {
 };
 
 /* Notes what was told. Returns: whether somebody has accepted it. */
-bool definitions_learn(struct definitions *definitions, const struct definition_set *set,
-                                           const struct definition_asker *asker, const struct definition_told *told);
+bool definitions_learn(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
+                       const struct definition_told *told);
 
 /* Which definition a call of a tool means: what the asker was told last; else what the upstream told anybody last.
  * Returns: false: the upstream told nothing of the tool. */

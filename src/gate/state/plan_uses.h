@@ -23,8 +23,8 @@ void plan_uses_clear(struct plan_uses *uses); /* as if nothing was used yet */
 /* The first step in the plan's order that fits and may be used now, from 1; 0: none, with the reason why not. */
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why);
 
-/* Uses it, until it is given back. CODE_LIMIT: there is none; CODE_NOMEM. Takes: home: the tenant that is charged; now_us: as
- * the state's time. */
+/* Uses the step that plan_uses_find would name, until plan_uses_give_back. CODE_LIMIT: there is none; CODE_NOMEM. Takes: home:
+ * the tenant that is charged; now_us: as the state's time. */
 enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, struct span home, const struct plan_fit *fit,
                          int64_t now_us, uint32_t *step) MUST_USE;
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);

@@ -320,7 +320,7 @@ void tally_give_back(struct tally *tally, const struct tally_take *take)
     map_unlock(shard);
 }
 
-/* Their shards, each once, in the order in which all threads lock them. Returns: how many. */
+/* Sets shards: those of the takes, each once, in the order in which all threads lock them. Returns: how many. */
 static uint32_t shards_of(struct tally *tally, const struct tally_take *takes, uint32_t count, struct map_shard **shards)
 {
     uint32_t found = 0;

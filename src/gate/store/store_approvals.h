@@ -56,7 +56,7 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
                                store_approval_fn each, void *context, struct why *why) MUST_USE;
 enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why) MUST_USE;
 
-/* From here on this process is shown no others. Takes: NULL: it is shown all. */
+/* From here on store_approvals_each shows this process only those of which to_be_shown says so. Takes: NULL: all. */
 void store_approvals_show_only(bool (*to_be_shown)(const struct store_approval *approval));
 
 /* Who gives a command, as far as people are told apart by it. */
@@ -73,7 +73,7 @@ struct store_person {
 /* ---- store_deciders.c: who sees a held call, and who decides it ---- */
 
 /* From here on this process, which is of one command, sees only held calls of tenants for which this person has the role
- * approver:TENANT, and those that he asks himself under `approvers: self`. Takes: person: which stays. */
+ * approver:TENANT, and those that he asks himself under `approvers: self`. Takes: person: kept by its address. */
 void store_approvals_restrict(const struct store_person *person);
 
 /* People who approve a call, each once: what may be one person's counts as one. */
@@ -111,7 +111,7 @@ bool store_approval_shows_params(const struct store_approval *approval);
  * before, granted without a look at all of it, or by whoever asks; the sentence says which). */
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why) MUST_USE;
 
-/* Likewise: erases the arguments of what is decided or lapsed. */
+/* Likewise: erases the arguments of what is decided or lapsed, since nobody has to look at them any more. */
 enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why) MUST_USE;
 
 /* Erases the arguments with which a tenant's calls were held, where the last of these calls came before a time. An ask that

@@ -146,7 +146,6 @@ static enum code rewrite_held(struct db *db)
                        "INSERT INTO main.approval_held SELECT * FROM temp.held ORDER BY ask; DROP TABLE temp.held");
 }
 
-/* Erases arguments of asks that are decided, since nobody has to look at them any more. */
 enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why)
 {
     enum code code = db_change(db, "DELETE FROM approval_held WHERE ask IN (SELECT t.ask FROM approval_held t JOIN approval a "

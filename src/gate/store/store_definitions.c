@@ -41,8 +41,8 @@ static enum code ask_number(struct db *db, const char *sql, const struct db_valu
                " OR NOT " IS_SPOKEN("d.upstream", "d.tool") ")"
 #define GOING "(SELECT * FROM definition d WHERE " MAY_GO " ORDER BY told_us, id LIMIT 64) d "
 
-/* Makes room among those that nobody spoke of. Where people spoke of others of the tool, it stays known when one that went
- * was told. */
+/* Deletes definitions that no person spoke of. Where people spoke of other definitions of the tool, a row without a body keeps
+ * when the deleted ones were told. */
 static enum code make_room(struct db *db, struct span share)
 {
     static const char *const steps[] = {
@@ -186,7 +186,8 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
 /* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
 #define WAITING "word IS NULL AND (latest OR seen_us > accepted_us)"
 
-/* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
+/* Compiles the definition's inputSchema. Returns: NULL: none that could bind arguments. Whoever accepts such a definition is
+ * told so, and a permit that asks for its schema does not apply. */
 static struct policy_schema *compile(struct span body)
 {
     const struct json_node *schema;
@@ -231,7 +232,7 @@ enum code store_definitions_load(struct db *db, const struct definition_set *bef
     enum code code = db_number(db, STATE "SELECT count(*) FROM s " IN_SET, &count);
 
     *set = NULL;
-    if (code == CODE_OK && count > 0) /* as a rule half of them: each is told last, too */
+    if (code == CODE_OK && count > 0)
         code = definition_set_new(count < DEFINITION_SET_MAX ? (size_t)count : DEFINITION_SET_MAX, set);
     if (code == CODE_OK && count > 0)
         code = db_prepare(db, STATE "SELECT upstream, tool, digest, accepted, latest, id FROM s JOIN definition USING (id) "

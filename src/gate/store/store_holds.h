@@ -13,7 +13,7 @@
 
 #include "db/db.h"
 
-/* Those that were not released: id, tenant, principal, since_us, until_us, held_by, why. */
+/* The holds that were not released: id, tenant, principal, since_us, until_us, held_by, why. */
 #define STORE_HOLDS_STANDING \
     "SELECT id, tenant, principal, since_us, until_us, held_by, why FROM audit_hold " \
     "WHERE id NOT IN (SELECT hold FROM audit_hold_release) ORDER BY id"

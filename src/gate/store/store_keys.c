@@ -5,7 +5,7 @@
 
 #define CLAIMS_MAX 256
 
-/* Fills `claims` (room for CLAIMS_MAX + 1) with copies in the arena. More than fit are left out: that claims less. */
+/* Fills `claims` (room for CLAIMS_MAX + 1) with copies in the arena. The key can claim none that do not fit. */
 static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *arena, const char **claims)
 {
     size_t count = 0;

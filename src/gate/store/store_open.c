@@ -44,8 +44,8 @@ static enum code bring_up(struct db *db, const char *const *all, int64_t count, 
     return store_end(db, code, "bringing the store's tables up to date", why);
 }
 
-/* As it was before an upgrade, for a build that knows no newer one. A copy of the same step is as good: a start that failed
- * behind it made it. */
+/* Copies the store before an upgrade, for an older build. A copy of the same step that is there already is as good: it was made
+ * by a start that failed after it. */
 static enum code keep_old(struct db *db, const char *path, int64_t at, struct why *why)
 {
     char old[PATH_MAX];
