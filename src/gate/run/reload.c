@@ -32,43 +32,40 @@ static bool same_server(const struct proxy_upstream *a, const struct proxy_upstr
  * runs. */
 static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
 {
-    const char *what = NULL;
+    const struct conf_audit *was = &old->audit, *is = &fresh->audit;
+    const struct conf_admin *before = &old->admin, *after = &fresh->admin;
+    const struct {
+        const char *key;
+        bool differs;
+    } fixed[] = {
+        {"store", strcmp(old->store, fresh->store) != 0},
+        {"audit: database", strcmp(was->database, is->database) != 0},
+        {"audit: redact_key", strcmp(was->redact_key, is->redact_key) != 0},
+        {"audit: checkpoints", !same_text(was->checkpoints, is->checkpoints) ||
+                               !same_server(&was->checkpoint_server, &is->checkpoint_server)},
+        {"audit: checkpoint_key", strcmp(was->checkpoint_key, is->checkpoint_key) != 0},
+        {"audit: checkpoint_interval and checkpoint_rows",
+         was->checkpoint_interval_ms != is->checkpoint_interval_ms || was->checkpoint_rows != is->checkpoint_rows},
+        {"audit: arguments", was->arguments_max_bytes != is->arguments_max_bytes},
+        {"audit: rotate", was->rotate_bytes != is->rotate_bytes},
+        {"notify", !same_server(&old->notify.server, &fresh->notify.server) ||
+                   !span_equals(old->notify.secret, fresh->notify.secret) ||
+                   (old->notify.program.host == NULL) != (fresh->notify.program.host == NULL)},
+        {"user", !same_text(old->user, fresh->user)},
+        {"sandbox", old->is_unconfined != fresh->is_unconfined},
+        {"workers", old->workers != fresh->workers},
+        {"admin: address", before->is_on != after->is_on || !sock_equals(&before->address, &after->address)},
+        {"admin: public", before->public_healthz != after->public_healthz || before->public_readyz != after->public_readyz ||
+                          before->public_metrics != after->public_metrics},
+        {"admin: tenants", before->tenants != after->tenants},
+        {"people: socket", old->people.is_on != fresh->people.is_on || !same_text(old->people.socket, fresh->people.socket)},
+    };
 
-    if (strcmp(old->store, fresh->store) != 0)
-        what = "store";
-    else if (strcmp(old->audit.database, fresh->audit.database) != 0)
-        what = "audit: database";
-    else if (strcmp(old->audit.redact_key, fresh->audit.redact_key) != 0)
-        what = "audit: redact_key";
-    else if (!same_text(old->audit.checkpoints, fresh->audit.checkpoints) ||
-             !same_server(&old->audit.checkpoint_server, &fresh->audit.checkpoint_server))
-        what = "audit: checkpoints";
-    else if (strcmp(old->audit.checkpoint_key, fresh->audit.checkpoint_key) != 0)
-        what = "audit: checkpoint_key";
-    else if (old->audit.checkpoint_interval_ms != fresh->audit.checkpoint_interval_ms ||
-             old->audit.checkpoint_rows != fresh->audit.checkpoint_rows)
-        what = "audit: checkpoint_interval and checkpoint_rows";
-    else if (!same_server(&old->notify.server, &fresh->notify.server) ||
-             !span_equals(old->notify.secret, fresh->notify.secret) ||
-             (old->notify.program.host == NULL) != (fresh->notify.program.host == NULL))
-        what = "notify";
-    else if (old->audit.arguments_max_bytes != fresh->audit.arguments_max_bytes)
-        what = "audit: arguments";
-    else if (!same_text(old->user, fresh->user))
-        what = "user";
-    else if (old->is_unconfined != fresh->is_unconfined)
-        what = "sandbox";
-    else if (old->workers != fresh->workers)
-        what = "workers";
-    else if (old->admin.is_on != fresh->admin.is_on || !sock_equals(&old->admin.address, &fresh->admin.address))
-        what = "admin: address";
-    else if (old->admin.tenants != fresh->admin.tenants)
-        what = "admin: tenants";
-    else if (old->people.is_on != fresh->people.is_on || !same_text(old->people.socket, fresh->people.socket))
-        what = "people: socket";
-    if (what == NULL)
-        return CODE_OK;
-    return why_set(why, CODE_INVALID, "%s: `%s` cannot change while the gate runs; restart it", fresh->path, what);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (fixed[i].differs)
+            return why_set(why, CODE_INVALID, "%s: `%s` cannot change while the gate runs; restart it", fresh->path,
+                           fixed[i].key);
+    return CODE_OK;
 }
 
 static void look_at_file(struct serve *serve)
@@ -145,7 +142,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
     return CODE_OK;
 }
 
-void serve__describe_conf(const struct conf *conf, struct buf *out)
+static struct doc *doc_of_conf(const struct conf *conf)
 {
     struct doc *doc = doc_object();
     char hex[2 * DIGEST_BYTES];
@@ -153,20 +150,23 @@ void serve__describe_conf(const struct conf *conf, struct buf *out)
     num_hex(conf->proxy->digest, DIGEST_BYTES, hex);
     doc_text(doc, "file", span_text(conf->path));
     doc_text(doc, "sha256", span_of(hex, sizeof hex));
+    return doc;
+}
+
+void serve__describe_conf(const struct conf *conf, struct buf *out)
+{
+    struct doc *doc = doc_of_conf(conf);
+
     (void)buf_fail(out, doc_print(doc, out));
     doc_free(&doc);
 }
 
 static void tell_reload(struct serve *serve, enum code code, const struct why *why)
 {
-    struct doc *doc = doc_object();
+    struct doc *doc = doc_of_conf(serve->conf);
     struct buf detail;
-    char hex[2 * DIGEST_BYTES];
 
     buf_init(&detail, 16384);
-    num_hex(serve->conf->proxy->digest, DIGEST_BYTES, hex);
-    doc_text(doc, "file", span_text(serve->conf->path));
-    doc_text(doc, "sha256", span_of(hex, sizeof hex));
     doc_text(doc, "configuration", code == CODE_OK ? SPAN_LIT("taken") : SPAN_LIT("kept"));
     if (code != CODE_OK)
         doc_text(doc, "why", span_text(why->text));
