@@ -210,16 +210,12 @@ static uint64_t calls_of(const struct metrics *metrics, const struct series *ser
     return sum;
 }
 
-/* A label's value: backslash, quote and newline are escaped; other control characters cannot occur in names. */
-static void write_label(struct buf *out, struct span value)
+void metrics_label(struct buf *out, struct span value)
 {
     for (size_t i = 0; i < value.len; i++) {
-        if (value.at[i] == '\\' || value.at[i] == '"')
+        if (value.at[i] == '\\' || value.at[i] == '"' || value.at[i] == '\n')
             buf_add_byte(out, '\\');
-        if (value.at[i] == '\n')
-            buf_add_text(out, "\\n");
-        else
-            buf_add_byte(out, value.at[i]);
+        buf_add_byte(out, value.at[i] == '\n' ? 'n' : value.at[i]);
     }
 }
 
@@ -227,12 +223,12 @@ static void write_call_line(struct buf *out, const struct metrics *metrics, stru
                             struct span tenant, const char *verdict, const char *reason, uint64_t count)
 {
     buf_add_text(out, "callgate_calls_total{upstream=\"");
-    write_label(out, upstream);
+    metrics_label(out, upstream);
     buf_add_text(out, "\",tool=\"");
-    write_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
+    metrics_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
     if (metrics->tenants_max > 0) {
         buf_add_text(out, "\",tenant=\"");
-        write_label(out, tenant.len > 0 ? tenant : SPAN_LIT("other"));
+        metrics_label(out, tenant.len > 0 ? tenant : SPAN_LIT("other"));
     }
     buf_addf(out, "\",verdict=\"%s\",reason=\"%s\"} %" PRIu64 "\n", verdict, reason, count);
 }

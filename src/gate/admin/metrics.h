@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is counted for operators, and how it is written for Prometheus (text exposition format 0.0.4).
  *
- * Threads: metrics_call from one for each worker, without a lock; metrics_write from one at a time.
+ * Threads: metrics_call: each worker's number from one thread, without a lock; metrics_write from one thread at a time.
  * Owns: its series.
  * Lifetime: metrics_free after every thread that counts has ended.
  * Errors: past METRICS_SERIES_MAX, or without memory, a call counts under `other`; counting never fails its caller. */
@@ -45,5 +45,6 @@ struct metrics_gauge {
 /* Appends everything: calls, endings by reason, histograms, the gauges. */
 enum code metrics_write(const struct metrics *metrics, const struct metrics_gauge *gauges, size_t count, struct buf *out)
     MUST_USE;
+void metrics_label(struct buf *out, struct span value); /* appends a label's value, with `\`, `"` and newline escaped */
 
 #endif

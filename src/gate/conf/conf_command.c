@@ -172,18 +172,6 @@ static struct runner_command *add_command(struct conf_reader *reader)
     return reader->commands->count < COMMANDS_MOST ? &reader->commands->commands[reader->commands->count] : NULL;
 }
 
-/* A line of the command may hold as much as an event of the route. */
-static uint64_t line_bytes(struct conf_reader *reader, const struct yaml_node *route)
-{
-    const struct yaml_node *limits = yaml_member(route, "limits");
-    struct faults unheard; /* told where the limits are read */
-    struct conf_reader quiet = *reader;
-
-    faults_init(&unheard);
-    quiet.faults = &unheard;
-    return limits != NULL && limits->type == YAML_MAP ? conf__size(&quiet, limits, "event", 1024, (uint64_t)1 << 30) : 0;
-}
-
 #define NOTIFY_COMMAND "(notify)"
 #define NOTIFY_MOST 2 /* one that has just been killed may still be there */
 #define NOTIFY_MEMORY_BYTES ((uint64_t)256 << 20)
@@ -237,7 +225,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     }
     *command = read;
     command->route = dup_text(reader, route->name);
-    command->line_bytes = line_bytes(reader, yaml_route);
+    command->line_bytes = route->limits.event_bytes;
     command->argv = read_words(reader, map, "command");
     command->environment = read_environment(reader, map);
     if (yaml_member(map, "cwd") != NULL)

@@ -14,13 +14,6 @@ static bool may_change(struct span key)
     return span_is(key, "_meta") || span_is(key, "inputResponses") || span_is(key, MCP__STATE);
 }
 
-static int compare(struct span a, struct span b)
-{
-    int order = memcmp(a.at, b.at, a.len < b.len ? a.len : b.len);
-
-    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* Members in the order of their names: a client may build them anew. They are a few. */
 static void add_params(struct digest *digest, const struct json_node *params)
 {
@@ -29,8 +22,8 @@ static void add_params(struct digest *digest, const struct json_node *params)
     do {
         next = NULL;
         for (const struct json_node *node = params->child; node != NULL; node = node->next)
-            if (!may_change(node->key) && (last == NULL || compare(node->key, last->key) > 0) &&
-                (next == NULL || compare(node->key, next->key) < 0))
+            if (!may_change(node->key) && (last == NULL || span_compare(node->key, last->key) > 0) &&
+                (next == NULL || span_compare(node->key, next->key) < 0))
                 next = node;
         if (next != NULL) {
             parts_add(digest, next->key);

@@ -168,16 +168,6 @@ static void write_definitions(const struct serve_definitions *definitions, struc
              (unsigned long long)definitions->dropped);
 }
 
-/* A path may hold what a label would escape. */
-static void write_label(struct buf *out, struct span text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] == '\\' || text.at[i] == '"' || text.at[i] == '\n')
-            buf_add_byte(out, '\\');
-        buf_add_byte(out, text.at[i] == '\n' ? 'n' : text.at[i]);
-    }
-}
-
 static void write_configuration(const struct serve *serve, struct buf *out)
 {
     char hex[2 * DIGEST_BYTES];
@@ -185,7 +175,7 @@ static void write_configuration(const struct serve *serve, struct buf *out)
     num_hex(serve->conf->proxy->digest, DIGEST_BYTES, hex);
     buf_add_text(out, "# HELP callgate_config_info 1; its labels say which file runs, and the SHA-256 of its text.\n"
                       "# TYPE callgate_config_info gauge\ncallgate_config_info{file=\"");
-    write_label(out, span_text(serve->conf->path));
+    metrics_label(out, span_text(serve->conf->path));
     buf_addf(out, "\",sha256=\"%.*s\"} 1\n", (int)sizeof hex, hex);
     buf_addf(out, "# HELP callgate_config_differs 1 while the file holds something else than what runs, or cannot be read.\n"
                   "# TYPE callgate_config_differs gauge\ncallgate_config_differs %d\n", serve->file.differs);

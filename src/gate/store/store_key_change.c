@@ -59,12 +59,9 @@ enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, s
 {
     unsigned char plain[DIGEST_BYTES];
     struct db_stmt *row = NULL;
-    struct digest digest;
     enum code code;
 
-    digest_init(&digest);
-    digest_add(&digest, text.at, text.len);
-    digest_final(&digest, plain);
+    digest_of(text, plain);
     code = db_find(db, "SELECT k.id, k.principal, k.roles FROM agent_key k WHERE k.digest = ?1 AND k.roles IS NOT NULL AND "
                    "(k.expires_us IS NULL OR k.expires_us > ?2) AND k.id NOT IN (SELECT key FROM agent_key_revocation)",
                    DB_VALUES(db_of_blob(span_of(plain, sizeof plain)), db_of_int(now_us)), &row);
