@@ -4,7 +4,7 @@
 
 #define MAX_LISTENERS 64
 
-void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
+void conf__warn_of_old_lists(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
 {
     int64_t until_us = tls_lists_until_us(context);
     char until[CLOCK_TEXT_BYTES];
@@ -16,9 +16,9 @@ void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *n
               "until a newer one is put in its place and the configuration is read again (SIGHUP)", until);
 }
 
-static void staple_is_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
+static void warn_of_old_staple(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
 {
-    conf__lists_are_fresh(reader, node, context);
+    conf__warn_of_old_lists(reader, node, context);
     if (tls_staple_until_us(context) <= clock_wall_us())
         CONF_WARN(reader, yaml_member(node, "ocsp"), "this OCSP response has run out, so agents get none; put a newer one in "
                   "its place and have the configuration read again (SIGHUP)");
@@ -49,7 +49,7 @@ static void read_tls(struct conf_reader *reader, const struct yaml_node *node, s
     else if (code != CODE_OK)
         CONF_FAULT(reader, node, "%s", why.text);
     else
-        staple_is_fresh(reader, node, listen->tls);
+        warn_of_old_staple(reader, node, listen->tls);
 }
 
 static void check_openness(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_listen *listen)

@@ -140,7 +140,7 @@ enum code conf__file(struct conf_file *file, const struct yaml_node **root, stru
 bool conf__path_is_template(struct span path); /* a plain path, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
-void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
+void conf__warn_of_old_lists(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
 void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket); /* socket: of pipes */
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */

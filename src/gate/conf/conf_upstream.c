@@ -99,7 +99,7 @@ static void make_tls(struct conf_reader *reader, const struct yaml_node *map, co
     else if (code != CODE_OK)
         CONF_FAULT(reader, place, "%s", why.text);
     else
-        conf__lists_are_fresh(reader, place, out->tls);
+        conf__warn_of_old_lists(reader, place, out->tls);
 }
 
 /* ---- credentials ---- */

@@ -120,7 +120,7 @@ static bool is_of_token(const struct json_node *claims, struct span token)
 }
 
 /* RFC 9449, 4.3. */
-static enum identity_fault judge_claims(const struct json_node *claims, const struct identity_proof_request *request,
+static enum identity_fault check_claims(const struct json_node *claims, const struct identity_proof_request *request,
                                         const struct identity_proofs *proofs)
 {
     int64_t made_us;
@@ -140,7 +140,7 @@ static enum identity_fault judge_claims(const struct json_node *claims, const st
     return made_us < proofs->began_us ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
 }
 
-static enum identity_fault judge_key(const struct identity_token *token, const struct identity__jws *jws, struct arena *arena)
+static enum identity_fault check_key(const struct identity_token *token, const struct identity__jws *jws, struct arena *arena)
 {
     const struct json_node *jwk = json_member(jws->header, SPAN_LIT("jwk"));
     enum identity_fault fault = IDENTITY_FAULT_NONE;
@@ -159,7 +159,7 @@ static enum identity_fault judge_key(const struct identity_token *token, const s
     return code == CODE_OK ? fault : code == CODE_NOMEM ? IDENTITY_FAULT_MEMORY : IDENTITY_FAULT_PROOF_FORM;
 }
 
-static enum identity_fault judge_proof(const struct identity_token *token, const struct identity_proof_request *request,
+static enum identity_fault check_proof(const struct identity_token *token, const struct identity_proof_request *request,
                                        struct identity_proofs *proofs, struct identity__jws *jws, struct arena *arena,
                                        uint64_t *key)
 {
@@ -171,9 +171,9 @@ static enum identity_fault judge_proof(const struct identity_token *token, const
         return fault == IDENTITY_FAULT_MEMORY ? fault : IDENTITY_FAULT_PROOF_FORM;
     if (!span_equals_nocase(json_member_text(jws->header, "typ"), SPAN_LIT("dpop+jwt")))
         return IDENTITY_FAULT_PROOF_FORM;
-    fault = judge_key(token, jws, arena);
+    fault = check_key(token, jws, arena);
     if (fault == IDENTITY_FAULT_NONE)
-        fault = judge_claims(jws->claims, request, proofs);
+        fault = check_claims(jws->claims, request, proofs);
     if (fault != IDENTITY_FAULT_NONE)
         return fault;
     digest_of_two(span_of(token->bound_key, DIGEST_BYTES), json_member_text(jws->claims, "jti"), digest);
@@ -195,7 +195,7 @@ enum identity_fault identity_proof_check(const struct identity_token *token, con
     if (!request->by_dpop || request->proof.at == NULL)
         return IDENTITY_FAULT_PROOF_MISSING;
     arena_init(&arena, ARENA_BYTES);
-    fault = judge_proof(token, request, proofs, &jws, &arena, key);
+    fault = check_proof(token, request, proofs, &jws, &arena, key);
     identity__jws_fini(&jws);
     arena_fini(&arena);
     return fault;

@@ -81,7 +81,7 @@ static bool is_for_us(const struct reading *r)
 }
 
 /* Takes: expires_us: 0 for a JWT, which must say when it ends; for an opaque token the end, where its provider names none. */
-static enum identity_fault judge_times(struct reading *r, int64_t expires_us)
+static enum identity_fault check_times(struct reading *r, int64_t expires_us)
 {
     const struct json_node *begins = claim(r, "nbf"), *issued = claim(r, "iat"), *ends = claim(r, "exp");
     int64_t begin_us = 0, ahead_us = r->now_us + r->provider->leeway_us;
@@ -117,7 +117,7 @@ static bool claims_else(const struct reading *r, const char *name, const char *v
 
 /* OpenID Connect Core, 2 and 3.1.3.7. A token that says that it is an access token is no ID token, whomever it is for; nor is
  * one that says who acts (RFC 8693, 4.1), which an agent got in exchange for its owner's: a login is a person who is there. */
-static enum identity_fault judge_login(const struct reading *r, struct span type)
+static enum identity_fault check_login(const struct reading *r, struct span type)
 {
     const struct json_node *party = claim(r, "azp");
 
@@ -127,7 +127,7 @@ static enum identity_fault judge_login(const struct reading *r, struct span type
     return party == NULL || is_audience(r->rules, party) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_AUDIENCE;
 }
 
-static enum identity_fault judge_require(const struct reading *r)
+static enum identity_fault check_require(const struct reading *r)
 {
     for (size_t i = 0; i < r->rules->require_count; i++) {
         const struct identity_require *require = &r->rules->require[i];
@@ -222,12 +222,12 @@ static enum identity_fault take_confirmation(struct reading *r)
 }
 
 /* What is looked at when signature, type and issuer are right. */
-static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
+static enum identity_fault check_claims(struct reading *r, int64_t expires_us)
 {
-    enum identity_fault fault = is_for_us(r) ? judge_times(r, expires_us) : IDENTITY_FAULT_AUDIENCE;
+    enum identity_fault fault = is_for_us(r) ? check_times(r, expires_us) : IDENTITY_FAULT_AUDIENCE;
 
     if (fault == IDENTITY_FAULT_NONE)
-        fault = judge_require(r);
+        fault = check_require(r);
     if (fault == IDENTITY_FAULT_NONE)
         fault = identity__name(&r->rules->principal, r->claims, IDENTITY_PRINCIPAL_BYTES_MAX, IDENTITY_FAULT_PRINCIPAL,
                                &r->token->principal);
@@ -248,7 +248,7 @@ static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
 /* ---- how it is signed ---- */
 
 /* RFC 9068, 2.1; RFC 8725, 3.11: a text that says it is another kind of token is none of ours. */
-static enum identity_fault judge_type(const struct reading *r, const struct json_node *header)
+static enum identity_fault check_type(const struct reading *r, const struct json_node *header)
 {
     const struct json_node *type = json_member(header, SPAN_LIT("typ"));
     struct span name = type != NULL ? type->text : SPAN_NONE;
@@ -256,7 +256,7 @@ static enum identity_fault judge_type(const struct reading *r, const struct json
     if (type != NULL && type->type != JSON_STRING)
         return IDENTITY_FAULT_TYPE;
     if (r->rules->is_login)
-        return judge_login(r, name);
+        return check_login(r, name);
     if (span_equals_nocase(name, SPAN_LIT("at+jwt")) || span_equals_nocase(name, SPAN_LIT("application/at+jwt")))
         return IDENTITY_FAULT_NONE;
     if (!r->provider->id_token_like)
@@ -274,7 +274,7 @@ static bool is_signed_by(struct reading *r, const struct identity__jws *jws, con
     return r->token->is_signed;
 }
 
-static enum identity_fault judge_signature(struct reading *r, const struct identity__jws *jws,
+static enum identity_fault check_signature(struct reading *r, const struct identity__jws *jws,
                                            const struct identity_key_set *set)
 {
     const struct identity__key *keys, *only = NULL;
@@ -298,7 +298,7 @@ static enum identity_fault judge_signature(struct reading *r, const struct ident
 }
 
 /* Cheap checks come first, and a token of another issuer makes nobody fetch keys. */
-static enum identity_fault judge_jws(struct reading *r, struct identity__jws *jws, const struct identity_key_set *keys)
+static enum identity_fault check_jws(struct reading *r, struct identity__jws *jws, const struct identity_key_set *keys)
 {
     enum identity_fault fault;
 
@@ -307,8 +307,8 @@ static enum identity_fault judge_jws(struct reading *r, struct identity__jws *jw
     r->claims = jws->claims;
     if (!claims_text(r, "iss", r->provider->issuer))
         return IDENTITY_FAULT_ISSUER;
-    fault = judge_type(r, jws->header);
-    return fault == IDENTITY_FAULT_NONE ? judge_signature(r, jws, keys) : fault;
+    fault = check_type(r, jws->header);
+    return fault == IDENTITY_FAULT_NONE ? check_signature(r, jws, keys) : fault;
 }
 
 /* ---- tokens ---- */
@@ -351,9 +351,9 @@ enum identity_fault identity_token_read(const struct identity_provider_rules *pr
         return IDENTITY_FAULT_MEMORY;
     fault = identity__jws_open(&jws, text, &r.box->arena);
     if (fault == IDENTITY_FAULT_NONE)
-        fault = judge_jws(&r, &jws, keys);
+        fault = check_jws(&r, &jws, keys);
     if (fault == IDENTITY_FAULT_NONE)
-        fault = judge_claims(&r, 0);
+        fault = check_claims(&r, 0);
     if (fault == IDENTITY_FAULT_NONE && jws.key_id.len > 0) {
         r.token->key_id = span_of(arena_dup(&r.box->arena, jws.key_id.at, jws.key_id.len), jws.key_id.len);
         fault = r.token->key_id.at != NULL ? fault : IDENTITY_FAULT_MEMORY;
@@ -365,7 +365,7 @@ enum identity_fault identity_token_read(const struct identity_provider_rules *pr
 }
 
 /* RFC 7662, 2.2. Refresh tokens are active too, and are none of ours. */
-static enum identity_fault judge_answer(struct reading *r)
+static enum identity_fault check_answer(struct reading *r)
 {
     const struct json_node *active = claim(r, "active"), *type = claim(r, "token_type");
 
@@ -378,7 +378,7 @@ static enum identity_fault judge_answer(struct reading *r)
         return IDENTITY_FAULT_ID_TOKEN;
     if (claim(r, "iss") != NULL && !claims_text(r, "iss", r->provider->issuer))
         return IDENTITY_FAULT_ISSUER;
-    return judge_claims(r, r->now_us + INTROSPECTION_US);
+    return check_claims(r, r->now_us + INTROSPECTION_US);
 }
 
 enum identity_fault identity_token_introspected(const struct identity_provider_rules *provider,
@@ -397,7 +397,7 @@ enum identity_fault identity_token_introspected(const struct identity_provider_r
     if (code == CODE_NOMEM)
         fault = IDENTITY_FAULT_MEMORY;
     if (code == CODE_OK && r.claims->type == JSON_OBJECT)
-        fault = judge_answer(&r);
+        fault = check_answer(&r);
     if (fault == IDENTITY_FAULT_NONE && r.token->expires_us > now_us + INTROSPECTION_US)
         r.token->expires_us = now_us + INTROSPECTION_US;
     return finish(&r, fault, token);

@@ -407,7 +407,7 @@ static bool is_taken(const struct pipe_agent *agent)
 }
 
 /* Ends a session that has a name by a DELETE, so that the trail shows it. Returns: whether that is still under way. */
-static bool ends_session(struct pipe_agent *agent)
+static bool end_session(struct pipe_agent *agent)
 {
     struct post *post;
 
@@ -433,7 +433,7 @@ static void look_for_end(struct pipe_agent *agent)
 {
     bool has_left = agent->out.is_broken || (agent->in.is_eof && is_taken(agent));
 
-    if (agent->is_done || !has_left || ends_session(agent))
+    if (agent->is_done || !has_left || end_session(agent))
         return;
     agent->is_done = true;
     agent->conf.done(agent->conf.context);

@@ -77,7 +77,7 @@ static void answer(struct pipe_child *child, struct ask *ask, struct span canoni
 
 /* Asks a shared child to initialize only once; later askers get the same answer. Returns: whether the ask is answered or
  * will be; false: it is to go to the child. */
-static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
+static bool answer_by_first(struct pipe_child *child, struct ask *ask)
 {
     struct line line;
     struct buf text;
@@ -107,7 +107,7 @@ static bool ask_child(struct talk *talk, struct span canonical, const struct lin
     if (ask == NULL)
         return false;
     talk->waiting++;
-    if (is_answered_by_first(child, ask))
+    if (answer_by_first(child, ask))
         return true;
     (void)snprintf(number, sizeof number, "%" PRIu64, ask->id);
     edits[0] = (struct line_edit){line->id, span_text(number)};
@@ -375,7 +375,7 @@ static bool find_waiting(const struct pipe_child *child, struct ask **out)
 }
 
 /* Ends the stream of a subscription. On stdio a server has a message for that; over HTTP its stream ends. */
-static bool ends_subscription(struct pipe_child *child, struct span canonical, const struct line *line)
+static bool end_subscription(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct ask *ask = line->cancels.end > 0 ? ask_find(child, line_text(canonical, line->cancels)) : NULL;
     struct talk *talk;
@@ -389,7 +389,7 @@ static bool ends_subscription(struct pipe_child *child, struct span canonical, c
     return true;
 }
 
-static bool tells_listeners(struct pipe_child *child, struct span line)
+static bool tell_listeners(struct pipe_child *child, struct span line)
 {
     struct list *link, *next;
     bool told = false;
@@ -439,7 +439,7 @@ static void take_message(struct pipe_child *child, struct span canonical, const 
     struct ask *ask;
 
     if (child->conf.is_shared && span_ends_with(method, SPAN_LIT("/list_changed\""))) {
-        (void)tells_listeners(child, canonical);
+        (void)tell_listeners(child, canonical);
         return;
     }
     if (child->conf.refuses_questions || !find_waiting(child, &ask)) {
@@ -449,7 +449,7 @@ static void take_message(struct pipe_child *child, struct span canonical, const 
     }
     if (ask != NULL)
         talk__event(ask->talk, canonical);
-    else if (!tells_listeners(child, canonical))
+    else if (!tell_listeners(child, canonical))
         keep(child, canonical);
 }
 
@@ -485,7 +485,7 @@ void carry__line(struct pipe_child *child, struct span text)
         take_event(child, canonical, line.token);
     else if (line.kind == LINE_NOTIFICATION && line.subscription.end > 0)
         take_event(child, canonical, line.subscription);
-    else if (!ends_subscription(child, canonical, &line))
+    else if (!end_subscription(child, canonical, &line))
         take_message(child, canonical, &line);
     buf_fini(&child->line);
 }

@@ -14,7 +14,7 @@
 
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)
 {
-    struct serve_attending *mine = &serve->attending;
+    struct serve_audit_jobs *mine = &serve->audit_jobs;
 
     if (code == CODE_BUSY && ++mine->busy < BUSY_LOOKS)
         return;
@@ -27,7 +27,7 @@ static void tell_fault(struct serve *serve, enum code code, const struct why *wh
  * between, the next start answers. */
 static void answer(struct serve *serve)
 {
-    struct serve_attending *mine = &serve->attending;
+    struct serve_audit_jobs *mine = &serve->audit_jobs;
     struct why why = {0};
     bool done = mine->done.code == CODE_OK;
     enum code code = CODE_OK;
@@ -48,7 +48,7 @@ static void answer(struct serve *serve)
 
 static void take_up(struct serve *serve)
 {
-    struct serve_attending *mine = &serve->attending;
+    struct serve_audit_jobs *mine = &serve->audit_jobs;
     struct store_audit_request request;
     struct why why = {0};
     enum code code = store_audit_next(serve->store, serve->told_mark, &request, &why);
@@ -84,7 +84,7 @@ static void take_up(struct serve *serve)
 
 void serve__run_audit_jobs(struct serve *serve)
 {
-    struct serve_attending *mine = &serve->attending;
+    struct serve_audit_jobs *mine = &serve->audit_jobs;
 
     if (mine->request.id != 0 && !mine->is_over)
         mine->is_over = audit_job_over(serve->audit, &mine->done);

@@ -248,7 +248,7 @@ static enum code sign(const struct poster *poster, struct span text, struct proo
     return CODE_OK;
 }
 
-static enum code judge(const struct poster *poster, int status, struct why *why)
+static enum code check_status(const struct poster *poster, int status, struct why *why)
 {
     return status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", poster->server.host, status);
 }
@@ -275,7 +275,7 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
         return why_set(why, code, "not enough memory to sign it");
     code = web_fetch(poster->conf.web, &request, &answer, why);
     if (answer.status != 0) /* only the status matters, however long the answer is */
-        code = judge(poster, answer.status, why);
+        code = check_status(poster, answer.status, why);
     web_answer_fini(&answer);
     return code;
 }
@@ -333,7 +333,7 @@ static enum code run_program(struct poster *poster, struct span text, struct why
         return why_set(why, code, "not enough memory");
     if (status == 0)
         return why_set(why, CODE_IO, "%s did not answer in time", poster->server.host);
-    return judge(poster, status, why);
+    return check_status(poster, status, why);
 }
 
 /* ---- the thread ---- */

@@ -249,7 +249,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
 {
     enum code code;
 
-    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .audit_jobs = {.store_seen = -1},
                              .continue_why = continue_why};
     serve->file.taken_us = clock_wall_us();
     serve->clock_ahead_us = clock_wall_us() - clock_monotonic_us();

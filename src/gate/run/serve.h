@@ -99,7 +99,7 @@ struct serve_notify {            /* Who is told of calls that wait: a server, a 
     bool is_due;                 /* there may be more to offer */
 };
 
-struct serve_attending {         /* Doing what people ask of the audit. */
+struct serve_audit_jobs {         /* Doing what people ask of the audit. */
     struct store_audit_request request; /* the request that is under way; id 0: none */
     bool is_over;                /* it is done, but not answered yet */
     struct audit_done done;
@@ -152,7 +152,7 @@ struct serve {
     uint64_t commits_then;       /* the audit's count of commits before the rows were put */
 
     struct serve_approvals approvals;
-    struct serve_attending attending;
+    struct serve_audit_jobs audit_jobs;
     struct serve_notify notify;
     struct serve_past past;
 

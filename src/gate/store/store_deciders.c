@@ -42,16 +42,16 @@ static bool is_asker(const struct store_person *person, const struct store_appro
 
 /* ---- seeing ---- */
 
-static const struct store_person *only; /* whose; NULL: all are seen */
+static const struct store_person *viewer; /* whose held calls alone are seen; NULL: all are */
 
 static bool is_his(const struct store_approval *approval)
 {
-    return is_of_his_tenant(only->names, approval->tenant) || (is_for_self(approval) && is_asker(only, approval));
+    return is_of_his_tenant(viewer->names, approval->tenant) || (is_for_self(approval) && is_asker(viewer, approval));
 }
 
 void store_approvals_restrict(const struct store_person *person)
 {
-    only = person;
+    viewer = person;
     store_approvals_show_only(person != NULL ? is_his : NULL);
 }
 
