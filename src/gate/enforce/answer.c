@@ -4,7 +4,6 @@
 #include "enforce/gate_priv.h"
 #include "judgement/judgement.h"
 
-/* Takes: is_own: what came answers the call, so the snapshot that permitted the call judges it. */
 static const struct policy *policy_of(struct gate *gate, const struct call *call, bool is_own)
 {
     if (is_own && call->policy != NULL)
@@ -29,7 +28,7 @@ bool gate_keep_text(struct arena *arena, struct span *text)
     return copy != NULL;
 }
 
-/* Copies what the record says into the arena, since that lives longer than scratch and snapshot. */
+/* Copies what the record says into the arena, which outlives scratch and snapshot. */
 static bool keep(const struct answer_verdict *verdict, struct arena *arena, struct gate_weighed *weighed)
 {
     uint32_t found_count = verdict->found_count < ANSWER_FOUND_MAX ? verdict->found_count : ANSWER_FOUND_MAX;

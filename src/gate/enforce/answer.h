@@ -31,8 +31,8 @@ struct gate_weighed {
     const struct answer_rule *rules; /* all rules that apply, monitored ones too */
 };
 
-/* Whether a rule could have an effect on it; body and root are not looked at. Takes: call: in whose stream it came; is_own:
- * which it answers, so that the snapshot that permitted it judges; else the one in force does. */
+/* Whether a rule could have an effect on what came; its body and root are not looked at. Takes: call: in whose stream it came;
+ * is_own: it answers that call, so the snapshot that permitted the call judges, and not the one in force. */
 bool gate_weighs(struct gate *gate, const struct call *call, bool is_own, const struct gate_came *came);
 
 /* Judges. Where the effect is REDACT, `edits` get what is left out of the body. */

@@ -8,7 +8,7 @@
 /* 11.2: a call and some texts beside it lie in one block that goes from use to use. */
 _Static_assert(sizeof(struct call) <= ARENA_BLOCK_BYTES - 128, "what few calls need is made on demand");
 
-/* All but the long lists at its end, kilobytes that few calls use, and which their counts guard. */
+/* Leaves the verdict's long lists as they are: kilobytes that few calls use, and that nobody reads beyond their counts. */
 void call_unjudge(struct call *call)
 {
     size_t judged = offsetof(struct call, policy);

@@ -112,8 +112,7 @@ void gate_pass(struct call *call);
  * back. Where a record's fate was not settled, they count as used. */
 void gate_let_go(struct call *call);
 
-/* Learns what an upstream says of a tool in a list. Takes: call: the one that asks for the list. Returns: whether the list
- * may show the tool, because somebody has accepted this definition or the route holds none back. */
+/* What an upstream says of a tool in a list. */
 struct gate_tool {
     struct span name;
     const enum policy_known *said; /* as in hints_learn */
@@ -121,6 +120,8 @@ struct gate_tool {
     struct span share, definition; /* as in struct definition_told */
     bool begins;
 };
+/* Takes: call: the one that asks for the list. Returns: whether the list may show the tool, because somebody has accepted this
+ * definition or the route holds none back. */
 bool gate_learn(struct gate *gate, const struct call *call, const struct gate_tool *tool);
 
 /* The inputSchema of the definition that a call of the tool would mean, in canonical JSON, until the gate's next message; at ==

@@ -116,8 +116,7 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
 
 /* Whether the policy would redact something of such a call, or nobody can say. The question is asked for the principal to whom
  * the plan was given, not for who shows it now, with unknown groups, scopes and path. Overwrites the scratch. */
-static bool is_redacted(struct gate *gate, const struct call *call,
-                        const struct plan_step *step)
+static bool is_redacted(struct gate *gate, const struct call *call, const struct plan_step *step)
 {
     static const struct question_hidden unknown = {.held = {true, true}, .where = true};
     const struct plan *plan = &gate->plans.plan;
@@ -167,8 +166,7 @@ static enum code write_digests(const struct plan *plan, const struct plan_step *
 }
 
 /* Writes the plan and redacts its steps, which are in order. *is_whole: the result is what was signed. */
-static void write_plan(struct gate *gate, const struct call *call,
-                       struct buf *out, bool *is_whole)
+static void write_plan(struct gate *gate, const struct call *call, struct buf *out, bool *is_whole)
 {
     const struct plan *plan = &gate->plans.plan;
     const char *at = plan->root->raw.at, *end = at + plan->root->raw.len;
@@ -177,8 +175,7 @@ static void write_plan(struct gate *gate, const struct call *call,
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct json_node *arguments = plan->step[i].arguments;
 
-        if (arguments->type != JSON_OBJECT || arguments->count == 0 ||
-            !is_redacted(gate, call, &plan->step[i]))
+        if (arguments->type != JSON_OBJECT || arguments->count == 0 || !is_redacted(gate, call, &plan->step[i]))
             continue;
         *is_whole = false;
         buf_add(out, at, (size_t)(arguments->raw.at - at));

@@ -11,7 +11,7 @@ static int64_t until_of(const struct recorded_range *range)
     return range->until_us != 0 ? range->until_us : INT64_MAX;
 }
 
-/* A sealed file answers this by its index of times; one that is written is looked through. */
+/* A sealed file has an index of times; of the file that is being written all rows are read. */
 enum code recorded_range_bounds(struct db *db, const struct recorded_range *range, int64_t *first, int64_t *last)
 {
     struct db_stmt *stmt;

@@ -21,7 +21,7 @@ struct recorded_range {
     int64_t last_seq;                    /* none that came later, of a record that is growing; 0: no bound */
 };
 
-/* The numbers between which all rows of the range lie, without looking at the rows; *last < *first where there are none. */
+/* The numbers between which all rows of that time lie, whosever they are; *last < *first: there are none. */
 enum code recorded_range_bounds(struct db *db, const struct recorded_range *range, int64_t *first, int64_t *last) MUST_USE;
 
 #endif

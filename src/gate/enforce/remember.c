@@ -377,8 +377,8 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
     "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq <= ?1 AND seq > ?3 AND time_us >= ?2 " \
     "AND verdict = 'permit' AND plan_step IS NOT NULL"
 
-/* A use that lies in the future, because the clock was set back, is not forgotten any sooner. Where there is no room, the plans
- * of that time cannot be used any more, but the gate starts. */
+/* Counts a use by its own time, also where that lies in the future, because the clock was set back. Where there is no room, the
+ * plans of that time cannot be used any more, but the gate starts. */
 static void count_step(struct counting *counting, struct db_stmt *row)
 {
     struct plan_uses *uses = gate_state_plans(counting->moment.state);

@@ -10,7 +10,6 @@
 
 #define CONF_ARENA_BYTES (16 * 1024 * 1024)
 
-#define DEFAULT_CORRELATION SPAN_LIT("X-Correlation-Id")
 
 struct proxy_conf *proxy_conf_new(void)
 {
@@ -82,7 +81,7 @@ static struct span header_of(struct span configured, const char *of_dialect, str
 
 struct span proxy_correlation_header(const struct proxy_route *route)
 {
-    return header_of(route->correlation_header, route->dialect->correlation_header, DEFAULT_CORRELATION);
+    return header_of(route->correlation_header, route->dialect->correlation_header, PROXY_DEFAULT_CORRELATION);
 }
 
 struct span proxy_tenant_header(const struct proxy_route *route)

@@ -135,6 +135,7 @@ struct proxy_route {
 
 /* The name of the header: the configured one, or the dialect's, or the gate's own; a tenant's header may be empty: there is
  * none. Takes: a route with a dialect. */
+#define PROXY_DEFAULT_CORRELATION SPAN_LIT("X-Correlation-Id")
 struct span proxy_correlation_header(const struct proxy_route *route);
 struct span proxy_tenant_header(const struct proxy_route *route);
 

@@ -73,7 +73,7 @@ struct mcp_binding exchange_binding(const struct exchange *exchange, const struc
 
 struct span exchange_correlation_name(const struct exchange *exchange)
 {
-    return exchange->route ? exchange->route->correlation_header : SPAN_LIT("X-Correlation-Id");
+    return exchange->route ? exchange->route->correlation_header : PROXY_DEFAULT_CORRELATION;
 }
 
 void exchange_settle(struct exchange *exchange, enum audit_outcome outcome, enum reason reason)

@@ -64,9 +64,8 @@ struct exchange {
                               * requests */
     struct call *call;       /* the call at hand: its own, or one of a batch */
     struct call *calls;      /* all calls of its body: its own, or those of a batch; NULL: they have ended */
-    struct call *unrecorded; /* `unrecorded`: the first whose record is not in the ring; `unsettled`: the first whose fate
-                              * was not seen */
-    struct call *unsettled;
+    struct call *unrecorded; /* the first of them whose record is not in the ring */
+    struct call *unsettled;  /* the first of them whose fate was not seen */
     bool wants_sse;          /* a denial goes down as an event */
     bool slot_taken;
     bool origin_allowed;

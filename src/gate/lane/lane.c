@@ -112,7 +112,6 @@ static void recheck(struct lane *lane, struct pair *pair)
         pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
-/* Likewise stops a token that has ended, whose key its provider withdrew, or whose provider is not configured any more. */
 bool lane_token_holds(const struct lane *lane, const struct identity *identity)
 {
     for (size_t i = 0; i < lane->conf->provider_count; i++) {
@@ -124,6 +123,7 @@ bool lane_token_holds(const struct lane *lane, const struct identity *identity)
     return false;
 }
 
+/* So does a token that has ended, whose key its provider withdrew, or whose provider is not configured any more. */
 static void recheck_token(struct lane *lane, struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -132,7 +132,7 @@ static void recheck_token(struct lane *lane, struct pair *pair)
         pair_close(pair, REASON_CREDENTIAL_WRONG);
 }
 
-/* Likewise stops a certificate that was revoked or has ended, since a new handshake would fail. */
+/* So does a certificate that was revoked or has ended, since a new handshake would fail. */
 static void recheck_certificate(struct lane *lane, struct pair *pair)
 {
     if (!pair->front.is_ready || lane_certificate_holds(lane, pair))

@@ -61,8 +61,7 @@ void pair_check(const struct pair *pair)
     BUG_ON(pair->step == STEP_READ_HEAD && (call != NULL || exchange->slot_taken));
     BUG_ON(pair->step != STEP_AWAIT && pair->step != STEP_JUDGE && pair->step != STEP_RECORD &&
            pair->step != STEP_IDENTIFY && pair->step != STEP_CONNECT && !(pair->step == STEP_READ_HEAD && pair->is_pipe) &&
-           exchange->incoming == NULL &&
-           list_is_linked(&pair->waits));
+           exchange->incoming == NULL && list_is_linked(&pair->waits));
     BUG_ON(pair->step != STEP_READ_HEAD && pair->step != STEP_CLOSING && exchange->progress == CALL_NONE);
 }
 
@@ -325,7 +324,7 @@ static void note_movement(struct pair *pair)
 }
 
 /* Whether the step reads what the agent sends, and so sees by itself that the agent has ended. */
-static bool asks_reader(const struct pair *pair)
+static bool reads_agent(const struct pair *pair)
 {
     return pair->step < STEP_JUDGE ? pair->step != STEP_IDENTIFY || pair->exchange.identity.ticket == 0
                                    : pair->step == STEP_FINISH || pair->step == STEP_CLOSING;
@@ -344,7 +343,7 @@ static bool needs_agent(const struct pair *pair)
 
 static bool agent_left(struct pair *pair)
 {
-    if ((asks_reader(pair) || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
+    if ((reads_agent(pair) || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
         return false;
     pair_close(pair, REASON_AGENT_GONE);
     return true;

@@ -60,8 +60,8 @@ struct pair {
     bool is_tls;
     bool is_pipe;             /* a pipe of this machine; the server's end that it handed over is its only way to a server */
     bool is_introduced;       /* a pipe: its first bytes are here */
-    bool is_settled;          /* a pipe: is_agreed is known, which says whether it has read the configuration that runs */
-    bool is_agreed;
+    bool is_settled;          /* a pipe: is_agreed is known */
+    bool is_agreed;           /* a pipe: it has read the configuration that runs */
     bool timed_out;
     bool has_asked;           /* a head's first byte came */
     bool close_after;         /* this answer is the connection's last */
@@ -107,13 +107,13 @@ uint32_t pair_connections_max(const struct pair *pair, const struct sock_address
 enum reason pair_refuses(const struct pair *pair, size_t bytes);
 /* adds a piece; the buffer grows to no more than the length that the head names */
 enum code pair_collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE;
-/* whether the agent reads too slowly; *until_us: else when it will */
+/* whether the agent reads too slowly; *until_us: otherwise when that will be so */
 bool pair_is_untaken(const struct pair *pair, int64_t *until_us);
 void pair_take_conf(struct pair *pair);                 /* takes the lane's configuration with its names; the old one was
                                                          * given back before */
 COLD void pair_close(struct pair *pair, enum reason reason); /* only marks the pair; may be called twice, from anywhere */
 void pair_go(struct pair *pair, enum step step);       /* aborts where no such move is */
-bool pair_linger(struct pair *pair);                    /* CLOSING */
+bool pair_linger(struct pair *pair);                    /* the step CLOSING */
 void pair_check(const struct pair *pair);
 void pair_stir(struct pair *pair);
 void pair_deadline(struct pair *pair, int64_t after_us);

@@ -30,7 +30,7 @@ bool slug_is_in(struct span text); /* whether the text has the mark */
 
 /* Whether `path` is the template with a slug of the list in place of the mark, or equals a template without a mark. */
 bool slug_matches(const struct slug_list *list, struct span template, struct span path, struct span *slug);
-/* Whether `path` is that, or begins so with `/` behind it; *rest is what follows, from that `/` on. */
+/* Whether `path`, or a beginning of it before a `/`, matches so. *rest: what follows, from that `/` on. */
 bool slug_matches_below(const struct slug_list *list, struct span template, struct span path, struct span *slug,
                         struct span *rest);
 

@@ -26,7 +26,7 @@ struct spare {
      HTTP_EXCEPT(TRACEPARENT) | HTTP_EXCEPT(LAST_EVENT_ID) | HTTP_EXCEPT(MCP_SESSION_ID) |                       \
      HTTP_EXCEPT(MCP_PROTOCOL_VERSION))
 
-/* Most calls lack most of what is asked for. */
+/* An empty text is not hashed, since most calls lack most of what is mixed. */
 static uint64_t mix(uint64_t hash, struct span text)
 {
     return hash_mix(hash, text.len > 0 ? hash_span(text) : 0);

@@ -12,7 +12,7 @@
  * A request is never sent twice. So a connection that its server may have closed is checked before it is used, and is given
  * up before its server's time runs out.
  *
- * Threads: a lane's.
+ * Threads: its lane's worker.
  * Owns: the streams, while nobody uses them.
  * Lifetime: seconds; a change of the configuration ends all.
  * Errors: none; a call that finds no spare connection dials. */
@@ -44,7 +44,7 @@ struct upstream_line {
     bool spoke_early;  /* its server answered before it had read the whole request, so nobody uses it again */
 };
 
-/* Note at the beginning and the end of each call what the connection is good for. */
+/* Called at the beginning and the end of each call, to note what the connection is good for. */
 void spare_begin_call(struct pair *pair);
 void spare_end_call(struct pair *pair);
 bool spare_is_of_another(const struct pair *pair); /* whether somebody else used it last: behind a proxy, agents share a
