@@ -61,7 +61,7 @@ enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, en
     return write_denials(pair, reason, out, form, &status);
 }
 
-/* ---- REPLY ---- */
+/* ---- RELAY ---- */
 
 static struct call *find_id(struct exchange *exchange, struct span id)
 {

@@ -267,7 +267,7 @@ static void write_allowed_headers(const struct pair *pair, struct buf *out)
 }
 
 /* Ends an answer to a request for which nothing is judged, and which has no row. */
-static void answered(struct pair *pair, enum reason reason, enum code code)
+static void end_unjudged(struct pair *pair, enum reason reason, enum code code)
 {
     struct exchange *exchange = &pair->exchange;
 
@@ -290,7 +290,7 @@ void deny_preflight(struct pair *pair)
     buf_add_span(out, SPAN_LIT("Access-Control-Max-Age: 600\r\n"));
     deny__common_headers(pair, out);
     http_write_head_end(out);
-    answered(pair, REASON_PREFLIGHT, buf_code(out));
+    end_unjudged(pair, REASON_PREFLIGHT, buf_code(out));
 }
 
 void deny_metadata(struct pair *pair)
@@ -302,7 +302,7 @@ void deny_metadata(struct pair *pair)
     code = discovery_write_metadata(&pair->exchange, text);
     if (code == CODE_OK)
         code = write_answer(pair, REASON_METADATA, reason_status(REASON_METADATA), MCP_FORM_JSON, buf_peek(text));
-    answered(pair, REASON_METADATA, code);
+    end_unjudged(pair, REASON_METADATA, code);
 }
 
 bool deny_step(struct pair *pair)

@@ -119,7 +119,6 @@ static bool holds(struct span text, struct span token, bool is_query)
     return found;
 }
 
-/* Whether the head holds the token in a second place, from where it would go up to the upstream. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head)
 {
     struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
@@ -180,7 +179,7 @@ bool discovery_steps_up(const struct exchange *exchange, enum reason reason)
 
 /* Writes the scopes to ask for: the route's, or, where one is missing, that one and then those that the token has, since
  * some clients ask for exactly what they read here. */
-static void write_wanted(const struct exchange *exchange, bool steps_up, struct buf *out)
+static void write_scopes(const struct exchange *exchange, bool steps_up, struct buf *out)
 {
     const struct proxy_resource *resource = &exchange->route->resource;
     const struct question *asked = &exchange->call->asked;
@@ -220,7 +219,7 @@ static void write_token_challenge(const struct exchange *exchange, enum reason r
     }
     if (steps_up || was_shown)
         buf_addf(out, ", error=\"%s\"", steps_up ? "insufficient_scope" : "invalid_token");
-    write_wanted(exchange, steps_up, out);
+    write_scopes(exchange, steps_up, out);
     if (route->resource.dpop)
         write_algorithms(", algs=\"", " ", "\"", out);
 }

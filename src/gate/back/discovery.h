@@ -15,9 +15,9 @@
 extern const struct proxy_pass discovery_pass;
 bool discovery_is_made(const struct proxy_route *route, struct span path, struct span *slug);
 enum code discovery_write_metadata(const struct exchange *exchange, struct buf *out);
-/* Whether an access token is where none belongs. RFC 6750, 2. */
+/* Whether the head holds the access token in a second place, from where it would go up. RFC 6750, 2. */
 bool discovery_is_spread(const struct proxy_route *route, const struct http_head *head);
-void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */
+void discovery_look_for_scope(struct exchange *exchange, struct gate *gate); /* after a denial */
 /* whether the denial names the scope that is missing */
 bool discovery_steps_up(const struct exchange *exchange, enum reason reason);
 enum code discovery_challenge(const struct exchange *exchange, enum reason reason, struct buf *out);

@@ -64,7 +64,7 @@ static void errand_drive(struct connection *connection)
         leg_settle(leg);
 }
 
-static void is_late(void *context)
+static void expire(void *context)
 {
     struct errand *errand = context;
 
@@ -85,7 +85,7 @@ static struct errand *errand_new(struct lane *lane)
     buf_wipes(&errand->leg.out);
     http_reader_init_reply(&errand->answer);
     http_reader_next(&errand->answer, HTTP_METHOD_POST);
-    loop_timer_init(&errand->timer, is_late, errand);
+    loop_timer_init(&errand->timer, expire, errand);
     worker_add(&lane->worker, &errand->connection);
     lane->errands++;
     return errand;

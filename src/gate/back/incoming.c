@@ -205,7 +205,7 @@ bool incoming__step(struct pair *pair)
     return has_moved;
 }
 
-/* Whether rules for answers concern the message. For an answer that was asked before it was read. */
+/* Whether rules for answers concern a message that is no answer. Whether they concern an answer, reply__read has found out. */
 static bool is_weighed(struct pair *pair, const struct mcp_reply *reply)
 {
     const struct exchange *exchange = &pair->exchange;

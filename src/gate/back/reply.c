@@ -238,7 +238,7 @@ static bool passes(void *context, struct span method)
            gate_passes(pair->lane->gate, exchange->call, &came, &exchange->passing);
 }
 
-/* HTTP+SSE: whose call is answered has been told its outcome, so no snapshot of its own judges. */
+/* HTTP+SSE: the call that is answered has its outcome already and holds no snapshot, so the one in force judges. */
 static bool wants(void *context)
 {
     const struct reading *reading = context;
@@ -466,9 +466,9 @@ static int64_t stall_limit_us(const struct pair *pair)
     return (int64_t)(body_ms < idle_ms ? body_ms : idle_ms) * 1000;
 }
 
-/* Checks what is waited for, and sets the next deadline: the agent is to read, or the upstream to send. Returns: whether
- * one of them was late. */
-static bool is_late(struct pair *pair)
+/* Ends what is late, an agent that is to read or an upstream that is to send, and sets the next deadline. Returns: whether
+ * anything was done. */
+static bool mind_time(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     int64_t now_us = pair_now_us(pair);
@@ -520,5 +520,5 @@ bool reply_step(struct pair *pair)
     if (exchange->reply_status == 0               ? read_head(pair)
         : exchange->body_kind == BODY_STREAM ? stream__step(pair) : reply__whole(pair))
         return true;
-    return is_late(pair);
+    return mind_time(pair);
 }

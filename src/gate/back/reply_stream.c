@@ -159,7 +159,7 @@ static void give_buffers_back(struct pair *pair)
     leg_rest(&pair->front);
     leg_rest(&pair->back);
     if (pair->exchange.incoming != NULL)
-        return; /* it lies in the rest */
+        return; /* the incoming message lies in the buffers below */
     sse_parser_rest(&pair->events);
     buf_fini(&pair->exchange.event);
     arena_fini(&pair->exchange.event_arena);
@@ -410,8 +410,10 @@ static bool advance(struct pair *pair)
         return false;
     if (exchange->incoming != NULL)
         return incoming__step(pair);
-    if (batch__has_parts(exchange))
-        return batch__next(pair) || true;
+    if (batch__has_parts(exchange)) {
+        (void)batch__next(pair);
+        return true;
+    }
     if (pair->lane->is_draining && exchange->call->message.lasts) {
         end_lasting(pair);
         return true;

@@ -92,7 +92,7 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
-    /* then what the upstream's head says is withheld too */
+    /* with an answer all that the upstream's head says is withheld */
     bool is_withheld = exchange->call->outcome.reason == REASON_ANSWER_WITHHELD;
     int status = is_withheld ? deny_status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
 
@@ -101,14 +101,14 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
                    is_ours ? &exchange->body : &exchange->event, reply);
 }
 
-/* Else of several, or of none. */
+/* Whether the reply is to one request, not to several or to none. */
 static bool is_of_one(const struct exchange *exchange)
 {
     return exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL;
 }
 
-/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. *root: what rules for
- * answers look at, where some do. */
+/* Reads an error's body as an answer, since who reads the body alone, and not the status, must not find in it what an answer
+ * may not hold. *root: what rules for answers look at; NULL: none do. Returns: empty: it is no error's answer. */
 static struct span read_error(struct pair *pair, struct span raw, const struct json_node **root)
 {
     bool is_plain = pair->exchange.dialect->is_plain;
@@ -313,7 +313,7 @@ static void deliver_whole(struct pair *pair, struct span raw)
 
 /* ---- collecting ---- */
 
-/* Returns: false where the reply ended here. */
+/* Takes a piece of the body. Returns: false: the reply ended here. */
 static bool keep(struct pair *pair, struct span piece)
 {
     struct exchange *exchange = &pair->exchange;

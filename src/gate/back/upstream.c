@@ -178,7 +178,7 @@ static bool try_next(struct pair *pair, bool has_tried)
 
 enum authorized { REFUSED = 0, WAITS, AUTHORIZED };
 
-/* Gets what the gate shows the upstream. That comes before the connection, with a deadline of its own. */
+/* Gets what the gate shows the upstream, before there is a connection, and with a deadline of its own. */
 static enum authorized authorize(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -266,8 +266,8 @@ struct except_list {
 
 static void add_except(struct except_list *list, struct span name)
 {
-    if (list->except.count < EXCEPT_MAX)
-        list->names[list->except.count++] = name;
+    BUG_ON(list->except.count == EXCEPT_MAX); /* conf/ lets a route have 8 sources of identity and 32 headers */
+    list->names[list->except.count++] = name;
 }
 
 /* Lists headers with credentials for the gate, which must not go up. On a declared path nobody has looked for them, and a

@@ -228,7 +228,7 @@ void lane_accept(struct lane *lane, size_t listen, struct stream *stream, const 
     pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
-    if (!pair_belong(pair, pair->client_who, 0, pair_connections_max(pair, peer))) {
+    if (!pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, peer))) {
         refuse_crowd(lane, pair);
         return;
     }

@@ -217,7 +217,7 @@ void lent_unref(struct lent **lent)
 
 /* ---- whose it is ---- */
 
-bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max)
+bool pair_charge_to(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max)
 {
     struct budget_account account;
 

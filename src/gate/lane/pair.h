@@ -100,7 +100,7 @@ struct pair {
 struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 /* From now on `who` is charged for the connection and all that it holds. Returns: false: `who` has as many
  * connections as it may have. */
-bool pair_belong(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
+bool pair_charge_to(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
 uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 /* Whether the account has room for a message of so many bytes, or for more of one that has so many. Returns: UNSET: yes;
  * else why not. */

@@ -214,7 +214,8 @@ static void judge_items(struct call *call, struct gate *gate)
         judge_item(gate, call, &message->items[i], &item);
         if (call_is_permit(&item) && tokens != NULL && gate_join(call, &item, &tokens[i]))
             continue;
-        /* The record has no room for all approvals; or the agent would read that the message's own method is unknown. */
+        /* Judged anew as refused, where the record has no room for all approvals, or where the agent would read that the
+         * message's own method is unknown. */
         if (call_is_permit(&item) || item.verdict.reason == REASON_METHOD_UNKNOWN) {
             item.refused = tokens == NULL         ? REASON_MEMORY
                            : call_is_permit(&item) ? REASON_TOO_COSTLY : REASON_NO_RULE;
@@ -250,7 +251,7 @@ static void decide(struct pair *pair, struct gate *gate)
         call->asked.is_brief = gate == pair->lane->gate && pair->lane->judge.gate != NULL;
         gate_judge(gate, call);
         call->asked.is_brief = false;
-        if (call->verdict.is_cut) { /* it takes longer than a worker may, so that it is judged where nobody waits */
+        if (call->verdict.is_cut) { /* judging takes longer than a worker may, so the judge's thread does it */
             exchange->is_long = true;
             gate_let_go(call);
             return;
@@ -366,7 +367,8 @@ bool exchange__record(struct pair *pair)
     return true;
 }
 
-static bool recorded(struct pair *pair)
+/* Goes on with a call whose record is on disk. */
+static bool go_on(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *own = exchange->own;
@@ -415,7 +417,7 @@ bool exchange__await(struct pair *pair)
         pair_drop_back(pair); /* CONNECT tries again, and denies the call if it cannot */
     switch (await_fates(pair)) {
     case AUDIT_DURABLE:
-        return recorded(pair);
+        return go_on(pair);
     case AUDIT_FAILED:
         break;
     case AUDIT_WAITING:

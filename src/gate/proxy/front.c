@@ -19,7 +19,7 @@ static const struct proxy_listen *listen_of(const struct pair *pair)
 
 /* ---- between requests ---- */
 
-#define REST_US INT64_C(1000000)          /* after so long without a request the buffers are freed */
+#define REST_US INT64_C(1000000)      /* after so long without a request the buffers are freed */
 #define FOREVER_US (INT64_C(1) << 50) /* a pipe's connection lasts as long as its server */
 
 static void give_buffers_back(struct pair *pair)
@@ -113,16 +113,16 @@ static enum reason check_origin(struct pair *pair)
 
 /* Charges the connection to whoever uses its memory. Callers without a credential share one principal, so they are told
  * apart by their addresses. */
-static enum reason belong(struct pair *pair)
+static enum reason charge(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     bool is_shown = exchange->pass == NULL && exchange->identity.kind != IDENTITY_NONE;
 
     if (pair->account_who == (is_shown ? exchange->who : pair->client_who))
         return REASON_UNSET;
-    if (is_shown ? pair_belong(pair, exchange->who, budget_tenant(exchange->identity.home),
+    if (is_shown ? pair_charge_to(pair, exchange->who, budget_tenant(exchange->identity.home),
                                budget_connection_share(pair->lane->worker.budget))
-                 : pair_belong(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address)))
+                 : pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
@@ -290,7 +290,7 @@ static enum reason settle_place(struct pair *pair)
         reason = check_method(pair);
     if (reason == REASON_UNSET && exchange->pass != NULL)
         reason = check_body(pair);
-    return reason == REASON_UNSET && exchange->pass != NULL ? belong(pair) : reason;
+    return reason == REASON_UNSET && exchange->pass != NULL ? charge(pair) : reason;
 }
 
 /* Reads what verb and path say of the message, also where the message is refused for something else. */
@@ -383,7 +383,7 @@ bool front__admit(struct pair *pair)
     if (reason == REASON_UNSET)
         reason = who__prove(pair);
     if (reason == REASON_UNSET)
-        reason = belong(pair);
+        reason = charge(pair);
     if (reason == REASON_UNSET)
         reason = check_session(pair);
     if (reason == REASON_UNSET)

@@ -84,7 +84,7 @@ static void follow(struct lane *lane)
     }
 }
 
-static void arrived(void *context)
+static void woken(void *context)
 {
     struct lane *lane = context;
 
@@ -221,7 +221,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
     lane->seen_keys = identity_keys_ref(gate_keys(lane->gate));
-    code = inbox_init(&lane->inbox, lane->worker.loop, arrived, lane);
+    code = inbox_init(&lane->inbox, lane->worker.loop, woken, lane);
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no eventfd", index);
     lane->has_inbox = true;
@@ -345,7 +345,7 @@ void *proxy_wake_context(struct proxy *proxy, unsigned worker)
 }
 
 /* Ends a publication: counts it, and pokes all workers. */
-static void unlock_and_tell(struct proxy *proxy)
+static void unlock_and_poke(struct proxy *proxy)
 {
     atomic_fetch_add_explicit(&proxy->published, 1, memory_order_release);
     lock_give(&proxy->lock);
@@ -377,7 +377,7 @@ void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why)
     lock_take(&proxy->lock);
     proxy->differs = *why;
     atomic_store(&proxy->looks_done, looks);
-    unlock_and_tell(proxy);
+    unlock_and_poke(proxy);
 }
 
 static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve_table *names)
@@ -393,7 +393,7 @@ static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve
         old_conf = proxy->next_conf;
         proxy->next_conf = conf;
     }
-    unlock_and_tell(proxy);
+    unlock_and_poke(proxy);
     proxy_conf_unref(&old_conf);
     resolve_table_unref(&old_names);
 }
@@ -418,7 +418,7 @@ void proxy_drain(struct proxy *proxy)
 {
     lock_take(&proxy->lock);
     proxy->is_draining = true;
-    unlock_and_tell(proxy);
+    unlock_and_poke(proxy);
 }
 
 bool proxy_is_drained(const struct proxy *proxy)
@@ -432,7 +432,7 @@ void proxy_stop(struct proxy *proxy)
         return;
     lock_take(&proxy->lock);
     proxy->is_draining = proxy->is_stopping = true;
-    unlock_and_tell(proxy);
+    unlock_and_poke(proxy);
     for (unsigned i = 0; i < proxy->lane_count; i++) {
         thread_join(&proxy->lanes[i].thread); /* the thread ends without pairs, so its judge has no work */
         judge_stop(&proxy->lanes[i].judge);
@@ -459,25 +459,25 @@ void proxy_on_call(struct proxy *proxy, proxy_call_fn ended, void *context)
     }
 }
 
-static uint64_t sum_of(const atomic_uint_fast64_t *value)
+static uint64_t value_of(const atomic_uint_fast64_t *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
 void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges)
 {
-    *gauges = (struct proxy_gauges){.memory_bytes = sum_of(&proxy->budget.memory_bytes)};
+    *gauges = (struct proxy_gauges){.memory_bytes = value_of(&proxy->budget.memory_bytes)};
     for (unsigned i = 0; i < proxy->lane_count; i++) {
         const struct lane_gauges *lane = &proxy->lanes[i].gauges;
 
-        gauges->connections += sum_of(&lane->pairs);
-        gauges->accepted += sum_of(&lane->accepted);
-        gauges->requests += sum_of(&lane->requests);
-        gauges->in_flight += sum_of(&lane->in_flight);
-        gauges->streams += sum_of(&lane->streams);
-        gauges->upstream_connections += sum_of(&lane->upstream_connections);
-        gauges->events_dropped += sum_of(&lane->events_dropped);
+        gauges->connections += value_of(&lane->pairs);
+        gauges->accepted += value_of(&lane->accepted);
+        gauges->requests += value_of(&lane->requests);
+        gauges->in_flight += value_of(&lane->in_flight);
+        gauges->streams += value_of(&lane->streams);
+        gauges->upstream_connections += value_of(&lane->upstream_connections);
+        gauges->events_dropped += value_of(&lane->events_dropped);
         for (size_t j = 0; j < ANSWER_EFFECTS; j++)
-            gauges->answers[j] += sum_of(&lane->answers[j]);
+            gauges->answers[j] += value_of(&lane->answers[j]);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds who asks by what the head shows. It is called again where that was not known yet. */
+/* Finds who asks by what the head shows, once more where a provider's answer was waited for. */
 #include "proxy/front_priv.h"
 #include "back/back.h"
 #include "back/discovery.h"
@@ -84,7 +84,7 @@ static struct identity_request request_of(struct pair *pair)
         .wanted = pair->lane->wanted,
         .proofs = pair->lane->proofs,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : http_head_named(head, tenant),
-        /* As the head came, unless somebody was waited for since. */
+        /* when the head came; where a provider was waited for, now */
         .now_us = exchange->identity.ticket == 0 ? exchange->call->asked.time_us : clock_wall_us(),
     };
 }
