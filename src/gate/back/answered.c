@@ -140,7 +140,7 @@ static struct span rules_text(const struct answered *answered, struct buf *out)
     return span_part(buf_peek(out), before, SIZE_MAX);
 }
 
-void answered_tell(struct answered *answered, struct audit_result *result, struct buf texts[2])
+void answered_write(struct answered *answered, struct audit_result *result, struct buf texts[2])
 {
     result->has_said_room = true;
     if (answered->effect != ANSWER_NONE)

@@ -26,7 +26,7 @@ void outgoing_forget(struct exchange *exchange);
 /* ---- RELAY, and what of it lasts until the outcome ---- */
 bool reply_step(struct pair *pair);
 void incoming_forget(struct pair *pair);
-void answered_tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* texts: empty */
+void answered_write(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* texts: empty */
 void batch_fini(struct exchange *exchange);             /* its calls have ended */
 struct question_key question_key_of(const struct exchange *exchange, struct span id);
 void question_put_back(struct pair *pair); /* opens the question again whose answer did not go up, so that the agent may

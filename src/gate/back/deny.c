@@ -64,7 +64,7 @@ static void write_difference(const struct pair *pair, struct buf *out)
     struct buf text;
 
     buf_init(&text, 4096);
-    pair->lane->above->tell_differs(pair->lane, &text);
+    pair->lane->above->write_difference(pair->lane, &text);
     buf_add_text(out, "Callgate-Why: ");
     for (size_t i = 0; i < buf_len(&text); i++)
         buf_add_byte(out, buf_peek(&text).at[i] >= ' ' && buf_peek(&text).at[i] < 0x7f ? buf_peek(&text).at[i] : '?');
@@ -116,7 +116,7 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
 }
 
 /* The message that the denial is about; one that could not be read counts where its id is known. */
-static const struct mcp_message *told_of(const struct exchange *exchange)
+static const struct mcp_message *subject_of(const struct exchange *exchange)
 {
     struct call *call = exchange->call;
 
@@ -160,11 +160,11 @@ int deny_status(struct pair *pair, enum reason reason)
     if (is_several(&pair->exchange))
         return batch__status(pair, reason);
     denial = denial_of(&pair->exchange, reason);
-    if (legacy_tells(&pair->exchange))
+    if (legacy_answers_by_stream(&pair->exchange))
         return 202;
     if (denial.by_status)
         return reason_status(reason);
-    return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
+    return pair->exchange.dialect->denial_status(subject_of(&pair->exchange), &denial);
 }
 
 /* Whether the reason is one of the gate's own bounds on requests, which no policy sets and no protocol has a form for. */
@@ -191,7 +191,7 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
     else if (exchange->route != NULL && exchange->route->limits.is_plain && is_request_limit(reason))
         code = buf_addf(out, "{\"error\":\"%s\"}", reason_text(reason));
     else
-        code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
+        code = exchange->dialect->denial_write(subject_of(exchange), &denial, out, form);
     if (code == CODE_OK && exchange->call->owes_outcome)
         exchange_delivered(exchange, span_part(buf_peek(out), before, SIZE_MAX));
     return code;
@@ -210,7 +210,7 @@ enum code deny__withheld(struct pair *pair, struct span say, struct buf *out)
 
 /* HTTP+SSE: puts the denial on the session's stream, and the answer to the POST says only that it was taken. Where the
  * stream is gone or full, the answer to the POST says the denial itself. */
-static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
+static enum code put_on_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
 {
     struct exchange *exchange = &pair->exchange;
     enum code code = mailbox_put(pair->lane, exchange->session_id, buf_peek(text));
@@ -240,8 +240,8 @@ void deny_answer(struct pair *pair, enum reason reason)
     buf_borrow(text);
     code = deny__write(pair, reason, text, &form);
     exchange->head = REPLY_HEAD_WRITTEN;
-    if (code == CODE_OK && legacy_tells(exchange))
-        code = tell_by_stream(pair, text, &form);
+    if (code == CODE_OK && legacy_answers_by_stream(exchange))
+        code = put_on_stream(pair, text, &form);
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(text));
     pair_go(pair, STEP_DENY);

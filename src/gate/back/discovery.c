@@ -165,7 +165,7 @@ void discovery_look_for_scope(struct exchange *exchange, struct gate *gate)
 
     if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
         !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
-        legacy_tells(exchange))
+        legacy_answers_by_stream(exchange))
         return;
     scope = gate_lacking_scope(gate, call);
     if (is_scope(scope))

@@ -84,7 +84,7 @@ void legacy_forget_call(struct pair *pair)
         return; /* it was answered meanwhile */
 }
 
-bool legacy_tells(const struct exchange *exchange)
+bool legacy_answers_by_stream(const struct exchange *exchange)
 {
     const struct call *call = exchange->call;
 
@@ -248,7 +248,7 @@ static enum reason take_part(struct pair *pair, const struct sse_event *event, c
 }
 
 /* Tells the agent that a call's answer is not delivered, since no other answer comes. Returns: whether the stream goes on. */
-static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
+static bool fail_asker(struct pair *pair, struct span id, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
 
@@ -259,7 +259,7 @@ static bool tell_asker(struct pair *pair, struct span id, enum reason reason)
 }
 
 /* Tells the agent which calls have their answers in a message that cannot be taken. Takes: bytes: a piece of it. */
-static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes, enum reason reason)
+static bool fail_askers(struct pair *pair, struct skim *skim, struct span bytes, enum reason reason)
 {
     enum skim_step step;
     char method[128];
@@ -269,7 +269,7 @@ static bool tell_askers(struct pair *pair, struct skim *skim, struct span bytes,
         struct question_key key = call_key(&pair->exchange, skim_id(skim));
 
         if (step == SKIM_MESSAGE && !skim->has_method && !span_is_empty(skim_id(skim)) &&
-            question_answer(pair->lane->gate, &key, method, &len) == CODE_OK && !tell_asker(pair, skim_id(skim), reason))
+            question_answer(pair->lane->gate, &key, method, &len) == CODE_OK && !fail_asker(pair, skim_id(skim), reason))
             return false;
     }
     return true;
@@ -296,9 +296,9 @@ bool legacy_take_answer(struct pair *pair, const struct sse_event *event)
 
         reply__pass_by(pair, reason);
         if (whole != REASON_PERMITTED)
-            goes_on = tell_askers(pair, &skim, event->data, reason);
+            goes_on = fail_askers(pair, &skim, event->data, reason);
         else if (part.is_response && reason != REASON_UPSTREAM_UNASKED)
-            goes_on = tell_asker(pair, part.id, reason);
+            goes_on = fail_asker(pair, part.id, reason);
     }
     buf_fini(&text);
     return goes_on;
@@ -315,7 +315,7 @@ bool legacy_pass_by(struct pair *pair, const struct sse_event *event)
         return false;
     }
     if (event->has_data)
-        return tell_askers(pair, exchange->skim, event->data, REASON_UPSTREAM_TOO_LARGE);
+        return fail_askers(pair, exchange->skim, event->data, REASON_UPSTREAM_TOO_LARGE);
     *exchange->skim = (struct skim){0};
     reply__pass_by(pair, REASON_UPSTREAM_TOO_LARGE);
     return true;

@@ -7,7 +7,7 @@
 
 #define RENEW_GAP_US INT64_C(30000000) /* a token that upstreams refuse is fetched anew no more often than this */
 
-static void tell_missing(struct pair *pair)
+static void log_missing(struct pair *pair)
 {
     const struct identity *identity = &pair->exchange.identity;
     const struct outgoing *outgoing = &pair->exchange.route->upstream.outgoing;
@@ -19,7 +19,7 @@ static void tell_missing(struct pair *pair)
     else
         (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s showed no token, or one without a subject",
                        SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
-    upstream__tell(pair, REASON_OUTGOING_MISSING, detail);
+    upstream__log(pair, REASON_OUTGOING_MISSING, detail);
 }
 
 void outgoing_forget(struct exchange *exchange)
@@ -173,8 +173,8 @@ enum reason outgoing_settle(struct pair *pair, bool may_wait, bool *waits)
     else
         reason = REASON_OUTGOING_MISSING;
     if (may_wait && reason == REASON_OUTGOING_MISSING)
-        tell_missing(pair);
+        log_missing(pair);
     else if (may_wait && reason != REASON_UNSET)
-        upstream__tell(pair, reason, reason_text(reason));
+        upstream__log(pair, reason, reason_text(reason));
     return reason;
 }

@@ -23,7 +23,7 @@ void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason 
 {
     struct exchange *exchange = &pair->exchange;
 
-    upstream__tell(pair, reason, detail);
+    upstream__log(pair, reason, detail);
     pair_drop_back(pair);
     exchange->upstream_done = true;
     if (exchange->body_kind == BODY_STREAM) {
@@ -58,7 +58,7 @@ void reply__pass_by(struct pair *pair, enum reason reason)
     char text[320];
 
     describe(pair, reason, text, sizeof text);
-    upstream__tell(pair, reason, text);
+    upstream__log(pair, reason, text);
     reason_count(reason);
 }
 

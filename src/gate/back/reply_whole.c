@@ -107,8 +107,8 @@ static bool is_of_one(const struct exchange *exchange)
     return exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL;
 }
 
-/* Reads an error's body as an answer, since who reads the body alone, and not the status, must not find in it what an answer
- * may not hold. *root: what rules for answers look at; NULL: none do. Returns: empty: it is no error's answer. */
+/* Reads an error's body as an answer, since who reads the body and not the status must not find in it what an answer may not
+ * hold. *root: what rules for answers look at; NULL: none do. Returns: empty: it is no error's answer. */
 static struct span read_error(struct pair *pair, struct span raw, const struct json_node **root)
 {
     bool is_plain = pair->exchange.dialect->is_plain;
@@ -169,8 +169,8 @@ static void deliver_error(struct pair *pair)
         (exchange->body_kind == BODY_TEXT ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
         exchange->was_stripped = !span_is_empty(raw); /* all of the body is left out */
     } else if (mcp_hides_message(raw)) {
-        upstream__tell(pair, REASON_UPSTREAM_UNASKED,
-                       "its error cannot be read, or is a message of another kind: its status alone goes on");
+        upstream__log(pair, REASON_UPSTREAM_UNASKED,
+                      "its error cannot be read, or is a message of another kind: its status alone goes on");
     } else if (exchange->body_kind == BODY_TEXT && unicode_is_utf8(raw)) {
         body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);

@@ -17,7 +17,7 @@
 
 /* ---- connecting ---- */
 
-void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
+void upstream__log(struct pair *pair, enum reason reason, const char *detail)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -38,17 +38,17 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
              "upstream %s%s%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", port, status, detail);
 }
 
-static void tell_failure(struct pair *pair, enum reason reason)
+static void log_failure(struct pair *pair, enum reason reason)
 {
     const struct leg *back = &pair->back;
 
-    upstream__tell(pair, reason,
-                   back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
+    upstream__log(pair, reason,
+                  back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
 }
 
 static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
-    tell_failure(pair, reason);
+    log_failure(pair, reason);
     pair_drop_back(pair);
     exchange_settle(&pair->exchange, outcome, reason);
     deny_answer(pair, reason);
@@ -163,7 +163,7 @@ static bool try_next(struct pair *pair, bool has_tried)
             give_up(pair, OUTCOME_UPSTREAM_FAILURE, reason);
             return true;
         }
-        tell_failure(pair, reason);
+        log_failure(pair, reason);
         pair_drop_back(pair);
         pair->back_address++;
     }

@@ -11,7 +11,7 @@
 
 #include "back/back.h"
 
-COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* writes a line to the log */
+COLD void upstream__log(struct pair *pair, enum reason reason, const char *detail); /* writes a line to the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 /* Whether the gate's own credentials go up on this declared path (NULL: a call, which gets them). */
 bool upstream__takes_credentials(const struct proxy_pass *pass);

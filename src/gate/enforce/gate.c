@@ -416,7 +416,7 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     call->folded = call->verdict.kind == VERDICT_DENY ? folds(gate, call) : call->is_join;
     if (call->folded)
         return CODE_OK;
-    code = gate__tell_plan(gate, call);
+    code = gate__record_plan(gate, call);
     if (code != CODE_OK)
         return code;
     fill_record(gate, call, status, &record);

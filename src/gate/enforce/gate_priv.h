@@ -159,7 +159,7 @@ void gate__drop_approvals(struct call *call);
 enum reason gate__plan(struct gate *gate, struct call *call, struct gate_moment *moment);
 void gate__plan_texts(struct record_text *text, const struct call_plan *plan, struct audit_decision *record);
 /* Records the plan's text before the first record that names it. CODE_BUSY, CODE_DOWN: as gate_record. */
-enum code gate__tell_plan(struct gate *gate, const struct call *call) MUST_USE;
+enum code gate__record_plan(struct gate *gate, const struct call *call) MUST_USE;
 
 /* pinned.c: which definition of its tool the call means. */
 void gate__find_definition(const struct gate *gate, struct call *call);

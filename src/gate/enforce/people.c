@@ -61,7 +61,7 @@ static void ask_people(struct gate *gate, struct call *call)
         return;
     if (is_new)
         take_arguments(gate, call, &ask);
-    approvals_tell(&call->approvals, verdict, &ask);
+    approvals_put_asks(&call->approvals, verdict, &ask);
 }
 
 void gate__settle_approvals(struct gate *gate, struct call *call)

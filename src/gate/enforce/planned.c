@@ -209,7 +209,7 @@ static enum code put_event(struct gate *gate, const struct call *call)
     return code;
 }
 
-enum code gate__tell_plan(struct gate *gate, const struct call *call)
+enum code gate__record_plan(struct gate *gate, const struct call *call)
 {
     struct plan_uses *uses = gate_state_plans(gate->shared->state);
     struct why why;

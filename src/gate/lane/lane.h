@@ -51,8 +51,8 @@ typedef bool (*step_fn)(struct pair *pair);
 struct lane_above {
     const step_fn *steps;                     /* by enum step */
     void (*finish)(struct pair *pair);        /* ends its call, whatever became of it; may be called twice */
-    void (*tell_differs)(const struct lane *lane, struct buf *out); /* what main's last look at the configuration found wrong,
-                                               * appended as a sentence */
+    /* appends a sentence: what main's last look at the configuration found wrong */
+    void (*write_difference)(const struct lane *lane, struct buf *out);
 };
 
 struct lane_listener {

@@ -169,7 +169,7 @@ static bool cancel(struct talk *talk, struct span canonical, const struct line *
 }
 
 /* Returns: false: the child cannot be told. */
-static bool tell_child(struct talk *talk, struct span canonical, const struct line *line)
+static bool send_one(struct talk *talk, struct span canonical, const struct line *line)
 {
     struct pipe_child *child = talk->child;
 
@@ -187,7 +187,7 @@ static bool tell_child(struct talk *talk, struct span canonical, const struct li
     return child__say(child, canonical);
 }
 
-static bool tell_members(struct talk *talk, struct span batch)
+static bool send_members(struct talk *talk, struct span batch)
 {
     struct span member;
     struct buf text;
@@ -202,7 +202,7 @@ static bool tell_members(struct talk *talk, struct span batch)
 
         buf_clear(&text);
         told = line_read(member, &text, &line) == CODE_OK && line.kind != LINE_BATCH &&
-               tell_child(talk, buf_peek(&text), &line);
+               send_one(talk, buf_peek(&text), &line);
     }
     buf_fini(&text);
     talk->waiting -= talk->child != NULL;
@@ -228,7 +228,7 @@ static bool choose(struct talk *talk, struct span canonical, const struct line *
 }
 
 /* Tells the asker, where it numbers its messages, that this one was taken. */
-static void tell_taken(const struct talk *talk)
+static void note_taken(const struct talk *talk)
 {
     const struct pipe_child_conf *conf = &talk->child->conf;
     struct span value;
@@ -250,7 +250,7 @@ void carry__post(struct talk *talk)
     if (!choose(talk, buf_peek(&text), &line)) {
         buf_clear(&text); /* it is answered */
     } else if (talk->child->conf.kind == PIPE_ONCE) {
-        tell_taken(talk);
+        note_taken(talk);
         child__run(talk);
     } else if (code != CODE_OK) {
         talk__fail(talk, 400, "this is no JSON-RPC message");
@@ -258,9 +258,9 @@ void carry__post(struct talk *talk)
         bool told;
 
         talk->state = TALK_ASKS;
-        told = line.kind == LINE_BATCH ? tell_members(talk, buf_peek(&text)) : tell_child(talk, buf_peek(&text), &line);
+        told = line.kind == LINE_BATCH ? send_members(talk, buf_peek(&text)) : send_one(talk, buf_peek(&text), &line);
         if (talk->child != NULL) /* without a child it is answered already */
-            tell_taken(talk);
+            note_taken(talk);
         if (!told) {
             carry__gone(talk);
             talk__fail(talk, 503, "the server's process takes no more");
@@ -389,7 +389,7 @@ static bool end_subscription(struct pipe_child *child, struct span canonical, co
     return true;
 }
 
-static bool tell_listeners(struct pipe_child *child, struct span line)
+static bool send_to_listeners(struct pipe_child *child, struct span line)
 {
     struct list *link, *next;
     bool told = false;
@@ -439,7 +439,7 @@ static void take_message(struct pipe_child *child, struct span canonical, const 
     struct ask *ask;
 
     if (child->conf.is_shared && span_ends_with(method, SPAN_LIT("/list_changed\""))) {
-        (void)tell_listeners(child, canonical);
+        (void)send_to_listeners(child, canonical);
         return;
     }
     if (child->conf.refuses_questions || !find_waiting(child, &ask)) {
@@ -449,7 +449,7 @@ static void take_message(struct pipe_child *child, struct span canonical, const 
     }
     if (ask != NULL)
         talk__event(ask->talk, canonical);
-    else if (!tell_listeners(child, canonical))
+    else if (!send_to_listeners(child, canonical))
         keep(child, canonical);
 }
 

@@ -459,7 +459,7 @@ static void put_outcome(struct pair *pair)
     for (size_t i = 0; i < 2; i++)
         buf_init(&texts[i], SIZE_MAX / 2);
     if (call->answered != NULL)
-        answered_tell(call->answered, result, texts);
+        answered_write(call->answered, result, texts);
     if (result->response_bytes > 0) {
         digest_final(&call->digest, result->response_digest);
         result->has_digest = true;

@@ -64,7 +64,7 @@ void batch__agree(struct exchange *exchange);            /* after all are judged
  * number of the look, for proxy__has_looked; 0: nobody looks. */
 uint64_t proxy__ask_look(struct lane *lane);
 bool proxy__has_looked(struct lane *lane, uint64_t look);
-void proxy__tell_differs(const struct lane *lane, struct buf *out); /* as lane_above */
+void proxy__write_difference(const struct lane *lane, struct buf *out); /* as lane_above */
 
 /* Connections of this machine's pipes. */
 /* its first bytes are here: takes its process's name, and the server's end that it handed over */

@@ -140,7 +140,7 @@ bool proxy__has_looked(struct lane *lane, uint64_t look)
     return true;
 }
 
-void proxy__tell_differs(const struct lane *lane, struct buf *out)
+void proxy__write_difference(const struct lane *lane, struct buf *out)
 {
     if (lane->proxy == NULL)
         return;

@@ -9,4 +9,5 @@ static const step_fn steps[STEP_COUNT] = {
     STEP_TABLE(STEP_FUNCTION, STEP_NOTHING)
 };
 
-const struct lane_above front__above = {.steps = steps, .finish = exchange__finish, .tell_differs = proxy__tell_differs};
+const struct lane_above front__above = {
+    .steps = steps, .finish = exchange__finish, .write_difference = proxy__write_difference};

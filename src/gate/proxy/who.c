@@ -123,7 +123,7 @@ static enum reason keep_names(struct exchange *exchange)
     return REASON_UNSET;
 }
 
-static void tell_fault(const struct pair *pair)
+static void log_fault(const struct pair *pair)
 {
     if (pair->exchange.identity.fault != NULL)
         log_debug("proxy", "%s: a token is not taken: %s", pair->client, pair->exchange.identity.fault);
@@ -159,7 +159,7 @@ enum reason who__identify(struct pair *pair)
     if (exchange->identity.ticket != 0)
         return REASON_UNSET;
     call->who = &exchange->identity;
-    tell_fault(pair);
+    log_fault(pair);
     if (outgoing_keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
         reason = REASON_MEMORY;
     if (exchange->identity.consumed != NULL)
@@ -189,6 +189,6 @@ enum reason who__prove(struct pair *pair)
 
     if (identity->proof != 0)
         reason = identity_use_proof(identity, pair->lane->proofs, clock_wall_us());
-    tell_fault(pair);
+    log_fault(pair);
     return reason == REASON_PERMITTED ? REASON_UNSET : reason;
 }

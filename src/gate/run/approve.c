@@ -21,7 +21,7 @@ static struct span mark_of(const struct serve *serve)
     return span_text(serve->gate_mark);
 }
 
-static void tell_fault(struct serve *serve, enum code code, const struct why *why)
+static void log_fault(struct serve *serve, enum code code, const struct why *why)
 {
     if (code == CODE_BUSY && ++serve->approvals.busy < BUSY_LOOKS)
         return;
@@ -317,7 +317,7 @@ void serve__mind_approvals(struct serve *serve)
         return;
     code = mind(serve, clock_wall_us(), &why);
     if (code != CODE_OK) {
-        tell_fault(serve, code, &why);
+        log_fault(serve, code, &why);
         return;
     }
     serve->approvals.fault.text[0] = '\0';

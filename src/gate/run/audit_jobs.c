@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void tell_fault(struct serve *serve, enum code code, const struct why *why)
+static void log_fault(struct serve *serve, enum code code, const struct why *why)
 {
     struct serve_audit_jobs *mine = &serve->audit_jobs;
 
@@ -38,7 +38,7 @@ static void answer(struct serve *serve)
     if (code == CODE_OK)
         code = store_audit_answer(serve->store, mine->request.id, done, mine->done.text, clock_wall_us(), &why);
     if (code != CODE_OK) { /* tried again at the next look */
-        tell_fault(serve, code, &why);
+        log_fault(serve, code, &why);
         return;
     }
     mine->busy = 0;
@@ -78,7 +78,7 @@ static void take_up(struct serve *serve)
         log_info("app", "%s asks to %s", request.actor, request.kind == STORE_AUDIT_ERASE ? "erase values in the audit"
                                                                                          : "archive the audit");
     } else if (code != CODE_BUSY) {
-        tell_fault(serve, code, &why);
+        log_fault(serve, code, &why);
     }
 }
 

@@ -129,7 +129,7 @@ static enum code write_public(const struct serve *serve, struct span vkey)
     return code == CODE_NOMEM ? code : CODE_OK;
 }
 
-enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why)
+enum code serve__publish_checkpoint_key(const struct serve *serve, struct why *why)
 {
     struct buf vkey;
     enum code code;

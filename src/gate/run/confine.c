@@ -203,7 +203,7 @@ static void describe(const struct sandbox_proof *proof, struct buf *out)
         buf_clear(out);
 }
 
-static void tell_sandbox(const struct conf *conf, const struct sandbox_proof *proof)
+static void log_sandbox(const struct conf *conf, const struct sandbox_proof *proof)
 {
     if (!SANDBOX_IS_BUILT)
         log_warn("app", "this build confines nothing: it is one for tests");
@@ -221,7 +221,7 @@ static void tell_sandbox(const struct conf *conf, const struct sandbox_proof *pr
 
 /* Which program judges: the SHA-256 of its file, as `sha256sum callgate-gate` says it. Piece by piece, since the C library
  * keeps all large blocks of a process that has once given back one of megabytes. */
-static void tell_program(struct buf *out)
+static void write_program(struct buf *out)
 {
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     char piece[PIECE_BYTES], hex[2 * DIGEST_BYTES];
@@ -267,9 +267,9 @@ enum code serve__prepare(struct serve *serve, struct why *why)
     }
     if (code != CODE_OK)
         return code;
-    tell_sandbox(conf, &proof);
+    log_sandbox(conf, &proof);
     describe(&proof, &serve->confined);
-    tell_program(&serve->confined);
+    write_program(&serve->confined);
     buf_add_text(&serve->confined, ",\"configuration\":");
     serve__describe_conf(conf, &serve->confined);
     return CODE_OK;

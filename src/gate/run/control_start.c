@@ -57,7 +57,7 @@ enum code serve__start_control(struct serve *serve, struct why *why)
     return CODE_OK;
 }
 
-void serve__tell_control(const struct serve *serve)
+void serve__reload_control(const struct serve *serve)
 {
     if (serve->control >= 0)
         (void)!send(serve->control, "r", 1, MSG_NOSIGNAL | MSG_DONTWAIT);

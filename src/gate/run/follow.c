@@ -15,7 +15,7 @@
 #define DROPPED_PAUSE_US (INT64_C(3600) * 1000000)
 
 /* Logs a fault once, although the store is asked four times a second. */
-static void tell_fault(struct serve *serve, enum code code, const struct why *why)
+static void log_fault(struct serve *serve, enum code code, const struct why *why)
 {
     if (code == CODE_BUSY && ++serve->store_busy < BUSY_LOOKS)
         return;
@@ -61,7 +61,7 @@ void serve__keep_listed(struct serve *serve)
 }
 
 /* Puts an event of definitions for which there was no room: a day has room for so many. */
-static void tell_dropped(struct serve *serve)
+static void record_dropped(struct serve *serve)
 {
     struct serve_definitions *definitions = &serve->definitions;
     int64_t now_us = clock_monotonic_us();
@@ -121,7 +121,7 @@ void serve__keep_definitions(struct serve *serve)
         if (take_definitions(serve, &why) != CODE_OK)
             serve->store_seen = -1;
     }
-    tell_dropped(serve);
+    record_dropped(serve);
 }
 
 static void log_stray(void *context, const struct policy_stray *stray)
@@ -134,7 +134,7 @@ static void log_stray(void *context, const struct policy_stray *stray)
 
 /* Warns of names in the policy that no route has. The policy may have come before its routes, or they may
  * have gone; calls go on. */
-void serve__tell_strays(const struct serve *serve)
+void serve__log_strays(const struct serve *serve)
 {
     struct policy *policy = gate_policy(serve->shared);
     struct route_names names;
@@ -158,7 +158,7 @@ void serve__put_in_force(struct serve *serve, uint64_t version, struct policy *p
         log_info("app", "policy version %" PRIu64 " is in force", version);
     else
         log_warn("app", "no policy is active; everything is denied");
-    serve__tell_strays(serve);
+    serve__log_strays(serve);
 }
 
 static enum code take_policy(struct serve *serve, struct why *why)
@@ -198,7 +198,7 @@ void serve__follow_store(struct serve *serve)
     if (code == CODE_OK)
         code = take_definitions(serve, &why);
     if (code != CODE_OK) { /* asked again at the next look */
-        tell_fault(serve, code, &why);
+        log_fault(serve, code, &why);
         return;
     }
     serve->store_busy = 0;

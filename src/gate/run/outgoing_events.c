@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-void serve__tell_outgoing(struct serve *serve)
+void serve__record_outgoing(struct serve *serve)
 {
     const struct proxy_conf *conf = serve->conf->proxy;
 

@@ -134,7 +134,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     if (serve->runner != NULL)
         runner_reload(serve->runner); /* before any connection to a new command */
-    serve__tell_control(serve);
+    serve__reload_control(serve);
     outside_reload(serve->outside, fresh->proxy); /* before any call under the new configuration */
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
@@ -161,7 +161,7 @@ void serve__describe_conf(const struct conf *conf, struct buf *out)
     doc_free(&doc);
 }
 
-static void tell_reload(struct serve *serve, enum code code, const struct why *why)
+static void record_reload(struct serve *serve, enum code code, const struct why *why)
 {
     struct doc *doc = doc_of_conf(serve->conf);
     struct buf detail;
@@ -207,15 +207,15 @@ void serve__reload(struct serve *serve)
         log_info("app", "the configuration was taken");
     else
         log_error("app", "the old configuration stays: %s", why.text[0] != '\0' ? why.text : code_text(code));
-    tell_reload(serve, code, &why);
+    record_reload(serve, code, &why);
     note_reload(serve, code, &why);
     serve->store_seen = -1;
     serve->policy_refused = 0;
     serve__past_reloaded(serve);
     serve__follow_store(serve);
     if (code == CODE_OK)
-        serve__tell_strays(serve);
-    serve__tell_audit(serve);
+        serve__log_strays(serve);
+    serve__put_store_events(serve);
     service_notify("READY=1");
 }
 

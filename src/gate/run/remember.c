@@ -218,7 +218,7 @@ bool serve__has_version(struct serve *serve, uint64_t version)
     return version == serve->policy_active || (past->coming != NULL && past->coming_version == version);
 }
 
-static void tell_read(const struct serve_past *past)
+static void log_remembered(const struct serve_past *past)
 {
     const struct remembered *remembered = &past->remembered;
     char until[CLOCK_TEXT_BYTES];
@@ -283,7 +283,7 @@ void serve__mind_past(struct serve *serve, unsigned wait_ms)
 
     if (wait_for(past, wait_ms)) {
         if (past->code == CODE_OK)
-            tell_read(past);
+            log_remembered(past);
         if (past->coming != NULL)
             take_coming(serve);
         else
@@ -309,7 +309,7 @@ enum code serve__remember_plans(struct serve *serve, const struct conf *fresh, s
     atomic_store(&serve->past.uses_plans, true);
     code = gate_remember_plans(serve->shared, &asked, &read.remembered, why);
     if (code == CODE_OK)
-        tell_read(&read);
+        log_remembered(&read);
     return code;
 }
 

@@ -27,7 +27,7 @@ static void warn_of_folder(const struct conf *conf)
         mem_free(folders[i]);
 }
 
-static void tell_cage(const struct conf *conf)
+static void warn_uncaged(const struct conf *conf)
 {
     for (size_t i = 0; i < conf->commands->count; i++) {
         const struct runner_command *command = &conf->commands->commands[i];
@@ -45,7 +45,7 @@ enum code serve__start_runner(struct serve *serve, struct why *why)
 
     if (serve->conf->commands != NULL) {
         warn_of_folder(serve->conf);
-        tell_cage(serve->conf);
+        warn_uncaged(serve->conf);
         code = runner_open(serve->conf->path, log_wants(LOG_DEBUG), &serve->runner, why);
     }
     runner_commands_unref(&serve->conf->commands); /* the gate must not have the commands' secrets */

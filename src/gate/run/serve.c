@@ -143,7 +143,7 @@ enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why
     if (code == CODE_OK)
         code = open_when_free(serve, &conf, lock_wait_us, why);
     if (code == CODE_OK)
-        code = serve__tell_checkpoint_key(serve, why);
+        code = serve__publish_checkpoint_key(serve, why);
     if (code == CODE_OK)
         serve->ring = audit_ring(serve->audit, serve->conf->workers);
     return code;
@@ -412,9 +412,9 @@ static void poll_store(void *context)
     serve__keep_listed(serve);
     serve__keep_definitions(serve);
     serve__notify(serve);
-    serve__tell_audit(serve);
+    serve__put_store_events(serve);
     serve__run_audit_jobs(serve);
-    serve__tell_outgoing(serve);
+    serve__record_outgoing(serve);
     serve__watch_clock(serve);
     serve__watch_disk(serve);
     mind_signer(serve);
@@ -441,7 +441,7 @@ static void signal_came(void *context, int signo)
 }
 
 /* Writes {"listen":["127.0.0.1:40001"]} for the parent process, which may have let the kernel choose the ports. */
-static enum code tell_ready(struct serve *serve, int ready_fd)
+static enum code report_ready(struct serve *serve, int ready_fd)
 {
     struct doc *doc = doc_object();
     struct doc *listens = doc_add_array(doc, "listen");
@@ -508,9 +508,9 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     loop_timer_init(&serve->drain, look_drained, serve);
     code = loop_timer_arm(serve->loop, &serve->poll, POLL_US);
     if (code == CODE_OK)
-        serve__tell_audit(serve);
+        serve__put_store_events(serve);
     if (code == CODE_OK)
-        code = tell_ready(serve, ready_fd);
+        code = report_ready(serve, ready_fd);
     if (code != CODE_OK)
         return why_set(why, code, "the gate cannot say that it is ready: %s", code_text(code));
     service_notify("READY=1");
@@ -554,7 +554,7 @@ void serve_close(struct serve *serve)
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__close_approvals(serve);
         serve__keep_definitions(serve); /* what the last lists have told of definitions */
-        serve__tell_audit(serve);
+        serve__put_store_events(serve);
         audit_gauges(serve->audit, &gauges);
     }
     for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)

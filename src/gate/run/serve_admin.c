@@ -12,7 +12,7 @@
 
 #define JUMP_US 500000 /* smaller steps are those of a clock that is kept right */
 
-static void tell_low(const struct serve *serve, struct buf *out)
+static void write_low_disk(const struct serve *serve, struct buf *out)
 {
     uint64_t room_bytes;
 
@@ -30,7 +30,7 @@ static enum code unready(void *context, struct buf *out)
     audit_gauges(serve->audit, &audit);
     if (audit.down) {
         buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
-        tell_low(serve, out);
+        write_low_disk(serve, out);
     }
     if (serve->policy_active == 0)
         buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
@@ -46,7 +46,7 @@ static enum code note(void *context, struct buf *out)
 {
     const struct serve *serve = context;
 
-    tell_low(serve, out);
+    write_low_disk(serve, out);
     if (serve->file.refused.text[0] != '\0')
         buf_addf(out, "the last reload was refused, an older configuration runs: %s\n", serve->file.refused.text);
     else if (serve->file.differs)

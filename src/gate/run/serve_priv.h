@@ -28,10 +28,10 @@ bool serve__runner_is_lost(struct serve *serve);
 /* Likewise the process that takes people's commands, where `people:` names some; their groups must exist. */
 enum code serve__start_control(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__check_people(const struct conf *conf, struct why *why) MUST_USE;
-void serve__tell_control(const struct serve *serve); /* tells it that the configuration has changed */
+void serve__reload_control(const struct serve *serve); /* tells it that the configuration has changed */
 void serve__mind_control(struct serve *serve);       /* logs its end */
 /* The public half of that key, into the file beside it and the log. */
-enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
+enum code serve__publish_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
@@ -65,7 +65,7 @@ void serve__keep_listed(struct serve *serve);
 void serve__keep_definitions(struct serve *serve);
 
 /* Says what the version in force names and no route has. */
-void serve__tell_strays(const struct serve *serve);
+void serve__log_strays(const struct serve *serve);
 
 /* Names the audit in what the store remembers of it. CODE_NOT_FOUND before there is one. */
 enum code serve__mark_audit(struct serve *serve, struct why *why) MUST_USE;
@@ -88,7 +88,7 @@ void serve__notify(struct serve *serve);
 void serve__close_notify(struct serve *serve);
 
 /* Puts what the store knows and the audit does not yet into the audit. */
-void serve__tell_audit(struct serve *serve);
+void serve__put_store_events(struct serve *serve);
 
 /* A line in the log when the audit's disk gets nearly full, and one when it is not any more. */
 void serve__watch_disk(struct serve *serve);
@@ -110,7 +110,7 @@ void serve__mark_told(struct serve *serve);
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 
 /* Puts an event where fetching a token for upstreams begins to work or to fail; writes metrics of it. */
-void serve__tell_outgoing(struct serve *serve);
+void serve__record_outgoing(struct serve *serve);
 void serve__measure_outgoing(const struct serve *serve, struct buf *out);
 
 /* The admin port, where one is configured, and the counting of calls for it. After proxy_open, before proxy_run. */

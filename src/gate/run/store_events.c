@@ -227,7 +227,7 @@ void serve__mark_told(struct serve *serve)
 
 /* A batch at a time: put, wait until it is durable, remember that; so a crash at any moment tells twice at worst, and
  * never not at all. */
-void serve__tell_audit(struct serve *serve)
+void serve__put_store_events(struct serve *serve)
 {
     struct audit_gauges gauges;
     bool put = false, goes_on = false;

@@ -89,7 +89,7 @@ struct approval_ask {
 
 /* Copies `ask` once for each mark that tells, with its digest, rule and decision. After approvals_held. Without memory the next
  * held call tells. */
-void approvals_tell(struct approval_marks *marks, const struct verdict *verdict, const struct approval_ask *ask);
+void approvals_put_asks(struct approval_marks *marks, const struct verdict *verdict, const struct approval_ask *ask);
 
 /* ---- main ---- */
 

@@ -65,7 +65,7 @@ static void queue_ask(struct approvals *approvals, struct approval_ask *ask)
         approval_ask_free(&ask);
 }
 
-void approvals_tell(struct approval_marks *marks, const struct verdict *verdict, const struct approval_ask *from)
+void approvals_put_asks(struct approval_marks *marks, const struct verdict *verdict, const struct approval_ask *from)
 {
     for (uint32_t i = 0; i < marks->count && i < verdict->approval_count; i++) {
         struct approval_ask like = *from, *ask;

@@ -241,8 +241,9 @@ static struct span read_text(struct span text, struct buf *canonical, unsigned c
 /* Notes for the store that the upstream told this one last, since a start goes by the store's last one. An accepted one is
  * noted only when a minute has passed since the note of one that is not: within that minute the other may have been told
  * again without a note, and the accepted one would wrongly stand last. */
-static void tell_store(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
-                       const struct definition_told *told, unsigned char digest[DIGEST_BYTES])
+static void note_for_store(struct definitions *definitions, const struct definition_set *set,
+                           const struct definition_asker *asker, const struct definition_told *told,
+                           unsigned char digest[DIGEST_BYTES])
 {
     struct definition_note about = {.share = told->share, .upstream = asker->upstream, .tool = told->tool,
                                     .told_us = told->now_us};
@@ -299,7 +300,7 @@ bool definitions_learn(struct definitions *definitions, const struct definition_
 {
     unsigned char digest[DIGEST_BYTES];
 
-    tell_store(definitions, set, asker, told, digest);
+    note_for_store(definitions, set, asker, told, digest);
     note_asker(definitions, set, asker, told, digest);
     return is_accepted(set, asker, told->tool, digest);
 }

@@ -96,7 +96,7 @@ static enum code put_event(struct audit *audit, const char *kind, struct span de
     if (code == CODE_OK) {
         audit->rotation.begins = false;
         audit->rows = 1;
-        writer__tell_notary(audit, 0);
+        writer__push_leaves(audit, 0);
         writer__publish(audit);
     }
     return code;

@@ -441,7 +441,7 @@ static enum code check_begin(const struct survey *survey, const struct ledger *l
     return CODE_OK;
 }
 
-static void tell_damage(const struct survey *survey, enum code code, bool must_hold, struct kept *kept)
+static void describe_damage(const struct survey *survey, enum code code, bool must_hold, struct kept *kept)
 {
     const char *file = survey->notary->file;
 
@@ -480,7 +480,7 @@ static enum code compare_file(struct survey *survey, const struct ledger *ledger
         code = find_loss(survey, ledger, kept);
     }
     if (code == CODE_OK)
-        tell_damage(survey, reading, marks > (ledger->is_open_ended ? UNTOLD : 0), kept);
+        describe_damage(survey, reading, marks > (ledger->is_open_ended ? UNTOLD : 0), kept);
     if (code == CODE_OK && kept->loss != NULL)
         measure(survey, kept);
     buf_fini(&text);

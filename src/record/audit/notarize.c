@@ -82,18 +82,18 @@ enum code writer__checkpoint_last(struct audit *audit)
     return code == CODE_OK ? writer__put_checkpoint(&audit->ledger, audit->rotation.checkpoint) : code;
 }
 
-void writer__checkpoint_told(struct audit *audit, bool is_durable)
+void writer__checkpoint_settled(struct audit *audit, bool is_durable)
 {
     struct checkpoint *checkpoint = audit->rotation.checkpoint;
 
     audit->rotation.checkpoint = NULL;
     if (checkpoint != NULL && is_durable)
-        notary__tell(&audit->notary, checkpoint);
+        notary__hand_over(&audit->notary, checkpoint);
     else
         mem_free(checkpoint);
 }
 
-void writer__tell_notary(struct audit *audit, uint64_t own)
+void writer__push_leaves(struct audit *audit, uint64_t own)
 {
     const struct ledger *ledger = &audit->ledger;
 
@@ -117,7 +117,7 @@ void writer__committed(struct audit *audit)
     audit->checkpoint = NULL;
     mem_free(audit->damage);
     audit->damage = NULL;
-    writer__tell_notary(audit, own);
+    writer__push_leaves(audit, own);
 }
 
 /* Records, once, what a person said of a change of the key. */

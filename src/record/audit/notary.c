@@ -400,7 +400,7 @@ enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves,
     return code == CODE_OK ? make_checkpoint(notary, true, made) : code;
 }
 
-void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
+void notary__hand_over(struct notary *notary, struct checkpoint *checkpoint)
 {
     if (notary->conf.signer != NULL)
         signer_keep(notary->conf.signer);
@@ -517,7 +517,7 @@ static void run_notary(void *argument)
         lock_give(&notary->work);
         for (size_t i = 0; i < sizeof turn.told / sizeof turn.told[0]; i++)
             if (turn.told[i].size != 0)
-                notary__tell_others(notary, &turn.told[i]);
+                notary__publish(notary, &turn.told[i]);
         notary__look(notary);
         if (code != CODE_OK && !complained)
             log_warn("audit", "%s: no checkpoint can be made: %s; trying again", notary->path, code_text(code));

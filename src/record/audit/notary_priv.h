@@ -2,7 +2,7 @@
 /* The notary: a thread beside the writer that grows the Merkle tree over committed rows and signs checkpoints of it. In a
  * rotation the writer signs by itself, since it would wait longer for the thread than for a sync.
  *
- * Threads: notary__push, _take, _seize, _sign, _release and _tell by the writer (main before its start and after its end);
+ * Threads: notary__push, _take, _seize, _sign, _release and _hand_over by the writer (main before its start and after its end);
  *   start and stop by main.
  * Owns: its thread, the queue of rows, the tree, the tenants' last rows, the checkpoint that is ready.
  * Lifetime: notary__init to notary__fini.
@@ -108,8 +108,8 @@ void notary__release(struct notary *notary);
  * call notary__distrust. *made is the caller's. */
 enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
     MUST_USE;
-/* Tells that such a checkpoint is durable, before notary__release. Takes the checkpoint over. */
-void notary__tell(struct notary *notary, struct checkpoint *checkpoint);
+/* Takes over such a checkpoint once it is durable, before notary__release. */
+void notary__hand_over(struct notary *notary, struct checkpoint *checkpoint);
 
 /* Makes the notary read the tree again from the last checkpoint in the file, before it signs anything else. */
 void notary__distrust(struct notary *notary);
@@ -122,8 +122,8 @@ enum code notary__load_tree(struct notary *notary, struct db *db) MUST_USE;
 enum code notary__load_tenants(struct notary *notary, struct db *db) MUST_USE;
 void notary__set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash);
 
-/* notary_tell.c: called while neither lock is held, since the file needs a sync and publishing may need a network. */
-void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);
+/* notary_publish.c: called while neither lock is held, since the file needs a sync and publishing may need a network. */
+void notary__publish(struct notary *notary, const struct checkpoint *checkpoint);
 void notary__look(struct notary *notary); /* looks at the file of checkpoints; damage goes to `damage`. Waits for an append.
                                            * Any thread */
 

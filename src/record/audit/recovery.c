@@ -311,7 +311,7 @@ bool writer__recover(struct audit *audit)
     audit->rotation.begins = false;
     permits_drop_closed(&audit->ledger.permits);
     notary__distrust(&audit->notary); /* the notary may have read rows that were in doubt and are gone */
-    writer__tell_notary(audit, 0);
+    writer__push_leaves(audit, 0);
     take_counts(audit, counts);
     writer__sweep(audit);
     atomic_store(&audit->shared.down, false);

@@ -201,7 +201,7 @@ static void rotate(struct audit *audit)
     rotation->seals = false;
     if (sealed)
         code = go_on(audit);
-    writer__checkpoint_told(audit, sealed);
+    writer__checkpoint_settled(audit, sealed);
     notary__release(&audit->notary);
     if (!sealed && !atomic_load(&audit->shared.down))
         put_off(audit, "too much came at once", CODE_OK);
@@ -261,7 +261,7 @@ static enum code seal_alone(struct audit *audit)
     ledger->tip = ledger->committed;
     buf_clear(&ledger->leaves);
     ledger->leaf_count = 0;
-    writer__checkpoint_told(audit, false);
+    writer__checkpoint_settled(audit, false);
     if (!ledger->place.is_other) /* a row may be in its tree that is in no file */
         notary__distrust(&audit->notary);
     return audit->notary.is_on ? notary__sign(&audit->notary, ledger->tip.seq, SPAN_NONE, 0, &rotation->checkpoint) : CODE_OK;
@@ -285,7 +285,7 @@ enum code rotate__leave(struct audit *audit, struct why *why)
     (void)why_set(&doubt, CODE_INVALID, "%s: %s", ledger->file, ledger->place.doubt);
     buf_clear(&ledger->leaves);
     ledger->leaf_count = 0;
-    writer__tell_notary(audit, 0);
+    writer__push_leaves(audit, 0);
     if (!notary__seize(&audit->notary))
         return why_set(why, CODE_BUSY, "%s, and its last checkpoints are not signed yet", doubt.text);
     drop_waiting(audit);
@@ -294,7 +294,7 @@ enum code rotate__leave(struct audit *audit, struct why *why)
     lock_give(&audit->keeper.commit_lock);
     if (code == CODE_OK)
         code = go_on(audit);
-    writer__checkpoint_told(audit, code == CODE_OK);
+    writer__checkpoint_settled(audit, code == CODE_OK);
     if (code != CODE_OK)
         notary__distrust(&audit->notary);
     notary__release(&audit->notary);

@@ -109,7 +109,7 @@ static bool is_disturbed(struct audit *audit)
            (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
 }
 
-static void tell_healed(struct audit *audit, int64_t now_us)
+static void log_healed(struct audit *audit, int64_t now_us)
 {
     if (audit->healed_us == 0 || now_us - audit->healed_us < HEALED_US)
         return;
@@ -125,7 +125,7 @@ static void up_turn(struct audit *audit)
 
     if (audit_is_down(audit->producers[0].ring))
         writer__say(audit, "it was asked for what no sound program asks for: the log says what; start the gate again");
-    tell_healed(audit, now);
+    log_healed(audit, now);
     if (work == WORK_NONE)
         audit->empty_us = now;
     if (wait_us == 0) {
@@ -188,7 +188,7 @@ static enum code write_signed_stop(struct audit *audit, int64_t until_us)
         seized = notary__seize(&audit->notary);
     }
     code = write_stop(audit, seized && audit->notary.is_on);
-    writer__checkpoint_told(audit, code == CODE_OK);
+    writer__checkpoint_settled(audit, code == CODE_OK);
     if (seized)
         notary__release(&audit->notary);
     return code;
@@ -214,7 +214,7 @@ static void finish(struct audit *audit)
         if (code != CODE_OK)
             writer__go_down(audit, code);
         else
-            writer__tell_notary(audit, 0);
+            writer__push_leaves(audit, 0);
     }
     if (code != CODE_OK)
         log_error("audit", "%s: the last rows could not be written; outcomes are found open at the next start",
@@ -295,7 +295,7 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
         code = ledger_commit(ledger);
-    writer__checkpoint_told(audit, code == CODE_OK);
+    writer__checkpoint_settled(audit, code == CODE_OK);
     audit->rotation.begins = audit->rotation.begins && code != CODE_OK;
     audit->started_seq = ledger->committed.seq;
     buf_fini(&text);
@@ -446,7 +446,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     }
     finisher_init(&audit->finisher, audit->ledger.path, audit->ledger.file);
     permits_drop_closed(&audit->ledger.permits);
-    writer__tell_notary(audit, 0);
+    writer__push_leaves(audit, 0);
     writer__publish(audit);
     *out = audit;
     return CODE_OK;

@@ -143,10 +143,10 @@ enum code writer__checkpoint(struct audit *audit) MUST_USE;
 enum code writer__put_damage(struct audit *audit) MUST_USE;
 /* a checkpoint over all rows of the transaction; the notary is seized */
 enum code writer__checkpoint_last(struct audit *audit) MUST_USE;
-void writer__checkpoint_told(struct audit *audit, bool is_durable); /* ends what checkpoint_last began, after the commit */
+void writer__checkpoint_settled(struct audit *audit, bool is_durable); /* ends what checkpoint_last began, after the commit */
 enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
 void writer__committed(struct audit *audit);
-void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
+void writer__push_leaves(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
 
 /* At the start, inside the transaction: records the key that signs from now on, and the last checkpoint. */
 enum code writer__checkpoint_start(struct audit *audit, int64_t time_us) MUST_USE;

@@ -142,7 +142,7 @@ enum code signer_begin(struct signer *signer, const char *origin, uint64_t size,
     return send_request(signer, &request, sizeof request) ? CODE_OK : CODE_IO;
 }
 
-static void tell_leaves(struct signer *signer)
+static void send_leaves(struct signer *signer)
 {
     if (signer->leaves.size > 0)
         (void)send_request(signer, &signer->leaves, offsetof(struct request, bytes) + signer->leaves.size * DIGEST_BYTES);
@@ -156,7 +156,7 @@ void signer_add(struct signer *signer, uint64_t size, const unsigned char leaf[D
     memcpy(signer->leaves.bytes + signer->leaves.size * DIGEST_BYTES, leaf, DIGEST_BYTES);
     signer->size = size;
     if (++signer->leaves.size == LEAVES)
-        tell_leaves(signer);
+        send_leaves(signer);
 }
 
 void signer_rewind(struct signer *signer)
@@ -187,7 +187,7 @@ enum code signer_sign(struct signer *signer, const struct note *note, bool is_te
 
     memcpy(request.root, note->root, DIGEST_BYTES);
     memcpy(request.tenants_root, note->tenants_root, DIGEST_BYTES);
-    tell_leaves(signer);
+    send_leaves(signer);
     if (!send_request(signer, &request, offsetof(struct request, bytes)))
         return CODE_IO;
     if (!wait_readable(signer->end) || !receive(signer->end, &answer, sizeof answer)) {

@@ -254,7 +254,7 @@ static enum code put_folded(const struct bucket *bucket, struct audit_ring *ring
     return code;
 }
 
-static void tell_if_due(struct bucket *bucket, struct audit_ring *ring, int64_t now_us, int64_t wall_us, bool all)
+static void put_if_due(struct bucket *bucket, struct audit_ring *ring, int64_t now_us, int64_t wall_us, bool all)
 {
     if (bucket->folded > 0 && (all || now_us - bucket->window_us >= SECOND_US) && put_folded(bucket, ring, wall_us) == CODE_OK)
         bucket->folded = 0;
@@ -264,8 +264,8 @@ void fold_tick(struct fold *fold, struct audit_ring *ring, int64_t now_us, int64
 {
     lock_take(&fold->lock);
     for (size_t i = 0; i < FOLD_SLOTS; i++)
-        tell_if_due(&fold->slots[i], ring, now_us, wall_us, all);
+        put_if_due(&fold->slots[i], ring, now_us, wall_us, all);
     for (size_t i = 0; i < REASON_COUNT; i++)
-        tell_if_due(&fold->any[i], ring, now_us, wall_us, all);
+        put_if_due(&fold->any[i], ring, now_us, wall_us, all);
     lock_give(&fold->lock);
 }

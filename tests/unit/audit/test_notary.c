@@ -423,7 +423,7 @@ static void test_before_it_is_durable(void **state)
     }
     while (!notary__seize(&notary))
         nap();
-    notary__tell(&notary, made);
+    notary__hand_over(&notary, made);
     notary__release(&notary);
     notary__push(&notary, there + 1, row, 1, 0);
     while (atomic_load(&notary.signed_size) != there + 1)

@@ -285,10 +285,10 @@ static void an_ask_is_told_with_its_texts(void **state)
     (void)state;
     assert_null(approvals_next_ask(approvals));
     assert_true(ask(&call, &marks));
-    approvals_tell(&marks, &verdict, &from);
+    approvals_put_asks(&marks, &verdict, &from);
     call.time_us = NOW + SECOND - 1;
     assert_false(ask(&call, &marks));
-    approvals_tell(&marks, &verdict, &from);
+    approvals_put_asks(&marks, &verdict, &from);
     ask_made = approvals_next_ask(approvals);
     assert_non_null(ask_made);
     assert_null(approvals_next_ask(approvals));
@@ -303,7 +303,7 @@ static void an_ask_is_told_with_its_texts(void **state)
     approval_ask_free(&ask_made);
     call.time_us = NOW + SECOND;
     assert_true(ask(&call, &marks));
-    approvals_tell(&marks, &verdict, &from);
+    approvals_put_asks(&marks, &verdict, &from);
     ask_made = approvals_next_ask(approvals);
     assert_true(ask_made->is_again && ask_made->arguments.at == NULL);
     approval_ask_free(&ask_made);
@@ -379,7 +379,7 @@ static void texts_on_their_way_are_bounded(void **state)
         snprintf(text, sizeof text, "bot-%d", i);
         call = call_of(text, "{}", NOW);
         assert_true(ask(&call, &marks));
-        approvals_tell(&marks, &verdict, &from);
+        approvals_put_asks(&marks, &verdict, &from);
     }
     while ((made = approvals_next_ask(approvals)) != NULL) {
         bytes += made->bytes;
@@ -406,7 +406,7 @@ static void without_memory_it_closes(void **state)
     assert_int_equal(approvals_waiting(approvals), 0);
     assert_true(ask(&call, &marks));
     mem_fail_at(1, 1);
-    approvals_tell(&marks, &verdict, &from);
+    approvals_put_asks(&marks, &verdict, &from);
     mem_fail_at(0, 0);
     assert_null(approvals_next_ask(approvals));
     call.time_us += SECOND;

@@ -56,7 +56,7 @@ static void remember(struct notary_file *left, const struct stat *there)
 }
 
 /* Tells a fault once, until a checkpoint is appended again. */
-static void tell_fault(struct notary *notary, const char *fault)
+static void note_fault(struct notary *notary, const char *fault)
 {
     struct why *damage = fault == NULL || notary->left.is_told ? NULL : mem_zalloc(sizeof *damage);
 
@@ -76,7 +76,7 @@ static void look(struct notary *notary)
 
     if (!is_there && errno != ENOENT)
         return; /* the append reports why */
-    tell_fault(notary, find_fault(&notary->left, is_there ? &there : NULL));
+    note_fault(notary, find_fault(&notary->left, is_there ? &there : NULL));
     if (is_there && !notary->left.is_known && S_ISREG(there.st_mode))
         remember(&notary->left, &there);
 }
@@ -125,7 +125,7 @@ static void append_to_file(struct notary *notary, struct span note)
     look(notary);
     fd = file_make(notary->file, O_WRONLY | O_APPEND | O_NONBLOCK, 0640);
     if (fd >= 0 && fstat(fd, &there) == 0) {
-        tell_fault(notary, find_fault(&notary->left, &there));
+        note_fault(notary, find_fault(&notary->left, &there));
         code = S_ISREG(there.st_mode) ? append(notary, fd, note) : CODE_INVALID;
     }
     if (code == CODE_OK)
@@ -141,7 +141,7 @@ static void append_to_file(struct notary *notary, struct span note)
         (void)close(fd);
 }
 
-void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint)
+void notary__publish(struct notary *notary, const struct checkpoint *checkpoint)
 {
     struct span note = span_of(checkpoint->note, checkpoint->note_len);
 
