@@ -13,7 +13,7 @@
 #define S INT64_C(1000000)
 
 static struct outgoing_entry entry = {.value = SPAN_LIT("client-secret")};
-static struct wanted_work work;
+static struct lookup_work work;
 
 static void nothing(void *context)
 {
@@ -28,9 +28,9 @@ static void settled(void *context)
 /* What fetches is the test. */
 static void begin(void)
 {
-    struct wanted_conf conf = {.work = nothing, .settled = settled, .context = &sim->lane, .types[WANTED_OUTGOING] = outgoing_token_type};
+    struct lookup_conf conf = {.work = nothing, .settled = settled, .context = &sim->lane, .types[LOOKUP_OUTGOING] = outgoing_token_type};
 
-    assert_int_equal(wanted_new(&conf, &sim->lane.wanted), CODE_OK);
+    assert_int_equal(lookup_new(&conf, &sim->lane.lookups), CODE_OK);
     sim->route->upstream.outgoing = (struct outgoing){.kind = OUTGOING_CLIENT, .client = "gate", .entries = &entry, .count = 1};
 }
 
@@ -38,7 +38,7 @@ static void end(void)
 {
     sim_agent_leaves(sim);
     sim->route->upstream.outgoing = (struct outgoing){0};
-    wanted_free(&sim->lane.wanted);
+    lookup_free(&sim->lane.lookups);
 }
 
 /* An hour's token, which is that old already: the wall's clock goes on by itself. */
@@ -52,14 +52,14 @@ static void put(const char *token, int64_t age_us)
     (void)snprintf(body, sizeof body, "{\"access_token\":\"%s\",\"token_type\":\"Bearer\",\"expires_in\":3600}", token);
     assert_int_equal(outgoing_read_answer(&sim->route->upstream.outgoing, span_text(body), now_us - age_us, now_us, &made, &why),
                      CODE_OK);
-    wanted_put(sim->lane.wanted, &work.key, made, 100, made->renew_us, made->until_us);
-    wanted_work_fini(&work);
+    lookup_put(sim->lane.lookups, &work.key, made, 100, made->renew_us, made->until_us);
+    lookup_work_fini(&work);
     sim_run(sim);
 }
 
 static bool is_wanted(void)
 {
-    return wanted_take(sim->lane.wanted, &work);
+    return lookup_take(sim->lane.lookups, &work);
 }
 
 static void answer_with(unsigned index, const char *token)
@@ -122,8 +122,8 @@ static void refused(void)
     begin();
     sim_agent_posts(sim, CALL, "");
     assert_true(is_wanted());
-    wanted_fail(sim->lane.wanted, &work.key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + 5 * S);
-    wanted_work_fini(&work);
+    lookup_fail(sim->lane.lookups, &work.key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + 5 * S);
+    lookup_work_fini(&work);
     sim_run(sim);
     has(sim_agent_hears(sim), "HTTP/1.1 ");
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_OUTGOING_UNAVAILABLE);
@@ -141,7 +141,7 @@ static void agent_leaves(void)
     put("late", 0);
     assert_int_equal(sim->upstream_count, 0);
     sim->route->upstream.outgoing = (struct outgoing){0};
-    wanted_free(&sim->lane.wanted);
+    lookup_free(&sim->lane.lookups);
 }
 
 /* Whoever does not take it gets another, and not with every call. */

@@ -13,16 +13,16 @@
 #define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}"
 
 static struct fake_key *ours, *others;
-static struct wanted *wanted;
+static struct lookups *lookups;
 static struct identity_proofs *proofs;
 static struct identity_provider provider;
 static const char *const audiences[] = {AUDIENCE, NULL};
-static unsigned wanted_work;
+static unsigned lookup_work;
 
 static void work(void *context)
 {
     (void)context;
-    wanted_work++;
+    lookup_work++;
 }
 
 static void settled(void *context)
@@ -40,15 +40,15 @@ static struct identity_path path_of(const char *text)
 
 static void set_up(void)
 {
-    struct wanted_conf conf = {
+    struct lookup_conf conf = {
         .work = work, .settled = settled, .context = sim,
-        .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
-                  [WANTED_TOKEN] = identity_token_type},
+        .types = {[LOOKUP_KEYS] = identity_keys_type, [LOOKUP_INTROSPECTION] = identity_introspection_type,
+                  [LOOKUP_TOKEN] = identity_token_type},
     };
 
-    assert_ok(wanted_new(&conf, &wanted));
+    assert_ok(lookup_new(&conf, &lookups));
     assert_ok(identity_proofs_new(clock_wall_us(), &proofs));
-    wanted_work = 0;
+    lookup_work = 0;
     provider = (struct identity_provider){
         .rules = {.name = "corp", .issuer = ISSUER, .algorithms = identity_algorithm_bit(SPAN_LIT("ES256")),
                   .leeway_us = 60000000, .longest_us = INT64_C(86400000000)},
@@ -60,7 +60,7 @@ static void set_up(void)
     };
     sim->lane.conf->providers = &provider;
     sim->lane.conf->provider_count = 1;
-    sim->lane.wanted = wanted;
+    sim->lane.lookups = lookups;
     sim->lane.proofs = proofs;
 }
 
@@ -68,9 +68,9 @@ static void tear_down(void)
 {
     sim_agent_leaves(sim);
     sim_pass(sim, 1000000);
-    sim->lane.wanted = NULL;
+    sim->lane.lookups = NULL;
     sim->lane.conf->provider_count = 0;
-    wanted_free(&wanted);
+    lookup_free(&lookups);
     identity_proofs_free(&proofs);
 }
 
@@ -109,9 +109,9 @@ static const char *bearer(const struct fake_key *key, const char *kid, const cha
     return line;
 }
 
-static struct wanted_key keys_key(void)
+static struct lookup_key keys_key(void)
 {
-    struct wanted_key key = {.kind = WANTED_KEYS};
+    struct lookup_key key = {.kind = LOOKUP_KEYS};
 
     memcpy(key.digest, provider.digest, DIGEST_BYTES);
     return key;
@@ -119,19 +119,19 @@ static struct wanted_key keys_key(void)
 
 static void give_set(const struct fake_key *key, const char *kid)
 {
-    struct wanted_key of = keys_key();
+    struct lookup_key of = keys_key();
     struct identity_key_set *set;
-    struct wanted_work taken;
+    struct lookup_work taken;
     char more[64];
     struct buf text;
 
-    while (wanted_take(wanted, &taken))
-        wanted_work_fini(&taken);
+    while (lookup_take(lookups, &taken))
+        lookup_work_fini(&taken);
     buf_init(&text, 65536);
     (void)snprintf(more, sizeof more, ",\"kid\":\"%s\"", kid);
     fake_set(key, more, &text);
     assert_ok(identity_key_set_read(buf_peek(&text), &set, NULL));
-    wanted_put(wanted, &of, set, 100, 0, INT64_MAX);
+    lookup_put(lookups, &of, set, 100, 0, INT64_MAX);
     buf_fini(&text);
     sim_run(sim);
 }
@@ -156,12 +156,12 @@ static void it_waits(void)
     assert_int_equal(sim->ring->decision_count, 0);
     assert_int_equal(sim->upstream_count, 0);
     assert_string_equal(sim_agent_hears(sim), "");
-    assert_int_equal(wanted_work, 1);
+    assert_int_equal(lookup_work, 1);
     give_set(ours, "k1");
     answer_it();
     sim_agent_posts(sim, CALL, bearer(ours, "k1", "")); /* on the same connection, and known at once */
     assert_int_equal(sim->ring->decision_count, 2);
-    assert_int_equal(wanted_work, 1);
+    assert_int_equal(lookup_work, 1);
 }
 
 static void test_it_waits(void **state)
@@ -173,12 +173,12 @@ static void test_it_waits(void **state)
 /* A key id nobody knows: after one fetch it is 401; who has a known one is not held up meanwhile. */
 static void unknown_key(void)
 {
-    struct wanted_key of = keys_key();
+    struct lookup_key of = keys_key();
 
     give_set(ours, "k1");
     sim_agent_posts(sim, CALL, bearer(others, "k2", ""));
     assert_int_equal(state_now(), STEP_IDENTIFY);
-    wanted_fail(wanted, &of, REASON_IDENTITY_UNAVAILABLE, 0);
+    lookup_fail(lookups, &of, REASON_IDENTITY_UNAVAILABLE, 0);
     sim_run(sim);
     has(sim_agent_hears(sim), "HTTP/1.1 401 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_CREDENTIAL_WRONG);
@@ -187,7 +187,7 @@ static void unknown_key(void)
         sim_agent_posts(sim, CALL, bearer(others, "k2", ""));
         has(sim_agent_hears(sim), "HTTP/1.1 401 ");
     }
-    assert_int_equal(wanted_work, 1);
+    assert_int_equal(lookup_work, 1);
     sim_connect(sim);
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
     answer_it();
@@ -201,23 +201,23 @@ static void test_unknown_key(void **state)
 
 static void away(void)
 {
-    struct wanted_key of = keys_key();
+    struct lookup_key of = keys_key();
 
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    wanted_fail(wanted, &of, REASON_IDENTITY_UNAVAILABLE, INT64_MAX);
+    lookup_fail(lookups, &of, REASON_IDENTITY_UNAVAILABLE, INT64_MAX);
     sim_run(sim);
     has(sim_agent_hears(sim), "HTTP/1.1 503 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_IDENTITY_UNAVAILABLE);
     sim_connect(sim);
     sim_agent_posts(sim, CALL, bearer(ours, "k1", "")); /* nobody is asked again so soon */
     has(sim_agent_hears(sim), "HTTP/1.1 503 ");
-    assert_int_equal(wanted_work, 1);
+    assert_int_equal(lookup_work, 1);
 }
 
 static void never_answered(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    sim_pass(sim, WANTED_WAIT_US + 1000);
+    sim_pass(sim, LOOKUP_WAIT_US + 1000);
     has(sim_agent_hears(sim), "HTTP/1.1 503 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_IDENTITY_UNAVAILABLE);
     assert_int_equal(sim->upstream_count, 0);

@@ -48,7 +48,7 @@ static void take(struct exchange *exchange, struct outgoing_token *token)
 /* ---- what a provider gives ---- */
 
 /* Returns: false: the caller has nothing with which a token could be asked for. */
-static bool key_of(const struct exchange *exchange, struct span secret, struct wanted_key *key)
+static bool key_of(const struct exchange *exchange, struct span secret, struct lookup_key *key)
 {
     const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
     const struct identity_token *token = exchange->identity.token;
@@ -76,27 +76,27 @@ static enum code pack(const struct exchange *exchange, struct buf *payload)
     return outgoing_pack(&wish, payload);
 }
 
-static enum reason ask(struct pair *pair, const struct wanted_key *key, int64_t now_us, bool *waits)
+static enum reason ask(struct pair *pair, const struct lookup_key *key, int64_t now_us, bool *waits)
 {
     struct exchange *exchange = &pair->exchange;
-    enum wanted_state state = WANTED_FAILED;
-    struct wanted_answer answer = {.reason = REASON_OUTGOING_UNAVAILABLE};
+    enum lookup_state state = LOOKUP_FAILED;
+    struct lookup_answer answer = {.reason = REASON_OUTGOING_UNAVAILABLE};
     struct buf payload;
 
-    buf_init(&payload, WANTED_PAYLOAD_MAX);
+    buf_init(&payload, LOOKUP_PAYLOAD_MAX);
     buf_wipes(&payload);
     if (pack(exchange, &payload) == CODE_OK)
-        state = wanted_ask(pair->lane->wanted, key, buf_peek(&payload), now_us, &answer);
+        state = lookup_ask(pair->lane->lookups, key, buf_peek(&payload), now_us, &answer);
     buf_fini(&payload);
     switch (state) {
-    case WANTED_READY:
+    case LOOKUP_READY:
         take(exchange, answer.result);
         return REASON_UNSET;
-    case WANTED_PENDING:
+    case LOOKUP_PENDING:
         *waits = true;
-        lane_want(pair, answer.ticket);
+        lane_wait_for_lookup(pair, answer.ticket);
         return REASON_UNSET;
-    case WANTED_FAILED:
+    case LOOKUP_FAILED:
         break;
     }
     return answer.reason == REASON_EXCHANGE_REFUSED ? answer.reason : REASON_OUTGOING_UNAVAILABLE;
@@ -107,34 +107,34 @@ static enum reason settle_fetched(struct pair *pair, struct span secret, bool ma
     struct exchange *exchange = &pair->exchange;
     int64_t now_us = clock_wall_us();
     struct outgoing_token *known;
-    struct wanted_key key;
+    struct lookup_key key;
 
     if (!key_of(exchange, secret, &key))
         return REASON_OUTGOING_MISSING;
-    known = pair->lane->wanted != NULL ? wanted_find(pair->lane->wanted, &key, now_us) : NULL;
+    known = pair->lane->lookups != NULL ? lookup_find(pair->lane->lookups, &key, now_us) : NULL;
     if (known != NULL && (!may_wait || now_us < known->renew_us)) {
         take(exchange, known);
         return REASON_UNSET;
     }
     outgoing_token_unref(&known);
-    return may_wait && pair->lane->wanted != NULL ? ask(pair, &key, now_us, waits) : REASON_OUTGOING_UNAVAILABLE;
+    return may_wait && pair->lane->lookups != NULL ? ask(pair, &key, now_us, waits) : REASON_OUTGOING_UNAVAILABLE;
 }
 
 void outgoing__refused(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     const struct outgoing *outgoing = &exchange->route->upstream.outgoing;
-    struct wanted_answer answer;
-    struct wanted_key key;
+    struct lookup_answer answer;
+    struct lookup_key key;
     struct buf payload;
 
     if (exchange->outgoing == NULL ||
         !key_of(exchange, outgoing_find(outgoing, exchange->identity.tenant, exchange->identity.principal), &key))
         return;
-    buf_init(&payload, WANTED_PAYLOAD_MAX);
+    buf_init(&payload, LOOKUP_PAYLOAD_MAX);
     buf_wipes(&payload);
     if (pack(exchange, &payload) == CODE_OK)
-        (void)wanted_ask_newer(pair->lane->wanted, &key, buf_peek(&payload), clock_wall_us(), RENEW_GAP_US, &answer);
+        (void)lookup_ask_newer(pair->lane->lookups, &key, buf_peek(&payload), clock_wall_us(), RENEW_GAP_US, &answer);
     buf_fini(&payload);
 }
 

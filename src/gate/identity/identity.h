@@ -72,7 +72,7 @@ struct identity_request {
     struct span method;
     struct span slug;                /* of the route; empty: it has none */
     uint64_t from;                   /* who asks, by whose share what providers are asked for is bounded; 0: by none */
-    struct wanted *wanted;           /* what is known of tokens and providers; NULL where no source is a TOKEN */
+    struct lookups *lookups;           /* what is known of tokens and providers; NULL where no source is a TOKEN */
     struct identity_proofs *proofs;  /* likewise */
     struct span claimed_tenant;      /* of the tenant header, or at == NULL */
     int64_t now_us;
@@ -89,7 +89,7 @@ struct identity {
     const char *fault;          /* of a token, in words, for the log; NULL: none */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
-    uint64_t ticket;            /* not 0: who asks is not known yet; ask again when `wanted` has settled it */
+    uint64_t ticket;            /* not 0: who asks is not known yet; ask again when `lookups` has settled it */
     uint64_t proof;             /* of possession, which identity_use_proof has to use up; 0: none is due */
     unsigned char key_digest[DIGEST_BYTES];
 };
@@ -117,7 +117,7 @@ void identity_leave(struct identity *identity); /* gives its token back, into wh
 
 /* Whether the token that let somebody in would still do so, but for its binding: it has not ended, and its key is still among
  * its provider's. */
-bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct wanted *wanted,
+bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct lookups *lookups,
                           int64_t now_us);
 
 /* Whether who was let in by a key would still be, as the same: by the key's digest, since nobody keeps the key itself. */

@@ -38,12 +38,12 @@ void outgoing_sort(struct outgoing *outgoing)
 
 struct span outgoing_find(const struct outgoing *outgoing, struct span tenant, struct span principal)
 {
-    const struct outgoing_entry wanted = {.tenant = outgoing->per_tenant ? tenant : SPAN_NONE,
-                                          .principal = outgoing->per_principal ? principal : SPAN_NONE};
+    const struct outgoing_entry asked = {.tenant = outgoing->per_tenant ? tenant : SPAN_NONE,
+                                         .principal = outgoing->per_principal ? principal : SPAN_NONE};
     const struct outgoing_entry *found = NULL;
 
     if (outgoing->count > 0)
-        found = bsearch(&wanted, outgoing->entries, outgoing->count, sizeof *outgoing->entries, compare);
+        found = bsearch(&asked, outgoing->entries, outgoing->count, sizeof *outgoing->entries, compare);
     return found != NULL ? found->value : SPAN_NONE;
 }
 
@@ -72,15 +72,15 @@ void outgoing_seal(struct outgoing *outgoing, const char *issuer)
         lock_init(&outgoing->health->lock);
 }
 
-/* ---- what is wanted ---- */
+/* ---- what is asked ---- */
 
 void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
-                  struct wanted_key *key)
+                  struct lookup_key *key)
 {
     const struct span parts[] = {span_of(outgoing->digest, DIGEST_BYTES), secret,
                                  outgoing->per_tenant ? tenant : SPAN_NONE, token};
 
-    key->kind = WANTED_OUTGOING;
+    key->kind = LOOKUP_OUTGOING;
     parts_digest(parts, sizeof parts / sizeof parts[0], key->digest);
 }
 
@@ -249,7 +249,7 @@ static void token_unref(void *result)
     mem_free(gone);
 }
 
-const struct wanted_type outgoing_token_type = {token_ref, token_unref};
+const struct lookup_type outgoing_token_type = {token_ref, token_unref};
 
 void outgoing_token_unref(struct outgoing_token **token)
 {

@@ -3,7 +3,7 @@
  *
  * Secrets from files stand in a table that is made when the configuration is read. A caller's secret is looked up there, so
  * that no name of a file is ever made from an agent's name. Tokens that a provider gives for such a secret (RFC 6749, 4.4),
- * or for the agent's own token (RFC 8693), are asked for by way of identity/wanted.h.
+ * or for the agent's own token (RFC 8693), are asked for by way of identity/lookup.h.
  *
  * Threads: immutable once the configuration is sealed, but for its health, which has a lock; any may look.
  * Owns: the secrets of its entries (crypto/secret.h); a token its bytes, which are wiped; the rest is the configuration's.
@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/ref.h"
 #include "base/why.h"
-#include "identity/wanted.h"
+#include "identity/lookup.h"
 
 #include <pthread.h>
 
@@ -72,7 +72,7 @@ void outgoing_seal(struct outgoing *outgoing, const char *issuer);
 struct span outgoing_find(const struct outgoing *outgoing, struct span tenant, struct span principal);
 void outgoing_fini(struct outgoing *outgoing);
 
-/* ---- what is wanted of a provider ---- */
+/* ---- what is asked of a provider ---- */
 
 struct outgoing_wish {
     unsigned char outgoing[DIGEST_BYTES]; /* digest of its configuration, which a reload may have replaced by now */
@@ -85,7 +85,7 @@ enum code outgoing_pack(const struct outgoing_wish *wish, struct buf *out) MUST_
 bool outgoing_unpack(struct span payload, struct outgoing_wish *wish); /* into the payload */
 /* Takes: secret: of its entry, so that a new one gets a new token; token: the agent's, or empty. */
 void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
-                  struct wanted_key *key);
+                  struct lookup_key *key);
 
 /* `Basic …` of a client (RFC 6749, 2.3.1: both are encoded before they are joined). */
 enum code outgoing_write_basic(struct span id, struct span secret, struct buf *out);
@@ -109,7 +109,7 @@ struct outgoing_token {
     size_t len;
     char value[]; /* "Bearer " and the token */
 };
-extern const struct wanted_type outgoing_token_type;
+extern const struct lookup_type outgoing_token_type;
 void outgoing_token_unref(struct outgoing_token **token); /* NULL is fine */
 /* It goes up until then at most. To be called before another thread has the token. */
 void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us);

@@ -95,6 +95,6 @@ static void token_unref(void *result)
     identity_token_unref(&token);
 }
 
-const struct wanted_type identity_keys_type = {keys_ref, keys_unref};
-const struct wanted_type identity_token_type = {token_ref, token_unref};
-const struct wanted_type identity_introspection_type = {introspection_ref, introspection_unref};
+const struct lookup_type identity_keys_type = {keys_ref, keys_unref};
+const struct lookup_type identity_token_type = {token_ref, token_unref};
+const struct lookup_type identity_introspection_type = {introspection_ref, introspection_unref};

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/ref.h"
 #include "identity/token.h"
-#include "identity/wanted.h"
+#include "identity/lookup.h"
 #include "tls/tls.h"
 
 #define IDENTITY_PROVIDERS_MAX 16
@@ -49,7 +49,7 @@ struct identity_introspection {
 struct identity_introspection *identity_introspection_new(struct buf *answer_take, int64_t asked_us) MUST_USE; /* or NULL */
 #define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* for so long what was told of a token that is not active stands */
 
-/* How each kind of result is counted, for wanted_new. */
-extern const struct wanted_type identity_keys_type, identity_token_type, identity_introspection_type;
+/* How each kind of result is counted, for lookup_new. */
+extern const struct lookup_type identity_keys_type, identity_token_type, identity_introspection_type;
 
 #endif

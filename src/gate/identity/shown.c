@@ -12,11 +12,11 @@
 struct shown {
     const struct identity_request *request;
     const struct identity_source *source; /* NULL: nobody's */
-    struct wanted_key key;                /* of the token as this source reads it */
+    struct lookup_key key;                /* of the token as this source reads it */
     struct span text;
     unsigned char digest[DIGEST_BYTES];   /* of the text */
     bool by_dpop;
-    uint64_t since;                       /* wanted_forgotten when it was begun */
+    uint64_t since;                       /* lookup_forgotten when it was begun */
 };
 
 static enum reason refuse(struct identity *identity, enum identity_fault fault)
@@ -34,7 +34,7 @@ static enum reason refuse(struct identity *identity, enum identity_fault fault)
 static void read_by(struct shown *shown, const struct identity_source *source)
 {
     shown->source = source;
-    shown->key.kind = WANTED_TOKEN;
+    shown->key.kind = LOOKUP_TOKEN;
     for (size_t i = 0; i < DIGEST_BYTES; i++)
         shown->key.digest[i] = shown->digest[i] ^ source->salt[i];
     if (source->has_slug)
@@ -49,7 +49,7 @@ static struct identity_token *find_known(struct shown *shown, const struct ident
         if (sources[i].kind != IDENTITY_TOKEN)
             continue;
         read_by(shown, &sources[i]);
-        token = wanted_find(shown->request->wanted, &shown->key, shown->request->now_us);
+        token = lookup_find(shown->request->lookups, &shown->key, shown->request->now_us);
         if (token != NULL)
             return token;
     }
@@ -123,7 +123,7 @@ static enum identity_fault read_with(const struct shown *shown, const struct ide
 
 static void keep(const struct shown *shown, const struct identity_token *token, int64_t until_us)
 {
-    wanted_keep(shown->request->wanted, &shown->key, identity_token_ref(token), token->held_bytes, until_us, shown->since);
+    lookup_keep(shown->request->lookups, &shown->key, identity_token_ref(token), token->held_bytes, until_us, shown->since);
 }
 
 /* Reads the token by the provider's keys. Where none of these has its key id, newer ones are asked for. */
@@ -131,25 +131,25 @@ static enum reason read_signed(const struct shown *shown, struct identity *ident
 {
     const struct identity_request *request = shown->request;
     const struct identity_provider *provider = shown->source->provider;
-    struct wanted_key key = {.kind = WANTED_KEYS};
-    struct wanted_answer answer;
+    struct lookup_key key = {.kind = LOOKUP_KEYS};
+    struct lookup_answer answer;
     enum identity_fault fault = IDENTITY_FAULT_NONE;
-    enum wanted_state state;
+    enum lookup_state state;
     int64_t until_us;
 
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
-    state = wanted_ask(request->wanted, &key, SPAN_NONE, request->now_us, &answer);
-    if (state == WANTED_READY) {
+    state = lookup_ask(request->lookups, &key, SPAN_NONE, request->now_us, &answer);
+    if (state == LOOKUP_READY) {
         fault = read_with(shown, answer.result, SPAN_NONE, &identity->token);
         identity_keys_type.unref(answer.result);
     }
     if (fault == IDENTITY_FAULT_UNKNOWN_KEY)
-        state = wanted_ask_newer(request->wanted, &key, SPAN_NONE, request->now_us, WANTED_KEYS_GAP_US, &answer);
-    if (state == WANTED_PENDING)
+        state = lookup_ask_newer(request->lookups, &key, SPAN_NONE, request->now_us, LOOKUP_KEYS_GAP_US, &answer);
+    if (state == LOOKUP_PENDING)
         identity->ticket = answer.ticket;
     if (fault != IDENTITY_FAULT_NONE)
         return refuse(identity, fault);
-    if (state != WANTED_READY)
+    if (state != LOOKUP_READY)
         return answer.reason;
     /* A token is forgotten with the set of keys that verified it, so that none outlasts `stale` while the provider is away. */
     until_us = identity->token->expires_us + provider->rules.leeway_us;
@@ -163,11 +163,11 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
 {
     const struct identity_request *request = shown->request;
     const struct identity_provider *provider = shown->source->provider;
-    struct wanted_key key = {.kind = WANTED_INTROSPECTION, .who = request->from};
+    struct lookup_key key = {.kind = LOOKUP_INTROSPECTION, .who = request->from};
     unsigned char payload[DIGEST_BYTES + IDENTITY_TOKEN_BYTES_MAX];
     struct identity_introspection *said;
-    struct wanted_answer answer;
-    enum wanted_state state;
+    struct lookup_answer answer;
+    enum lookup_state state;
     enum identity_fault fault;
     int64_t until_us;
 
@@ -175,15 +175,15 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
     memcpy(&key.of, provider->digest, sizeof key.of);
     memcpy(payload, provider->digest, DIGEST_BYTES);
     memcpy(payload + DIGEST_BYTES, shown->text.at, shown->text.len);
-    state = wanted_ask(request->wanted, &key, span_of(payload, DIGEST_BYTES + shown->text.len), request->now_us, &answer);
+    state = lookup_ask(request->lookups, &key, span_of(payload, DIGEST_BYTES + shown->text.len), request->now_us, &answer);
     mem_wipe(payload, DIGEST_BYTES + shown->text.len);
     switch (state) {
-    case WANTED_PENDING:
+    case LOOKUP_PENDING:
         identity->ticket = answer.ticket;
         break;
-    case WANTED_FAILED:
+    case LOOKUP_FAILED:
         return answer.reason;
-    case WANTED_READY:
+    case LOOKUP_READY:
         said = answer.result;
         fault = read_with(shown, NULL, buf_peek(&said->answer), &identity->token);
         until_us = said->asked_us + INTROSPECTED_US;
@@ -228,7 +228,7 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,
                             const struct identity_request *request, struct identity *identity)
 {
-    struct shown shown = {.request = request, .since = wanted_forgotten(request->wanted)};
+    struct shown shown = {.request = request, .since = lookup_forgotten(request->lookups)};
     enum reason reason = REASON_PERMITTED;
 
     shown.by_dpop = identity__credential(value, SPAN_LIT("dpop"), &shown.text);
@@ -286,10 +286,10 @@ static int64_t ends_us(const struct identity_token *token)
     return (int64_t)end_us;
 }
 
-bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct wanted *wanted,
+bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct lookups *lookups,
                           int64_t now_us)
 {
-    struct wanted_key key = {.kind = WANTED_KEYS};
+    struct lookup_key key = {.kind = LOOKUP_KEYS};
     struct identity_key_set *set;
     bool holds;
 
@@ -298,7 +298,7 @@ bool identity_token_holds(const struct identity_token *token, const struct ident
     if (!token->is_signed)
         return true;
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
-    set = wanted_find(wanted, &key, now_us);
+    set = lookup_find(lookups, &key, now_us);
     holds = set != NULL && identity_key_set_has(set, token->key_id, token->signed_by);
     identity_key_set_unref(&set);
     return holds;

@@ -34,30 +34,30 @@ void lane_wait_for_room(struct pair *pair)
         pair_deadline(pair, AUDIT_WAIT_US);
 }
 
-void lane_want(struct pair *pair, uint64_t ticket)
+void lane_wait_for_lookup(struct pair *pair, uint64_t ticket)
 {
     pair->awaited = ticket;
     if (!list_is_linked(&pair->waits))
-        list_append(&pair->lane->wanting, &pair->waits);
+        list_append(&pair->lane->looking, &pair->waits);
     if (pair->deadline_us == 0)
-        pair_deadline(pair, WANTED_WAIT_US);
-    if (wanted_is_settled(pair->lane->wanted, ticket))
+        pair_deadline(pair, LOOKUP_WAIT_US);
+    if (lookup_is_settled(pair->lane->lookups, ticket))
         pair_stir(pair); /* it was settled before the pair was in the list */
 }
 
-/* Stirs pairs whose tickets of `wanted` are settled, which happens in any order. */
-static void look_outside(struct lane *lane)
+/* Stirs pairs whose tickets of `lookups` are settled, which happens in any order. */
+static void stir_settled(struct lane *lane)
 {
-    uint64_t settled = lane->wanted != NULL ? wanted_settled(lane->wanted) : 0;
+    uint64_t settled = lane->lookups != NULL ? lookup_settled(lane->lookups) : 0;
 
-    if (settled == lane->wanted_seen)
+    if (settled == lane->lookups_seen)
         return;
-    lane->wanted_seen = settled;
-    for (struct list *link = lane->wanting.next, *next; link != &lane->wanting; link = next) {
+    lane->lookups_seen = settled;
+    for (struct list *link = lane->looking.next, *next; link != &lane->looking; link = next) {
         struct pair *pair = LIST_ENTRY(link, struct pair, waits);
 
         next = link->next;
-        if (!wanted_is_settled(lane->wanted, pair->awaited))
+        if (!lookup_is_settled(lane->lookups, pair->awaited))
             continue;
         pair_stop_waiting(pair);
         pair_stir(pair);
@@ -66,7 +66,7 @@ static void look_outside(struct lane *lane)
 
 void lane_woken(struct lane *lane)
 {
-    look_outside(lane);
+    stir_settled(lane);
     /* Tickets settle in order, and the list is in that order, so the first pair that still waits ends the walk. */
     while (!list_is_empty(&lane->waiting)) {
         struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
@@ -118,7 +118,7 @@ bool lane_token_holds(const struct lane *lane, const struct identity *identity)
         const struct identity_provider *provider = &lane->conf->providers[i];
 
         if (memcmp(provider->digest, identity->provider->digest, DIGEST_BYTES) == 0)
-            return identity_token_holds(identity->token, provider, lane->wanted, clock_wall_us());
+            return identity_token_holds(identity->token, provider, lane->lookups, clock_wall_us());
     }
     return false;
 }
@@ -342,7 +342,7 @@ enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, co
     memset(lane, 0, sizeof *lane);
     list_init(&lane->waiting);
     list_init(&lane->stuck);
-    list_init(&lane->wanting);
+    list_init(&lane->looking);
     list_init(&lane->spares);
     judge_init(&lane->judge);
     lane->above = above;

@@ -9,7 +9,7 @@
 #define LANE_LANE_H
 
 #include "enforce/answer.h"
-#include "identity/wanted.h"
+#include "identity/lookup.h"
 #include "link/listener.h"
 #include "link/rate.h"
 #include "os/inbox.h"
@@ -78,9 +78,9 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
-    struct list wanting;  /* pairs that wait for what `wanted` asks for outside */
-    struct wanted *wanted; /* of all workers; NULL: the configuration has nothing to ask for outside */
-    uint64_t wanted_seen; /* wanted_settled at the last look */
+    struct list looking;  /* pairs that wait for a lookup */
+    struct lookups *lookups; /* of all workers; NULL: the configuration has no provider to ask */
+    uint64_t lookups_seen; /* lookup_settled at the last look */
     struct identity_proofs *proofs; /* likewise of all workers */
     struct judge judge;   /* judges large calls and answers */
     struct list spares;   /* connections that spare.c keeps */
@@ -135,9 +135,9 @@ enum code lane_dial(void *context, const struct proxy_upstream *upstream, const 
 /* The fate of the pair's record (ticket). While there is none, the pair waits in the lane's list. */
 enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane_wait_for_room(struct pair *pair);
-/* Puts the pair in the lane's list until the ticket of `wanted` is settled. It is stirred then, or after WANTED_WAIT_US, when
+/* Puts the pair in the lane's list until the ticket of `lookups` is settled. It is stirred then, or after LOOKUP_WAIT_US, when
  * it has timed out. */
-void lane_want(struct pair *pair, uint64_t ticket);
-#define WANTED_WAIT_US INT64_C(15000000)
+void lane_wait_for_lookup(struct pair *pair, uint64_t ticket);
+#define LOOKUP_WAIT_US INT64_C(15000000)
 
 #endif

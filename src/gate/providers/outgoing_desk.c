@@ -24,12 +24,12 @@ struct outgoing_desk {
     struct list parked; /* under the lock */
 };
 
-/* One token that is wanted. It is with web/, on the desk, or with the function that goes on with it. */
+/* One token that is asked for. A fetch is with web/, on the desk, or with the function that goes on with it. */
 struct fetch {
     struct list all; /* of the desk's parked */
     struct outgoing_desk *desk;
     struct proxy_conf *conf;
-    struct wanted_work work;
+    struct lookup_work work;
     struct outgoing_wish wish; /* as work.payload has it */
     const struct proxy_route *route;
     const struct outgoing *outgoing;
@@ -46,7 +46,7 @@ struct fetch {
 static void end(struct fetch *fetch)
 {
     outgoing_token_unref(&fetch->token);
-    wanted_work_fini(&fetch->work);
+    lookup_work_fini(&fetch->work);
     proxy_conf_unref(&fetch->conf);
     mem_free(fetch);
 }
@@ -74,7 +74,7 @@ static void fail(struct fetch *fetch, enum reason reason, const char *why)
         log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
                  "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name, why);
-    wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, reason, clock_wall_us() + pause_us(RETRY_US));
+    lookup_fail(fetch->desk->ways.lookups, &fetch->work.key, reason, clock_wall_us() + pause_us(RETRY_US));
     end(fetch);
 }
 
@@ -93,7 +93,7 @@ static void succeed(struct fetch *fetch)
         log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name);
     fetch->token = NULL;
-    wanted_put(fetch->desk->ways.wanted, &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
+    lookup_put(fetch->desk->ways.lookups, &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
                token->until_us);
     end(fetch);
 }
@@ -155,9 +155,9 @@ static void verify(struct fetch *fetch, const struct identity_key_set *keys)
     }
 }
 
-static void key_of_keys(const struct fetch *fetch, struct wanted_key *key)
+static void key_of_keys(const struct fetch *fetch, struct lookup_key *key)
 {
-    key->kind = WANTED_KEYS;
+    key->kind = LOOKUP_KEYS;
     memcpy(key->digest, fetch->outgoing->provider->digest, sizeof key->digest);
 }
 
@@ -165,7 +165,7 @@ static void verify_exchanged(struct fetch *fetch)
 {
     struct identity_token_hint hint;
     struct identity_key_set *keys;
-    struct wanted_key key;
+    struct lookup_key key;
 
     if (!identity_token_looks(text_of(fetch), &hint)) {
         if (fetch->outgoing->takes_opaque)
@@ -176,7 +176,7 @@ static void verify_exchanged(struct fetch *fetch)
         return;
     }
     key_of_keys(fetch, &key);
-    keys = wanted_find(fetch->desk->ways.wanted, &key, clock_wall_us());
+    keys = lookup_find(fetch->desk->ways.lookups, &key, clock_wall_us());
     verify(fetch, keys);
     identity_key_set_unref(&keys);
 }
@@ -191,7 +191,7 @@ static void answered(void *context, struct web_answer *answer)
     char error[64];
 
     if (answer->code == CODE_DOWN) { /* the gate ends */
-        wanted_fail(fetch->desk->ways.wanted, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
+        lookup_fail(fetch->desk->ways.lookups, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
         end(fetch);
     } else if (answer->code != CODE_OK) {
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, answer->why.text);
@@ -224,8 +224,8 @@ static void post(struct fetch *fetch, struct span url, struct span secret)
     struct why why = {""};
     enum code code;
 
-    buf_init(&form, WANTED_PAYLOAD_MAX * 3);
-    buf_init(&authorization, WANTED_PAYLOAD_MAX);
+    buf_init(&form, LOOKUP_PAYLOAD_MAX * 3);
+    buf_init(&authorization, LOOKUP_PAYLOAD_MAX);
     buf_wipes(&form);
     buf_wipes(&authorization);
     code = outgoing_write_request(fetch->outgoing, &fetch->wish, secret, &form, &authorization);
@@ -255,7 +255,7 @@ static void begin(struct fetch *fetch)
     } else if (outgoing->token_url != NULL) {
         post(fetch, span_text(outgoing->token_url), secret);
     } else {
-        len = fetch->desk->ways.endpoint(fetch->desk->ways.outside, outgoing->provider, "token_endpoint", endpoint,
+        len = fetch->desk->ways.endpoint(fetch->desk->ways.providers, outgoing->provider, "token_endpoint", endpoint,
                                          sizeof endpoint);
         if (len > 0)
             post(fetch, span_of(endpoint, len), secret);
@@ -279,13 +279,13 @@ static bool find_outgoing(struct fetch *fetch)
     return false;
 }
 
-void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work)
+void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct lookup_work *work)
 {
     struct fetch *fetch = mem_zalloc(sizeof *fetch);
 
     if (fetch == NULL) {
-        wanted_fail(desk->ways.wanted, &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
-        wanted_work_fini(work);
+        lookup_fail(desk->ways.lookups, &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + PROVIDERS_GONE_US);
+        lookup_work_fini(work);
         return;
     }
     fetch->desk = desk;
@@ -296,8 +296,8 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
         begin(fetch);
         return;
     }
-    wanted_fail(desk->ways.wanted, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
-                clock_wall_us() + OUTSIDE_GONE_US);
+    lookup_fail(desk->ways.lookups, &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
+                clock_wall_us() + PROVIDERS_GONE_US);
     end(fetch);
 }
 
@@ -306,14 +306,14 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
 /* Whether the provider's newest keys are there, or cannot be had. */
 static bool has_keys(struct fetch *fetch)
 {
-    struct wanted *wanted = fetch->desk->ways.wanted;
-    struct wanted_answer answer;
-    struct wanted_key key;
+    struct lookups *lookups = fetch->desk->ways.lookups;
+    struct lookup_answer answer;
+    struct lookup_key key;
 
     if (fetch->ticket != 0)
-        return wanted_is_settled(wanted, fetch->ticket);
+        return lookup_is_settled(lookups, fetch->ticket);
     key_of_keys(fetch, &key);
-    if (wanted_ask_newer(wanted, &key, SPAN_NONE, clock_wall_us(), WANTED_KEYS_GAP_US, &answer) != WANTED_PENDING)
+    if (lookup_ask_newer(lookups, &key, SPAN_NONE, clock_wall_us(), LOOKUP_KEYS_GAP_US, &answer) != LOOKUP_PENDING)
         return true;
     fetch->ticket = answer.ticket;
     return false;
@@ -343,7 +343,7 @@ static void go_on(struct fetch *fetch)
 }
 
 /* The key of a token that a route has for all. Returns: false: there is none. */
-static bool key_of(const struct outgoing *outgoing, struct wanted_key *key)
+static bool key_of(const struct outgoing *outgoing, struct lookup_key *key)
 {
     if (outgoing->kind != OUTGOING_CLIENT || outgoing->per_tenant || outgoing->provider == NULL || outgoing->count == 0)
         return false;
@@ -357,16 +357,16 @@ static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *con
     for (size_t i = 0; i < conf->route_count; i++) {
         const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
         struct outgoing_wish wish = {.until_us = 0};
-        struct wanted_answer answer;
-        struct wanted_key key;
+        struct lookup_answer answer;
+        struct lookup_key key;
         struct buf payload;
 
         if (!key_of(outgoing, &key))
             continue;
         memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
-        buf_init(&payload, WANTED_PAYLOAD_MAX);
+        buf_init(&payload, LOOKUP_PAYLOAD_MAX);
         if (outgoing_pack(&wish, &payload) == CODE_OK &&
-            wanted_ask(desk->ways.wanted, &key, buf_peek(&payload), clock_wall_us(), &answer) == WANTED_READY)
+            lookup_ask(desk->ways.lookups, &key, buf_peek(&payload), clock_wall_us(), &answer) == LOOKUP_READY)
             outgoing_token_type.unref(answer.result);
         buf_fini(&payload);
     }
@@ -418,9 +418,9 @@ void outgoing_desk_free(struct outgoing_desk **desk)
     *desk = NULL;
 }
 
-struct outgoing_token *outgoing_known(struct wanted *wanted, const struct outgoing *outgoing)
+struct outgoing_token *outgoing_known(struct lookups *lookups, const struct outgoing *outgoing)
 {
-    struct wanted_key key;
+    struct lookup_key key;
 
-    return key_of(outgoing, &key) ? wanted_find(wanted, &key, clock_wall_us()) : NULL;
+    return key_of(outgoing, &key) ? lookup_find(lookups, &key, clock_wall_us()) : NULL;
 }

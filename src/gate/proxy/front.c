@@ -359,7 +359,7 @@ bool front__identify(struct pair *pair)
     if (!pair->timed_out) {
         reason = who__identify(pair);
         if (identity->ticket != 0) {
-            lane_want(pair, identity->ticket);
+            lane_wait_for_lookup(pair, identity->ticket);
             return false;
         }
         if (reason == REASON_UNSET && has_waited && !lane_token_holds(pair->lane, identity))

@@ -216,7 +216,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     lane->mailboxes = proxy->mailboxes;
     lane->joined = proxy->joined;
     lane->gate = start->gates[index];
-    lane->wanted = start->wanted;
+    lane->lookups = start->lookups;
     lane->proofs = start->proofs;
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;

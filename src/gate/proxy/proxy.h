@@ -33,7 +33,7 @@ struct proxy_start {
     /* Makes a stream socket to a command's children, without waiting; called from any worker. NULL: no route has a command. */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *dial_context;
-    struct wanted *wanted;           /* what is known from outside; NULL: nothing is asked outside */
+    struct lookups *lookups;         /* what providers have said; NULL: none is asked */
     struct identity_proofs *proofs;  /* proofs of tokens that are bound to a key; or NULL */
     /* Called from any worker: a pipe has read another configuration than the one that runs, so main is to look at
      * its file and then call proxy_looked. NULL: nobody looks, and such pipes are denied at once. */

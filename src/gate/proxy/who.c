@@ -81,7 +81,7 @@ static struct identity_request request_of(struct pair *pair)
         .method = span_text(http_method_text(head->method)),
         .slug = exchange->slug,
         .from = pair->client_who,
-        .wanted = pair->lane->wanted,
+        .lookups = pair->lane->lookups,
         .proofs = pair->lane->proofs,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : http_head_named(head, tenant),
         /* when the head came; where a provider was waited for, now */

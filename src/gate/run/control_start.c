@@ -69,8 +69,8 @@ static void fetch_keys(struct serve *serve, size_t number)
 {
     const struct proxy_conf *proxy = serve->conf->proxy;
 
-    if (serve->outside != NULL && number < proxy->provider_count)
-        outside_newer_keys(serve->outside, &proxy->providers[number]);
+    if (serve->providers != NULL && number < proxy->provider_count)
+        providers_newer_keys(serve->providers, &proxy->providers[number]);
 }
 
 /* Logs the end of that process. Calls are judged as before, and who may open the store can still give commands. */

@@ -20,7 +20,7 @@ void serve__record_outgoing(struct serve *serve)
 
         if (outgoing->health == NULL || !outgoing_news(outgoing, &report))
             continue;
-        token = outgoing_known(outside_wanted(serve->outside), outgoing);
+        token = outgoing_known(providers_lookups(serve->providers), outgoing);
         doc = doc_object();
         buf_init(&detail, 4096);
         doc_text(doc, "upstream", conf->routes[i].name);
@@ -62,7 +62,7 @@ void serve__measure_outgoing(const struct serve *serve, struct buf *out)
         for (size_t i = 0; i < conf->route_count; i++) {
             const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
             struct outgoing_token *token =
-                outgoing->health != NULL ? outgoing_known(outside_wanted(serve->outside), outgoing) : NULL;
+                outgoing->health != NULL ? outgoing_known(providers_lookups(serve->providers), outgoing) : NULL;
             struct outgoing_report report = {.fetched = 0};
             int64_t values[sizeof names / sizeof *names];
 

@@ -135,7 +135,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (serve->runner != NULL)
         runner_reload(serve->runner); /* before any connection to a new command */
     serve__reload_control(serve);
-    outside_reload(serve->outside, fresh->proxy); /* before any call under the new configuration */
+    providers_reload(serve->providers, fresh->proxy); /* before any call under the new configuration */
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;

@@ -196,13 +196,13 @@ static void wake_workers(void *context)
         proxy_wake(proxy_wake_context(serve->proxy, i));
 }
 
-static enum code open_outside(struct serve *serve, struct why *why)
+static enum code open_providers(struct serve *serve, struct why *why)
 {
-    const struct outside_conf conf = {
+    const struct providers_conf conf = {
         .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .proxy = serve->conf->proxy,
         .settled = wake_workers, .context = serve,
     };
-    enum code code = outside_new(&conf, &serve->outside, why);
+    enum code code = providers_new(&conf, &serve->providers, why);
 
     if (code == CODE_OK && identity_proofs_new(clock_wall_us(), &serve->proofs) != CODE_OK)
         code = why_set(why, CODE_NOMEM, "not enough memory for proofs of possession");
@@ -222,7 +222,7 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     struct proxy_start start = {
         .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
         .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
-        .wanted = outside_wanted(serve->outside), .proofs = serve->proofs, .look = pipe_differs, .look_context = serve,
+        .lookups = providers_lookups(serve->providers), .proofs = serve->proofs, .look = pipe_differs, .look_context = serve,
     };
     enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
 
@@ -282,7 +282,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     if (code == CODE_OK)
         code = open_gates(serve);
     if (code == CODE_OK)
-        code = open_outside(serve, why);
+        code = open_providers(serve, why);
     if (code == CODE_OK)
         code = open_proxy(serve, why);
     if (code == CODE_OK)
@@ -316,7 +316,7 @@ static enum code start_threads(struct serve *serve, struct why *why)
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     take_names(serve);
-    outside_look(serve->outside);
+    providers_look(serve->providers);
     serve__mind_past(serve, PAST_START_WAIT_MS);
     mem_drop_code();
     code = proxy_run(serve->proxy, why);
@@ -404,7 +404,7 @@ static void poll_store(void *context)
     struct serve *serve = context;
 
     give_memory_back(serve);
-    outside_look(serve->outside);
+    providers_look(serve->providers);
     serve__follow_conf(serve, false);
     serve__mind_past(serve, 0);
     serve__follow_store(serve);
@@ -545,7 +545,7 @@ void serve_close(struct serve *serve)
     admin_close(&serve->admin);
     serve__close_past(serve);
     resolver_free(&serve->resolver);
-    outside_unhear(serve->outside);
+    providers_unhear(serve->providers);
     proxy_stop(serve->proxy);
     serve__close_notify(serve); /* closed before the runner, which one of them uses */
     runner_close(&serve->runner);
@@ -563,7 +563,7 @@ void serve_close(struct serve *serve)
     serve_close_audit(serve);
     proxy_free(&serve->proxy);
     web_free(&serve->web); /* after the last checkpoint */
-    outside_free(&serve->outside);
+    providers_free(&serve->providers);
     identity_proofs_free(&serve->proofs);
     if (!gauges.down)
         serve__mark_told(serve);

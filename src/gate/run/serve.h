@@ -15,7 +15,7 @@
 #include "args/command.h"
 #include "conf/conf.h"
 #include "run/disk.h"
-#include "providers/outside.h"
+#include "providers/providers.h"
 #include "run/poster.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
@@ -162,7 +162,7 @@ struct serve {
     struct runner *runner;       /* a process: it starts commands; NULL: there are none */
     int control;                 /* a socket to the process that takes people's commands; -1: there is none */
     struct web *web;             /* requests of the gate's own */
-    struct outside *outside;     /* providers, and what else calls wait for; NULL: nothing */
+    struct providers *providers;     /* providers, and what else calls wait for; NULL: nothing */
     struct identity_proofs *proofs; /* used proofs of tokens that are bound to a key; NULL: there are none */
     struct poster *poster;       /* posts checkpoints; NULL: they go to a file */
     struct audit_key_change key_change; /* `audit rotate-key`: what audit_open records */

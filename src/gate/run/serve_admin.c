@@ -132,8 +132,8 @@ static void write_providers(const struct serve *serve, struct buf *out)
         "# TYPE callgate_provider_failures_total counter\n",
     };
     static const char *const names[] = {"keys", "keys_age_seconds", "fetches_total", "failures_total"};
-    struct outside_gauges gauges[IDENTITY_PROVIDERS_MAX];
-    size_t count = outside_gauges(serve->outside, gauges);
+    struct providers_gauges gauges[IDENTITY_PROVIDERS_MAX];
+    size_t count = providers_gauges(serve->providers, gauges);
     int64_t now_us = clock_wall_us();
 
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
@@ -205,10 +205,10 @@ static enum code measure(void *context, struct buf *out)
     struct proxy_gauges proxy;
     struct runner_gauges runner;
     struct tally_stats state;
-    struct wanted_stats wanted;
+    struct lookup_stats lookups;
     uint64_t room_bytes = 0;
 
-    wanted_stats(outside_wanted(serve->outside), &wanted);
+    lookup_stats(providers_lookups(serve->providers), &lookups);
     audit_gauges(serve->audit, &audit);
     poster_gauges(serve->poster, &poster);
     for (size_t i = 0; i < SERVE_POSTERS; i++)
@@ -266,9 +266,9 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_state_keys", "Limits and called tools that are counted.", "gauge", state.keys},
         {"callgate_state_bytes", "Memory of what is counted.", "gauge", state.bytes},
         {"callgate_state_refused_total", "Times that there was no room to count one more.", "counter", state.refused},
-        {"callgate_tokens_known", "Verified access tokens that are kept.", "gauge", wanted.known[WANTED_TOKEN]},
-        {"callgate_outside_waiting", "Questions to providers that are under way.", "gauge", wanted.pending},
-        {"callgate_outside_refused_total", "Times that there were too many of them.", "counter", wanted.refused},
+        {"callgate_tokens_known", "Verified access tokens that are kept.", "gauge", lookups.known[LOOKUP_TOKEN]},
+        {"callgate_outside_waiting", "Questions to providers that are under way.", "gauge", lookups.pending},
+        {"callgate_outside_refused_total", "Times that there were too many of them.", "counter", lookups.refused},
         {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
     };
 

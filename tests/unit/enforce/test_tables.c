@@ -11,7 +11,7 @@
 #include "enforce/question_table.h"
 #include "state/state.h"
 #include "identity/proof.h"
-#include "identity/wanted.h"
+#include "identity/lookup.h"
 #include "link/budget.h"
 #include "link/rate.h"
 
@@ -160,31 +160,31 @@ static bool keeps_of_questions(const struct caller *caller)
 
 /* ---- what is asked of providers: by address ---- */
 
-static struct wanted *wanted;
+static struct lookups *lookups;
 
 static void *keep(void *result) { return result; }
 static void let_go(void *result) { (void)result; }
 static void hear(void *context) { (void)context; }
 
-static void make_wanted(void)
+static void make_lookups(void)
 {
-    struct wanted_conf conf = {.work = hear, .settled = hear};
+    struct lookup_conf conf = {.work = hear, .settled = hear};
 
-    for (int kind = 0; kind < WANTED_KIND_COUNT; kind++)
-        conf.types[kind] = (struct wanted_type){keep, let_go};
-    assert_ok(wanted_new(&conf, &wanted));
+    for (int kind = 0; kind < LOOKUP_KIND_COUNT; kind++)
+        conf.types[kind] = (struct lookup_type){keep, let_go};
+    assert_ok(lookup_new(&conf, &lookups));
 }
 
-static void drop_wanted(void) { wanted_free(&wanted); }
+static void drop_lookups(void) { lookup_free(&lookups); }
 
 static bool takes_of_wanted(const struct caller *caller)
 {
-    struct wanted_key key = {.kind = WANTED_INTROSPECTION, .who = 1 + !caller->is_crowd, .of = 7};
-    struct wanted_answer answer;
+    struct lookup_key key = {.kind = LOOKUP_INTROSPECTION, .who = 1 + !caller->is_crowd, .of = 7};
+    struct lookup_answer answer;
 
     memcpy(key.digest, &caller->number, sizeof caller->number);
     key.digest[8] = (unsigned char)caller->is_crowd;
-    return wanted_ask(wanted, &key, SPAN_LIT("x"), NOW, &answer) == WANTED_PENDING;
+    return lookup_ask(lookups, &key, SPAN_LIT("x"), NOW, &answer) == LOOKUP_PENDING;
 }
 
 /* ---- connections, and the memory of each ---- */
@@ -255,7 +255,7 @@ static const struct table tables[] = {
     {"proofs", 700000, make_proofs, takes_of_proofs, NULL, drop_proofs, false},
     {"held calls", 10000, make_approvals, takes_of_approvals, NULL, drop_approvals, false},
     {"questions of servers", 100000, make_questions, takes_of_questions, keeps_of_questions, drop_questions, true},
-    {"questions to providers", 3000, make_wanted, takes_of_wanted, NULL, drop_wanted, false},
+    {"questions to providers", 3000, make_lookups, takes_of_wanted, NULL, drop_lookups, false},
     {"connections and memory", 30000, make_budget, takes_of_budget, NULL, drop_budget, false},
     {"hints", 10000, make_hints, takes_of_hints, keeps_of_hints, drop_hints, true},
     {"rates", 200000, make_rates, takes_of_rates, NULL, drop_rates, true},

@@ -161,7 +161,7 @@ static void test_keys(void **state)
     struct outgoing others[9], base = {.kind = OUTGOING_CLIENT, .client = "gate", .per_tenant = true};
     const struct span parts[][3] = {{SPAN_LIT("s"), SPAN_LIT("t"), SPAN_LIT("k")}, {SPAN_LIT("st"), SPAN_LIT(""), SPAN_LIT("k")},
                                     {SPAN_LIT("s"), SPAN_LIT(""), SPAN_LIT("tk")}, {SPAN_LIT("s"), SPAN_LIT("t"), SPAN_LIT("")}};
-    struct wanted_key keys[9 * 4];
+    struct lookup_key keys[9 * 4];
     size_t count = 0;
 
     (void)state;

@@ -12,20 +12,20 @@ static void hear(void *context)
     (void)context;
 }
 
-static struct wanted *start(void)
+static struct lookups *start(void)
 {
-    struct wanted_conf conf = {
+    struct lookup_conf conf = {
         .work = hear, .settled = hear,
-        .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
-                  [WANTED_TOKEN] = identity_token_type},
+        .types = {[LOOKUP_KEYS] = identity_keys_type, [LOOKUP_INTROSPECTION] = identity_introspection_type,
+                  [LOOKUP_TOKEN] = identity_token_type},
     };
-    struct wanted *wanted;
+    struct lookups *lookups;
 
     asked = (struct identity_provider){.rules = provider, .introspect_url = "https://id.example.com/introspect"};
     identity_provider_seal(&asked);
     source = (struct identity_source){.kind = IDENTITY_TOKEN, .header = "DPoP", .provider = &asked, .rules = rules};
-    assert_ok(wanted_new(&conf, &wanted));
-    return wanted;
+    assert_ok(lookup_new(&conf, &lookups));
+    return lookups;
 }
 
 static struct span header_of(const void *context, const char *name)
@@ -34,9 +34,9 @@ static struct span header_of(const void *context, const char *name)
 }
 
 /* Returns: how it ends; UNSET: it waits. */
-static enum reason show(struct wanted *wanted, const char *authorization, int64_t now_us)
+static enum reason show(struct lookups *lookups, const char *authorization, int64_t now_us)
 {
-    struct identity_request request = {.header = header_of, .context = authorization, .wanted = wanted, .now_us = now_us};
+    struct identity_request request = {.header = header_of, .context = authorization, .lookups = lookups, .now_us = now_us};
     struct identity identity;
     enum reason reason = identity_decide(&source, 1, NULL, &request, &identity);
 
@@ -48,22 +48,22 @@ static enum reason show(struct wanted *wanted, const char *authorization, int64_
 /* While a provider is away its tokens let in for as long as its set is believed, those that were verified before as well. */
 static void no_token_outlasts_its_set(void **state)
 {
-    struct wanted *wanted = start();
-    struct wanted_key key = {.kind = WANTED_KEYS};
+    struct lookups *lookups = start();
+    struct lookup_key key = {.kind = LOOKUP_KEYS};
     char line[4096];
 
     (void)state;
     memcpy(key.digest, asked.digest, DIGEST_BYTES);
     (void)snprintf(line, sizeof line, "Bearer %.*s", SPAN_ARG(fake_token(ours, "ES256", HEADER, CLAIMS, &text)));
-    wanted_put(wanted, &key, identity_key_set_ref(keys), 100, 0, NOW + 100);
-    assert_int_equal(show(wanted, line, NOW), REASON_PERMITTED);
-    assert_int_equal(show(wanted, line, NOW + 99), REASON_PERMITTED);
-    assert_int_equal(show(wanted, line, NOW + 100), REASON_UNSET);
-    wanted_fail(wanted, &key, REASON_IDENTITY_UNAVAILABLE, NOW + 200);
-    assert_int_equal(show(wanted, line, NOW + 101), REASON_IDENTITY_UNAVAILABLE);
-    wanted_put(wanted, &key, identity_key_set_ref(keys), 100, 0, NOW + 1000);
-    assert_int_equal(show(wanted, line, NOW + 102), REASON_PERMITTED);
-    wanted_free(&wanted);
+    lookup_put(lookups, &key, identity_key_set_ref(keys), 100, 0, NOW + 100);
+    assert_int_equal(show(lookups, line, NOW), REASON_PERMITTED);
+    assert_int_equal(show(lookups, line, NOW + 99), REASON_PERMITTED);
+    assert_int_equal(show(lookups, line, NOW + 100), REASON_UNSET);
+    lookup_fail(lookups, &key, REASON_IDENTITY_UNAVAILABLE, NOW + 200);
+    assert_int_equal(show(lookups, line, NOW + 101), REASON_IDENTITY_UNAVAILABLE);
+    lookup_put(lookups, &key, identity_key_set_ref(keys), 100, 0, NOW + 1000);
+    assert_int_equal(show(lookups, line, NOW + 102), REASON_PERMITTED);
+    lookup_free(&lookups);
 }
 
 /* What is written otherwise than a token (RFC 6750, 2.1) is no token; a key of ours hides in nothing of that. */
@@ -74,21 +74,21 @@ static void what_no_provider_is_asked_about(void **state)
         "Bearer x,cg_key", "Bearer =", "Bearer a=b", "Bearer token:cg_key", "Bearer \x80" "cg_key", "Basic cg_key", NULL,
     };
     static const char *const good[] = {"Bearer opaque", "Bearer  a-._~+/9==", "DPoP Zz", NULL};
-    struct wanted *wanted = start();
-    struct wanted_work work;
+    struct lookups *lookups = start();
+    struct lookup_work work;
 
     (void)state;
     for (const char *const *each = wrong; *each != NULL; each++) {
-        assert_int_equal(show(wanted, *each, NOW), REASON_CREDENTIAL_WRONG);
-        assert_false(wanted_take(wanted, &work));
+        assert_int_equal(show(lookups, *each, NOW), REASON_CREDENTIAL_WRONG);
+        assert_false(lookup_take(lookups, &work));
     }
     for (const char *const *each = good; *each != NULL; each++) {
-        assert_int_equal(show(wanted, *each, NOW), REASON_UNSET);
-        assert_true(wanted_take(wanted, &work));
-        assert_int_equal(work.key.kind, WANTED_INTROSPECTION);
-        wanted_work_fini(&work);
+        assert_int_equal(show(lookups, *each, NOW), REASON_UNSET);
+        assert_true(lookup_take(lookups, &work));
+        assert_int_equal(work.key.kind, LOOKUP_INTROSPECTION);
+        lookup_work_fini(&work);
     }
-    wanted_free(&wanted);
+    lookup_free(&lookups);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "providers/outside_priv.h"
+#include "providers/providers_priv.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -18,8 +18,8 @@
 
 /* One question, until its answer is there. */
 struct asked {
-    struct outside *outside;
-    struct wanted_key key;
+    struct providers *providers;
+    struct lookup_key key;
     char name[128]; /* the provider's, for the log */
 };
 
@@ -28,7 +28,7 @@ static void fail(struct asked *asked, const struct why *why)
     static atomic_int_fast64_t told_us; /* for all providers, since agents can provoke it */
     int64_t now_us = clock_wall_us(), then_us = atomic_load(&told_us);
 
-    wanted_fail(asked->outside->wanted, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
+    lookup_fail(asked->providers->lookups, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
     if (now_us - then_us >= TOLD_US && atomic_compare_exchange_strong(&told_us, &then_us, now_us))
         log_error("app", "provider %s: opaque tokens let nobody in, since it does not say whose they are: %s", asked->name,
                   why->text);
@@ -50,13 +50,13 @@ static void answered(void *context, struct web_answer *answer)
 
         said = identity_introspection_new(&answer->body, now_us);
         if (said != NULL)
-            wanted_put(asked->outside->wanted, &asked->key, said, bytes, 0, now_us + IDENTITY_INTROSPECTION_US);
+            lookup_put(asked->providers->lookups, &asked->key, said, bytes, 0, now_us + IDENTITY_INTROSPECTION_US);
         else
             (void)why_set(&why, CODE_NOMEM, "not enough memory");
     }
     if (said == NULL)
         fail(asked, &why);
-    outside__work(asked->outside); /* begins those that waited for their turn */
+    providers__work(asked->providers); /* begins those that waited for their turn */
     mem_free(asked);
 }
 
@@ -68,7 +68,7 @@ static const struct identity_provider *provider_of(const struct proxy_conf *conf
     return NULL;
 }
 
-void outside__introspect(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work)
+void providers__introspect(struct providers *providers, struct proxy_conf *conf, struct lookup_work *work)
 {
     const struct identity_provider *provider = provider_of(conf, span_part(work->payload, 0, DIGEST_BYTES));
     struct asked *asked = provider != NULL ? mem_zalloc(sizeof *asked) : NULL;
@@ -76,13 +76,13 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
     struct buf body, authorization;
 
     if (asked == NULL) { /* of a provider that a reload took away */
-        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
+        lookup_fail(providers->lookups, &work->key, REASON_IDENTITY_UNAVAILABLE, clock_wall_us() + PROVIDERS_GONE_US);
         return;
     }
-    asked->outside = outside;
+    asked->providers = providers;
     asked->key = work->key;
     (void)snprintf(asked->name, sizeof asked->name, "%s", provider->rules.name);
-    buf_init(&body, 4 * WANTED_PAYLOAD_MAX);
+    buf_init(&body, 4 * LOOKUP_PAYLOAD_MAX);
     buf_init(&authorization, 2 * 65536);
     buf_wipes(&body);
     buf_wipes(&authorization);
@@ -100,7 +100,7 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
             .context = asked,
         };
 
-        if (web_begin(outside->conf.web, &request, &why) == CODE_OK)
+        if (web_begin(providers->conf.web, &request, &why) == CODE_OK)
             asked = NULL; /* `answered` frees it */
     }
     if (asked != NULL)

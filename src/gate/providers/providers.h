@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate asks of providers beside the workers, so that none waits: key sets, which are also kept in files beside
  * the store, so that a restart knows them while a provider is away; what providers say of opaque tokens; and whatever
- * else has a kind in identity/wanted.h.
+ * else has a kind in identity/lookup.h.
  *
- * Threads: main; a question for `wanted` is begun on the thread that asks, and web/ does the rest.
- * Owns: the table of what is wanted, a reference to the configuration.
- * Lifetime: outside_new before the proxy, outside_free after it and after web_free.
+ * Threads: main; a question for `lookups` is begun on the thread that asks, and web/ does the rest.
+ * Owns: the lookups, a reference to the configuration.
+ * Lifetime: providers_new before the proxy, providers_free after it and after web_free.
  * Errors: logged, once until they change; where a set cannot be had, the one before stays in force until it is stale. */
-#ifndef PROVIDERS_OUTSIDE_H
-#define PROVIDERS_OUTSIDE_H
+#ifndef PROVIDERS_PROVIDERS_H
+#define PROVIDERS_PROVIDERS_H
 
-#include "identity/wanted.h"
+#include "identity/lookup.h"
 #include "os/loop.h"
 #include "lane/conf.h"
 #include "web/web.h"
 
-struct outside;
+struct providers;
 
-struct outside_conf {
+struct providers_conf {
     struct loop *loop;
     struct web *web;
     const char *store;        /* beside which sets are kept */
@@ -26,31 +26,31 @@ struct outside_conf {
     void *context;
 };
 
-enum code outside_new(const struct outside_conf *conf, struct outside **outside, struct why *why) MUST_USE;
-void outside_unhear(struct outside *outside); /* `settled` is called no more; NULL is fine */
-void outside_free(struct outside **outside); /* NULL is fine */
-struct wanted *outside_wanted(struct outside *outside);
+enum code providers_new(const struct providers_conf *conf, struct providers **providers, struct why *why) MUST_USE;
+void providers_unhear(struct providers *providers); /* `settled` is called no more; NULL is fine */
+void providers_free(struct providers **providers); /* NULL is fine */
+struct lookups *providers_lookups(struct providers *providers);
 
 /* SIGHUP: takes the new providers. Everything verified so far is forgotten, and every set is fetched anew. */
-void outside_reload(struct outside *outside, struct proxy_conf *proxy);
-void outside_look(struct outside *outside); /* a few times a second: what is due */
+void providers_reload(struct providers *providers, struct proxy_conf *proxy);
+void providers_look(struct providers *providers); /* a few times a second: what is due */
 
 /* Has the provider's set fetched, as a call with an unknown key id does; both share one limit of rate. Any thread. */
-void outside_newer_keys(struct outside *outside, const struct identity_provider *provider);
+void providers_newer_keys(struct providers *providers, const struct identity_provider *provider);
 
 /* Writes an endpoint's URL by the issuer's metadata, as `token_endpoint`; empty: it is not known, or not yet: then the
  * metadata are fetched. Any thread. Returns: its length. */
-size_t outside_endpoint(struct outside *outside, const struct identity_provider *provider, const char *name, char *out,
+size_t providers_endpoint(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
                         size_t size);
 
 /* The state of a provider. */
-struct outside_gauges {
+struct providers_gauges {
     const char *name;
     size_t keys;           /* 0: none are known */
     int64_t fetched_us;    /* when; 0: never */
     uint64_t fetches, failures;
     const char *why;       /* the last failure, where it was the last fetch; else empty */
 };
-size_t outside_gauges(const struct outside *outside, struct outside_gauges gauges[IDENTITY_PROVIDERS_MAX]);
+size_t providers_gauges(const struct providers *providers, struct providers_gauges gauges[IDENTITY_PROVIDERS_MAX]);
 
 #endif

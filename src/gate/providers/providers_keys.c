@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "providers/outside_priv.h"
+#include "providers/providers_priv.h"
 
 #include "providers/kept_keys.h"
 #include "base/lock.h"
@@ -21,15 +21,15 @@
 #define STEP_US INT64_C(4000000)      /* three of them fit into what a call waits */
 #define FOREVER_US (INT64_MAX / 2)
 
-static struct wanted_key key_of(const struct outside_source *source)
+static struct lookup_key key_of(const struct providers_source *source)
 {
-    struct wanted_key key = {.kind = WANTED_KEYS};
+    struct lookup_key key = {.kind = LOOKUP_KEYS};
 
     memcpy(key.digest, source->provider->digest, DIGEST_BYTES);
     return key;
 }
 
-void outside__source_fini(struct outside_source *source)
+void providers__source_fini(struct providers_source *source)
 {
     buf_fini(&source->set);
     buf_fini(&source->metadata);
@@ -38,9 +38,9 @@ void outside__source_fini(struct outside_source *source)
 /* ---- what is in force ---- */
 
 /* Logs a failure once until it changes, since a provider that is away is asked again and again. */
-static void fail(struct outside *outside, struct outside_source *source, const struct why *why, int64_t now_us)
+static void fail(struct providers *providers, struct providers_source *source, const struct why *why, int64_t now_us)
 {
-    struct wanted_key key = key_of(source);
+    struct lookup_key key = key_of(source);
     int64_t until_us = source->fetched_us + source->provider->stale_us;
     bool is_told = strcmp(source->why.text, why->text) == 0;
 
@@ -48,7 +48,7 @@ static void fail(struct outside *outside, struct outside_source *source, const s
     source->failures++;
     source->why = *why;
     source->next_us = now_us + pause_us(source->fetched_us != 0 ? AGAIN_US : AWAY_US);
-    wanted_fail(outside->wanted, &key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
+    lookup_fail(providers->lookups, &key, REASON_IDENTITY_UNAVAILABLE, now_us + pause_us(AWAY_US));
     if (is_told)
         return;
     if (source->fetched_us != 0 && now_us < until_us)
@@ -61,10 +61,11 @@ static void fail(struct outside *outside, struct outside_source *source, const s
 }
 
 /* Puts a set in force. Takes: fetched_us: when the provider gave it. Returns: whether it is in force. */
-static bool put(struct outside *outside, struct outside_source *source, struct span text, int64_t fetched_us, struct why *why)
+static bool put(struct providers *providers, struct providers_source *source, struct span text, int64_t fetched_us,
+                struct why *why)
 {
     const struct identity_provider *provider = source->provider;
-    struct wanted_key key = key_of(source);
+    struct lookup_key key = key_of(source);
     struct identity_key_set *set;
     bool is_other = !span_equals(buf_peek(&source->set), text);
 
@@ -80,24 +81,24 @@ static bool put(struct outside *outside, struct outside_source *source, struct s
     if (is_other)
         log_info("app", "provider %s: %zu key%s, and %zu of other kinds", provider->rules.name, source->keys,
                  source->keys == 1 ? "" : "s", identity_key_set_passed_over(set));
-    wanted_put(outside->wanted, &key, set, text.len, 0,
+    lookup_put(providers->lookups, &key, set, text.len, 0,
                provider->keys_file != NULL ? FOREVER_US : fetched_us + provider->stale_us);
     if (is_other)
-        wanted_forget(outside->wanted, WANTED_TOKEN, NULL); /* some tokens were verified by keys that may be gone */
+        lookup_forget(providers->lookups, LOOKUP_TOKEN, NULL); /* some tokens were verified by keys that may be gone */
     return true;
 }
 
 /* ---- beside the store ---- */
 
-static void keep(struct outside *outside, const struct outside_source *source)
+static void keep(struct providers *providers, const struct providers_source *source)
 {
     struct why why = {""};
 
-    if (kept_keys_write(outside->store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
+    if (kept_keys_write(providers->store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
         log_warn("app", "provider %s: its key set is not kept for a restart: %s", source->provider->rules.name, why.text);
 }
 
-void outside__recall(struct outside *outside, struct outside_source *source)
+void providers__recall(struct providers *providers, struct providers_source *source)
 {
     struct why why = {""};
     int64_t fetched_us;
@@ -108,8 +109,8 @@ void outside__recall(struct outside *outside, struct outside_source *source)
     if (source->provider->keys_file != NULL)
         return;
     buf_init(&text, SIZE_MAX / 2);
-    code = kept_keys_read(outside->store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
-    if (code == CODE_OK && !put(outside, source, set, fetched_us, &why))
+    code = kept_keys_read(providers->store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
+    if (code == CODE_OK && !put(providers, source, set, fetched_us, &why))
         code = CODE_INVALID;
     if (code != CODE_OK && code != CODE_NOT_FOUND)
         log_warn("app", "provider %s: its key set from before is not taken: %s", source->provider->rules.name, why.text);
@@ -118,7 +119,7 @@ void outside__recall(struct outside *outside, struct outside_source *source)
 
 /* ---- from a file ---- */
 
-static void look_at_file(struct outside *outside, struct outside_source *source, bool is_due, int64_t now_us)
+static void look_at_file(struct providers *providers, struct providers_source *source, bool is_due, int64_t now_us)
 {
     const char *path = source->provider->keys_file;
     struct stat now;
@@ -135,27 +136,27 @@ static void look_at_file(struct outside *outside, struct outside_source *source,
     source->fetches++;
     buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX + 1);
     if (file_read(path, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK &&
-        put(outside, source, buf_peek(&text), now_us, &why)) {
+        put(providers, source, buf_peek(&text), now_us, &why)) {
         source->why.text[0] = '\0';
-        keep(outside, source);
+        keep(providers, source);
     } else {
-        fail(outside, source, &why, now_us);
+        fail(providers, source, &why, now_us);
     }
     buf_fini(&text);
 }
 
 /* ---- from the network ---- */
 
-static const char *media_of(enum outside_step step)
+static const char *media_of(enum providers_step step)
 {
-    return step == OUTSIDE_SET ? "application/json, application/jwk-set+json" : "application/json";
+    return step == PROVIDERS_SET ? "application/json, application/jwk-set+json" : "application/json";
 }
 
 /* On web's thread: what came, or why it did not, goes to main. */
 static void came(void *context, struct web_answer *answer)
 {
-    struct outside_came *came = context;
-    struct outside *outside = came->outside;
+    struct providers_came *came = context;
+    struct providers *providers = came->providers;
 
     if (answer->code == CODE_LIMIT)
         (void)why_set(&came->why, CODE_LIMIT, "the answer is larger than %d bytes", IDENTITY_KEY_SET_BYTES_MAX);
@@ -165,21 +166,21 @@ static void came(void *context, struct web_answer *answer)
         (void)why_set(&came->why, CODE_IO, "the answer's status is %d%s", answer->status,
                       answer->status / 100 == 3 ? ", and no redirect is followed" : "");
     else if (!web_answer_is(answer, "application/json") &&
-             !(came->step == OUTSIDE_SET && web_answer_is(answer, "application/jwk-set+json")))
+             !(came->step == PROVIDERS_SET && web_answer_is(answer, "application/jwk-set+json")))
         (void)why_set(&came->why, CODE_IO, "the answer is no application/json");
     else
         buf_move(&came->body, &answer->body);
-    lock_take(&outside->lock);
-    came->next = outside->came;
-    outside->came = came;
-    lock_give(&outside->lock);
-    inbox_poke(&outside->inbox);
+    lock_take(&providers->lock);
+    came->next = providers->came;
+    providers->came = came;
+    lock_give(&providers->lock);
+    inbox_poke(&providers->inbox);
 }
 
-static void begin(struct outside *outside, struct outside_source *source, enum outside_step step, const char *url)
+static void begin(struct providers *providers, struct providers_source *source, enum providers_step step, const char *url)
 {
     struct web_header accept = {SPAN_LIT("Accept"), span_text(media_of(step))};
-    struct outside_came *asked = mem_zalloc(sizeof *asked);
+    struct providers_came *asked = mem_zalloc(sizeof *asked);
     struct web_request request = {
         .url = span_text(url), .headers = &accept, .header_count = 1, .tls = source->provider->tls, .wait_us = STEP_US,
         .body_max_bytes = IDENTITY_KEY_SET_BYTES_MAX, .done = came, .context = asked,
@@ -187,26 +188,26 @@ static void begin(struct outside *outside, struct outside_source *source, enum o
     struct why why = {"not enough memory"};
 
     source->is_under_way = true;
-    source->fetches += step == OUTSIDE_SET;
+    source->fetches += step == PROVIDERS_SET;
     if (asked != NULL) {
-        asked->outside = outside;
+        asked->providers = providers;
         asked->step = step;
         memcpy(asked->digest, source->provider->digest, DIGEST_BYTES);
         buf_init(&asked->body, SIZE_MAX / 2); /* bounded by the request */
         buf_wipes(&asked->body);
-        if (web_begin(outside->conf.web, &request, &why) == CODE_OK)
+        if (web_begin(providers->conf.web, &request, &why) == CODE_OK)
             return;
     }
     mem_free(asked);
-    fail(outside, source, &why, clock_wall_us());
+    fail(providers, source, &why, clock_wall_us());
 }
 
-static void ask_metadata(struct outside *outside, struct outside_source *source, enum outside_step step)
+static void ask_metadata(struct providers *providers, struct providers_source *source, enum providers_step step)
 {
     char url[IDENTITY_URL_BYTES];
 
-    identity_metadata_url(source->provider, step == OUTSIDE_OAUTH, url);
-    begin(outside, source, step, url);
+    identity_metadata_url(source->provider, step == PROVIDERS_OAUTH, url);
+    begin(providers, source, step, url);
 }
 
 /* Whether the URL is https, or http where the issuer's is, which `providers:` lets be so only on this machine. */
@@ -218,7 +219,7 @@ static bool is_https(struct span url, const struct identity_provider *provider)
 }
 
 /* Metadata that do not name the issuer exactly are somebody else's (RFC 8414, 3.3). */
-static void take_metadata(struct outside *outside, struct outside_source *source, struct outside_came *came)
+static void take_metadata(struct providers *providers, struct providers_source *source, struct providers_came *came)
 {
     struct json_text metadata;
     struct why why = {""};
@@ -235,33 +236,33 @@ static void take_metadata(struct outside *outside, struct outside_source *source
     else
         (void)snprintf(url, sizeof url, "%.*s", SPAN_ARG(keys));
     if (why.text[0] == '\0') {
-        lock_take(&outside->lock);
+        lock_take(&providers->lock);
         buf_clear(&source->metadata);
         if (buf_add_span(&source->metadata, buf_peek(&metadata.bytes)) != CODE_OK)
             buf_clear(&source->metadata);
-        lock_give(&outside->lock);
+        lock_give(&providers->lock);
     }
     json_text_fini(&metadata);
     if (why.text[0] != '\0')
-        fail(outside, source, &why, clock_wall_us());
+        fail(providers, source, &why, clock_wall_us());
     else
-        begin(outside, source, OUTSIDE_SET, source->provider->keys_url != NULL ? source->provider->keys_url : url);
+        begin(providers, source, PROVIDERS_SET, source->provider->keys_url != NULL ? source->provider->keys_url : url);
 }
 
-void outside__take(struct outside *outside, struct outside_source *source, struct outside_came *came)
+void providers__take(struct providers *providers, struct providers_source *source, struct providers_came *came)
 {
     int64_t now_us = clock_wall_us();
 
-    if (came->why.text[0] != '\0' && came->step == OUTSIDE_OPENID) {
-        ask_metadata(outside, source, OUTSIDE_OAUTH);
+    if (came->why.text[0] != '\0' && came->step == PROVIDERS_OPENID) {
+        ask_metadata(providers, source, PROVIDERS_OAUTH);
         return;
     }
-    if (came->why.text[0] == '\0' && came->step != OUTSIDE_SET) {
-        take_metadata(outside, source, came);
+    if (came->why.text[0] == '\0' && came->step != PROVIDERS_SET) {
+        take_metadata(providers, source, came);
         return;
     }
-    if (came->why.text[0] != '\0' || !put(outside, source, buf_peek(&came->body), now_us, &came->why)) {
-        fail(outside, source, &came->why, now_us);
+    if (came->why.text[0] != '\0' || !put(providers, source, buf_peek(&came->body), now_us, &came->why)) {
+        fail(providers, source, &came->why, now_us);
         return;
     }
     if (source->why.text[0] != '\0')
@@ -269,25 +270,25 @@ void outside__take(struct outside *outside, struct outside_source *source, struc
     source->is_under_way = false;
     source->why.text[0] = '\0';
     source->next_us = now_us + REFRESH_US;
-    keep(outside, source);
+    keep(providers, source);
 }
 
-void outside__look_at(struct outside *outside, struct outside_source *source, int64_t now_us)
+void providers__look_at(struct providers *providers, struct providers_source *source, int64_t now_us)
 {
     bool is_due;
 
     if (source->is_under_way)
         return;
-    lock_take(&outside->lock);
+    lock_take(&providers->lock);
     is_due = source->is_due;
     source->is_due = false;
-    lock_give(&outside->lock);
+    lock_give(&providers->lock);
     if (source->provider->keys_file != NULL)
-        look_at_file(outside, source, is_due, now_us);
+        look_at_file(providers, source, is_due, now_us);
     else if (!is_due && now_us < source->next_us)
         return;
     else if (source->provider->keys_url != NULL)
-        begin(outside, source, OUTSIDE_SET, source->provider->keys_url);
+        begin(providers, source, PROVIDERS_SET, source->provider->keys_url);
     else
-        ask_metadata(outside, source, OUTSIDE_OPENID);
+        ask_metadata(providers, source, PROVIDERS_OPENID);
 }
