@@ -20,7 +20,7 @@ static void read_notes(struct span file, const struct note_key *key)
         if (note_read(text, &note) != CODE_OK)
             continue;
         BUG_ON(note.origin.len == 0 || note.text.len + note.signatures.len + 1 != text.len);
-        BUG_ON(note_judge(&note, key) == NOTE_SIGNED && key->name[0] == '\0' && note.signatures.len < 90);
+        BUG_ON(note_verify(&note, key) == NOTE_SIGNED && key->name[0] == '\0' && note.signatures.len < 90);
     }
 }
 

@@ -78,7 +78,7 @@ static bool read_note(struct proof *proof, const struct keyring *keys, struct no
         return refuse(proof, "the checkpoint in it is no signed note");
     if (keys == NULL)
         return true;
-    proof->report->is_signed = keyring_judge(keys, note, &by) == NOTE_SIGNED;
+    proof->report->is_signed = keyring_verify(keys, note, &by) == NOTE_SIGNED;
     return proof->report->is_signed || refuse(proof, "the checkpoint over %llu rows is not signed with the key",
                                               (unsigned long long)note->size);
 }

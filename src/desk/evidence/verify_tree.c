@@ -10,13 +10,13 @@
 
 /* NOTE_SIGNED with *by_given, where it is one of the keys that were given, or one that vouches that far by what follows from
  * them. */
-static enum note_verdict judge(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
+static enum note_check check_note(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
 {
-    enum note_verdict verdict = keyring_judge(&verifier->keys, note, by);
+    enum note_check check = keyring_verify(&verifier->keys, note, by);
 
-    *by_given = verdict == NOTE_SIGNED && *by < verifier->given &&
+    *by_given = check == NOTE_SIGNED && *by < verifier->given &&
                 (verifier->keys.ends[*by] == 0 || note->size <= verifier->keys.ends[*by]);
-    return verdict;
+    return check;
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static bool is_sound(const struct verifier *verifier, const struct note *note)
 {
     size_t by = 0;
 
-    return note_is_named(note) && keyring_judge(&verifier->keys, note, &by) != NOTE_FORGED;
+    return note_is_named(note) && keyring_verify(&verifier->keys, note, &by) != NOTE_FORGED;
 }
 
 /* Those of other logs are left out, unless there are no others. */
@@ -364,7 +364,7 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
 {
     unsigned char digest[DIGEST_BYTES];
     bool needs_given = verifier->given > 0;
-    enum note_verdict verdict;
+    enum note_check check;
     size_t by = 0;
 
     digest_of(outside->note, digest);
@@ -374,10 +374,10 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
         *by_given = needs_given;
         return true; /* the database's own, and judged with it */
     }
-    verdict = judge(verifier, note, &by, by_given);
+    check = check_note(verifier, note, &by, by_given);
     if (needs_given) /* one that was replaced signs the end of its last run, too, which the next one proves */
-        return verdict == NOTE_SIGNED && by < verifier->given;
-    return verdict == NOTE_SIGNED || (verdict == NOTE_OTHER_KEY && verifier->keys.count == 0 && note_is_named(note));
+        return check == NOTE_SIGNED && by < verifier->given;
+    return check == NOTE_SIGNED || (check == NOTE_OTHER_KEY && verifier->keys.count == 0 && note_is_named(note));
 }
 
 /* Where the database's own checkpoint over as many rows agrees, whoever wrote the rows signed it, too. */
@@ -510,7 +510,7 @@ static bool is_excused(const struct verifier *verifier, const struct verify_outs
     if (verifier->conf->sequence != NULL || report->heads_seq == (uint64_t)verifier->seq)
         return true;
     return verifier->agreed == verifier->seq && note_read(largest->note, &note) == CODE_OK &&
-           keyring_judge(&verifier->keys, &note, &by) == NOTE_SIGNED && by == verifier->agreed_by;
+           keyring_verify(&verifier->keys, &note, &by) == NOTE_SIGNED && by == verifier->agreed_by;
 }
 
 enum code verify__end_tree(struct verifier *verifier)

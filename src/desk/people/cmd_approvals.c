@@ -17,7 +17,7 @@
 
 /* ---- finding ---- */
 
-struct finding {
+struct found_ask {
     struct approvals_meant *meant;
     char gate[64];
     bool is_mixed;
@@ -25,7 +25,7 @@ struct finding {
 
 static enum code add_meant(void *context, const struct store_approval *approval)
 {
-    struct finding *finding = context;
+    struct found_ask *finding = context;
     char gate[sizeof finding->gate];
 
     (void)snprintf(gate, sizeof gate, "%.*s", SPAN_ARG(approval->gate));
@@ -40,7 +40,7 @@ static enum code add_meant(void *context, const struct store_approval *approval)
 
 static int find_by_decision(struct db *db, uint64_t decision, struct approvals_meant *meant)
 {
-    struct finding finding = {.meant = meant};
+    struct found_ask finding = {.meant = meant};
     struct why why = {0};
     enum code code = store_approvals_each(db, APPROVALS_OF_DECISION, (int64_t)decision, clock_wall_us(), add_meant, &finding,
                                           &why);

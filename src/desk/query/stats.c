@@ -130,13 +130,13 @@ static enum code find_group(struct stats *stats, struct kind *kind, struct span 
 }
 
 /* What one row adds. */
-struct call {
+struct counted_call {
     struct span name[STATS_BYS];
     bool permitted, held, failed, open, redacted, withheld, flagged, has_latency;
     int64_t latency_us, time_us;
 };
 
-static enum code add_to(struct stats *stats, struct stats_group *group, const struct call *call)
+static enum code add_to(struct stats *stats, struct stats_group *group, const struct counted_call *call)
 {
     group->calls++;
     group->first_us = group->first_us == 0 || call->time_us < group->first_us ? call->time_us : group->first_us;
@@ -171,7 +171,7 @@ static bool is_failure(struct span outcome)
     return false;
 }
 
-static enum code add_by_name(struct stats *stats, struct kind *kind, struct span name, const struct call *call)
+static enum code add_by_name(struct stats *stats, struct kind *kind, struct span name, const struct counted_call *call)
 {
     struct stats_group *group;
     enum code code = find_group(stats, kind, name, &group);
@@ -180,7 +180,7 @@ static enum code add_by_name(struct stats *stats, struct kind *kind, struct span
 }
 
 /* Names stand in a JSON object; what is none was too long for the record. */
-static enum code add_by_detector(struct stats *stats, const struct call *call)
+static enum code add_by_detector(struct stats *stats, const struct counted_call *call)
 {
     const struct json_node *found = NULL;
     struct json_fault fault;
@@ -202,7 +202,7 @@ static enum code add_by_detector(struct stats *stats, const struct call *call)
 static enum code take(struct stats *stats, struct db_stmt *row)
 {
     char minute[CLOCK_TEXT_BYTES];
-    struct call call;
+    struct counted_call call;
     enum code code;
 
     for (int by = 0; by < STATS_BYS; by++)

@@ -27,7 +27,7 @@ struct histogram {
 
 enum time { TIME_JUDGE = 0, TIME_AUDIT, TIME_UPSTREAM, TIME_COUNT };
 
-struct share {
+struct worker_counts {
     struct histogram times[TIME_COUNT];
     _Atomic uint64_t overflow;
     char apart[MEM_LINE_BYTES];
@@ -50,12 +50,12 @@ struct metrics {
     _Atomic(char *) *tenants; /* each behind the one before it; NULL: not told apart */
     unsigned tenants_max;
     unsigned workers;
-    struct share shares[];
+    struct worker_counts by_worker[];
 };
 
 enum code metrics_new(unsigned workers, unsigned tenants, struct metrics **metrics)
 {
-    *metrics = mem_zalloc(sizeof **metrics + workers * sizeof(struct share));
+    *metrics = mem_zalloc(sizeof **metrics + workers * sizeof(struct worker_counts));
     if (*metrics == NULL)
         return CODE_NOMEM;
     (*metrics)->workers = workers;
@@ -83,7 +83,7 @@ static void add(_Atomic uint64_t *count, uint64_t by)
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + by, memory_order_relaxed);
 }
 
-static void observe(struct histogram *histogram, int64_t us)
+static void add_time(struct histogram *histogram, int64_t us)
 {
     size_t bucket = 0;
 
@@ -185,15 +185,15 @@ void metrics_call(struct metrics *metrics, const struct metrics_call *call)
 {
     struct metrics_call labelled = *call;
     struct series *series;
-    struct share *share = &metrics->shares[call->worker];
+    struct worker_counts *own = &metrics->by_worker[call->worker];
 
     BUG_ON(call->worker >= metrics->workers);
     labelled.tenant = tenant_of(metrics, call->tenant);
     series = series_of(metrics, &labelled);
-    add(series != NULL ? &series->counts[call->worker].value : &share->overflow, 1);
-    observe(&share->times[TIME_JUDGE], call->judge_us);
-    observe(&share->times[TIME_AUDIT], call->audit_us);
-    observe(&share->times[TIME_UPSTREAM], call->upstream_us);
+    add(series != NULL ? &series->counts[call->worker].value : &own->overflow, 1);
+    add_time(&own->times[TIME_JUDGE], call->judge_us);
+    add_time(&own->times[TIME_AUDIT], call->audit_us);
+    add_time(&own->times[TIME_UPSTREAM], call->upstream_us);
 }
 
 static uint64_t seen(const _Atomic uint64_t *count)
@@ -239,7 +239,7 @@ static void write_calls(const struct metrics *metrics, struct buf *out)
 
     buf_add_text(out, "# HELP callgate_calls_total Calls judged.\n# TYPE callgate_calls_total counter\n");
     for (unsigned i = 0; i < metrics->workers; i++)
-        overflow += seen(&metrics->shares[i].overflow);
+        overflow += seen(&metrics->by_worker[i].overflow);
     for (size_t i = 0; i < METRICS_SERIES_MAX * 2; i++) {
         const struct series *series = atomic_load_explicit(&metrics->table[i], memory_order_acquire);
 
@@ -268,14 +268,14 @@ static void write_histogram(const struct metrics *metrics, enum time time, const
     buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
     for (size_t i = 0; i <= BUCKETS; i++) {
         for (unsigned j = 0; j < metrics->workers; j++)
-            total += seen(&metrics->shares[j].times[time].buckets[i]);
+            total += seen(&metrics->by_worker[j].times[time].buckets[i]);
         if (i < BUCKETS)
             buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6, total);
         else
             buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
     }
     for (unsigned j = 0; j < metrics->workers; j++)
-        sum_us += seen(&metrics->shares[j].times[time].sum_us);
+        sum_us += seen(&metrics->by_worker[j].times[time].sum_us);
     buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name, (double)sum_us / 1e6, name, total);
 }
 

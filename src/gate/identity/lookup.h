@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lookups: what calls need of providers (a key set, what one says of a token, a token for an upstream), and what is known of
- * that. Workers ask here and never wait for a network; one thread of providers/ takes what is asked for, fetches it and answers.
+ * that. Workers ask here and never wait for a network; one thread of providers/ takes what is asked for, fetches it, answers.
  * Verified tokens are kept here, too, by a digest of them.
  *
  * Threads: any; sharded, one short lock a shard, and one for the queue behind it. No I/O. Both callbacks are called without a

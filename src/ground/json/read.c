@@ -8,7 +8,7 @@ const struct json_rules json_request_rules = {64, 200000, 4096, JSON_FOLD_ENVELO
 const struct json_rules json_reply_rules = {128, 0, 65536, JSON_FOLD_NONE, 0};
 const struct json_rules json_file_rules = {64, 200000, 4096, JSON_FOLD_NONE, 0};
 
-enum step { STEP_FAIL = 0, STEP_BEGIN, STEP_DONE }; /* a value must begin; a value is complete */
+enum read_step { STEP_FAIL = 0, STEP_BEGIN, STEP_DONE }; /* a value must begin; a value is complete */
 
 #define SPARE_NODES 16
 
@@ -44,7 +44,7 @@ void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const un
     }
 }
 
-COLD static enum step fail_syntax(struct json__reader *r, const char *text)
+COLD static enum read_step fail_syntax(struct json__reader *r, const char *text)
 {
     (void)json__fail(r, JSON_FAULT_SYNTAX, r->at, r->at == r->end ? "the document ends too early" : text);
     return STEP_FAIL;
@@ -182,7 +182,8 @@ static bool begins_tree(struct json__reader *r)
 }
 
 /* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
-static inline enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
+static inline enum read_step add_scalar(struct json__reader *r, enum json_type type, size_t begin,
+                                        const struct json__slice *text)
 {
     const struct json_node *node = NULL;
 
@@ -201,7 +202,7 @@ static inline enum step add_scalar(struct json__reader *r, enum json_type type, 
     return STEP_DONE;
 }
 
-static enum step read_word(struct json__reader *r, size_t begin)
+static enum read_step read_word(struct json__reader *r, size_t begin)
 {
     static const struct {
         struct span text;
@@ -219,7 +220,7 @@ static enum step read_word(struct json__reader *r, size_t begin)
 }
 
 /* At the key's quote, or what should be one: reads the name and the colon. */
-static enum step read_key(struct json__reader *r)
+static enum read_step read_key(struct json__reader *r)
 {
     const unsigned char *at = r->at;
 
@@ -263,7 +264,7 @@ static bool send_end(struct json__reader *r, const struct json__frame *ended)
     return send_event(r, &event, &ended->key, r->top->is_object);
 }
 
-static enum step end_container(struct json__reader *r)
+static enum read_step end_container(struct json__reader *r)
 {
     struct json__frame *ended = r->top;
 
@@ -299,7 +300,7 @@ static bool send_begin(struct json__reader *r, enum json_type type, size_t begin
 }
 
 /* At the opening bracket. */
-static enum step begin_container(struct json__reader *r, size_t begin)
+static enum read_step begin_container(struct json__reader *r, size_t begin)
 {
     bool is_object = *r->at == '{';
     enum json_type type = is_object ? JSON_OBJECT : JSON_ARRAY;
@@ -334,7 +335,7 @@ static enum step begin_container(struct json__reader *r, size_t begin)
     return STEP_BEGIN;
 }
 
-static enum step begin_value(struct json__reader *r)
+static enum read_step begin_value(struct json__reader *r)
 {
     struct json__slice text;
     int byte = next_byte(r);
@@ -366,7 +367,7 @@ static enum step begin_value(struct json__reader *r)
 }
 
 /* Behind a complete value inside a container: the next sibling, or the container's end. */
-static enum step after_value(struct json__reader *r)
+static enum read_step after_value(struct json__reader *r)
 {
     struct json__frame *top = r->top;
     int byte = next_byte(r);
@@ -393,7 +394,7 @@ static enum step after_value(struct json__reader *r)
 
 static bool read_document(struct json__reader *r)
 {
-    enum step step = STEP_BEGIN;
+    enum read_step step = STEP_BEGIN;
 
     if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0)
         return json__fail(r, JSON_FAULT_UTF8, r->at, "begins with a byte order mark");

@@ -64,7 +64,7 @@ enum check {
     OURSELVES  /* tgkill: a thread of this process, as abort(3) does */
 };
 
-struct call {
+struct system_call {
     int number;
     unsigned parts;
     enum check check;
@@ -72,7 +72,7 @@ struct call {
 
 /* The kernel goes through a filter from its beginning for each call whose arguments are looked at, and remembers the answer
  * for FREE ones. So the call that a worker makes twice for each request stands first. */
-static const struct call calls[] = {
+static const struct system_call calls[] = {
     {SYS_sendto, WORKER | POSTER, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
     /* memory, time, threads, ends */
     {SYS_read, ALL, FREE}, {SYS_write, ALL, FREE}, {SYS_close, ALL, FREE}, {SYS_futex, ALL, FREE}, {SYS_munmap, ALL, FREE},
@@ -256,7 +256,7 @@ static void add_check(struct program *program, enum check check)
 }
 
 /* Adds one call with its check, which is jumped over where the number is another. */
-static void add_call(struct program *program, const struct call *call)
+static void add_call(struct program *program, const struct system_call *call)
 {
     unsigned short from;
 

@@ -108,13 +108,13 @@ static bool take_note(struct survey *survey, const struct note *note)
 {
     bool is_own = span_is(note->origin, survey->notary->origin);
     size_t by = 0;
-    enum note_verdict verdict = keyring_judge(&survey->keys, note, &by);
+    enum note_check check = keyring_verify(&survey->keys, note, &by);
 
-    if (verdict == NOTE_FORGED || !note_is_named(note) || (is_own && verdict != NOTE_SIGNED))
+    if (check == NOTE_FORGED || !note_is_named(note) || (is_own && check != NOTE_SIGNED))
         return false;
     survey->has_own = survey->has_own || is_own;
     survey->has_mine = survey->has_mine || (is_own && by == 0);
-    if (verdict != NOTE_SIGNED || losses_find(&survey->losses, note) != NULL)
+    if (check != NOTE_SIGNED || losses_find(&survey->losses, note) != NULL)
         return true;
     if (is_own)
         take_larger(&survey->own, note);
@@ -199,7 +199,7 @@ static enum code find_mark(const struct survey *survey, struct db *db, const cha
     size_t by = 0;
 
     while (code == CODE_OK && !found && (code = db_step(stmt)) == CODE_OK)
-        found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring_judge(&survey->keys, note, &by) == NOTE_SIGNED &&
+        found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring_verify(&survey->keys, note, &by) == NOTE_SIGNED &&
                 (by_any || by == 0) && span_is(note->origin, survey->notary->origin);
     if (found)
         memcpy(root, note->root, DIGEST_BYTES); /* its texts are gone with the statement */

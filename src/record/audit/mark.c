@@ -161,7 +161,7 @@ static bool is_signed(struct span text, const struct notary *notary, uint64_t si
     struct note_key key = {.name = ""};
 
     return notary__public(notary, key.public) == CODE_OK && note_read(text, note) == CODE_OK && note->size == size &&
-           note->has_tenants && span_is(note->origin, notary->origin) && note_judge(note, &key) == NOTE_SIGNED;
+           note->has_tenants && span_is(note->origin, notary->origin) && note_verify(note, &key) == NOTE_SIGNED;
 }
 
 enum code mark__find(struct db *db, const struct notary *notary, uint64_t *size)

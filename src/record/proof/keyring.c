@@ -29,14 +29,14 @@ enum code keyring_read(struct keyring *ring, struct db *db)
     return code;
 }
 
-enum note_verdict keyring_judge(const struct keyring *ring, const struct note *note, size_t *by)
+enum note_check keyring_verify(const struct keyring *ring, const struct note *note, size_t *by)
 {
     for (size_t i = 0; i < ring->count; i++) {
-        enum note_verdict verdict = note_judge(note, &ring->keys[i]);
+        enum note_check check = note_verify(note, &ring->keys[i]);
 
         *by = i;
-        if (verdict != NOTE_OTHER_KEY)
-            return verdict;
+        if (check != NOTE_OTHER_KEY)
+            return check;
     }
     return NOTE_OTHER_KEY;
 }

@@ -24,6 +24,6 @@ void keyring_add(struct keyring *ring, const struct note_key *key);        /* fi
 enum code keyring_read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
 
 /* The first key that signed the note, or seems to, decides. *by: its place, where it is NOTE_SIGNED. */
-enum note_verdict keyring_judge(const struct keyring *ring, const struct note *note, size_t *by);
+enum note_check keyring_verify(const struct keyring *ring, const struct note *note, size_t *by);
 
 #endif

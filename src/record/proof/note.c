@@ -321,7 +321,7 @@ enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLI
     return add_bytes(out, bytes, sizeof bytes);
 }
 
-static enum note_verdict judge_line(const struct note *note, struct span name, const struct note_key *key, struct span line)
+static enum note_check verify_line(const struct note *note, struct span name, const struct note_key *key, struct span line)
 {
     unsigned char bytes[KEY_ID_BYTES + SIGN_BYTES], id[KEY_ID_BYTES];
     struct span rest = span_part(line, sizeof DASH - 1, SIZE_MAX), signer = span_cut(rest, ' ', &rest);
@@ -346,15 +346,15 @@ bool note_is_named(const struct note *note)
     return false;
 }
 
-enum note_verdict note_judge(const struct note *note, const struct note_key *key)
+enum note_check note_verify(const struct note *note, const struct note_key *key)
 {
     struct span name = key->name[0] != '\0' ? span_text(key->name) : note->origin, rest = note->signatures;
 
     while (rest.len > 0) {
-        enum note_verdict verdict = judge_line(note, name, key, span_cut(rest, '\n', &rest));
+        enum note_check check = verify_line(note, name, key, span_cut(rest, '\n', &rest));
 
-        if (verdict != NOTE_OTHER_KEY)
-            return verdict;
+        if (check != NOTE_OTHER_KEY)
+            return check;
     }
     return NOTE_OTHER_KEY;
 }

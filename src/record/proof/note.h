@@ -60,7 +60,7 @@ struct note_key {
 enum code note_key_read(struct span text, struct note_key *key) MUST_USE;
 enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out) MUST_USE;
 
-enum note_verdict { NOTE_FORGED = 0, NOTE_OTHER_KEY, NOTE_SIGNED };
-enum note_verdict note_judge(const struct note *note, const struct note_key *key);
+enum note_check { NOTE_FORGED = 0, NOTE_OTHER_KEY, NOTE_SIGNED };
+enum note_check note_verify(const struct note *note, const struct note_key *key);
 
 #endif

@@ -82,7 +82,7 @@ enum code succession_read(struct span text, struct succession *out)
     if (note_key_read(before, &out->before) != CODE_OK || note_key_read(after, &out->after) != CODE_OK ||
         memcmp(out->before.public, out->after.public, SIGN_PUBLIC_BYTES) == 0)
         return CODE_INVALID;
-    return note_judge(&note, &out->before) == NOTE_SIGNED && note_judge(&note, &out->after) == NOTE_SIGNED ? CODE_OK
+    return note_verify(&note, &out->before) == NOTE_SIGNED && note_verify(&note, &out->after) == NOTE_SIGNED ? CODE_OK
                                                                                                             : CODE_INVALID;
 }
 

@@ -51,7 +51,7 @@ static void count_published(void *context, struct span note)
     struct bench *bench = context;
     struct note read;
 
-    if (note_read(note, &read) == CODE_OK && note_judge(&read, &bench->known) == NOTE_SIGNED)
+    if (note_read(note, &read) == CODE_OK && note_verify(&read, &bench->known) == NOTE_SIGNED)
         bench->published++;
 }
 
@@ -139,7 +139,7 @@ static int check_all(struct bench *bench, int64_t *last)
         }
         merkle_root(&tree, root);
         assert_int_equal(note_read(db_text(stmt, 2), &note), CODE_OK);
-        assert_int_equal(note_judge(&note, &bench->known), NOTE_SIGNED);
+        assert_int_equal(note_verify(&note, &bench->known), NOTE_SIGNED);
         assert_int_equal(note.size, *last);
         assert_memory_equal(note.root, root, DIGEST_BYTES);
         assert_true(span_equals(db_blob(stmt, 1), span_of(peaks, merkle_save(&tree, peaks))));
@@ -169,7 +169,7 @@ static int count_notes(struct bench *bench, int64_t last, bool only)
     assert_true(fd >= 0 && len > 0);
     for (rest = span_of(text, (size_t)len); note_next(&rest, &one); count += !only || (int64_t)note.size == last) {
         assert_int_equal(note_read(one, &note), CODE_OK);
-        assert_int_equal(note_judge(&note, &bench->known), NOTE_SIGNED);
+        assert_int_equal(note_verify(&note, &bench->known), NOTE_SIGNED);
     }
     assert_int_equal(note.size, last);
     return count;

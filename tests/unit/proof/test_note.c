@@ -68,7 +68,7 @@ static void test_round(void **state)
     assert_int_equal(note_read(buf_peek(&signer->note), &note), CODE_OK);
     assert_true(span_is(note.origin, "example.com/log") && note.size == 42 && note.time_us == 17);
     assert_true(note.has_tenants && note.tenants == 2 && note.tenants_root[0] == 4 && note.root[2] == 3);
-    assert_int_equal(note_judge(&note, &signer->known), NOTE_SIGNED);
+    assert_int_equal(note_verify(&note, &signer->known), NOTE_SIGNED);
 }
 
 /* The note and the key that the documentation of Go's sumdb/note shows. */
@@ -86,9 +86,9 @@ static void test_of_others(void **state)
     (void)state;
     assert_int_equal(note_key_read(SPAN_LIT("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW\n"), &key),
                      CODE_OK);
-    assert_int_equal(note_judge(&note, &key), NOTE_SIGNED);
+    assert_int_equal(note_verify(&note, &key), NOTE_SIGNED);
     note.text.len--;
-    assert_int_equal(note_judge(&note, &key), NOTE_FORGED);
+    assert_int_equal(note_verify(&note, &key), NOTE_FORGED);
     assert_int_equal(note_key_read(SPAN_LIT("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
                                             "-----END PUBLIC KEY-----\n"), &key), CODE_INVALID); /* 10.5: anybody signs under it */
     assert_int_equal(note_key_read(SPAN_LIT("PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"), &key),
@@ -110,7 +110,7 @@ static void test_every_byte(void **state)
         assert_int_equal(buf_add_span(&copy, buf_peek(&signer->note)), CODE_OK);
         copy.block[copy.head + i] ^= 1;
         if (note_read(buf_peek(&copy), &note) == CODE_OK)
-            assert_int_not_equal(note_judge(&note, &signer->known), NOTE_SIGNED);
+            assert_int_not_equal(note_verify(&note, &signer->known), NOTE_SIGNED);
     }
     buf_fini(&copy);
 }
@@ -128,15 +128,15 @@ static void test_keys(void **state)
     assert_int_equal(note_key_write(SPAN_LIT("example.com/log"), signer->known.public, &text), CODE_OK);
     assert_int_equal(note_key_read(buf_peek(&text), &key), CODE_OK);
     assert_string_equal(key.name, "example.com/log");
-    assert_int_equal(note_judge(&note, &key), NOTE_SIGNED);
+    assert_int_equal(note_verify(&note, &key), NOTE_SIGNED);
     key.name[0] = 'E';
-    assert_int_equal(note_judge(&note, &key), NOTE_OTHER_KEY);
+    assert_int_equal(note_verify(&note, &key), NOTE_OTHER_KEY);
     buf_clear(&text);
     assert_int_equal(sign_public_write(signer->known.public, &text), CODE_OK);
     assert_int_equal(note_key_read(buf_peek(&text), &key), CODE_OK);
-    assert_int_equal(note_judge(&note, &key), NOTE_SIGNED);
+    assert_int_equal(note_verify(&note, &key), NOTE_SIGNED);
     key.public[5] ^= 1;
-    assert_int_equal(note_judge(&note, &key), NOTE_OTHER_KEY);
+    assert_int_equal(note_verify(&note, &key), NOTE_OTHER_KEY);
     buf_fini(&text);
 }
 
@@ -191,7 +191,7 @@ static void test_file(void **state)
     while (note_next(&rest, &one)) {
         if (note_read(one, &note) != CODE_OK)
             continue;
-        assert_int_equal(note_judge(&note, &signer->known), NOTE_SIGNED);
+        assert_int_equal(note_verify(&note, &signer->known), NOTE_SIGNED);
         sizes = sizes * 10 + note.size;
     }
     assert_int_equal(sizes, 125);

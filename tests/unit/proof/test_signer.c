@@ -89,7 +89,7 @@ static enum code sign(struct bench *bench, bool is_tentative)
     assert_ok(note_write(&note, &text));
     assert_ok(note_seal(buf_peek(&text), note.origin, bench->known.public, signature, &whole));
     assert_ok(note_read(buf_peek(&whole), &read));
-    assert_int_equal(note_judge(&read, &bench->known), NOTE_SIGNED);
+    assert_int_equal(note_verify(&read, &bench->known), NOTE_SIGNED);
     buf_fini(&text);
     buf_fini(&whole);
     return code;
