@@ -212,7 +212,7 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
         blame(mark, "time_us", "it is not the time that its note was signed for");
     if (!span_is(mark->note.origin, verifier->origin))
         blame(mark, "note", "its note is of another log than the first one's");
-    switch (judge(verifier, &mark->note, &mark->by, &mark->is_proof)) {
+    switch (check_note(verifier, &mark->note, &mark->by, &mark->is_proof)) {
     case NOTE_SIGNED:
         return;
     case NOTE_FORGED:

@@ -310,7 +310,7 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
 }
 
 /* Whether the error may tell versions; its code may come behind its data. */
-static bool tells_versions(const struct walk *walk)
+static bool names_versions(const struct walk *walk)
 {
     return walk->member == MEMBER_ERROR &&
            (!walk->has_error_code || walk->reply->error_code == reason_rpc_code(REASON_VERSION_UNSUPPORTED));
@@ -344,7 +344,7 @@ static enum code on_event(void *context, const struct json_event *event)
         if (code == CODE_INVALID)
             (void)refuse_json(walk, walk->modern.detail);
     }
-    if (code == CODE_OK && walk->rules->request != NULL && tells_versions(walk) && event->depth > 1)
+    if (code == CODE_OK && walk->rules->request != NULL && names_versions(walk) && event->depth > 1)
         code = mcp__on_modern_error(&walk->modern, event);
     return code == CODE_OK && !walk->rules->is_ours ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;
 }
