@@ -253,7 +253,7 @@ bool lane_serve(struct lane *lane, struct lent *lent, struct span route, struct 
     pair->client_who = budget_address(&pair->client_address);
     memcpy(pair->client, lent->client, sizeof pair->client);
     leg_open(&pair->front, stream);
-    if (!pair_belong(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address))) {
+    if (!pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address))) {
         pair_close(pair, REASON_CONNECTION_SHARE);
         return false;
     }
