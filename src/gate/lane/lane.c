@@ -261,8 +261,8 @@ bool lane_serve(struct lane *lane, struct lent *lent, struct span route, struct 
     return true;
 }
 
-enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
-                    struct stream **stream)
+static enum code dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                      struct stream **stream)
 {
     struct lane *lane = context;
     int fd;
@@ -347,7 +347,7 @@ enum code lane_init(struct lane *lane, unsigned index, struct budget *budget, co
     judge_init(&lane->judge);
     lane->above = above;
     loop_timer_init(&lane->beat, beat, lane);
-    lane->dial = lane_dial;
+    lane->dial = dial;
     lane->dial_context = lane;
     code = worker_init(&lane->worker, index, NULL, budget);
     return code == CODE_OK ? loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) : code;

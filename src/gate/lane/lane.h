@@ -4,7 +4,7 @@
  * Threads: everything on a lane belongs to its worker; gauges are read by anybody.
  * Owns: its worker, listeners, spare upstream connections and references.
  * Lifetime: as long as its thread; pairs are freed by worker_reap alone.
- * Errors: lane_init and lane_dial: enum code; what fails later ends its one connection. */
+ * Errors: lane_init: enum code; what fails later ends its one connection. */
 #ifndef LANE_LANE_H
 #define LANE_LANE_H
 
@@ -91,7 +91,7 @@ struct lane {
     bool had_providers;     /* whether the configuration had providers at the last beat */
     int64_t told_lists_us;  /* when the revocation list ended that was logged last */
     dial_fn dial;
-    void *dial_context;   /* the lane itself for lane_dial */
+    void *dial_context;   /* the lane itself, but in tests */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *command_context;
     proxy_call_fn ended;
@@ -129,9 +129,6 @@ void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* 
 bool lane_may_log(struct lane *lane);                   /* whether a line that peers can provoke may be logged: only so many
                                                          * may a second */
 void lane_drain(struct lane *lane);
-enum code lane_dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
-                    struct stream **stream) MUST_USE;
-
 /* The fate of the pair's record (ticket). While there is none, the pair waits in the lane's list. */
 enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane_wait_for_room(struct pair *pair);

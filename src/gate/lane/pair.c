@@ -46,7 +46,7 @@ void pair_go(struct pair *pair, enum step step)
 }
 
 /* The invariants of struct pair and struct exchange, as code. */
-void pair_check(const struct pair *pair)
+static void check_invariants(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -351,7 +351,7 @@ static bool agent_left(struct pair *pair)
 
 static bool step(struct pair *pair)
 {
-    pair_check(pair);
+    check_invariants(pair);
     if (pair->ending == REASON_UNSET && !agent_left(pair))
         return pair->lane->above->steps[pair->step](pair);
     if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))

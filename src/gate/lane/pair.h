@@ -48,7 +48,7 @@ struct lent *lent_new(const struct pair *pair) MUST_USE; /* of a call whose iden
 void lent_unref(struct lent **lent);                     /* NULL is fine */
 
 /* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
- * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair_check. */
+ * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: check_invariants. */
 struct pair {
     struct connection connection; /* first */
     struct list waits;        /* in a list of its lane (waiting, stuck, wanting) or of the judge */
@@ -114,7 +114,6 @@ void pair_take_conf(struct pair *pair);                 /* takes the lane's conf
 COLD void pair_close(struct pair *pair, enum reason reason); /* only marks the pair; may be called twice, from anywhere */
 void pair_go(struct pair *pair, enum step step);       /* aborts where no such move is */
 bool pair_linger(struct pair *pair);                    /* the step CLOSING */
-void pair_check(const struct pair *pair);
 void pair_stir(struct pair *pair);
 void pair_deadline(struct pair *pair, int64_t after_us);
 void pair_drop_back(struct pair *pair);

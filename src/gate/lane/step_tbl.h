@@ -7,7 +7,7 @@
  * where there is.
  *
  * TO(STEP) is one move. tools/draw puts the drawing into src/README.md from this file. To add a step: a line here, its function,
- * its invariants in pair_check, a test in tests/unit/lane/test_step.c. */
+ * its invariants in check_invariants (pair.c), a test in tests/unit/lane/test_step.c. */
 #ifndef STEP_TABLE
 #define STEP_TABLE(X, TO)                                                                                                 \
     X(READ_HEAD, "read_head", front__read_head, TO(FIND_ROUTE) | TO(JUDGE) | TO(CLOSING),                                  \

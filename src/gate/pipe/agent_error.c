@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 
-void agent__say_error(struct pipe_agent *agent, struct span id, struct span error)
+/* Takes: id: JSON; empty: null; error: JSON. */
+static void say_error(struct pipe_agent *agent, struct span id, struct span error)
 {
     struct buf line;
 
@@ -62,7 +63,7 @@ void agent__error(struct pipe_agent *agent, struct post *post, int code, const c
     else if (written == CODE_OK && post->kind == LINE_BATCH)
         say_errors(agent, post, buf_peek(&error));
     else if (written == CODE_OK)
-        agent__say_error(agent, post->id, buf_peek(&error));
+        say_error(agent, post->id, buf_peek(&error));
     buf_fini(&error);
 }
 
@@ -88,7 +89,7 @@ void agent__refused(struct pipe_agent *agent, struct post *post, int status, str
     else if (post->kind == LINE_BATCH && root != NULL && root->type == JSON_ARRAY)
         agent__say(agent, body); /* the gate's own list of errors, one for each request */
     else if (error != NULL && !agent->conf.dialect->is_run_once)
-        agent__say_error(agent, post->id, error->raw);
+        say_error(agent, post->id, error->raw);
     else
         agent__error(agent, post, -32603, plain);
     post->is_answered = true;

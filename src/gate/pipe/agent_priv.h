@@ -90,7 +90,6 @@ bool agent__is_no_news(const struct pipe_agent *agent, struct span code);
 void agent__complain(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* ---- agent_error.c ---- */
-void agent__say_error(struct pipe_agent *agent, struct span id, struct span error); /* JSON; id empty: null */
 void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text); /* text: no quotes */
 bool agent__is_awaited(const struct post *post); /* whether the agent waits for an answer */
 /* Hands an HTTP error on: its JSON-RPC error under the agent's own id, or else its status. */

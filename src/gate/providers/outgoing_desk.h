@@ -25,7 +25,9 @@ struct providers;
 struct outgoing_ways {
     struct lookups *lookups;
     struct web *web;
-    struct providers *providers; /* whose `endpoint` this is, as providers_endpoint */
+    struct providers *providers;
+    /* Writes an endpoint's URL by the issuer's metadata, as `token_endpoint`. Any thread. Returns: its length; 0: it is not
+     * known, or not yet: then the metadata are fetched. */
     size_t (*endpoint)(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
                        size_t size);
 };

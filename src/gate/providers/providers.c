@@ -13,7 +13,7 @@ struct lookups *providers_lookups(struct providers *providers)
     return providers->lookups;
 }
 
-struct providers_source *providers__find(struct providers *providers, const unsigned char digest[DIGEST_BYTES])
+static struct providers_source *find_source(struct providers *providers, const unsigned char digest[DIGEST_BYTES])
 {
     for (size_t i = 0; i < providers->source_count; i++)
         if (memcmp(providers->sources[i].provider->digest, digest, DIGEST_BYTES) == 0)
@@ -28,7 +28,7 @@ static bool make_due(struct providers *providers, const unsigned char digest[DIG
     struct providers_source *source;
 
     lock_take(&providers->lock);
-    source = providers__find(providers, digest);
+    source = find_source(providers, digest);
     if (source != NULL)
         source->is_due = true;
     lock_give(&providers->lock);
@@ -89,8 +89,8 @@ void providers_unhear(struct providers *providers)
     lock_give(&providers->lock);
 }
 
-size_t providers_endpoint(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
-                        size_t size)
+static size_t write_endpoint(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
+                             size_t size)
 {
     struct json_text metadata = {.root = NULL};
     struct providers_source *source;
@@ -98,7 +98,7 @@ size_t providers_endpoint(struct providers *providers, const struct identity_pro
     size_t len = 0;
 
     lock_take(&providers->lock);
-    source = providers__find(providers, provider->digest);
+    source = find_source(providers, provider->digest);
     if (source != NULL && !buf_is_empty(&source->metadata) &&
         json_text_read(&metadata, buf_peek(&source->metadata), &json_file_rules, IDENTITY_KEY_SET_BYTES_MAX) == CODE_OK)
         found = json_member_text(metadata.root, name);
@@ -147,7 +147,7 @@ void providers_look(struct providers *providers)
     int64_t now_us = clock_wall_us();
 
     for (struct providers_came *came = take_came(providers), *next; came != NULL; came = next) {
-        struct providers_source *source = providers__find(providers, came->digest);
+        struct providers_source *source = find_source(providers, came->digest);
 
         next = came->next;
         if (source != NULL)
@@ -172,7 +172,7 @@ static enum code make_sources(struct providers *providers, struct proxy_conf *pr
     *sources = mem_array(proxy->provider_count + 1, sizeof **sources);
     for (size_t i = 0; *sources != NULL && i < proxy->provider_count; i++) {
         struct providers_source *source = &(*sources)[i];
-        struct providers_source *before = providers__find(providers, proxy->providers[i].digest);
+        struct providers_source *before = find_source(providers, proxy->providers[i].digest);
 
         if (before != NULL) {
             *source = *before;
@@ -195,7 +195,7 @@ static void drop_sources(struct providers *providers, struct providers_source *s
         struct lookup_key key = {.kind = LOOKUP_KEYS};
 
         memcpy(key.digest, sources[i].provider->digest, DIGEST_BYTES);
-        if (providers__find(providers, key.digest) == NULL) {
+        if (find_source(providers, key.digest) == NULL) {
             lookup_fail(providers->lookups, &key, REASON_IDENTITY_UNAVAILABLE, 0); /* nobody fetches it any more */
             lookup_forget(providers->lookups, LOOKUP_KEYS, &key);
         }
@@ -247,7 +247,7 @@ enum code providers_new(const struct providers_conf *conf, struct providers **ou
     providers->store = mem_dup(conf->store, strlen(conf->store)); /* a copy, since the configuration's goes with it */
     lock_init(&providers->lock);
     code = providers->store != NULL ? lookup_new(&lookups, &providers->lookups) : CODE_NOMEM;
-    ways = (struct outgoing_ways){providers->lookups, conf->web, providers, providers_endpoint};
+    ways = (struct outgoing_ways){providers->lookups, conf->web, providers, write_endpoint};
     if (code == CODE_OK)
         code = outgoing_desk_new(&ways, &providers->desk);
     if (code == CODE_OK)

@@ -38,11 +38,6 @@ void providers_look(struct providers *providers); /* a few times a second: what 
 /* Has the provider's set fetched, as a call with an unknown key id does; both share one limit of rate. Any thread. */
 void providers_newer_keys(struct providers *providers, const struct identity_provider *provider);
 
-/* Writes an endpoint's URL by the issuer's metadata, as `token_endpoint`; empty: it is not known, or not yet: then the
- * metadata are fetched. Any thread. Returns: its length. */
-size_t providers_endpoint(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
-                        size_t size);
-
 /* The state of a provider. */
 struct providers_gauges {
     const char *name;

@@ -66,7 +66,6 @@ void providers__take(struct providers *providers, struct providers_source *sourc
 /* the set that was kept beside the store */
 void providers__recall(struct providers *providers, struct providers_source *source);
 void providers__source_fini(struct providers_source *source);
-struct providers_source *providers__find(struct providers *providers, const unsigned char digest[DIGEST_BYTES]);
 
 /* ---- providers_ask.c: opaque tokens ---- */
 
