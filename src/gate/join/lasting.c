@@ -8,7 +8,7 @@
 
 /* ---- that something has changed ---- */
 
-static void tell_changed(struct join *join, const char *list)
+static void send_changed(struct join *join, const char *list)
 {
     buf_clear(&join->out);
     buf_addf(&join->out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s/list_changed\"", list);
@@ -19,7 +19,7 @@ static void tell_changed(struct join *join, const char *list)
 }
 
 /* Of a modern agent only what it has asked for. */
-static void tell_all_changed(struct join *join)
+static void send_all_changed(struct join *join)
 {
     static const char *const lists[][2] = {
         {"tools", "toolsListChanged"}, {"prompts", "promptsListChanged"}, {"resources", "resourcesListChanged"}};
@@ -28,7 +28,7 @@ static void tell_all_changed(struct join *join)
         const struct json_node *wish = json_at(join->root, "params", "notifications", lists[i][1], NULL);
 
         if (!join->is_modern || (wish != NULL && wish->type == JSON_TRUE))
-            tell_changed(join, lists[i][0]);
+            send_changed(join, lists[i][0]);
     }
 }
 
@@ -41,7 +41,7 @@ static void look_for_changes(struct join *join)
     if (join_session_of(join->lane->joined, join->session, join__now_us(join), NULL, revision, &changes) != CODE_OK)
         join__end_stream(join); /* the agent has ended the session */
     else if (changes != join->changes)
-        tell_all_changed(join);
+        send_all_changed(join);
     join->changes = changes;
 }
 
@@ -57,7 +57,7 @@ bool lasting__takes_ack(struct branch *branch, const struct json_node *root)
     branch->is_acknowledged = true;
     branch->due_us = 0;
     if (join->is_told) { /* it was away, or late */
-        tell_all_changed(join);
+        send_all_changed(join);
         return true;
     }
     buf_clear(&branch->answer);
@@ -127,7 +127,7 @@ void lasting__over(struct branch *branch)
     if (join->task == JOIN_STREAM && branch->status != 0 && branch->status != 200 && !was_refused)
         join_member_went(join->lane->joined, join->session, join__server(branch), join__now_us(join));
     if (join->task == JOIN_LISTEN && branch->is_acknowledged && join->is_told)
-        tell_all_changed(join);
+        send_all_changed(join);
     branch->is_acknowledged = false;
     branch->is_quiet = was_refused;
     branch->was_renewed = false;
