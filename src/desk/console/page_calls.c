@@ -16,7 +16,9 @@
 #define PAGE_ROWS 50
 #define EXPORT_ROWS "20000" /* at most, in one answer */
 #define SESSION_ROWS 10     /* before and behind a call */
+#define SESSION_REACH UINT64_C(100000) /* rows: a file that is written has no index of sessions */
 #define SHORT_BYTES 64
+#define NUMBER_BYTES 24
 #define QUESTION_BYTES 3000 /* who reads the trail stands in it with his words */
 #define COLUMNS "seq,time,tenant,principal,upstream,method,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
 
@@ -217,17 +219,26 @@ static void begin_words(struct visit *visit, struct words *words, const char *li
 /* What came before and behind it in the agent's session. Takes: session: as the row has it, or empty. */
 static bool add_session(struct visit *visit, struct span session, struct span number)
 {
-    static const struct { const char *key, *line, *option; } sides[] = {
-        {"later", "audit query --json --all --order oldest", "above"},
-        {"earlier", "audit query --json --all --order newest", "below"},
+    static const struct { const char *key, *line, *from, *to; } sides[] = {
+        {"later", "audit query --json --all --order oldest", "above", "below"},
+        {"earlier", "audit query --json --all --order newest", "below", "above"},
     };
+    uint64_t here = 0, bounds[2];
     struct words words;
 
+    (void)!num_u64(number, &here);
+    bounds[0] = here + SESSION_REACH;
+    bounds[1] = here > SESSION_REACH ? here - SESSION_REACH : 0;
     for (size_t i = 0; i < 2 && session.len > 0; i++) {
+        char bound[NUMBER_BYTES];
+
+        (void)snprintf(bound, sizeof bound, "%" PRIu64, bounds[i]);
         words_begin(&words, &visit->arena);
         words_add_all(&words, sides[i].line);
         words_add(&words, "session", session);
-        words_add(&words, sides[i].option, number);
+        words_add(&words, sides[i].from, number);
+        if (bounds[i] > 0)
+            words_add(&words, sides[i].to, span_text(bound));
         if (!page_add_calls(visit, sides[i].key, &words, SESSION_ROWS))
             return false;
     }

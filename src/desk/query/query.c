@@ -302,6 +302,8 @@ static enum code find_all(struct asking *asking, bool newest_first, struct why *
         code = enter_file(asking, file, why);
         if (code == CODE_OK)
             code = find_in_file(asking, newest_first);
+        if (code == CODE_OK && newest_first && asking->query->looked != NULL)
+            asking->query->looked(asking->query->context, asking->trail->files[file].before_seq + 1);
     }
     return code;
 }

@@ -29,24 +29,31 @@ struct show {
     bool is_there;        /* the decision */
     struct buf correlation;
     bool is_correlated;
-    uint64_t related, related_at, related_seen; /* calls of the correlation; the place of this one; counted while reading */
+    uint64_t related, related_at; /* calls of the correlation; the place of this one, 0: it is yet to come */
+    struct buf before[AROUND];    /* the last ones of it before this, each in the place of its number */
     size_t approval_count;
     struct doc *doc, *approvals, *neighbours;
 };
 
 /* ---- rows ---- */
 
+static enum code write_row(struct buf *out, const struct query_row *row)
+{
+    static const struct audit_out every_column = {.as_json = true};
+
+    return audit_out_json(out, &every_column, row);
+}
+
 /* An answer of which the gate has not kept all is said to be cut; no column says so. */
 static enum code add_row(struct doc *to, const char *key, const struct query_row *row)
 {
-    static const struct audit_out every_column = {.as_json = true};
     struct span answer = query_value(row, "answer"), bytes = query_value(row, "answer_bytes");
     uint64_t whole = 0;
     struct buf text;
     enum code code;
 
     buf_init(&text, ROW_BYTES);
-    code = audit_out_json(&text, &every_column, row);
+    code = write_row(&text, row);
     if (code == CODE_OK && key != NULL) {
         buf_truncate(&text, buf_len(&text) - 1); /* its bracket */
         code = buf_addf(&text, ",\"answer_cut\":%s}", answer.len > 0 && num_u64(bytes, &whole) == CODE_OK && whole > answer.len
@@ -139,36 +146,43 @@ static enum code keep_approval(void *context, const struct query_row *row)
     return show->approval_count++ < APPROVALS_MAX ? add_row(show->approvals, NULL, row) : CODE_OK;
 }
 
-static enum code count_neighbour(void *context, const struct query_row *row)
+static void add_before(struct show *show)
 {
-    struct show *show = context;
+    uint64_t at = show->related > AROUND ? show->related - AROUND : 1;
 
-    show->related++;
-    if (is_it(show, row))
-        show->related_at = show->related;
-    return CODE_OK;
+    for (; at < show->related; at++)
+        doc_json(show->neighbours, NULL, buf_peek(&show->before[at % AROUND]));
 }
 
+/* One pass over what may be many: of those before this one no more than are told is kept. */
 static enum code keep_neighbour(void *context, const struct query_row *row)
 {
     struct show *show = context;
-    uint64_t at = ++show->related_seen;
+    struct buf *kept = &show->before[++show->related % AROUND];
 
-    if (at + AROUND < show->related_at || at > show->related_at + AROUND)
-        return CODE_OK;
-    return add_row(show->neighbours, NULL, row);
+    if (is_it(show, row)) {
+        add_before(show);
+        show->related_at = show->related;
+    }
+    if (show->related_at != 0)
+        return show->related <= show->related_at + AROUND ? add_row(show->neighbours, NULL, row) : CODE_OK;
+    buf_clear(kept);
+    return write_row(kept, row);
 }
 
 static enum code find_neighbours(struct show *show, struct why *why)
 {
     struct query query = {.correlation = buf_peek(&show->correlation), .order = QUERY_OLDEST_FIRST};
-    enum code code;
+    enum code code = CODE_OK;
     bool more;
 
-    if (!show->is_correlated)
-        return CODE_OK;
-    code = audit_query(&show->trail, &query, count_neighbour, show, &more, why);
-    return code == CODE_OK ? audit_query(&show->trail, &query, keep_neighbour, show, &more, why) : code;
+    for (size_t i = 0; i < AROUND; i++)
+        buf_init(&show->before[i], ROW_BYTES);
+    if (show->is_correlated)
+        code = audit_query(&show->trail, &query, keep_neighbour, show, &more, why);
+    for (size_t i = 0; i < AROUND; i++)
+        buf_fini(&show->before[i]);
+    return code;
 }
 
 /* ---- the walk ---- */
