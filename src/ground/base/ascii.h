@@ -10,6 +10,8 @@
 
 #include "base/span.h"
 
+#include <stdint.h>
+
 static inline bool ascii_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -47,11 +49,16 @@ static inline bool ascii_is_all(struct span text, const char *set) /* an empty t
 
 static inline bool ascii_is_only(struct span text) /* no byte is beyond ASCII */
 {
-    unsigned char all = 0;
+    uint64_t all = 0, word;
+    size_t at = 0;
 
-    for (size_t i = 0; i < text.len; i++) /* to the end: the compiler takes many at once */
-        all |= (unsigned char)text.at[i];
-    return all < 0x80;
+    for (; text.len - at >= sizeof word; at += sizeof word) { /* to the end, since most texts are */
+        memcpy(&word, text.at + at, sizeof word);
+        all |= word;
+    }
+    for (; at < text.len; at++)
+        all |= (unsigned char)text.at[at];
+    return (all & UINT64_C(0x8080808080808080)) == 0;
 }
 
 static inline char ascii_lower(char c)

@@ -12,6 +12,7 @@
 #define PIECE_MIN 8   /* bytes: of fewer, words and numbers hold too many */
 #define LETTERS_MIN 11 /* of base64, that give a piece */
 #define LINE_MIN 16   /* letters of a line, behind whose end the run goes on */
+#define WORD_MAX 64    /* letters of a run that takes no memory */
 #define BOTH_MAX 4096 /* letters of a run that is read in both alphabets though it fits one: hardly a URL is longer */
 
 struct runs {
@@ -60,14 +61,9 @@ static void add_piece(struct runs *runs, struct span piece)
     buf_add_span(&runs->pieces, piece);
 }
 
-/* Adds what stands in runs->bytes: all of it where it is text, or the pieces of it that are text in ASCII.
- * Returns: whether all of it was added. */
-static bool add_pieces(struct runs *runs, size_t min)
+/* Adds all of the bytes where they are text, or the pieces of them that are text in ASCII. Returns: whether all was added. */
+static bool add_pieces(struct runs *runs, struct span bytes, size_t min)
 {
-    struct span bytes = SPAN_NONE;
-
-    if (buf_fail(&runs->pieces, buf_code(&runs->bytes)) == CODE_OK)
-        bytes = buf_peek(&runs->bytes);
     if (bytes.len >= min && is_whole(bytes)) {
         add_piece(runs, bytes);
         return true;
@@ -88,33 +84,32 @@ static bool add_pieces(struct runs *runs, size_t min)
 
 /* ---- base64 ---- */
 
-/* Four letters, of which those that are missing count as zero. */
-static void put_three(const char *letters, size_t count, char *at)
+static inline void put_three(const char letters[4], char *at)
 {
-    unsigned held = 0;
+    unsigned held = (unsigned)(base64_value(letters[0]) << 18 | base64_value(letters[1]) << 12 |
+                               base64_value(letters[2]) << 6 | base64_value(letters[3]));
 
-    for (size_t i = 0; i < 4; i++)
-        held = held << 6 | (i < count ? (unsigned)base64_value(letters[i]) : 0);
     at[0] = (char)(held >> 16);
     at[1] = (char)(held >> 8);
     at[2] = (char)held;
 }
 
-/* Bits that are left over in the last letter are dropped. */
+/* Letters that are missing in the last four count as zero, and bits that are left over are dropped. */
 static bool add_letters(struct runs *runs, struct span letters)
 {
-    size_t bytes = letters.len * 3 / 4, i = 0;
-    char *at;
+    char few[WORD_MAX], *bytes = few, *at, last[4] = "AAA"; /* most runs are words, which give nothing */
 
     buf_clear(&runs->bytes);
-    if (buf_fail(&runs->pieces, buf_reserve(&runs->bytes, bytes + 3, &at)) != CODE_OK)
+    if (letters.len > WORD_MAX &&
+        buf_fail(&runs->pieces, buf_reserve(&runs->bytes, letters.len * 3 / 4 + 3, &bytes)) != CODE_OK)
         return false;
-    for (; letters.len - i >= 4; i += 4, at += 3)
-        put_three(letters.at + i, 4, at);
-    if (i < letters.len)
-        put_three(letters.at + i, letters.len - i, at);
-    buf_commit(&runs->bytes, bytes);
-    return add_pieces(runs, PIECE_MIN);
+    at = bytes;
+    for (size_t left = letters.len; left >= 4; left -= 4, at += 3)
+        put_three(letters.at + letters.len - left, at);
+    memcpy(last, letters.at + letters.len / 4 * 4, letters.len % 4);
+    last[3] = 'A';
+    put_three(last, at);
+    return add_pieces(runs, span_of(bytes, letters.len * 3 / 4), PIECE_MIN);
 }
 
 /* The parts of a run between two letters that an alphabet lacks, each from its first four letters on. Returns: whether the
@@ -151,10 +146,36 @@ static void add_run(struct runs *runs, struct span letters)
         add_parts(runs, letters, first_for_urls ? "-_" : "+/");
 }
 
+#define STEP 16
+typedef signed char step_bytes __attribute__((vector_size(STEP)));
+
+/* Skips what is no run of so many letters, as two blocks of four beside each other are in each: 16 bytes at a time. Takes some
+ * other characters for letters, too. */
+static size_t skip_short(struct span text, size_t at)
+{
+    size_t begin = at;
+    unsigned blocks = 0; /* that are all letters: the one before, and these four */
+
+    for (; text.len - at >= STEP; at += STEP) {
+        step_bytes bytes, lower, letters;
+        uint32_t block[4];
+
+        memcpy(&bytes, text.at + at, STEP);
+        lower = bytes | 32;
+        letters = ((lower >= 'a') & (lower <= 'z')) | ((bytes >= '+') & (bytes <= '9')) | (bytes == '_');
+        memcpy(block, &letters, STEP);
+        blocks = blocks >> 4 | (unsigned)((block[0] == UINT32_MAX) << 1 | (block[1] == UINT32_MAX) << 2 |
+                                          (block[2] == UINT32_MAX) << 3 | (block[3] == UINT32_MAX) << 4);
+        if ((blocks & blocks >> 1) != 0)
+            break;
+    }
+    return at - begin < 7 ? begin : at - 7;
+}
+
 /* Where LETTERS_MIN letters begin; the text's end: nowhere. */
 static size_t next_letters(struct span text, size_t at)
 {
-    while (text.len - at >= LETTERS_MIN) {
+    while (text.len - (at = skip_short(text, at)) >= LETTERS_MIN) {
         size_t begin = at + LETTERS_MIN;
 
         while (begin > at && base64_value(text.at[begin - 1]) >= 0) /* from behind, so that most are never looked at */
@@ -220,6 +241,11 @@ static bool is_escape(struct span text, size_t at)
     return is_marked(text, at, '\\') && is_digit(text, at + 3);
 }
 
+static bool add_bytes(struct runs *runs, size_t min)
+{
+    return buf_fail(&runs->pieces, buf_code(&runs->bytes)) == CODE_OK && add_pieces(runs, buf_peek(&runs->bytes), min);
+}
+
 static void add_digits(struct runs *runs, struct span digits)
 {
     for (size_t i = 0; i + 1 < digits.len; i += 2)
@@ -240,7 +266,7 @@ static size_t read_escapes(struct runs *runs, size_t at)
 {
     for (; is_escape(runs->text, at); at += 4)
         add_digits(runs, span_part(runs->text, at + 2, 2));
-    add_pieces(runs, 1);
+    add_bytes(runs, 1);
     return at;
 }
 
@@ -317,10 +343,10 @@ static size_t read_hex(struct runs *runs, size_t *at)
             break;
     }
     min = begin == 0 && end == text.len ? 1 : PIECE_MIN;
-    if (!add_pieces(runs, min) && numbers == 1 && digits.len > 2 * min) {
+    if (!add_bytes(runs, min) && numbers == 1 && digits.len > 2 * min) {
         buf_clear(&runs->bytes);
         add_digits(runs, span_part(digits, 1, SIZE_MAX));
-        add_pieces(runs, min);
+        add_bytes(runs, min);
     }
     return end > begin ? end : begin + 1;
 }

@@ -3,6 +3,7 @@
 #include "author/explain.h"
 #include "json/doc.h"
 #include "judgement/judgement.h"
+#include "texts/decode_text.h"
 #include "unit/policy/rows.h"
 
 #include <entity_tbl.h>
@@ -214,6 +215,33 @@ static void test_inside(void **state)
 {
     (void)state;
     CHECK(inside_rows);
+}
+
+/* 11.13: a run is found wherever it stands, whatever is passed by before it. */
+static void test_every_place(void **state)
+{
+    static const char *const passed[] = {" ", "e.g., it's a word; ", "\xc3\xa9l\xc3\xa8ve ", "well-known/some_word.", "0123456789"};
+    char text[128], wanted[128];
+    struct buf out;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        for (int before = 0; before < 48; before++)
+            for (int behind = 0; behind < 24; behind++) {
+                char front[49] = "";
+
+                for (int at = 0; at < before; at++)
+                    front[at] = passed[i][(size_t)at % strlen(passed[i])];
+                snprintf(text, sizeof text, "%s|c2VjcmV0IGE|%.*s", front, behind, "                        ");
+                snprintf(wanted, sizeof wanted, "%s|secret a|%.*s", front, behind, "                        ");
+                buf_init(&out, 4096);
+                assert_int_equal(decode_base64(span_text(text), &out), CODE_OK);
+                assert_true(span_is(buf_peek(&out), wanted));
+                buf_fini(&out);
+                snprintf(text, sizeof text, "%s|c2VjcmV0IG|%.*s", front, behind, "                        ");
+                assert_int_equal(decode_base64(span_text(text), &out), CODE_INVALID);
+                buf_fini(&out);
+            }
 }
 
 static char joined_truth(const char *more, const char *json, bool opening)
@@ -470,7 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single),
-        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_inside), cmocka_unit_test(test_every_place),
         cmocka_unit_test(test_joined),
         cmocka_unit_test(test_entities),
         cmocka_unit_test(test_too_many),
