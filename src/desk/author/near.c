@@ -96,8 +96,8 @@ static void look_into(struct looking *looking, const struct condition *condition
     for (uint32_t i = 0; i < condition->op_count; i++) {
         const struct op *op = &condition->ops[i];
 
-        if (op->opening && op->operator->near != NULL)
-            op->operator->near(op, look_at, looking);
+        if (op->opening && op->guide != NULL)
+            op->guide->near(op, look_at, looking);
     }
     for (uint32_t i = 0; i < condition->count; i++)
         look_into(looking, &condition->members[i]);

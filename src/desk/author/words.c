@@ -126,11 +126,13 @@ void words_made(struct buf *out, const struct condition *leaf, const struct json
 
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         const struct operator *operator = leaf->ops[i].operator;
+        const struct op_guide *guide = leaf->ops[i].guide;
+        void (*tell)(const struct op *, const struct json_node *, struct buf *) = guide != NULL ? guide->tell : operator->tell;
 
-        if (operator->tell == NULL || value->type != (operator->of_text != NULL ? JSON_STRING : JSON_ARRAY))
+        if (tell == NULL || value->type != (operator->of_text != NULL ? JSON_STRING : JSON_ARRAY))
             continue;
         buf_addf(out, "%s%s reads ", before, operator->word);
-        operator->tell(&leaf->ops[i], value, out);
+        tell(&leaf->ops[i], value, out);
         before = "; ";
     }
 }

@@ -203,8 +203,7 @@ void diff__collect(struct diff_values *v, struct arena *arena, const struct ques
     add_types(v); /* first, being short */
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         v->varies = leaf->ops[i].varies ? base : NULL;
-        if (leaf->ops[i].operator->sample != NULL)
-            leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
+        op_sample(&leaf->ops[i], &v->samples);
     }
     v->varies = NULL;
     if (leaf->joined || leaf->decoders != 0 || leaf->links)

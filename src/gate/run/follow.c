@@ -142,7 +142,7 @@ void serve__log_strays(const struct serve *serve)
 
     route_names_init(&names);
     if (policy != NULL && route_names_of(serve->conf->proxy, &names) == CODE_OK)
-        policy_strays(policy, names.routes, names.count, log_stray, &told);
+        policy_stray_upstreams(policy, names.routes, names.count, log_stray, &told);
     if (told > FAULTS_MAX)
         log_warn("app", "and %u names more that no route has; `callgate status` tells of them", told - FAULTS_MAX);
     route_names_fini(&names);

@@ -77,6 +77,9 @@ bool form_read(struct compiler *c, const struct yaml_node *node, bool opening, s
  * words some reading of them has taken. */
 enum truth form_fits(struct rule_walk *walk, const struct form *form, const struct json_node *words, uint32_t *reached);
 
+/* Whether the value is a command: an array of texts of which none is empty, since no program has other words. */
+bool form_is_command(const struct json_node *value);
+
 /* Whether one word is among what may stand there. Takes: dashes: also one with a dash in front. */
 enum truth form_takes(struct rule_walk *walk, const struct form_value *value, struct span word, bool dashes);
 

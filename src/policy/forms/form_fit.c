@@ -231,3 +231,11 @@ enum truth form_fits(struct rule_walk *walk, const struct form *form, const stru
         return TRUTH_UNDECIDED;
     return word != NULL ? TRUTH_FALSE : truth_or(now->at[0][form->count], now->at[1][form->count]);
 }
+
+bool form_is_command(const struct json_node *value)
+{
+    for (const struct json_node *word = value->child; word != NULL; word = word->next)
+        if (word->type != JSON_STRING || word->text.len == 0)
+            return false;
+    return value->type == JSON_ARRAY;
+}

@@ -40,8 +40,10 @@ static bool passes(const struct form *form, const struct json_node *words)
     return truth == TRUTH_TRUE;
 }
 
-const struct form *form_nearest(const struct form *forms, uint32_t count, const struct json_node *words, uint32_t *reached,
-                                bool *fits)
+/* The form that the command is, beside any call, or the one that it follows furthest; NULL: none. All forms together may cost
+ * what one call may. Sets: *reached: as form_fits; *fits. */
+static const struct form *nearest_of(const struct form *forms, uint32_t count, const struct json_node *words, uint32_t *reached,
+                                     bool *fits)
 {
     const struct form *nearest = NULL;
     struct walk_alone alone;
@@ -61,27 +63,6 @@ const struct form *form_nearest(const struct form *forms, uint32_t count, const 
     }
     walk_alone_fini(&alone);
     return nearest;
-}
-
-static bool value_varies(const struct form_value *value)
-{
-    bool varies = false;
-
-    for (uint32_t i = 0; i < value->count; i++)
-        varies |= value->choices[i].kind != NULL && text_condition_varies(value->choices[i].kind);
-    return varies;
-}
-
-bool form_varies(const struct form *form)
-{
-    bool varies = false;
-
-    for (uint32_t i = 0; i < form->count; i++) {
-        varies |= value_varies(&form->nodes[i].value);
-        for (uint32_t k = 0; k < form->nodes[i].option_count; k++)
-            varies |= value_varies(&form->nodes[i].options[k].value);
-    }
-    return varies;
 }
 
 /* ---- a command of the form ---- */
@@ -285,7 +266,8 @@ static void give_words(const struct giving *giving, const struct command *comman
     }
 }
 
-void form_near(const struct form *form, op_near_fn take, void *context)
+/* Hands on a command of this form, and each near miss of it. */
+static void give_form(const struct form *form, op_near_fn take, void *context)
 {
     struct giving giving = {.form = form, .take = take, .context = context};
     uint32_t given = UINT32_MAX;
@@ -304,6 +286,84 @@ void form_near(const struct form *form, op_near_fn take, void *context)
         give_options(&giving, &command);
     }
 }
+
+/* ---- what authors are told ---- */
+
+/* Names the form that the command is, or the one that it follows furthest and the word that this does not take. */
+static void tell(const struct op *op, const struct json_node *value, struct buf *out)
+{
+    const struct json_node *word = value->child;
+    const struct form *nearest;
+    uint32_t furthest;
+    bool fits;
+
+    if (!form_is_command(value)) {
+        buf_add_text(out, "no command, which is an array of texts of which none is empty");
+        return;
+    }
+    nearest = nearest_of(op->terms, op->term_count, value, &furthest, &fits);
+    if (fits) {
+        buf_addf(out, "the form `%.*s`", SPAN_ARG(nearest->text));
+        return;
+    }
+    for (uint32_t i = 0; i < furthest && word != NULL; i++)
+        word = word->next;
+    if (nearest == NULL)
+        buf_add_text(out, "a command with which no form begins");
+    else if (word == NULL)
+        buf_addf(out, "the beginning of `%.*s`, without its end", SPAN_ARG(nearest->text));
+    else
+        buf_addf(out, "`%.*s` up to its word %u, `%.*s`, which cannot stand there", SPAN_ARG(nearest->text), furthest + 1,
+                 SPAN_ARG(span_part(word->text, 0, 80)));
+}
+
+/* Each command of a form, and what is nearly one: the form is told with its line. */
+static void near(const struct op *op, op_near_fn take, void *context)
+{
+    const struct form *forms = op->terms;
+
+    for (uint32_t i = 0; i < op->term_count; i++)
+        give_form(&forms[i], take, context);
+}
+
+struct sampling {
+    struct samples *samples;
+    struct span form;
+    uint32_t given; /* of this form */
+};
+
+/* Of each form its commands and some of what is nearly one: the first are those in which a word is another. */
+#define SAMPLES_EACH 4
+
+static void give_sample(void *context, const struct op_near *near)
+{
+    struct sampling *sampling = context;
+    const char *sep = "[";
+    struct buf json;
+
+    sampling->given = near->form.at == sampling->form.at ? sampling->given + 1 : 1;
+    sampling->form = near->form;
+    if (sampling->given > SAMPLES_EACH)
+        return;
+    buf_init(&json, (size_t)64 << 10);
+    for (const struct json_node *word = near->value->child; word != NULL; word = word->next, sep = ",") {
+        buf_add_text(&json, sep);
+        json_write_string(&json, word->text);
+    }
+    buf_add_text(&json, *sep == '[' ? "[]" : "]");
+    if (buf_code(&json) == CODE_OK)
+        sampling->samples->json(sampling->samples, buf_peek(&json));
+    buf_fini(&json);
+}
+
+static void sample(const struct op *op, struct samples *samples)
+{
+    struct sampling sampling = {.samples = samples};
+
+    near(op, give_sample, &sampling);
+}
+
+const struct op_guide form_guide = {.sample = sample, .tell = tell, .near = near};
 
 void form_warn(struct compiler *c, const struct yaml_node *node, const struct form *form)
 {

@@ -93,17 +93,25 @@ struct operator {
     void (*sample)(const struct op *op, struct samples *samples);
     /* Says what the operator reads in the value, a string or an array, where that is more than one sees; NULL: nothing. */
     void (*tell)(const struct op *op, const struct json_node *value, struct buf *out);
-    /* Makes values that are true, and for each some that differ in one thing; NULL: who asks cannot know any. */
-    void (*near)(const struct op *op, op_near_fn take, void *context);
     /* For a lower bound: the operator of the upper bound. NULL: it is no lower bound. */
     const struct operator *upper;
     /* Says what the author hardly meant, where the operator is in a closing leaf; NULL: nothing. */
     const char *(*closing_doubt)(const struct op *op);
 };
 
+/* What people who write policies are told of an operand where that is much; it stands in place of the operator's own functions
+ * of these names. It hangs on the op where an author compiles it, so that nothing that enforces is linked with it. */
+struct op_guide {
+    void (*sample)(const struct op *op, struct samples *samples);
+    void (*tell)(const struct op *op, const struct json_node *value, struct buf *out);
+    /* Makes values that are true, and for each some that differ in one thing. */
+    void (*near)(const struct op *op, op_near_fn take, void *context);
+};
+
 /* An operator with its operand. What was written is in `value`, `values`, `written` or `text`, whichever is set first. */
 struct op {
     const struct operator *operator;
+    const struct op_guide *guide; /* NULL: there is none */
     unsigned types; /* as of the operator, or fewer */
     bool opening;   /* where the leaf opens (Meaning 5) */
     bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it; `is`: numbers are integers */
@@ -132,6 +140,14 @@ static inline bool op_reads_decoded(const struct op *op)
 static inline bool op_finds(const struct op *op)
 {
     return op->operator->find != NULL && !op->folds;
+}
+
+static inline void op_sample(const struct op *op, struct samples *samples)
+{
+    if (op->guide != NULL)
+        op->guide->sample(op, samples);
+    else if (op->operator->sample != NULL)
+        op->operator->sample(op, samples);
 }
 
 /* One visit for each 16 bytes: the usual cost of reading a text once. */

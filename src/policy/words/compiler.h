@@ -40,6 +40,8 @@ struct authoring {
     /* Takes: is_silent: the rule closes, and the condition does not say what an absent value means. */
     void (*warn_leaf)(struct compiler *c, const struct yaml_node *node, const struct condition *leaf, bool is_silent);
     void (*warn_text)(struct compiler *c, const struct yaml_node *text); /* in which variables may stand */
+    void (*warn_form)(struct compiler *c, const struct yaml_node *node, const struct form *form);
+    const struct op_guide *forms; /* of `words` */
 };
 
 struct shared_file {

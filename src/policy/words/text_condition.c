@@ -144,8 +144,8 @@ bool text_condition_varies(const struct condition *condition)
 
 void text_condition_sample(const struct condition *condition, struct samples *samples)
 {
-    if (condition->op_count > 0 && condition->ops->operator->sample != NULL)
-        condition->ops->operator->sample(condition->ops, samples);
+    if (condition->op_count > 0)
+        op_sample(condition->ops, samples);
     for (uint32_t i = 0; i < condition->count; i++)
         text_condition_sample(&condition->members[i], samples);
 }

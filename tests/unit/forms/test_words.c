@@ -366,7 +366,7 @@ static struct nearly near_misses(const char *form)
              "{arg: v, words: {forms: ['%s']}}]}\n", form);
     court_open(&court, text);
     op = policy_rule_by_id(court.policy, SPAN_LIT("r"))->when->members[0].ops;
-    op->operator->near(op, take_near, &nearly);
+    op->guide->near(op, take_near, &nearly);
     court_close(&court);
     return nearly;
 }
@@ -413,7 +413,7 @@ static void test_told(void **state)
     op = court.policy->rules[0].when->op_count > 0 ? court.policy->rules[0].when->ops : court.policy->rules[0].when->members[0].ops;
     buf_init(&told, 4096);
     work_us = clock_thread_cpu_us();
-    op->operator->tell(op, court_tree(&court, span_text(arguments))->child, &told);
+    op->guide->tell(op, court_tree(&court, span_text(arguments))->child, &told);
     work_us = clock_thread_cpu_us() - work_us;
     assert_true(span_starts_with(buf_peek(&told), SPAN_LIT("the beginning of `ls ")));
     if (work_us > 10000000) /* it was 20 seconds, and is half of one */
