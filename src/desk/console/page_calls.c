@@ -64,7 +64,7 @@ static bool is_question(struct visit *visit)
 
     for (size_t i = 0; known && i < request->count; i++) {
         bytes += request->fields[i].value.len;
-        known = span_is(request->fields[i].name, "below");
+        known = span_is(request->fields[i].name, "below") || span_is(request->fields[i].name, "through");
         for (size_t k = 0; !known && asked_by[k] != NULL; k++)
             known = span_is(request->fields[i].name, asked_by[k]);
     }
@@ -144,10 +144,10 @@ bool page_add_calls(struct visit *visit, const char *key, struct words *words, u
     return add_calls(visit, doc_add_object(visit->view, key), "rows", words, most, visit_ask);
 }
 
-/* No index helps to find a text in a call. */
-static bool filters_text(const struct visit *visit)
+/* No index helps to find a text in a call; and somebody may want all of what another question took too long for. */
+static bool takes_time(const struct visit *visit)
 {
-    return request_field(&visit->request, "text").len > 0;
+    return request_field(&visit->request, "text").len > 0 || request_field(&visit->request, "through").len > 0;
 }
 
 void page_calls(struct visit *visit, struct span number)
@@ -164,7 +164,7 @@ void page_calls(struct visit *visit, struct span number)
     add_cursor(visit, &words);
     doc_text(visit->view, "page", SPAN_LIT("calls"));
     if (add_calls(visit, doc_add_object(visit->view, "calls"), "rows", &words, PAGE_ROWS,
-                  filters_text(visit) ? visit_ask_slowly : visit_ask_briefly))
+                  takes_time(visit) ? visit_ask_slowly : visit_ask_briefly))
         visit_show(visit, visit->status != 0 ? visit->status : 200, "Calls", texts_calls);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define BARS_MAX 60
+#define BARS_LEAST 20 /* fewer are no wider */
 #define WIDE 600 /* the drawing's own units */
 #define HIGH 120
 #define DENIED_MAX 5 /* kinds that are told */
@@ -75,12 +76,12 @@ static void count(struct bars *bars, const struct json_node *minute)
 
 static void draw_bar(const struct bars *bars, size_t at, struct doc *list)
 {
-    const size_t step = WIDE / bars->count;
+    const size_t slots = bars->count > BARS_LEAST ? bars->count : BARS_LEAST, step = WIDE / slots;
     struct doc *bar = doc_add_object(list, NULL);
     char key[32];
     uint64_t y = HIGH;
 
-    doc_int(bar, "x", (int64_t)(at * step));
+    doc_int(bar, "x", (int64_t)((slots - bars->count + at) * step));
     doc_int(bar, "wide", (int64_t)(step > 3 ? step - 1 : step));
     for (int i = 0; i < VERDICTS; i++) {
         uint64_t calls = bars->calls[at][i], high = bars->most > 0 ? (calls * HIGH + bars->most - 1) / bars->most : 0;
