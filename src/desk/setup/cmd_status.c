@@ -227,6 +227,11 @@ static void look_at_route(struct report *report, const struct proxy_route *route
              SPAN_ARG(route->name), route->upstream.host);
         return;
     }
+    if (route->server_count > 0) {
+        find(report, "upstream", true, "%.*s is an endpoint of %zu servers, which have routes of their own",
+             SPAN_ARG(route->name), route->server_count);
+        return;
+    }
     if (route->upstream.host == NULL) {
         find(report, "upstream", true, "%.*s is for pipes: each brings its server", SPAN_ARG(route->name));
         return;

@@ -22,6 +22,7 @@ void upstream__log(struct pair *pair, enum reason reason, const char *detail)
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
+    const char *host = upstream->host != NULL ? upstream->host : call->is_join ? "of an endpoint" : "of a pipe";
     char route[128], correlation[130], status[32] = "", port[16] = "";
 
     if (!lane_may_log(pair->lane))
@@ -35,7 +36,7 @@ void upstream__log(struct pair *pair, enum reason reason, const char *detail)
     log_line(LOG_WARN,
              &(struct log_about){.room = "proxy", .decision = call->seq, .correlation = correlation, .upstream = route,
                                  .reason = reason_name(reason)},
-             "upstream %s%s%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", port, status, detail);
+             "upstream %s%s%s: %s", host, port, status, detail);
 }
 
 static void log_failure(struct pair *pair, enum reason reason)

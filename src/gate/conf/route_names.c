@@ -43,6 +43,8 @@ enum code route_names_of(const struct proxy_conf *conf, struct route_names *name
     for (size_t i = 0; i < conf->route_count && code == CODE_OK; i++) {
         const struct proxy_route *route = &conf->routes[i];
 
+        if (route->server_count > 0)
+            continue; /* an endpoint of many servers judges nothing, so that no rule could mean it */
         if (route->slugs.count == 0)
             code = route_names_add(names, route->name);
         for (size_t s = 0; s < route->slugs.count && code == CODE_OK; s++)

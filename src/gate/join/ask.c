@@ -119,6 +119,15 @@ static void start(struct branch *branch, int64_t within_us)
         branch__start(branch);
 }
 
+/* What all servers are asked without a session holds up nobody for one that was late before. */
+static bool rests(const struct branch *branch)
+{
+    const struct join *join = branch->join;
+
+    return (join->task == JOIN_LIST || join->task == JOIN_GREET) && join->session.at == NULL &&
+           join_server_rests(join->lane->joined, join__server(branch), join__now_us(join));
+}
+
 static void ask_all(struct join *join)
 {
     enum code code = CODE_OK;
@@ -129,7 +138,9 @@ static void ask_all(struct join *join)
         if ((join->task == JOIN_TELL || join->task == JOIN_END) && !is_up(branch))
             continue;
         code = join->task == JOIN_END ? CODE_OK : is_offered(branch) ? write_request(branch) : CODE_NOT_FOUND;
-        if (code == CODE_OK)
+        if (code == CODE_OK && rests(branch))
+            branch->step = BRANCH_OVER;
+        else if (code == CODE_OK)
             start(branch, join->task == JOIN_GREET && !join->is_modern ? GREETING_US : LIST_US);
     }
     if (code == CODE_INVALID)
@@ -242,8 +253,7 @@ void ask__message(struct branch *branch, const struct json_node *root)
     } else if (join->task == JOIN_ONE) {
         join__reply(join, branch->status, buf_peek(&join->out), SPAN_NONE);
     } else {
-        buf_clear(&branch->answer);
-        buf_add_span(&branch->answer, buf_peek(&join->out));
+        branch__keep(branch, buf_peek(&join->out));
     }
 }
 
@@ -263,6 +273,7 @@ static void hand_on(struct branch *branch)
 void ask__over(struct branch *branch)
 {
     struct join *join = branch->join;
+    bool is_missing = branch->status == 0 || branch->status >= 500;
 
     switch (join->task) {
     case JOIN_ONE:
@@ -272,13 +283,17 @@ void ask__over(struct branch *branch)
     case JOIN_LISTEN:
         lasting__over(branch);
         break;
+    case JOIN_GREET:
+        join_server_said(join->lane->joined, join__server(branch), !is_missing, join__now_us(join));
+        break;
     case JOIN_LIST:
-        if (branch->was_asked && join->session.at != NULL && (branch->status == 0 || branch->status >= 500))
+        if (branch->was_asked && join->session.at == NULL)
+            join_server_said(join->lane->joined, join__server(branch), !is_missing, join__now_us(join));
+        if (branch->was_asked && join->session.at != NULL && is_missing)
             join_member_went(join->lane->joined, join->session, join__server(branch), join__now_us(join));
         break;
     case JOIN_NOTHING:
     case JOIN_TELL:
-    case JOIN_GREET:
     case JOIN_END:
         break;
     }

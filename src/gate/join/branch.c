@@ -214,6 +214,14 @@ void branch__greet(struct branch *branch)
     buf_fini(&text);
 }
 
+/* Without memory there is no answer. */
+void branch__keep(struct branch *branch, struct span answer)
+{
+    buf_clear(&branch->answer);
+    if (buf_add_span(&branch->answer, answer) != CODE_OK)
+        buf_clear(&branch->answer);
+}
+
 /* Takes the answer to `initialize`. A server that speaks another revision than the session cannot be part of it. */
 static void greeted(struct branch *branch, const struct json_node *root)
 {
@@ -231,9 +239,8 @@ static void greeted(struct branch *branch, const struct json_node *root)
         memcpy(branch->inner, inner.at, inner.len);
     branch->inner[inner.len] = '\0';
     branch->offers = join_offers(json_member(result, SPAN_LIT("capabilities")));
-    buf_clear(&branch->answer);
     if (join->task == JOIN_GREET)
-        buf_add_span(&branch->answer, root->raw);
+        branch__keep(branch, root->raw);
 }
 
 static bool is_greeted(const struct branch *branch)
@@ -272,6 +279,7 @@ void branch__start(struct branch *branch)
     struct join *join = branch->join;
     struct join_member member;
 
+    branch->asked_us = join__now_us(join);
     branch->again_us = 0;
     branch->was_asked = false;
     branch->status = 0;
@@ -371,6 +379,8 @@ static bool is_under_way(const struct branch *branch)
 static void broke(struct branch *branch)
 {
     leg_drop(&branch->leg);
+    buf_clear(&branch->body);
+    branch->sse_left = 0;
     if (branch->step == BRANCH_INIT && branch->join->task != JOIN_GREET)
         go_on(branch); /* it has said no version, so it went */
     else

@@ -47,6 +47,8 @@ struct branch {
     size_t sse_left;      /* bytes at the head of leg.in that belong to the event stream and were not parsed yet */
     int status;           /* of the last reply; 0: none came */
     int64_t due_us;       /* it is late then; 0: never */
+    int64_t asked_us;     /* when it was started last */
+    unsigned failures;    /* how often, one after another, what stays open has ended soon */
     int64_t again_us;     /* OVER, of what stays open: when it is asked anew; 0: never */
     bool is_stream;       /* the reply is one */
     bool was_asked;       /* since it was started; false: it was left alone, as one that is away */
@@ -126,6 +128,7 @@ void branch__fini(struct branch *branch);
 void branch__start(struct branch *branch);      /* CALL, behind a session where it needs one that is not there */
 void branch__greet(struct branch *branch);      /* INIT alone */
 void branch__step(struct branch *branch);
+void branch__keep(struct branch *branch, struct span answer);
 void branch__late(struct branch *branch);       /* its time is over */
 
 /* ---- ask.c ---- */

@@ -3,7 +3,7 @@
  * is asked anew; the agent is told that lists have changed. */
 #include "join/join_priv.h"
 
-#define AGAIN_US INT64_C(1000000)
+#define LONG_US INT64_C(60000000) /* what has stayed open so long has not failed */
 #define SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 /* ---- that something has changed ---- */
@@ -131,7 +131,9 @@ void lasting__over(struct branch *branch)
     branch->is_acknowledged = false;
     branch->is_quiet = was_refused;
     branch->was_renewed = false;
-    branch->again_us = branch->is_quiet ? 0 : join__now_us(join) + AGAIN_US;
+    if (join__now_us(join) - branch->asked_us > LONG_US)
+        branch->failures = 0;
+    branch->again_us = branch->is_quiet ? 0 : join__now_us(join) + join_rest_us(branch->failures++);
 }
 
 static void ask_again(struct join *join)

@@ -2,6 +2,7 @@
 #include "join/sessions.h"
 
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -37,8 +38,19 @@ struct session {
     char params[];
 };
 
+/* A server that was late. Where two have one place, the later one counts. */
+struct late {
+    uint64_t name;
+    unsigned failures;
+    int64_t until_us;
+};
+
+#define LATE_MOST 256
+
 struct join_sessions {
     struct map *map;
+    pthread_mutex_t lock; /* over what follows */
+    struct late late[LATE_MOST];
 };
 
 static void free_session(struct map_entry *entry)
@@ -57,7 +69,10 @@ enum code join_sessions_new(struct join_sessions **out)
                                          .free = free_session};
 
     *out = mem_zalloc(sizeof **out);
-    if (*out != NULL && map_new(&conf, &(*out)->map) == CODE_OK)
+    if (*out == NULL)
+        return CODE_NOMEM;
+    lock_init(&(*out)->lock);
+    if (map_new(&conf, &(*out)->map) == CODE_OK)
         return CODE_OK;
     join_sessions_free(out);
     return CODE_NOMEM;
@@ -65,10 +80,44 @@ enum code join_sessions_new(struct join_sessions **out)
 
 void join_sessions_free(struct join_sessions **sessions)
 {
-    if (*sessions != NULL)
-        map_free(&(*sessions)->map);
+    if (*sessions == NULL)
+        return;
+    map_free(&(*sessions)->map);
+    pthread_mutex_destroy(&(*sessions)->lock);
     mem_free(*sessions);
     *sessions = NULL;
+}
+
+/* ---- servers that are late ---- */
+
+int64_t join_rest_us(unsigned failures)
+{
+    return RETRY_US << (failures < RETRY_DOUBLINGS ? failures : RETRY_DOUBLINGS);
+}
+
+void join_server_said(struct join_sessions *sessions, struct span server, bool is_there, int64_t now_us)
+{
+    uint64_t name = hash_span(server);
+    struct late *late = &sessions->late[name % LATE_MOST];
+
+    lock_take(&sessions->lock);
+    if (late->name != name)
+        *late = (struct late){.name = name};
+    late->until_us = is_there ? 0 : now_us + join_rest_us(late->failures);
+    late->failures = is_there ? 0 : late->failures + 1;
+    lock_give(&sessions->lock);
+}
+
+bool join_server_rests(struct join_sessions *sessions, struct span server, int64_t now_us)
+{
+    uint64_t name = hash_span(server);
+    const struct late *late = &sessions->late[name % LATE_MOST];
+    bool rests;
+
+    lock_take(&sessions->lock);
+    rests = late->name == name && late->until_us > now_us;
+    lock_give(&sessions->lock);
+    return rests;
 }
 
 /* ---- one session, under its shard's lock ---- */
@@ -221,7 +270,7 @@ void join_member_went(struct join_sessions *sessions, struct span id, struct spa
     if (member != NULL) {
         session->changes += member->state == JOIN_UP;
         member->state = JOIN_AWAY;
-        member->retry_us = now_us + (RETRY_US << (member->failures < RETRY_DOUBLINGS ? member->failures : RETRY_DOUBLINGS));
+        member->retry_us = now_us + join_rest_us(member->failures);
         member->failures++;
     }
     if (session != NULL)

@@ -51,6 +51,14 @@ enum code join_member_came(struct join_sessions *sessions, struct span id, struc
 /* It does not answer, and is left alone for a while that doubles up to a minute. */
 void join_member_went(struct join_sessions *sessions, struct span id, struct span server, int64_t now_us);
 
+/* How long a server is left alone that has failed so often, one after another: a second, which doubles up to about a minute. */
+int64_t join_rest_us(unsigned failures);
+
+/* Likewise of a server whoever asks it, where there is no session: one that is late holds up no list after another.
+ * Takes: is_there: whether it has answered, be it with an error. */
+void join_server_said(struct join_sessions *sessions, struct span server, bool is_there, int64_t now_us);
+bool join_server_rests(struct join_sessions *sessions, struct span server, int64_t now_us);
+
 /* Which server has the agent's call with this id (canonical JSON). The oldest calls are forgotten first. */
 void join_call_open(struct join_sessions *sessions, struct span id, struct span call, size_t server);
 void join_call_over(struct join_sessions *sessions, struct span id, struct span call);

@@ -247,11 +247,13 @@ static enum reason check_method(const struct pair *pair)
     return REASON_HTTP_METHOD;
 }
 
-/* Counts one more request of this principal, on all workers together. */
+/* Counts one more request of this principal, on all workers together. Of a joined endpoint each part is counted. */
 static enum reason enter(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
+    if (exchange->call->is_join)
+        return REASON_UNSET;
     exchange->slot_taken = budget_enter(pair->lane->worker.budget, exchange->who,
                                         exchange->route->limits.per_principal_requests, &exchange->slot);
     return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;

@@ -85,9 +85,31 @@ static void test_shares(void **state) /* 13.3: who begins sessions without end f
     join_sessions_free(&sessions);
 }
 
+static void test_late(void **state) /* 13.3: one that is late holds up no list after another, and is tried again */
+{
+    struct join_sessions *sessions;
+    const struct span shop = SPAN_LIT("shop");
+
+    (void)state;
+    assert_ok(join_sessions_new(&sessions));
+    assert_false(join_server_rests(sessions, shop, 1));
+    join_server_said(sessions, shop, false, 1);
+    assert_true(join_server_rests(sessions, shop, SECOND));
+    assert_false(join_server_rests(sessions, SPAN_LIT("mail"), SECOND));
+    assert_false(join_server_rests(sessions, shop, SECOND + 1));
+    join_server_said(sessions, shop, false, SECOND);
+    assert_true(join_server_rests(sessions, shop, 3 * SECOND - 1));
+    join_server_said(sessions, shop, true, SECOND);
+    assert_false(join_server_rests(sessions, shop, SECOND));
+    assert_int_equal(join_rest_us(0), SECOND);
+    assert_int_equal(join_rest_us(1000), 64 * SECOND);
+    join_sessions_free(&sessions);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_calls), cmocka_unit_test(test_shares)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late),
+                                       cmocka_unit_test(test_members), cmocka_unit_test(test_calls), cmocka_unit_test(test_shares)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
