@@ -80,6 +80,16 @@ static void add_file(struct doc *list, const struct using *using, const struct j
     }
 }
 
+/* Which version it would take the place of. */
+static void add_active(struct visit *visit, const struct json_node *view)
+{
+    const struct json_node *list = json_member(view, SPAN_LIT("versions")), *one = list != NULL ? list->child : NULL;
+
+    while (one != NULL && !span_is(told_text(one, "active"), "true"))
+        one = one->next;
+    doc_text_or_null(visit->view, "active_version", one != NULL ? told_text(one, "version") : SPAN_NONE);
+}
+
 void page_policy_draw(struct visit *visit, const struct json_node *view)
 {
     const struct json_node *stats = json_member(view, SPAN_LIT("used_all")), *groups, *files, *written;
@@ -91,6 +101,7 @@ void page_policy_draw(struct visit *visit, const struct json_node *view)
     doc_json(visit->view, "counted", stats != NULL && stats->type == JSON_OBJECT ? stats->raw : SPAN_NONE);
     groups = stats != NULL && stats->type == JSON_OBJECT ? json_member(stats, SPAN_LIT("per")) : NULL;
     using.counted = groups != NULL ? json_member(groups, SPAN_LIT("rule")) : NULL;
+    add_active(visit, view);
     files = json_member(json_member(view, SPAN_LIT("policy")), SPAN_LIT("texts"));
     written = json_member(view, SPAN_LIT("written"));
     written = written != NULL && written->type == JSON_OBJECT ? json_member(written, SPAN_LIT("texts")) : NULL;

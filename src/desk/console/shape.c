@@ -29,6 +29,7 @@ const struct shape shape_policy = {
     .page = "policy", .title = "Policy version {number}", .words = texts_policy, .fields = "count word why",
     .draw = page_policy_draw,
     .parts = {{"policy", "policy show --json #", false, NULL}, {"written", "policy show --json --rules #", false, NULL},
+              {"versions", "policy list --json", true, NULL},
               {"used_newest", "audit stats --json --all --newest " NEWEST " --per rule --top 0", false, NULL},
               {"used_all", "audit stats --json --all --progress --per rule --top 0", false, "count"}},
     .changes = {{"activate", "policy activate --json +why #", "/policies/{number}"}}};

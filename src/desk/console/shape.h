@@ -14,7 +14,7 @@
 
 #include "console/visit.h"
 
-#define SHAPE_PARTS_MAX 4
+#define SHAPE_PARTS_MAX 5
 #define SHAPE_CHANGES_MAX 2
 
 struct shape {
