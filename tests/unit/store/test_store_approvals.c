@@ -351,31 +351,38 @@ static void arguments_go_when_it_is_decided(void **state)
     assert_true(look(APPROVALS_ONE, 4, NOW).has_arguments);
 }
 
+#define CALLS 600
+enum { PART_BYTES = 16 }; /* "secret-00000001-" */
+
 /* Whether the store's bytes hold a word for each that waits, and for no other. */
 static void look_at_bytes(const bool *waits, int64_t last)
 {
     struct buf bytes;
+    struct span rest, part;
     struct why why = {0};
-    char mark[32];
+    char text[PART_BYTES + 1];
+    bool seen[CALLS + 1] = {false};
+    unsigned number;
 
     buf_init(&bytes, (size_t)64 << 20);
     must(file_read(path, FILE_ANY, (size_t)64 << 20, &bytes, &why), &why);
-    for (int64_t at = 1; at <= last; at++) {
-        int len = snprintf(mark, sizeof mark, "secret-%08d-", (int)at);
-
-        if ((memmem(buf_peek(&bytes).at, buf_len(&bytes), mark, (size_t)len) != NULL) != waits[at])
-            fail_msg("of %d the bytes are %s", (int)at, waits[at] ? "not there" : "still there");
+    for (rest = buf_peek(&bytes); (part.at = memmem(rest.at, rest.len, "secret-", 7)) != NULL; rest = part) {
+        part = span_part(rest, (size_t)(part.at - rest.at), PART_BYTES);
+        (void)snprintf(text, sizeof text, "%.*s", SPAN_ARG(part));
+        if (text[PART_BYTES - 1] == '-' && sscanf(text, "secret-%8u-", &number) == 1 && number <= CALLS)
+            seen[number] = true;
+        part = span_part(rest, (size_t)(part.at - rest.at) + 7, SIZE_MAX);
     }
+    for (int64_t at = 1; at <= last; at++)
+        if (seen[at] != waits[at])
+            fail_msg("of %d the bytes are %s", (int)at, waits[at] ? "not there" : "still there");
     buf_fini(&bytes);
 }
-
-#define CALLS 600
 
 /* One whose arguments are a word of its own, written often. */
 static struct span query; /* of the next */
 static void ask_marked(int64_t number, size_t bytes)
 {
-    enum { PART_BYTES = 16 };
     static char text[APPROVAL_ARGUMENTS_BYTES];
     char part[32];
     struct approval_ask asked = {
