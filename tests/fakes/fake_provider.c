@@ -146,7 +146,7 @@ void fake_sign(const struct fake_key *key, const char *algorithm, struct span se
     need(buf_code(out) == CODE_OK, "room for a token");
     text = span_part(buf_peek(out), begin, SIZE_MAX);
     if (strcmp(algorithm, "HS256") == 0) {
-        need(hmac_of(secret, text, signature) == CODE_OK, "an HMAC");
+        hmac_of(secret, text, signature);
         len = DIGEST_BYTES;
     } else if (strcmp(algorithm, "none") != 0) {
         len = sign(key, algorithm, text, signature);

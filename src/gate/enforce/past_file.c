@@ -46,7 +46,8 @@ static bool take_apart(struct past_file *file, const unsigned char *key)
     if (all.len < sizeof head + DIGEST_BYTES)
         return false;
     body = span_part(all, 0, all.len - DIGEST_BYTES);
-    if (hmac_of(span_of(key, DIGEST_BYTES), body, mac) != CODE_OK || memcmp(mac, all.at + body.len, DIGEST_BYTES) != 0)
+    hmac_of(span_of(key, DIGEST_BYTES), body, mac);
+    if (memcmp(mac, all.at + body.len, DIGEST_BYTES) != 0)
         return false;
     memcpy(&head, body.at, sizeof head);
     body = span_part(body, sizeof head, SIZE_MAX);
@@ -102,10 +103,10 @@ enum code past_file_write(const struct past_place *place, unsigned which, const 
     buf_add(&bytes, &head, sizeof head);
     buf_add_span(&bytes, file->memory);
     code = buf_add_span(&bytes, file->state);
-    if (code == CODE_OK)
-        code = hmac_of(span_of(place->key, DIGEST_BYTES), buf_peek(&bytes), mac);
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        hmac_of(span_of(place->key, DIGEST_BYTES), buf_peek(&bytes), mac);
         code = buf_add(&bytes, mac, sizeof mac);
+    }
     if (code != CODE_OK)
         (void)why_set(why, code, "%s: %s", path, code_text(code));
     else

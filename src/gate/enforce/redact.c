@@ -218,8 +218,7 @@ static struct span redacted_value(char out[REDACTED_TEXT_BYTES], const unsigned 
     char hex[2 * DIGEST_BYTES];
     int len;
 
-    if (hmac_of(span_of(key, DIGEST_BYTES), value, mac) != CODE_OK)
-        return SPAN_LIT("{\"dev.callgate/redacted\":\"unavailable\"}");
+    hmac_of(span_of(key, DIGEST_BYTES), value, mac);
     num_hex(mac, sizeof mac, hex);
     len = snprintf(out, REDACTED_TEXT_BYTES, "{\"dev.callgate/redacted\":\"hmac-sha256:%.*s\"}",
                    (int)sizeof hex, hex);

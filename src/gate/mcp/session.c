@@ -27,9 +27,8 @@ static void add_mac(const unsigned char *key, const struct mcp_session_scope *sc
     unsigned char sum[DIGEST_BYTES], mac[DIGEST_BYTES];
 
     parts_digest(parts, sizeof parts / sizeof parts[0], sum);
-    buf_fail(out, hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), span_of(sum, sizeof sum), mac));
-    if (buf_code(out) == CODE_OK)
-        base64url_encode(span_of(mac, sizeof mac), out);
+    hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), span_of(sum, sizeof sum), mac);
+    base64url_encode(span_of(mac, sizeof mac), out);
 }
 
 enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,

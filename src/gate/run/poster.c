@@ -239,7 +239,7 @@ static enum code sign(const struct poster *poster, struct span text, struct proo
     buf_addf(&signed_text, "%s.", proof->time);
     code = buf_add_span(&signed_text, text);
     if (code == CODE_OK)
-        code = hmac_of(poster->conf.key, buf_peek(&signed_text), mac);
+        hmac_of(poster->conf.key, buf_peek(&signed_text), mac);
     buf_fini(&signed_text);
     if (code != CODE_OK)
         return code;

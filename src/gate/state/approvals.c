@@ -196,8 +196,8 @@ static struct span digest_value(struct span text, unsigned char plain[DIGEST_BYT
     return span_of(plain, DIGEST_BYTES);
 }
 
-static enum code recognise(const struct approvals *approvals, const struct question *question, struct span rule,
-                           struct span rule_hash, struct approval_mark *mark)
+static void recognise(const struct approvals *approvals, const struct question *question, struct span rule,
+                      struct span rule_hash, struct approval_mark *mark)
 {
     struct span root = question->root != NULL && !question->bound_has_root ? question->root->raw : SPAN_NONE;
     unsigned char root_digest[DIGEST_BYTES], bound_digest[DIGEST_BYTES];
@@ -214,7 +214,7 @@ static enum code recognise(const struct approvals *approvals, const struct quest
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         parts_add_maybe(&digest, parts[i]);
     digest_final(&digest, plain);
-    return hmac_of(span_of(approvals->key, DIGEST_BYTES), span_of(plain, sizeof plain), mark->digest);
+    hmac_of(span_of(approvals->key, DIGEST_BYTES), span_of(plain, sizeof plain), mark->digest);
 }
 
 /* ---- workers ---- */
@@ -227,8 +227,7 @@ enum policy_known approvals_known(struct approvals *approvals, const struct ques
     struct approval_shard *shard;
     struct approval_mark mark;
 
-    if (recognise(approvals, question, rule, rule_hash, &mark) != CODE_OK)
-        return POLICY_UNKNOWN;
+    recognise(approvals, question, rule, rule_hash, &mark);
     shard = approvals__lock(approvals, mark.scope);
     approval = approvals__find(shard, mark.scope, mark.digest);
     if (approval != NULL && approval->until_us > question->time_us)
@@ -265,8 +264,8 @@ bool approvals_take(struct approvals *approvals, const struct question *question
         const struct verdict_approval *wanted = &verdict->approvals[i];
         struct approval_mark *mark = &marks->mark[marks->count];
 
-        if (recognise(approvals, question, wanted->rule, wanted->rule_hash, mark) != CODE_OK ||
-            !take(approvals, mark, question->time_us)) {
+        recognise(approvals, question, wanted->rule, wanted->rule_hash, mark);
+        if (!take(approvals, mark, question->time_us)) {
             approvals_give_back(marks);
             return false;
         }
@@ -378,8 +377,7 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
         enum reason reason;
 
         marks->count = i + 1;
-        if (recognise(approvals, question, wanted->rule, wanted->rule_hash, mark) != CODE_OK)
-            return REASON_MEMORY;
+        recognise(approvals, question, wanted->rule, wanted->rule_hash, mark);
         if (wanted->is_granted)
             continue;
         shard = approvals__lock(approvals, mark->scope);

@@ -91,7 +91,7 @@ void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES])
     digest_of_two(bytes, SPAN_NONE, out);
 }
 
-enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES])
+void hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES])
 {
     unsigned char pad[BLOCK_BYTES] = {0};
     struct digest digest;
@@ -114,7 +114,6 @@ enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_B
     digest_final(&digest, out);
     mem_wipe(pad, sizeof pad);
     mem_wipe(&digest, sizeof digest);
-    return CODE_OK;
 }
 
 void random_bytes(void *out, size_t len)

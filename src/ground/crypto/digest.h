@@ -2,9 +2,9 @@
 /* SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), random bytes, constant-time comparison, base64 (RFC 4648).
  *
  * Threads: any; a struct digest belongs to one thread.
- * Owns: nothing on the heap but inside struct digest's own context.
+ * Owns: nothing.
  * Lifetime: digest_init to digest_final.
- * Errors: OpenSSL's digests fail only without memory: CODE_NOMEM. */
+ * Errors: none of digests; of base64 CODE_INVALID, and the buffer's own. */
 #ifndef CRYPTO_DIGEST_H
 #define CRYPTO_DIGEST_H
 
@@ -27,7 +27,7 @@ void digest_final(struct digest *digest, unsigned char out[DIGEST_BYTES]);
 void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES]);
 void digest_of_two(struct span first, struct span second, unsigned char out[DIGEST_BYTES]); /* of the second behind the first */
 
-enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES]) MUST_USE;
+void hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES]);
 
 /* From the operating system's generator; aborts if there is none (a bug of the machine, not of a peer). */
 void random_bytes(void *out, size_t len);

