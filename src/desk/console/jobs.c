@@ -9,6 +9,7 @@
 
 #define MOMENT_MS 400
 #define UNSEEN_US INT64_C(15000000) /* nobody has asked for it since: it is stopped, and its answer forgotten */
+#define LEFT_US INT64_C(3000000) /* its page comes again each second */
 #define JOB_BYTES ((size_t)1 << 20)
 
 struct job {
@@ -74,10 +75,21 @@ static bool is_its(const struct job *job, const struct session *session, const s
     return is_same;
 }
 
+/* Whether it is another of the session's, which has one at a time; one that nobody looks at any more is stopped for the next. */
+static bool is_left(struct job *job, const struct session *session, int64_t now_us)
+{
+    if (!job->is_taken || strcmp(job->session.cookie, session->cookie) != 0)
+        return false;
+    job->is_stopped |= now_us - job->seen_us >= LEFT_US;
+    job->seen_us -= job->is_done && job->is_stopped ? UNSEEN_US : 0; /* its place is free with the next look */
+    return true;
+}
+
 /* The session's of these words, or else a free place; NULL: there is none. Takes: the lock. */
 static struct job *find(const struct session *session, const struct words *words, int64_t now_us)
 {
     struct job *found = NULL;
+    bool has_another = false;
 
     for (size_t i = 0; i < JOBS_MAX; i++) {
         struct job *job = &jobs.all[i];
@@ -90,8 +102,9 @@ static struct job *find(const struct session *session, const struct words *words
             found = found != NULL ? found : job;
         else if (is_its(job, session, words))
             return job;
+        has_another = has_another || is_left(job, session, now_us);
     }
-    return found;
+    return has_another ? NULL : found;
 }
 
 /* Takes: the lock. */

@@ -12,7 +12,7 @@
 #include "console/asking.h"
 #include "console/sessions.h"
 
-#define JOBS_MAX 2 /* at once, of all, since each takes a place at the socket */
+#define JOBS_MAX 2 /* at once, one a session, since each takes a place at the socket */
 
 enum jobs_state { JOBS_FULL = 0, JOBS_GO_ON, JOBS_DONE };
 

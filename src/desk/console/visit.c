@@ -347,6 +347,7 @@ bool visit_ask_briefly(struct visit *visit, struct words *words, struct answer *
     return settle(visit, answer);
 }
 
+/* Takes: progress: NULL: it waits for its turn. */
 static void show_progress(struct visit *visit, const struct asking_progress *progress)
 {
     struct doc *waits;
@@ -354,8 +355,9 @@ static void show_progress(struct visit *visit, const struct asking_progress *pro
     doc_free(&visit->view);
     visit->view = doc_object();
     waits = doc_add_object(visit->view, "waits");
-    doc_int(waits, "done", (int64_t)progress->done);
-    doc_int(waits, "total", (int64_t)progress->total);
+    doc_bool(waits, "turn", progress == NULL);
+    doc_int(waits, "done", progress != NULL ? (int64_t)progress->done : 0);
+    doc_int(waits, "total", progress != NULL ? (int64_t)progress->total : 0);
     doc_text(visit->view, "path", visit->request.path);
     doc_text(visit->view, "query", visit->request.query);
     visit->comes_again = true;
@@ -373,10 +375,7 @@ bool visit_ask_slowly(struct visit *visit, struct words *words, struct answer *a
     state = jobs_ask(&visit->session, words, &progress, answer);
     if (state == JOBS_DONE)
         return settle(visit, answer);
-    if (state == JOBS_GO_ON)
-        show_progress(visit, &progress);
-    else
-        visit_fault(visit, 503, "Others ask for much at the moment; try again in a while.");
+    show_progress(visit, state == JOBS_GO_ON ? &progress : NULL);
     return false;
 }
 
