@@ -356,7 +356,6 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     struct span id = walk->is_id_text ? walk->rules->request_id
                                       : span_part(buf_peek(out), walk->id_begin, walk->id_end - walk->id_begin);
 
-    reply->kind = mcp__kind_of(walk->members, reply->method);
     reply->is_error = reply->kind == MCP_RESPONSE && (walk->members & MEMBER_ERROR) != 0;
     walk->detail = "the members of the envelope do not make a message";
     if (reply->kind == MCP_NONE || (reply->is_error && !walk->has_error_code))
@@ -470,7 +469,7 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
 /* Mends faults where the route allows it; else they are refused. */
 static enum reason mend(struct walk *walk)
 {
-    bool is_response = mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
+    bool is_response = walk->reply->kind == MCP_RESPONSE;
 
     walk->is_id_text = walk->is_id_text && is_response;
     walk->detail = "error is null, in what is no result";
@@ -507,6 +506,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
 {
     enum reason reason = walk_through(walk, data, out, fault);
 
+    walk->reply->kind = mcp__kind_of(walk->members, walk->reply->method);
     if (reason == REASON_PERMITTED)
         reason = mend(walk);
     if (reason == REASON_PERMITTED)

@@ -29,7 +29,7 @@ struct judging_answer {
     struct path_inside *inside;
     uint32_t inside_count, inside_size;
     struct buf *documents; /* buffers of the JSON texts, as many as there are; freed at the end */
-    bool spent, no_memory;
+    bool has_read_texts, spent, no_memory;
 };
 
 /* ---- texts that hold JSON ---- */
@@ -178,8 +178,9 @@ static void judge_rules(struct judging_answer *judging, struct rule_walk *walk, 
 
     for (uint32_t i = 0; i < judging->count; i++)
         reads |= is_binding(judging->rules[i].rule) == binding && judging->rules[i].rule->reads_value;
-    if (reads && root != NULL && judging->inside_count == 0)
+    if (reads && root != NULL && !judging->has_read_texts)
         read_texts(judging, root);
+    judging->has_read_texts |= reads;
     walk->inside = judging->inside;
     walk->inside_count = judging->inside_count;
     for (uint32_t i = 0; i < judging->count && !(binding && cannot_judge(judging)); i++)
