@@ -191,8 +191,6 @@ enum code audit_out_csv(struct buf *to, struct span text, bool is_number)
 
     for (const char *at = parting; *at != '\0'; at++)
         quoted = quoted || span_find(text, *at) < text.len;
-
-
     if (quoted)
         buf_add_byte(to, '"');
     if (!is_number && looks_like_formula(text))

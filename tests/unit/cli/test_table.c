@@ -178,7 +178,7 @@ static const struct { const char *words, *text; } forms[] = {
     {"[{!called}nobody][{called}][ of {owner}][{odd}][{zero}][{!zero}none]", "0 of false[]none"}, /* 11.9: texts that look like nothing */
     {"{when:moment}|{name:moment}|{absent:moment}", "2026-07-06 09:30:00|a\\u001bb|"},
     {"?q={quoted:url}&n={name:url}", "?q=it%27s%20%22%3Cb%3E%26&n=a%1Bb"}, /* 13.1 */
-    {"--why {quoted:sh} {name:sh} {empty:sh}", "--why 'it'\\''s \"<b>&' 'a\\u001bb' '{}'"},
+    {"--why {quoted:sh} {name:sh} {empty:sh}", "--why 'it'\\''s \"<b>&' $'a\\033b' '{}'"},
     {"{pair:tree 2}", "{\n    \"k\": \"v\",\n    \"l\": 2\n  }"},
 };
 

@@ -86,7 +86,8 @@ static void test_csv(void **state)
         {"plain", false, "plain"}, {"a,b", false, "\"a,b\""}, {"say \"hi\"", false, "\"say \"\"hi\"\"\""},
         {"two\nlines", false, "two\\nlines"}, {"=1+1", false, "'=1+1"}, {"+1", false, "'+1"}, {"-1", false, "'-1"},
         {"-32000", true, "-32000"}, {"@x", false, "'@x"}, {"\t=1", false, "'\\t=1"}, {"=\"a\",b", false, "\"'=\"\"a\"\",b\""},
-        {"\xef\xbc\x9d" "1", false, "'\xef\xbc\x9d" "1"}, {"\x1b]0;x", false, "\\u001b]0;x"}, {"", false, ""},
+        {"\xef\xbc\x9d" "1", false, "'\xef\xbc\x9d" "1"}, {"\x1b]0;x", false, "\"\\u001b]0;x\""},
+        {"a;b", false, "\"a;b\""}, {"", false, ""},
     };
 
     (void)state;
