@@ -75,7 +75,7 @@ static bool is_its(const struct job *job, const struct session *session, const s
     return is_same;
 }
 
-/* Whether it is another of the session's, which has one at a time; one that nobody looks at any more is stopped for the next. */
+/* Whether it is another of the session's, which has one at a time; one that nobody looks at is stopped for the next. */
 static bool is_left(struct job *job, const struct session *session, int64_t now_us)
 {
     if (!job->is_taken || strcmp(job->session.cookie, session->cookie) != 0)

@@ -18,7 +18,8 @@
 const struct shape shape_now = {
     .page = "now", .title = "Now", .words = texts_now, .fields = "", .also = "audit stats", .draw = page_now_draw,
     .parts = {{"status", "status --json", false, NULL},
-              {"stats", "audit stats --json --all --newest " NEWEST " --per minute,rule,reason,upstream,outcome --top 0", false, NULL},
+              {"stats", "audit stats --json --all --newest " NEWEST " --per minute,rule,reason,upstream,outcome --top 0",
+               false, NULL},
               {"held", "approvals list --json", true, NULL}}};
 
 const struct shape shape_policies = {
