@@ -20,12 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DNS_PORT 53
 #define PIECE_BYTES ((size_t)32 << 10) /* of the program, read at once */
 #define EVERYBODY (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define MAIN SANDBOX_BIT(SANDBOX_MAIN)
 #define WORKER SANDBOX_BIT(SANDBOX_WORKER)
-#define RESOLVER SANDBOX_BIT(SANDBOX_RESOLVER)
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define AUDITORS (SANDBOX_BIT(SANDBOX_WRITER) | SANDBOX_BIT(SANDBOX_KEEPER) | SANDBOX_BIT(SANDBOX_NOTARY))
 
@@ -36,15 +34,6 @@ static const struct {
 } system_files[] = {
     {"/dev/null", EVERYBODY}, {"/dev/urandom", EVERYBODY}, {"/proc/sys/vm/overcommit_memory", EVERYBODY},
     {"/etc/localtime", MAIN}, {"/usr/share/zoneinfo", MAIN},
-    /* authorities, whose folders are looked through while a certificate is checked */
-    {"/etc/ssl/certs", MAIN | WORKER | POSTER}, {"/etc/ssl/openssl.cnf", MAIN | WORKER | POSTER},
-    {"/usr/share/ca-certificates", MAIN | WORKER | POSTER}, {"/usr/local/share/ca-certificates", MAIN | WORKER | POSTER},
-    {"/etc/pki", MAIN | WORKER | POSTER}, {"/etc/ca-certificates", MAIN | WORKER | POSTER},
-    {"/var/lib/ca-certificates", MAIN | WORKER | POSTER}, {"/etc/crypto-policies", MAIN | WORKER | POSTER},
-    {"/usr/share/crypto-policies", MAIN | WORKER | POSTER},
-    /* names: resolv.conf is replaced whenever the network changes, so its folder counts; modules of the name service */
-    {"/etc", RESOLVER}, {"/run", RESOLVER}, {"/usr/lib", RESOLVER}, {"/usr/lib64", RESOLVER}, {"/lib", RESOLVER},
-    {"/lib64", RESOLVER},
 };
 
 /* Applies the rule to the file's folder, since what replaces a file has its name and not its inode. */
@@ -60,13 +49,10 @@ static enum code may(enum code (*rule)(const char *path, unsigned parts), const 
 
 static enum code read_by_system(void)
 {
-    const char *own[] = {tls_trust_file(), tls_trust_folder()};
-    enum code code = CODE_OK;
+    enum code code = web_permit(MAIN | WORKER);
 
     for (size_t i = 0; i < sizeof system_files / sizeof system_files[0] && code == CODE_OK; i++)
         code = sandbox_may_read(system_files[i].path, system_files[i].parts);
-    for (size_t i = 0; i < sizeof own / sizeof own[0] && code == CODE_OK; i++)
-        code = sandbox_may_read(own[i], MAIN | WORKER | POSTER);
     return code;
 }
 
@@ -141,7 +127,7 @@ static enum code set_rules(const struct conf *conf)
         code = may_ask(conf->proxy);
     if (code == CODE_OK && serve_asks(conf) && web_proxy_port() != 0)
         code = sandbox_may_connect(web_proxy_port(), POSTER);
-    return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
+    return code;
 }
 
 static enum code check_own(const struct conf *conf, const char *path, int rights, struct why *why)
