@@ -2,8 +2,9 @@
 #include "console/asking.h"
 
 #include "args/print.h"
-#include "base/lock.h"
+#include "base/hash.h"
 #include "base/num.h"
+#include "console/places.h"
 #include "os/clock.h"
 #include "os/sock.h"
 #include "people/control.h"
@@ -18,20 +19,19 @@
 
 #define SAID_BYTES ((size_t)64 << 10)
 #define PLACE_WAIT_MS 10000
+#define ASKING_WAITS 48 /* all visits */
 #define GATE_WAIT_US INT64_C(30000000)
 #define PIECE_BYTES 65536
 #define LOOK_MS 100
 
 static struct {
     const char *socket;
-    pthread_mutex_t lock;
-    pthread_cond_t left;
-    unsigned taken;
-} asking = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct places places;
+} asking;
 
 void asking_open(const char *socket)
 {
-    lock_sign_init(&asking.left);
+    places_init(&asking.places, ASKING_PLACES, ASKING_WAITS);
     asking.socket = socket;
 }
 
@@ -71,30 +71,6 @@ void words_add_all(struct words *words, const char *line)
 {
     for (struct span rest = span_text(line); rest.len > 0;)
         words_add(words, NULL, span_cut(rest, ' ', &rest));
-}
-
-/* ---- places at the socket ---- */
-
-static bool take_place(void)
-{
-    const struct timespec until = clock_after_ms(PLACE_WAIT_MS);
-    bool is_taken;
-
-    lock_take(&asking.lock);
-    while (asking.taken == ASKING_PLACES && pthread_cond_timedwait(&asking.left, &asking.lock, &until) == 0)
-        continue;
-    is_taken = asking.taken < ASKING_PLACES;
-    asking.taken += is_taken;
-    lock_give(&asking.lock);
-    return is_taken;
-}
-
-static void leave_place(void)
-{
-    lock_take(&asking.lock);
-    asking.taken--;
-    pthread_cond_signal(&asking.left);
-    lock_give(&asking.lock);
 }
 
 /* ---- answers ---- */
@@ -261,13 +237,14 @@ void asking_give_watched(const struct session *session, struct words *words, ask
     const struct taking how = {.goes_on = goes_on, .context = context};
     int ends[2][2] = {{-1, -1}, {-1, -1}};
     const char *why = words->is_short ? "the question is too long" : NULL;
-    bool is_taken = why == NULL && take_place();
+    const uint64_t who = hash_span(span_text(session->who));
+    bool is_taken = why == NULL && places_take(&asking.places, who, PLACE_WAIT_MS);
 
     *answer = (struct answer){.status = STATUS_CANNOT};
     buf_init(&answer->out, ASKING_OUT_BYTES);
     buf_init(&answer->said, 2 * SAID_BYTES);
     if (!is_taken && why == NULL)
-        why = "too many people ask at once; try again soon";
+        why = "too many questions are under way, yours or others'; try again soon";
     for (int i = 0; i < 2 && why == NULL; i++)
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[i]) != 0)
             why = "the console is short of descriptors";
@@ -278,7 +255,7 @@ void asking_give_watched(const struct session *session, struct words *words, ask
     for (int i = 0; i < 4; i++)
         sock_close(&ends[i / 2][i % 2]);
     if (is_taken)
-        leave_place();
+        places_leave(&asking.places, who);
 }
 
 void answer_fini(struct answer *answer)

@@ -45,8 +45,8 @@ const char *answer_array(const struct answer *answer, struct arena *arena);
 /* Before anything is asked. Takes: socket: which lives as long as the process. */
 void asking_open(const char *socket);
 
-/* Takes: session: whose command it is. *answer: the caller's in any case (answer_fini).
- * Blocks: until a place is free and the gate has answered, some seconds each at most. */
+/* Takes: session: whose command it is: nobody has more of the places than are free. *answer: the caller's in any case
+ * (answer_fini). Blocks: until a place is free and the gate has answered, some seconds each at most. */
 void asking_give(const struct session *session, struct words *words, struct answer *answer);
 
 /* How far a command is, as it says with --progress. */

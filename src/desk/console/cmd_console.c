@@ -3,6 +3,7 @@
  * serves with a fixed number of threads, each one visit at a time. */
 #include "cli/commands.h"
 #include "cli/told.h"
+#include "console/by_code.h"
 #include "console/pages.h"
 #include "crypto/secret.h"
 #include "http/authority.h"
@@ -36,11 +37,12 @@ static void serve(void *nothing)
     int fd;
 
     (void)nothing;
+    sandbox_narrow(SANDBOX_VISIT);
     for (;;) {
         enum code code = poll(&waits, 1, -1) == 1 ? sock_accept(console.listener, &fd, &peer) : CODE_BUSY;
 
         if (code == CODE_OK)
-            visit_serve(&console.conf, fd);
+            visit_serve(&console.conf, fd, &peer);
         else if (code != CODE_BUSY)
             (void)poll(NULL, 0, PAUSE_MS); /* the machine is short of something: not as fast as it can */
     }
@@ -175,7 +177,13 @@ static int tell(const struct asked *asked)
 static int confine(void)
 {
     struct why why = {""};
-    enum code code = sandbox_enter(&why);
+    enum code code = by_code_open(&console.read, &why);
+
+    pages_open();
+    if (code == CODE_OK)
+        code = sandbox_enter(&why);
+    if (code == CODE_OK)
+        code = by_code_start(&why);
 
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }

@@ -156,6 +156,40 @@ void page_approval_json(struct visit *visit, struct span number)
     answer_approval(visit, number, false, 200, NULL);
 }
 
+/* What a held call waits for, by the decision that an agent was told: mostly one approval. */
+void page_held(struct visit *visit, struct span number)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    char where[SHORT_BYTES];
+    struct words words;
+    struct answer answer;
+    struct buf text;
+
+    buf_init(&text, 2 * ASKING_OUT_BYTES);
+    words_begin(&words, &visit->arena);
+    words_add_all(&words, "approvals show --json");
+    words_add(&words, "decision", number);
+    if (visit_ask(visit, &words, &answer)) {
+        const char *list = answer.status == STATUS_DONE ? answer_array(&answer, &visit->arena) : NULL;
+
+        if (list == NULL || json_read(span_text(list), &json_reply_rules, &text, &visit->arena, &root, &fault) != CODE_OK) {
+            visit_fault(visit, 404, "No call waits by this number that is yours to decide. It may be a moment until it "
+                        "does.");
+        } else if (root->count == 1 && json_member(root->child, SPAN_LIT("approval")) != NULL) {
+            (void)snprintf(where, sizeof where, "/approvals/%.*s",
+                           SPAN_ARG(json_member(root->child, SPAN_LIT("approval"))->raw));
+            visit_go(visit, where);
+        } else {
+            doc_json(visit->view, "rows", span_text(list));
+            doc_text(visit->view, "page", SPAN_LIT("approvals"));
+            visit_show(visit, 200, "Approvals", texts_approvals);
+        }
+    }
+    answer_fini(&answer);
+    buf_fini(&text);
+}
+
 void page_answer_approval(struct visit *visit, struct span number)
 {
     const struct request *form = &visit->request;

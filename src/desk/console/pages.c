@@ -2,17 +2,42 @@
 #include "console/pages.h"
 
 #include "base/ascii.h"
+#include "base/lock.h"
+#include "base/log.h"
 #include "base/num.h"
+#include "console/by_code.h"
 #include "console/jobs.h"
+#include "console/places.h"
 #include "console/shape.h"
 #include "console/texts.h"
+#include "identity/token.h"
 #include "os/clock.h"
 #include "unicode/unicode.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
-#define LOGINS_MAX 2 /* tried at once */
+#define LOGINS_MAX 2  /* tried at once; they are some of the places at the gate */
+#define LOGINS_WAIT 24
+#define CODES_MAX 4   /* shown to providers at once */
+#define CODES_WAIT 12
+#define TURN_MS 10000
+#define PAGE_URL_BYTES 8192
+#define TOLD_US 1000000 /* between two lines of the log */
+
+static struct {
+    struct places logins, codes;
+    pthread_mutex_t lock; /* over the rest */
+    int64_t told_us;
+    unsigned untold; /* refusals since */
+} trying = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void pages_open(void)
+{
+    places_init(&trying.logins, LOGINS_MAX, LOGINS_WAIT);
+    places_init(&trying.codes, CODES_MAX, CODES_WAIT);
+}
 
 /* ---- logging in and out ---- */
 
@@ -27,10 +52,34 @@ static struct span next_of(const struct visit *visit)
 
 static void show_login(struct visit *visit, int status, const char *fault)
 {
+    struct doc *providers = doc_add_array(visit->view, "providers");
+
+    for (size_t i = 0; i < by_code_count(); i++)
+        doc_text(providers, NULL, span_text(by_code_name(i)));
     doc_text_or_null(visit->view, "fault", span_text(fault));
     doc_text_or_null(visit->view, "next", next_of(visit));
     doc_bool(visit->view, "ended", request_field(&visit->request, "ended").at != NULL);
     visit_show(visit, status, "Log in", texts_login);
+}
+
+/* Who guesses, or shows what is not his, stands in the log: a line a second at most, with how many there were. */
+static void refuse(struct visit *visit, int status, const char *sentence)
+{
+    int64_t now_us = clock_monotonic_us();
+    unsigned untold;
+    bool is_due;
+
+    lock_take(&trying.lock);
+    is_due = trying.told_us == 0 || now_us - trying.told_us >= TOLD_US;
+    untold = trying.untold;
+    trying.untold = is_due ? 0 : untold + 1;
+    trying.told_us = is_due ? now_us : trying.told_us;
+    lock_give(&trying.lock);
+    if (is_due && untold > 0)
+        log_warn("console", "a login from %s is refused, and %u before it: %s", visit->from, untold, sentence);
+    else if (is_due)
+        log_warn("console", "a login from %s is refused: %s", visit->from, sentence);
+    show_login(visit, status, sentence);
 }
 
 /* Leaves the session that the browser may have, for another. */
@@ -39,28 +88,29 @@ static void begin_login(struct visit *visit)
     if (visit->is_known)
         sessions_end(span_text(visit->session.cookie));
     visit->is_known = false;
-    buf_clear(&visit->session.login);
+    session_fini(&visit->session);
+    session_init(&visit->session);
 }
 
-/* Takes: the session's login, which is tried. Strangers come so far, and keep nobody from a place at the gate. */
-static void log_in(struct visit *visit)
+/* Tries the session's login. Takes: next: where it leads, or empty. Strangers come so far: they wait for their turn, one
+ * address for no more of them than are left to others, and keep nobody from a place at the gate. */
+static void log_in(struct visit *visit, struct span next)
 {
-    static atomic_uint under_way;
     struct answer answer;
-    struct span next = next_of(visit);
     bool is_known;
 
-    if (atomic_fetch_add(&under_way, 1) >= LOGINS_MAX) {
-        (void)atomic_fetch_sub(&under_way, 1);
+    if (!places_take(&trying.logins, visit->address, TURN_MS)) {
         show_login(visit, 503, "Too many people log in at once; try again.");
         return;
     }
     is_known = visit_who(&visit->session, true, &answer);
-    (void)atomic_fetch_sub(&under_way, 1);
-    if (!is_known) {
-        show_login(visit, answer.is_refused ? 403 : 503, visit_said(visit, &answer));
+    places_leave(&trying.logins, visit->address);
+    if (!is_known && answer.is_refused) {
+        refuse(visit, 403, visit_said(visit, &answer));
+    } else if (!is_known) {
+        show_login(visit, 503, visit_said(visit, &answer));
     } else if (visit->session.roles == 0) {
-        show_login(visit, 403, "This login is good, but has no role here; an admin gives roles.");
+        refuse(visit, 403, "This login is good, but has no role here; an admin gives roles.");
     } else if (!sessions_begin(&visit->session, clock_monotonic_us())) {
         show_login(visit, 503, "Too many people are logged in; try again later.");
     } else {
@@ -70,40 +120,114 @@ static void log_in(struct visit *visit)
     answer_fini(&answer);
 }
 
+/* ---- by a provider's page ---- */
+
+/* Which of the console's clients is that provider's. */
+static bool find_client(struct span provider, size_t *client)
+{
+    for (*client = 0; *client < by_code_count(); ++*client)
+        if (span_is(provider, by_code_name(*client)))
+            return true;
+    return false;
+}
+
+static void go_there(struct visit *visit, size_t client)
+{
+    char origin[VISIT_ORIGIN_BYTES], cookie[BY_CODE_COOKIE_BYTES];
+    struct why why = {""};
+    struct buf where;
+    enum code code;
+
+    visit_origin(visit, origin);
+    buf_init(&where, PAGE_URL_BYTES);
+    code = by_code_begin(client, span_text(origin), next_of(visit), cookie, &where, &why);
+    if (code == CODE_OK)
+        code = buf_add_byte(&where, '\0');
+    if (code != CODE_OK) {
+        log_warn("console", "nobody can log in by %s: %s", by_code_name(client), why.text);
+        show_login(visit, 503, "The provider cannot be asked at the moment; try again.");
+    } else {
+        visit_set_login(visit, cookie);
+        visit_go(visit, buf_peek(&where).at);
+    }
+    buf_fini(&where);
+}
+
+/* The browser comes back. What it brings is good once. */
+static void page_come_back(struct visit *visit, struct span name)
+{
+    const struct request *request = &visit->request;
+    const struct by_code_answer answer = {
+        .cookie = visit_login_cookie(visit), .state = request_field(request, "state"), .code = request_field(request, "code"),
+        .error = request_field(request, "error"), .issuer = request_field(request, "iss"),
+    };
+    char origin[VISIT_ORIGIN_BYTES];
+    struct why why = {""};
+    struct span next = SPAN_NONE;
+    size_t client;
+    enum code code;
+
+    if (!find_client(name, &client)) {
+        visit_fault(visit, 404, "Nobody logs in by this provider.");
+        return;
+    }
+    begin_login(visit);
+    visit_set_login(visit, "");
+    if (!places_take(&trying.codes, visit->address, TURN_MS)) {
+        show_login(visit, 503, "Too many people log in at once; try again.");
+        return;
+    }
+    visit_origin(visit, origin);
+    code = by_code_end(client, span_text(origin), &answer, &visit->session, &next, &why);
+    places_leave(&trying.codes, visit->address);
+    if (code == CODE_OK)
+        log_in(visit, next.len > 1 ? next : SPAN_NONE);
+    else if (code == CODE_DENIED)
+        refuse(visit, 403, arena_dup(&visit->arena, why.text, strlen(why.text)));
+    else
+        show_login(visit, 503, "The provider cannot be asked at the moment; begin again.");
+}
+
+/* ---- by a key, or the URL for one use ---- */
+
 static void page_login(struct visit *visit, struct span number)
 {
-    struct span once = request_field(&visit->request, "once");
+    struct span once = request_field(&visit->request, "once"), by = request_field(&visit->request, "by");
+    size_t client;
 
     (void)number;
-    if (once.at == NULL) {
+    if (once.at == NULL && find_client(by, &client)) {
+        go_there(visit, client);
+    } else if (once.at == NULL) {
         visit->is_known = false;
         show_login(visit, 200, NULL);
     } else if (!sessions_take_once(once, clock_monotonic_us())) {
-        show_login(visit, 403, "This address was good for one use within ten minutes. Start `callgate console` again for "
-                   "another.");
+        refuse(visit, 403, "This address was good for one use within ten minutes. Start `callgate console` again for another.");
     } else {
         struct span login = visit->conf->login;
 
         begin_login(visit);
         visit->session.has_login = login.at != NULL && buf_put(&visit->session.login, login) == CODE_OK;
-        log_in(visit);
+        log_in(visit, next_of(visit));
     }
 }
 
+/* A token is no key: whoever has one that was given to somebody's browser has not logged in. */
 static void page_log_in(struct visit *visit, struct span number)
 {
     struct span key = span_trim(request_field(&visit->request, "key"));
+    struct identity_token_hint hint;
 
     (void)number;
     begin_login(visit);
-    if (key.len == 0 || unicode_is_deceptive(key) || span_find(key, '\n') < key.len) {
+    if (key.len == 0 || unicode_is_deceptive(key) || span_find(key, '\n') < key.len || identity_token_looks(key, &hint)) {
         show_login(visit, 400, "Type the key as it was printed: one line.");
         return;
     }
     visit->session.has_login = buf_put(&visit->session.login, key) == CODE_OK &&
                                buf_put(&visit->session.login, SPAN_LIT("\0")) == CODE_OK;
     if (visit->session.has_login)
-        log_in(visit);
+        log_in(visit, next_of(visit));
     else
         show_login(visit, 400, "This is longer than any key.");
 }
@@ -161,7 +285,7 @@ static void page_icon(struct visit *visit, struct span number)
 
 /* ---- which one ---- */
 
-/* `#` stands for a number. */
+/* `#` stands for a number, `*` for a name. */
 static const struct {
     enum http_method method;
     const char *path;
@@ -176,11 +300,11 @@ static const struct {
     {HTTP_METHOD_GET, path, page_shape, false, &(of)}, {HTTP_METHOD_GET, path ".json", page_shape_json, false, &(of)}
 #define CHANGE(path, of) {HTTP_METHOD_POST, path, page_change, false, &(of)}
     OPEN(GET, "/login", page_login), OPEN(POST, "/login", page_log_in), OPEN(GET, "/console.css", page_css),
-    OPEN(GET, "/console.mjs", page_js), OPEN(GET, "/icon.svg", page_icon),
+    OPEN(GET, "/console.mjs", page_js), OPEN(GET, "/icon.svg", page_icon), OPEN(GET, "/login/*", page_come_back),
     PAGE("/", page_first), FORM("/logout", page_log_out), FORM("/stop", page_stop),
     PAGE("/approvals", page_approvals), PAGE("/approvals.json", page_approvals_json),
     PAGE("/approvals/mark", page_approvals_mark), PAGE("/approvals/#", page_approval),
-    PAGE("/approvals/#.json", page_approval_json), FORM("/approvals/#", page_answer_approval),
+    PAGE("/held/#", page_held), PAGE("/approvals/#.json", page_approval_json), FORM("/approvals/#", page_answer_approval),
     PAGE("/calls", page_calls), PAGE("/calls.json", page_calls_json), PAGE("/calls.csv", page_calls_csv),
     PAGE("/calls.sql", page_calls_sql), PAGE("/calls/#", page_call), PAGE("/calls/#.json", page_call_json),
     PAGE("/calls/#/proof", page_call_proof), PAGE("/evidence/proof", page_tenant_proof),
@@ -192,7 +316,8 @@ static const struct {
 
 static bool is_path(struct span path, const char *pattern, struct span *number)
 {
-    struct span behind, before = span_cut(span_text(pattern), '#', &behind);
+    const bool is_name = strchr(pattern, '*') != NULL;
+    struct span behind, before = span_cut(span_text(pattern), is_name ? '*' : '#', &behind);
     uint64_t value;
 
     *number = SPAN_NONE;
@@ -201,6 +326,8 @@ static bool is_path(struct span path, const char *pattern, struct span *number)
     if (!span_starts_with(path, before) || !span_ends_with(path, behind) || path.len < before.len + behind.len)
         return false;
     *number = span_part(path, before.len, path.len - before.len - behind.len);
+    if (is_name)
+        return number->len > 0 && ascii_is_all(*number, "a-zA-Z0-9_-");
     return num_u64(*number, &value) == CODE_OK && value > 0 && value <= INT64_MAX;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is logged in at the console: by a key that was typed, or by an URL that is good once and stands for the account that runs
- * the console. A session ends with its login, and after eight hours at most.
+/* Who is logged in at the console: by a key that was typed, by a provider's page, or by an URL that is good once and stands for
+ * the account that runs the console. A session ends with its login, and after eight hours at most.
  *
  * Threads: any.
  * Owns: the sessions; a login is wiped with its own.
@@ -26,6 +26,9 @@ struct session {
     char who[SESSIONS_WHO_BYTES];       /* of what `callgate login --who --json` says */
     bool has_login;
     struct buf login;                   /* what is shown to the gate, with a NUL; wiped by session_fini */
+    struct buf refresh;                 /* by which its provider gives a newer one; likewise; empty: it cannot */
+    unsigned by;                        /* which of the console's clients that is */
+    int64_t ends_us, renew_us;          /* wall clock: when the login ends; when it is to be renewed */
 };
 void session_init(struct session *session);
 void session_fini(struct session *session);
@@ -39,6 +42,12 @@ bool sessions_begin(struct session *session, int64_t now_us);
 /* Takes: session: as session_init has left it. */
 bool sessions_find(struct span cookie, int64_t now_us, struct session *session);
 void sessions_end(struct span cookie);
+
+/* Whether the caller is the one who renews this session's login now, which he ends by sessions_renewed. Where somebody else
+ * does, that is waited for, for some seconds, and *session is as that has left it. */
+bool sessions_renew(struct session *session, int64_t now_us);
+/* Takes what *session has of login, refresh, times, roles and who. */
+void sessions_renewed(const struct session *session);
 
 /* What an URL for one use holds from now on, for so long: an older one is good no more. */
 void sessions_offer_once(char secret[SESSIONS_SECRET_BYTES], int64_t now_us);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "console/visit.h"
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "cli/told.h"
+#include "console/by_code.h"
 #include "console/jobs.h"
 #include "console/texts.h"
 #include "crypto/digest.h"
@@ -26,6 +28,7 @@
 #define READ_BYTES 8192
 #define BRIEF_US INT64_C(200000)
 #define USUAL_US INT64_C(30000000)
+#define LOGIN_SUFFIX "-login"
 #define PIECE_BYTES 65536
 #define WHO_BYTES ((size_t)1 << 20) /* with all names that `approvers` of rules may have of him */
 
@@ -139,8 +142,7 @@ static void begin(struct visit *visit, int status, const char *type, const char 
         buf_addf(&head, "Content-Disposition: attachment; filename=\"%s\"\r\n", file);
     if (visit->comes_again)
         http_write_line(&head, SPAN_LIT("Refresh: "), SPAN_LIT("1"));
-    if (visit->cookie[0] != '\0')
-        http_write_line(&head, SPAN_LIT("Set-Cookie: "), span_text(visit->cookie));
+    buf_add_span(&head, buf_peek(&visit->cookies));
     http_write_line_u64(&head, SPAN_LIT("Content-Length: "), len);
     http_write_head_end(&head);
     visit->is_answered = true;
@@ -149,10 +151,32 @@ static void begin(struct visit *visit, int status, const char *type, const char 
     buf_fini(&head);
 }
 
+/* Takes: seconds: how long the browser keeps it; 0: until it is closed. */
+static void set_cookie(struct visit *visit, const char *suffix, const char *cookie, unsigned seconds)
+{
+    buf_addf(&visit->cookies, "Set-Cookie: %s%s=%s; Path=/; HttpOnly; SameSite=Lax%s", visit->conf->cookie, suffix, cookie,
+             visit->conf->tls != NULL ? "; Secure" : "");
+    if (cookie[0] == '\0' || seconds > 0)
+        buf_addf(&visit->cookies, "; Max-Age=%u", cookie[0] == '\0' ? 0 : seconds);
+    buf_add_text(&visit->cookies, "\r\n");
+}
+
 void visit_set_cookie(struct visit *visit, const char *cookie)
 {
-    (void)snprintf(visit->cookie, sizeof visit->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax%s%s", visit->conf->cookie,
-                   cookie, visit->conf->tls != NULL ? "; Secure" : "", cookie[0] == '\0' ? "; Max-Age=0" : "");
+    set_cookie(visit, "", cookie, 0);
+}
+
+void visit_set_login(struct visit *visit, const char *cookie)
+{
+    set_cookie(visit, LOGIN_SUFFIX, cookie, BY_CODE_LIFE_S);
+}
+
+struct span visit_login_cookie(const struct visit *visit)
+{
+    char name[sizeof visit->conf->cookie + sizeof LOGIN_SUFFIX];
+
+    (void)snprintf(name, sizeof name, "%s" LOGIN_SUFFIX, visit->conf->cookie);
+    return request_cookie(&visit->request, name);
 }
 
 void visit_give(struct visit *visit, const char *type, const char *file, struct span bytes)
@@ -163,10 +187,18 @@ void visit_give(struct visit *visit, const char *type, const char *file, struct 
     (void)send_all(visit, bytes);
 }
 
+/* With a sentence for who does not follow by himself. */
 void visit_go(struct visit *visit, const char *where)
 {
-    if (!visit->is_answered)
-        begin(visit, 303, NULL, where, NULL, 0);
+    struct buf text;
+
+    if (visit->is_answered)
+        return;
+    buf_init(&text, IN_BYTES);
+    buf_addf(&text, "Go on at %s\n", where);
+    begin(visit, 303, "text/plain; charset=utf-8", where, NULL, buf_len(&text));
+    (void)send_all(visit, buf_peek(&text));
+    buf_fini(&text);
 }
 
 /* What each page says of who looks at it. */
@@ -235,7 +267,7 @@ bool visit_may(const struct visit *visit, const char *name)
 /* Keeps what pages show of him; where that is too much, his name alone. */
 static void keep_who(struct session *session, const struct json_node *root)
 {
-    static const char *const shown[] = {"person", "roles", "audits", "decides"};
+    static const char *const shown[] = {"person", "roles", "audits", "decides", "principal", "tenant"};
     struct buf who;
 
     buf_init(&who, sizeof session->who - 1);
@@ -289,6 +321,15 @@ bool visit_who(struct session *session, bool looks_on, struct answer *answer)
     buf_fini(&text);
     arena_fini(&arena);
     return is_read;
+}
+
+/* After a renewal: the new login may say more, or less. */
+static void know_again(struct session *session)
+{
+    struct answer answer;
+
+    (void)visit_who(session, false, &answer);
+    answer_fini(&answer);
 }
 
 /* A login that the gate takes no more ends its session; one that is good, for something else, does not. */
@@ -419,12 +460,21 @@ static int read_request(struct visit *visit)
     }
 }
 
-static bool is_host(const struct visit_conf *conf, struct span host)
+/* By which of its names the browser calls the console; NULL: by none. */
+static const char *host_of(const struct visit *visit)
 {
+    const struct visit_conf *conf = visit->conf;
+    struct span host = http_head_known(&visit->reader.head, HTTP_NAME_HOST);
+
     for (size_t i = 0; i < conf->host_count; i++)
         if (span_equals_nocase(host, span_text(conf->hosts[i])))
-            return true;
-    return false;
+            return conf->hosts[i];
+    return NULL;
+}
+
+void visit_origin(const struct visit *visit, char out[VISIT_ORIGIN_BYTES])
+{
+    (void)snprintf(out, VISIT_ORIGIN_BYTES, "%s://%s", visit->conf->tls != NULL ? "https" : "http", host_of(visit));
 }
 
 /* A change comes from a page of ours: the browser says so by Origin, and the form by its token. */
@@ -450,7 +500,7 @@ static void answer_request(struct visit *visit)
     const struct http_head *head = &visit->reader.head;
     const char *why;
 
-    if (!is_host(visit->conf, http_head_known(head, HTTP_NAME_HOST))) {
+    if (host_of(visit) == NULL) {
         visit_fault(visit, 403, "The console is not served under this name; `console: {url}` of the gate's configuration says "
                     "how it is called.");
         return;
@@ -461,6 +511,8 @@ static void answer_request(struct visit *visit)
     }
     visit->is_known = sessions_find(request_cookie(&visit->request, visit->conf->cookie), clock_monotonic_us(),
                                     &visit->session);
+    if (visit->is_known)
+        by_code_renew(&visit->session, know_again);
     why = head->method == HTTP_METHOD_POST ? why_not_changed(visit) : NULL;
     if (why != NULL)
         visit_fault(visit, 403, why);
@@ -492,7 +544,7 @@ static void serve(struct visit *visit)
         leave(visit);
 }
 
-static void serve_stream(const struct visit_conf *conf, int fd_take)
+static void serve_stream(const struct visit_conf *conf, int fd_take, const struct sock_address *peer)
 {
     const int64_t now_us = clock_monotonic_us();
     struct visit visit = {.conf = conf, .until_us = now_us + LIFE_US, .crowded_us = now_us + HURRY_MS * 1000,
@@ -512,9 +564,14 @@ static void serve_stream(const struct visit_conf *conf, int fd_take)
     buf_wipes(&visit.in);
     buf_wipes(&visit.form);
     buf_init(&visit.out, PAGE_BYTES);
+    buf_init(&visit.cookies, IN_BYTES);
+    buf_wipes(&visit.cookies);
+    sock_ip_text(peer, visit.from);
+    visit.address = hash_span(span_text(visit.from));
     session_init(&visit.session);
     serve(&visit);
     session_fini(&visit.session);
+    buf_fini(&visit.cookies);
     buf_fini(&visit.out);
     buf_fini(&visit.form);
     buf_fini(&visit.in);
@@ -525,9 +582,9 @@ static void serve_stream(const struct visit_conf *conf, int fd_take)
     stream_close(&visit.stream);
 }
 
-void visit_serve(const struct visit_conf *conf, int fd_take)
+void visit_serve(const struct visit_conf *conf, int fd_take, const struct sock_address *peer)
 {
     (void)atomic_fetch_add(&under_way, 1);
-    serve_stream(conf, fd_take);
+    serve_stream(conf, fd_take, peer);
     (void)atomic_fetch_sub(&under_way, 1);
 }

@@ -15,10 +15,12 @@
 #include "console/sessions.h"
 #include "http/reader.h"
 #include "json/doc.h"
+#include "os/sock.h"
 #include "os/stream.h"
 #include "tls/tls.h"
 
 #define VISIT_HOSTS_MAX 4
+#define VISIT_ORIGIN_BYTES 288
 
 struct visit;
 struct shape;
@@ -37,6 +39,8 @@ struct visit_conf {
 struct visit {
     const struct visit_conf *conf;
     struct stream *stream;
+    uint64_t address; /* a hash of where it comes from */
+    char from[SOCK_TEXT_BYTES];
     int64_t until_us;
     int64_t crowded_us; /* until when, where others wait for the place */
     struct http_reader reader;
@@ -49,12 +53,12 @@ struct visit {
     int status; /* of the page, where it is no usual one; 0: it is */
     bool comes_again; /* the browser is to ask for the page once more, soon */
     const struct shape *shape; /* of a page that is one */
-    char cookie[256]; /* of Set-Cookie; "": none */
+    struct buf cookies; /* the head's lines that set some */
     struct doc *view;
 };
 
 /* Takes the socket. Blocks: some seconds, and as long as the gate takes. */
-void visit_serve(const struct visit_conf *conf, int fd_take);
+void visit_serve(const struct visit_conf *conf, int fd_take, const struct sock_address *peer);
 
 /* ---- for pages ---- */
 
@@ -82,6 +86,12 @@ void visit_go(struct visit *visit, const char *where); /* 303 */
 void visit_give(struct visit *visit, const char *type, const char *file, struct span bytes);
 /* Begins or ends the session in the browser, with the answer that follows. Takes: cookie "": it ends. */
 void visit_set_cookie(struct visit *visit, const char *cookie);
+/* Likewise what it keeps of a login that has begun at a provider's page. */
+void visit_set_login(struct visit *visit, const char *cookie);
+struct span visit_login_cookie(const struct visit *visit);
+
+/* "https://gate.example.com", as the browser calls the console. */
+void visit_origin(const struct visit *visit, char out[VISIT_ORIGIN_BYTES]);
 
 /* Asks the gate who *session is, by what it shows. Takes: looks_on: that he begins to look on is noted in the trail. Returns:
  * false, with a sentence in the answer. */

@@ -165,6 +165,9 @@ static int log_in_at(const struct json_node *login, const char *socket, const st
 
     (void)snprintf(issuer, sizeof issuer, "%.*s", SPAN_ARG(json_member_text(login, "issuer")));
     (void)snprintf(client, sizeof client, "%.*s", SPAN_ARG(json_member_text(login, "client")));
+    if (client[0] == '\0')
+        return complain(STATUS_NEGATIVE, "by this provider people log in at the console; an admin may write a `client` for "
+                        "`callgate login` into `people: {logins}`, too");
     arena_init(&texts, 4 * LOGIN_BYTES);
     code = device_log_in(&ask, &texts, &kept, &why);
     status = code == CODE_OK ? try_and_keep(&kept, asked) : complain_why(code, &why);

@@ -50,6 +50,17 @@ void control_know_account(const struct conf_people *conf, const struct control_p
 enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
                              struct control_rights *rights, struct why *why) MUST_USE;
 
+bool control_rights_equal(const struct control_rights *a, const struct control_rights *b);
+
+/* The roles of his groups. */
+unsigned control_roles_of(const struct control_people *people, const struct person *person);
+
+/* All of it: by his login, where he shows one, else by his account. Takes: store: as above; roles: of his groups; actor: of his
+ * account; NULL: nobody asks who he is. *rights: made here. */
+enum code control_know(const struct conf_people *conf, const struct control_people *people, const char *store,
+                       const struct person *person, unsigned roles, const char *login, struct actor *actor,
+                       struct control_rights *rights, struct why *why) MUST_USE;
+
 /* Prints CONTROL_WHO's answer. Returns: an exit status. */
 int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights);
 

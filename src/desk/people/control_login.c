@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NAMES_BYTES ((size_t)128 << 10)
 
@@ -165,6 +166,19 @@ static void be_principal(const struct identity_token *token, struct actor *actor
     control_add_name(rights, "tenant", token->tenant);
 }
 
+/* Whether it is the console's, and not of `callgate login`, whose file a program of that person may read. */
+static bool is_of_console(const struct conf_login *login, const struct identity_token *token)
+{
+    const struct json_node *party = json_member(token->claims, SPAN_LIT("azp")),
+                           *audience = json_member(token->claims, SPAN_LIT("aud"));
+
+    if (party == NULL && audience != NULL && audience->type == JSON_ARRAY)
+        party = audience->count == 1 ? audience->child : NULL;
+    else if (party == NULL)
+        party = audience;
+    return party != NULL && party->type == JSON_STRING && span_equals(party->text, login->console);
+}
+
 static void take_token(const struct conf_people *conf, const struct conf_login *login, const struct identity_token *token,
                        struct actor *actor, struct control_rights *rights)
 {
@@ -183,7 +197,7 @@ static void take_token(const struct conf_people *conf, const struct conf_login *
     }
     for (size_t i = 0; i < token->group_count; i++)
         control_add_name(rights, "group", token->groups[i]);
-    if (says_tenant(login))
+    if (says_tenant(login) && (login->console.at == NULL || is_of_console(login, token)))
         be_principal(token, actor, rights);
     (void)snprintf(name, sizeof name, "%.*s:%.*s", SPAN_ARG(login->provider), SPAN_ARG(token->principal));
     be_called(conf, called.at != NULL ? called : span_text(name), actor);
@@ -193,7 +207,8 @@ static void take_token(const struct conf_people *conf, const struct conf_login *
 static enum identity_fault read_token(const struct conf_login *login, const struct identity_key_set *keys, struct span text,
                                       struct identity_token **token)
 {
-    const char *const audiences[] = {login->client.at, NULL};
+    const char *const audiences[] = {login->client.at != NULL ? login->client.at : login->console.at,
+                                     login->client.at != NULL ? login->console.at : NULL, NULL};
     struct identity_token_rules rules = {.audiences = audiences, .tenant = {.constant = "people"}, .is_login = true};
     struct why why = {""};
     enum identity_fault fault;
@@ -280,6 +295,53 @@ enum code control_know_login(const struct conf_people *conf, const char *store, 
                                               : know_key(conf, store, login, actor, rights, why);
 }
 
+/* ---- all of it ---- */
+
+bool control_rights_equal(const struct control_rights *a, const struct control_rights *b)
+{
+    bool is_same = a->roles == b->roles && a->tenant_count == b->tenant_count &&
+                   span_equals(buf_peek(&a->names), buf_peek(&b->names));
+
+    for (size_t i = 0; is_same && i < a->tenant_count; i++)
+        is_same = span_equals(a->tenants[i], b->tenants[i]);
+    return is_same;
+}
+
+unsigned control_roles_of(const struct control_people *people, const struct person *person)
+{
+    unsigned roles = 0;
+
+    if (person->uid == 0 || (person->uid == geteuid() && person->uid != PERSON_NOBODY))
+        return ~0u;
+    for (size_t i = 0; i < people->count; i++)
+        if (person_is_in(person, people->all[i].group))
+            roles |= people->all[i].roles;
+    return roles;
+}
+
+enum code control_know(const struct conf_people *conf, const struct control_people *people, const char *store,
+                       const struct person *person, unsigned roles, const char *login, struct actor *actor,
+                       struct control_rights *rights, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    control_rights_init(rights);
+    if (login == NULL) {
+        rights->roles = roles;
+        control_name_roles(roles, &rights->names);
+        for (size_t i = 0; i < people->count; i++)
+            if (person_is_in(person, people->all[i].group))
+                control_add_name(rights, "group", people->all[i].name);
+        control_know_account(conf, people, person->uid, actor, rights);
+    } else {
+        code = control_know_login(conf, store, span_text(login), actor, rights, why);
+    }
+    actor->names = buf_peek(&rights->names);
+    if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
+        control_know_account(conf, people, person->uid, actor, NULL);
+    return code;
+}
+
 int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights)
 {
     struct doc *doc = doc_object(), *list = doc_add_array(doc, "roles");
@@ -306,7 +368,8 @@ int control_tell_who(const struct conf_people *conf, const struct actor *actor, 
 
         doc_text(login, "provider", conf->logins[i].provider);
         doc_text(login, "issuer", span_text(conf->logins[i].by.rules.issuer));
-        doc_text(login, "client", conf->logins[i].client);
+        doc_text_or_null(login, "client", conf->logins[i].client);
+        doc_text_or_null(login, "console", conf->logins[i].console);
     }
     return print_doc(&doc);
 }

@@ -136,8 +136,10 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     read_admin(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);
     conf__people_of(reader, root, &conf->people);
+    conf__console_of(reader, root, &conf->console);
     conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
     reader->arena = &proxy->arena;
+    proxy->console_url = conf->console.url != NULL ? conf__copy(reader, span_text(conf->console.url)).at : NULL;
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
     read_trusted_proxies(reader, root);
     (void)conf__read(reader, yaml_member(root, "limits"), conf__limits, "`limits`", proxy);

@@ -73,7 +73,8 @@ struct conf_member {
 
 /* One of `logins`: how people show by a provider who they are. */
 struct conf_login {
-    struct span provider, client;
+    struct span provider;
+    struct span client, console;       /* as which people log in by `callgate login`, and at the console; empty: they do not */
     struct span principal, groups;     /* paths into the claims; of groups empty: there are none */
     struct identity_naming tenant;     /* neither a constant nor a claim: logins say none */
     size_t number;                     /* of the provider in `providers` */
@@ -92,10 +93,21 @@ struct conf_people {
     size_t login_count, member_count;
 };
 
+/* One of `console: {clients}`: as whom the console is known to a provider that logs people in. */
+#define CONF_CONSOLE_CLIENTS 16
+struct conf_console_client {
+    struct span provider, client, secret; /* secret: read by conf_console alone; empty: the client has none */
+    const struct span *scopes;
+    size_t scope_count;
+    struct identity_provider by;          /* read by conf_console alone: its rules and its authority */
+};
+
 /* What `callgate console` reads. */
 struct conf_console {
     const char *address, *url; /* NULL: by default */
     struct tls_server_conf tls;
+    struct conf_console_client *clients;
+    size_t client_count;
 };
 
 struct conf {

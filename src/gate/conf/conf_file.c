@@ -128,6 +128,6 @@ enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_
     *out = (struct conf_console){.address = NULL};
     if (code != CODE_OK)
         return code;
-    (void)conf__read(&reader, yaml_member(root, "console"), conf__console, "`console`", out);
+    conf__console_of(&reader, root, out);
     return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
 }

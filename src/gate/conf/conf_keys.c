@@ -316,15 +316,28 @@ const struct conf_key conf__pipes[] = {
     KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
     {.name = NULL}};
 
+const struct conf_key conf__console_client[] = {
+    KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
+    KEY("client", NAME, BY_HAND, 0, 0, NULL, "As which client; `people: {logins}` has it as `console`."),
+    KEY("secret", MAP, BY_HAND, 0, 0, "(none: a public client)", "By what the console shows that it is this client.",
+        IN(conf__notify_secret, "`secret`")),
+    KEY("scopes", TEXTS, BY_HAND, 0, 0, "(openid, and offline_access where the provider has it)", "What is asked for."),
+    {.name = NULL}};
+
 const struct conf_key conf__console[] = {
     KEY("address", NAME, AT(conf_console, address), 0, 0, "(127.0.0.1:8480)", "Where browsers connect."),
     KEY("url", NAME, AT(conf_console, url), 0, 0, "(the address)", "How people call it: 'https://gate.example.com'."),
     KEY("tls", MAP, AT(conf_console, tls), 0, 0, "(on loopback alone)", "Its certificate and key.", IN(conf__tls, "`tls`")),
+    KEY("clients", LIST, BY_HAND, 0, 0, "(people log in by a key)", "By whose pages people log in.",
+        IN(conf__console_client, "a client")),
     {.name = NULL}};
 
 const struct conf_key conf__logins[] = {
     KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
-    KEY("client", NAME, BY_HAND, 0, 0, NULL, "As which client people log in; the audience of their ID tokens."),
+    KEY("client", NAME, BY_HAND, 0, 0, "(none)", "As which client people log in by `callgate login`; the audience of their ID "
+        "tokens."),
+    KEY("console", NAME, BY_HAND, 0, 0, "(none)", "As which other client they log in at the console. With it, what a rule "
+        "leaves to who asks, by `approvers: self`, is confirmed there alone."),
     KEY("principal", NAME, BY_HAND, 0, 0, "$.sub", "Where the token says who it is."),
     KEY("groups", NAME, BY_HAND, 0, 0, NULL, "Where it lists the groups that `members`, and `approvers` of rules, name."),
     KEY("tenant", TEXT, BY_HAND, 0, 0, "(none)",
@@ -404,7 +417,7 @@ const struct conf_key conf__top[] = {
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),
     KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
     KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
-    KEY("console", MAP, AT(conf, console), 0, 0, NULL, "Of `callgate console`.", IN(conf__console, "`console`")),
+    KEY("console", MAP, BY_HAND, 0, 0, NULL, "Of `callgate console`.", IN(conf__console, "`console`")),
     KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",
         IN(conf__people, "`people`")),
     {.name = NULL}};

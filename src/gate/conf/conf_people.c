@@ -48,30 +48,35 @@ static struct span read_path(struct conf_reader *reader, const struct yaml_node 
 
 /* ---- logins ---- */
 
-/* A running gate has read the providers. Where only people's commands are taken, nobody has, and what
- * logins need is read here. */
-static void find_provider(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
-                          struct conf_login *login)
+const struct yaml_node *conf__find_provider(struct conf_reader *reader, const struct yaml_node *root,
+                                            const struct yaml_node *node, struct span provider, size_t *number,
+                                            struct identity_provider *by)
 {
     const struct yaml_node *list = yaml_member(root, "providers"), *name;
 
-    for (const struct yaml_node *map = list != NULL ? list->child : NULL; map != NULL; map = map->next, login->number++)
-        if ((name = yaml_member(map, "name")) != NULL && span_equals(name->text, login->provider)) {
+    *number = 0;
+    for (const struct yaml_node *map = list != NULL ? list->child : NULL; map != NULL; map = map->next, ++*number)
+        if ((name = yaml_member(map, "name")) != NULL && span_equals(name->text, provider)) {
             if (reader->proxy == NULL)
-                conf__provider_rules(reader, map, &login->by);
-            return;
+                conf__provider_rules(reader, map, by);
+            return map;
         }
     CONF_FAULT(reader, node, "`providers` has none of this name; write what one of them has as `name`");
+    return NULL;
 }
 
 static void read_login(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
                        struct conf_login *login)
 {
     if (!conf__map(reader, node, conf__logins, "a login") || conf__need(reader, node, "provider", "corp") == NULL ||
-        conf__need(reader, node, "client", "callgate-cli") == NULL)
+        (yaml_member(node, "console") == NULL && conf__need(reader, node, "client", "callgate-cli") == NULL))
         return;
     login->provider = conf__text_of(reader, node, "provider");
     login->client = conf__text_of(reader, node, "client");
+    login->console = conf__text_of(reader, node, "console");
+    if (login->client.at != NULL && span_equals(login->client, login->console))
+        CONF_FAULT(reader, yaml_member(node, "console"), "a login at the console could not be told from one by `callgate "
+                   "login`, which programs of that person may use; give the console a client of its own");
     login->principal = read_path(reader, node, "principal");
     if (login->principal.at == NULL)
         login->principal = SPAN_LIT("$.sub");
@@ -79,7 +84,7 @@ static void read_login(struct conf_reader *reader, const struct yaml_node *root,
     if (yaml_member(node, "tenant") != NULL)
         conf__tenant_of(reader, node, &login->tenant);
     if (login->provider.at != NULL)
-        find_provider(reader, root, yaml_member(node, "provider"), login);
+        (void)conf__find_provider(reader, root, yaml_member(node, "provider"), login->provider, &login->number, &login->by);
 }
 
 /* Takes: count: of those before it. */

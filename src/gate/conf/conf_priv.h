@@ -74,6 +74,7 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
     conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
+    conf__console_client[],
     conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[];
 
 /* What conf_provider.c reads of a provider by these tables. */
@@ -174,6 +175,13 @@ void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct 
 void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route); /* the last of it */
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people);
+void conf__console_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_console *console);
+/* Finds whom `provider` names among `providers`. Where no proxy is read, nobody has read them, and *by gets its rules here.
+ * *number: which it is. Returns: its map; NULL after a fault at `node`. */
+const struct yaml_node *conf__find_provider(struct conf_reader *reader, const struct yaml_node *root,
+                                            const struct yaml_node *node, struct span provider, size_t *number,
+                                            struct identity_provider *by);
+void conf__provider_tls(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider);
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);

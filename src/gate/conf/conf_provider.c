@@ -148,7 +148,7 @@ static void read_introspect(struct conf_reader *reader, const struct yaml_node *
     provider->introspect_url = url != NULL ? conf__provider_url(reader, url) : NULL;
 }
 
-static void read_tls(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
+void conf__provider_tls(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
 {
     struct tls_client_conf conf = {.ca = conf__path(reader, map, "ca", NULL)};
     struct why why = {""};
@@ -185,7 +185,7 @@ void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *ma
 static void read_provider(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
 {
     conf__provider_rules(reader, map, provider);
-    read_tls(reader, map, provider);
+    conf__provider_tls(reader, map, provider);
     if (yaml_member(map, "introspect") != NULL && yaml_member(map, "introspect")->type == YAML_MAP)
         read_client(reader, yaml_member(map, "introspect"), &provider->introspect);
 }

@@ -151,6 +151,7 @@ struct proxy_conf {
     size_t trusted_proxy_count;
     struct identity_provider *providers;
     size_t provider_count;
+    const char *console_url;        /* where people confirm their own calls; NULL: nobody is sent there */
     uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
     uint32_t connections_per_address; /* connections that show no identity; 0: 256 */
 

@@ -35,6 +35,7 @@ enum sandbox_part {
     SANDBOX_RESOLVER,
     SANDBOX_POSTER,
     SANDBOX_SIGNER,   /* a process of its own */
+    SANDBOX_VISIT,    /* a browser's, at the console */
     SANDBOX_PARTS
 };
 #define SANDBOX_BIT(part) (1u << (part))

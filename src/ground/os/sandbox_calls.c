@@ -35,10 +35,13 @@
 #define RESOLVER SANDBOX_BIT(SANDBOX_RESOLVER)
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define SIGNER SANDBOX_BIT(SANDBOX_SIGNER)
+#define VISIT SANDBOX_BIT(SANDBOX_VISIT)
 #define ALL (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define THREADS (ALL & ~(SIGNER | JUDGE)) /* all but those that see nothing of the system */
 #define FILES (MAIN | WRITER | KEEPER | NOTARY) /* who has databases */
 #define NETS (WORKER | RESOLVER | POSTER)        /* who reads some files of the system */
+#define STARTERS (MAIN | WRITER | VISIT) /* who starts threads */
+#define SPEAKERS (MAIN | NETS | VISIT)
 #define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* before a thread is narrowed */
 
 #define SET_VMA 0x53564d41 /* PR_SET_VMA, by which newer C libraries name their mappings */
@@ -73,7 +76,7 @@ struct system_call {
 /* The kernel goes through a filter from its beginning for each call whose arguments are looked at, and remembers the answer
  * for FREE ones. So the call that a worker makes twice for each request stands first. */
 static const struct system_call calls[] = {
-    {SYS_sendto, WORKER | POSTER, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
+    {SYS_sendto, WORKER | POSTER | VISIT, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
     /* memory, time, threads, ends */
     {SYS_read, ALL, FREE}, {SYS_write, ALL, FREE}, {SYS_close, ALL, FREE}, {SYS_futex, ALL, FREE}, {SYS_munmap, ALL, FREE},
     {SYS_madvise, ALL, FREE}, {SYS_mremap, ALL, FREE}, {SYS_brk, ALL, FREE}, {SYS_exit, ALL, FREE}, {SYS_exit_group, ALL, FREE},
@@ -83,12 +86,12 @@ static const struct system_call calls[] = {
     {SYS_gettimeofday, ALL, FREE}, {SYS_clock_nanosleep, ALL, FREE}, {SYS_nanosleep, ALL, FREE}, {SYS_sched_yield, ALL, FREE},
     {SYS_ppoll, ALL, FREE}, {SYS_writev, ALL, FREE}, {SYS_tgkill, ALL, OURSELVES}, {SYS_prctl, ALL, SMALL},
     {SYS_mmap, ALL & ~RESOLVER, NO_CODE}, {SYS_mmap, RESOLVER, LIBRARY}, {SYS_mprotect, ALL, NO_CODE},
-    {SYS_clone, MAIN | WRITER, A_THREAD}, {SYS_set_robust_list, MAIN | WRITER, FREE},
+    {SYS_clone, STARTERS, A_THREAD}, {SYS_set_robust_list, STARTERS, FREE},
     {SYS_sched_getaffinity, THREADS | JUDGE, FREE}, {SYS_membarrier, THREADS | JUDGE, FREE},
     {SYS_sysinfo, THREADS | JUDGE, FREE},
     {SYS_sched_getattr, WRITER, FREE}, {SYS_sched_setattr, WRITER, FREE},
 #ifdef SYS_rseq
-    {SYS_rseq, MAIN | WRITER, FREE},
+    {SYS_rseq, STARTERS, FREE},
 #endif
 #ifdef SYS_poll
     {SYS_poll, ALL, FREE},
@@ -113,14 +116,15 @@ static const struct system_call calls[] = {
     {SYS_rename, FILES, FREE}, {SYS_symlink, FILES, FREE},
 #endif
     /* the network */
-    {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},
+    {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN | VISIT, LOCAL},
     {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to children of a command: their starter gets the other end */
+    {SYS_socketpair, VISIT, LOCAL},           /* for what a command prints: the gate gets the other end */
     {SYS_pipe2, POSTER, FREE}, /* libcurl 8.5 wakes itself by one, as Ubuntu 24.04 has it */
-    {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
-    {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
-    {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendmsg, MAIN | NETS, SENT},
+    {SYS_connect, NETS | VISIT, FREE}, {SYS_getsockopt, SPEAKERS, FREE}, {SYS_setsockopt, SPEAKERS, FREE},
+    {SYS_getsockname, SPEAKERS, FREE}, {SYS_getpeername, SPEAKERS, FREE}, {SYS_shutdown, SPEAKERS, FREE},
+    {SYS_recvfrom, SPEAKERS, FREE}, {SYS_recvmsg, SPEAKERS, FREE}, {SYS_sendmsg, SPEAKERS, SENT},
     {SYS_sendmmsg, RESOLVER, SENT_TO}, {SYS_recvmmsg, RESOLVER, FREE},
-    {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
+    {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER | VISIT, FREE},
     {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN | POSTER, FREE},
 #ifdef SYS_epoll_wait
     {SYS_epoll_wait, MAIN | WORKER, FREE},
@@ -140,9 +144,9 @@ static const struct {
     unsigned parts;
 } refusals[] = {
     {SYS_mmap, EACCES, ALL}, {SYS_mprotect, EACCES, ALL}, {SYS_openat, EACCES, NETS},
-    {SYS_openat, EACCES, JUDGE}, /* the C library asks how it may give memory back, and does without */
+    {SYS_openat, EACCES, JUDGE | VISIT}, /* the C library asks how it may give memory back, and does without */
     {SYS_ioctl, ENOTTY, THREADS},
-    {SYS_clone3, ENOSYS, MAIN | WRITER}, /* the C library takes clone then, whose flags can be seen */
+    {SYS_clone3, ENOSYS, STARTERS}, /* the C library takes clone then, whose flags can be seen */
 };
 
 #ifdef ARCHITECTURE

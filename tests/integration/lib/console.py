@@ -26,11 +26,13 @@ def with_people(upstream, policy, conf=None):
 
 class Console:
     def __init__(self, gate):
-        self.process = subprocess.Popen([gate.program, "console", "--json", "--address", "127.0.0.1:0", "--config", str(gate.conf_path)],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=gate.folder, env=gate.environment)
+        self.log = gate.folder / "console.log"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([gate.program, "console", "--json", "--address", "127.0.0.1:0", "--config", str(gate.conf_path)],
+                                            stdout=subprocess.PIPE, stderr=log, text=True, cwd=gate.folder, env=gate.environment)
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"the console did not start: {self.process.stderr.read()}")
+            raise Failed(f"the console did not start: {self.log.read_text()}")
         self.said = json.loads(line)
         self.url, self.address = self.said["url"], self.said["address"]
 
@@ -60,15 +62,26 @@ class Page:
 class Browser:
     """A person at the console."""
 
-    def __init__(self, console):
-        self.console, self.url, self.cookie, self.set_cookie = console, urllib.parse.urlsplit(console.url), None, None
+    def __init__(self, console, source=None):
+        """`source`: the address that it comes from."""
+        self.console, self.url, self.source = console, urllib.parse.urlsplit(console.url), source
+        self.jar, self.own_cookie, self.set_cookie = {}, None, None
+
+    @property
+    def cookie(self):
+        return self.own_cookie or "; ".join(f"{name}={value}" for name, value in self.jar.items()) or None
+
+    @cookie.setter
+    def cookie(self, text):
+        """What it shows whatever it was given."""
+        self.own_cookie = text
 
     @property
     def origin(self):
         return f"{self.url.scheme}://{self.url.netloc}"
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection(self.console.address, timeout=60)
+        connection = http.client.HTTPConnection(self.console.address, timeout=60, source_address=self.source and (self.source, 0))
         wanted = {"Host": self.url.netloc, **({"Cookie": f"{self.cookie}"} if self.cookie else {}),
                   **{name.replace("_", "-"): value for name, value in headers.items() if value is not None}}
         try:
@@ -78,11 +91,13 @@ class Browser:
             connection.endheaders(body)
             answer = connection.getresponse()
             page = Page(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            for self.set_cookie in answer.headers.get_all("Set-Cookie") or []:
+                name, value = self.set_cookie.split(";")[0].split("=", 1)
+                self.jar[name] = value
+                self.jar = {name: value for name, value in self.jar.items() if value}
+                self.own_cookie = None
         finally:
             connection.close()
-        if "set-cookie" in page.headers:
-            self.set_cookie = page.headers["set-cookie"]
-            self.cookie = self.set_cookie.split(";")[0]
         return page
 
     def get(self, path, **headers):

@@ -4,7 +4,8 @@
 // tokens are JWTs for the resource that was asked for (RFC 8707, 9068), bound by DPoP or a certificate where the client wants that.
 // Its people say yes at once: whoever walks /auth with a jar of cookies comes to the redirect URI. Tests steer it below /test.
 // usage: node provider.mjs '{"tls": {"certificate": FILE, "key": FILE, "authority": FILE}, "path": "/realms/corp", "clients": […],
-//   "accounts": {NAME: CLAIMS}, "scopes": […], "resources": {URL: {scope, opaque, algorithm, seconds}}, "seconds": 300}'
+//   "accounts": {NAME: CLAIMS}, "claims": [those of them that stand in ID tokens], "scopes": […],
+//   "resources": {URL: {scope, opaque, algorithm, seconds}}, "seconds": 300}'
 // Prints one line when it is ready: {"issuer": URL, "port": NUMBER}.
 import { createServer } from 'node:http';
 import { createServer as createSecure } from 'node:https';
@@ -79,6 +80,7 @@ const configuration = () => ({
     resourceIndicators: { enabled: true, useGrantedResource: () => true, getResourceServerInfo: (_, url) => resourceServer(url),
                           defaultResource: (_, __, one) => (Array.isArray(one) ? one[0] : one) },
   },
+  claims: { openid: ['sub', ...options.claims ?? []] }, conformIdTokenClaims: false, ttl: { IdToken: () => options.loginSeconds ?? 3600 },
   extraTokenClaims: (_, token) => ({ ...claimsOf(token.accountId ?? token.clientId),
                                      ...(token.gty === 'exchange' && { act: { sub: token.clientId } }) }),
   findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...claimsOf(id) }) }),
@@ -140,6 +142,7 @@ const TEST = {
   account: ({ account, claims }) => { options.accounts[account] = claims; }, // more claims of a person, or of a service by its client id
   resource: ({ resource, ...more }) => { options.resources[resource] = more; },
   seconds: ({ seconds }) => { options.seconds = seconds; },                // how long tokens live
+  login_seconds: ({ seconds }) => { options.loginSeconds = seconds; },     // how long ID tokens live
   exchanged: ({ subject }) => { state.exchanged = subject; },              // whom exchanged tokens are for; null: the subject
   rotate: ({ keep = false }) => renew(keep),                               // new keys; the old ones stay in the set, or not
   fault: ({ path, ...answer }) => { Object.keys(answer).length ? state.faults.set(path, answer) : state.faults.delete(path); },
