@@ -163,9 +163,11 @@ static int list_and_follow(const struct asked *asked)
     begin_list(&watching.listing, asked);
     code = asked_store(asked, DB_READ, &db, &why);
     while (code == CODE_OK && (code = look(db, &watching, &why)) == CODE_OK && is_wanted())
-        continue;
+        code = command_goes_on() ? CODE_OK : CODE_DENIED;
     db_close(&db);
     (void)table_end(&watching.listing.table);
+    if (code == CODE_DENIED)
+        return STATUS_CANNOT;
     return code == CODE_OK || code == CODE_DOWN ? STATUS_DONE : complain_why(code, &why);
 }
 

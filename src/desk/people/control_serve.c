@@ -18,9 +18,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -48,6 +50,7 @@ struct desk {
     struct arena arena;
     struct conf_people conf;
     struct control_people people;
+    unsigned char digest[DIGEST_BYTES]; /* of the configuration's text */
     int listener;
     struct {
         pid_t pid;
@@ -64,7 +67,15 @@ static struct {
     bool is_unknown; /* in no group */
     volatile sig_atomic_t seconds; /* left; 0: as long as the person looks on */
     struct command_guest guest;
+    const char *login;           /* as control_know takes them */
+    const struct person *person;
+    unsigned roles, was_read;    /* was_read: when it was forked, *reads */
+    const struct desk *desk;
+    const struct control_rights *rights;
 } asker;
+
+/* How many configurations were read, which the process of a command that follows sees, too. */
+static atomic_uint *reads;
 
 /* Each second: whoever has gone, whatever he has left unread, or takes too long, ends it. */
 static void look(int number)
@@ -223,6 +234,32 @@ static void restrict_approvals(const struct control_rights *rights)
     store_approvals_restrict(&person);
 }
 
+/* Whether he is still let in, to the same, by what he has shown. Groups of the machine cannot be looked up here any more, so
+ * that another configuration ends what follows. */
+static bool goes_on(void)
+{
+    static struct actor actor;
+    const struct desk *desk = asker.desk;
+    struct control_rights rights;
+    struct why why = {""};
+    enum code code;
+    bool is_same;
+
+    if (asker.was_read != atomic_load(reads)) {
+        (void)complain(STATUS_CANNOT, "the gate's configuration has changed, which says what you may; give the command again");
+        return false;
+    }
+    actor = (struct actor){.account = asker.guest.actor.account};
+    code = control_know(&desk->conf, &desk->people, desk->store, asker.person, asker.roles, asker.login, &actor, &rights, &why);
+    is_same = code == CODE_OK && control_rights_equal(&rights, asker.rights);
+    buf_fini(&rights.names);
+    if (code == CODE_OK && !is_same)
+        (void)complain(STATUS_CANNOT, "what you may has changed; give the command again");
+    else if (code == CODE_DENIED)
+        (void)complain(STATUS_CANNOT, "you are let in no more: %s", why.text);
+    return is_same || (code != CODE_OK && code != CODE_DENIED); /* a store that is being written is asked at the next look */
+}
+
 static int run(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
 {
     static struct asked asked;
@@ -253,6 +290,9 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
         return -1;
     }
     asker.guest.read = ask_file;
+    asker.guest.goes_on = goes_on;
+    asker.desk = desk;
+    asker.rights = rights;
     if (command->lasts && granted != PEOPLE_DECIDES_OWN) /* who has no role takes no place for as long as he likes */
         asker.seconds = 0;
     if (!command->is_of_audit && !hold_failures())
@@ -263,33 +303,6 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     return status == OPTIONS_GO ? command->run(&asked) : status;
 }
 
-/* By his login, where he shows one, else by his account: who he is and what he may. Returns: false where he is refused. */
-static bool know_him(const struct desk *desk, const struct person *person, unsigned roles, const char *login,
-                     struct control_rights *rights)
-{
-    struct why why = {""};
-    enum code code = CODE_OK;
-
-    control_rights_init(rights);
-    if (login == NULL) {
-        rights->roles = roles;
-        control_name_roles(roles, &rights->names);
-        for (size_t i = 0; i < desk->people.count; i++)
-            if (person_is_in(person, desk->people.all[i].group))
-                control_add_name(rights, "group", desk->people.all[i].name);
-        control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, rights);
-    } else {
-        code = control_know_login(&desk->conf, desk->store, span_text(login), &asker.guest.actor, rights, &why);
-    }
-    asker.guest.actor.names = buf_peek(&rights->names);
-    if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
-        control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, NULL);
-    if (code != CODE_OK)
-        turn_away(asker.fd, code == CODE_DENIED ? CONTROL_REFUSED : CONTROL_LATER,
-                  why.text[0] != '\0' ? why.text : code_text(code));
-    return code == CODE_OK;
-}
-
 static void answer(const struct desk *desk, const struct person *person, unsigned roles)
 {
     struct control_rights rights;
@@ -297,6 +310,8 @@ static void answer(const struct desk *desk, const struct person *person, unsigne
     int argc, skip;
     struct control_head head = {.count = 0};
     char *words = NULL, **argv = NULL, status;
+    struct why why = {""};
+    enum code code;
     int result;
 
     if (receive_head(&head)) {
@@ -311,8 +326,15 @@ static void answer(const struct desk *desk, const struct person *person, unsigne
     argc = (int)head.count;
     skip = argc > 0 && strncmp(argv[0], CONTROL_LOGIN, strlen(CONTROL_LOGIN)) == 0;
     login = skip == 1 ? argv[0] + strlen(CONTROL_LOGIN) : NULL;
-    if (!know_him(desk, person, roles, login, &rights))
+    asker.login = login;
+    asker.person = person;
+    asker.roles = roles;
+    code = control_know(&desk->conf, &desk->people, desk->store, person, roles, login, &asker.guest.actor, &rights, &why);
+    if (code != CODE_OK) {
+        turn_away(asker.fd, code == CODE_DENIED ? CONTROL_REFUSED : CONTROL_LATER,
+                  why.text[0] != '\0' ? why.text : code_text(code));
         return;
+    }
     if (rights.roles == 0 && (argc - skip != 1 || strcmp(argv[skip], CONTROL_WHO) != 0)) {
         refuse(asker.fd, login != NULL ? "your login has no role here; `people:` of the gate's configuration says who has one"
                                        : STRANGER);
@@ -344,6 +366,7 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
 
     (void)close(desk->listener);
     asker.fd = fd;
+    asker.was_read = atomic_load(reads);
     asker.is_unknown = is_stranger(desk, person, roles);
     actor_of(person->uid, person->login, &asker.guest.actor);
     if (!bound_it(parent))
@@ -357,33 +380,13 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
 
 /* ---- who comes ---- */
 
-static unsigned roles_of(const struct desk *desk, const struct person *person)
-{
-    unsigned roles = 0;
-
-    if (person->uid == 0 || (person->uid == geteuid() && person->uid != PERSON_NOBODY))
-        return ~0u;
-    for (size_t i = 0; i < desk->people.count; i++)
-        if (person_is_in(person, desk->people.all[i].group))
-            roles |= desk->people.all[i].roles;
-    return roles;
-}
-
-static size_t askers_of(const struct desk *desk, uid_t uid)
+/* Of that account, or of all strangers. */
+static size_t askers_of(const struct desk *desk, uid_t uid, bool strangers)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < desk->count; i++)
-        count += desk->askers[i].uid == uid;
-    return count;
-}
-
-static size_t strangers(const struct desk *desk)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < desk->count; i++)
-        count += desk->askers[i].is_stranger;
+        count += strangers ? desk->askers[i].is_stranger : desk->askers[i].uid == uid;
     return count;
 }
 
@@ -416,13 +419,13 @@ static void admit(struct desk *desk, int fd)
         person_fini(&person);
         return;
     }
-    roles = roles_of(desk, &person);
+    roles = control_roles_of(&desk->people, &person);
     stranger = is_stranger(desk, &person, roles);
     if (stranger)
         tell_stranger(&person);
-    if (stranger && strangers(desk) >= STRANGERS_MAX)
+    if (stranger && askers_of(desk, 0, true) >= STRANGERS_MAX)
         turn_away(fd, CONTROL_LATER, STRANGER);
-    else if (askers_of(desk, person.uid) == ASKERS_OF_ONE)
+    else if (askers_of(desk, person.uid, false) == ASKERS_OF_ONE)
         turn_away(fd, CONTROL_LATER, "too many commands of this account are under way; wait until one of them is over");
     else if ((pid = fork()) == 0)
         be_asker(desk, &person, roles, fd, parent);
@@ -472,6 +475,7 @@ static enum code open_listener(struct desk *desk, struct why *why)
 static enum code read_people(struct desk *desk, struct why *why)
 {
     static struct faults faults;
+    unsigned char digest[DIGEST_BYTES] = {0};
     struct control_people people;
     struct conf_people conf;
     struct arena arena;
@@ -495,6 +499,9 @@ static enum code read_people(struct desk *desk, struct why *why)
     desk->arena = arena;
     desk->conf = conf;
     desk->people = people;
+    if (conf_digest(desk->config, digest, why) != CODE_OK || memcmp(digest, desk->digest, sizeof digest) != 0)
+        (void)atomic_fetch_add(reads, 1);
+    memcpy(desk->digest, digest, sizeof digest);
     return CODE_OK;
 }
 
@@ -573,8 +580,9 @@ int control_serve(int argc, char **argv)
         code = sandbox_harden(&why);
     if (code == CODE_OK)
         code = user_drop_rights(&why);
+    reads = mmap(NULL, sizeof *reads, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (code == CODE_OK)
-        code = read_people(&desk, &why);
+        code = reads != MAP_FAILED ? read_people(&desk, &why) : CODE_NOMEM;
     if (code == CODE_OK)
         code = open_listener(&desk, &why);
     if (code == CODE_BUSY)

@@ -47,8 +47,10 @@ int cmd_audit__follow(const char *path, const struct asked *asked, struct audit_
         code = audit_out_flush(out);
         if (code != CODE_OK || is_enough(&following) || !is_read())
             break;
-        code = follow_next(follow, query, take, &following, &why);
+        code = command_goes_on() ? follow_next(follow, query, take, &following, &why) : CODE_DENIED;
     }
     follow_close(&follow);
+    if (code == CODE_DENIED)
+        return STATUS_CANNOT;
     return code == CODE_OK ? STATUS_DONE : trail_place_complain(code, &why);
 }

@@ -400,6 +400,11 @@ bool command_is_guests(void)
     return guest != NULL;
 }
 
+bool command_goes_on(void)
+{
+    return guest == NULL || guest->goes_on == NULL || guest->goes_on();
+}
+
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why)
 {
     return guest != NULL ? guest->read(path, max_bytes, out, why) : file_read(path, FILE_ANY, max_bytes, out, why);

@@ -142,9 +142,12 @@ void actor_name(char out[ACTOR_BYTES]);
 struct command_guest {
     struct actor actor;
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
+    bool (*goes_on)(void); /* of a command that follows; NULL: it does */
 };
 void command_serve(const struct command_guest *guest);
 bool command_is_guests(void);
+/* Whether who gives a command that follows may still give it: asked at each look. Returns: false after a complaint. */
+bool command_goes_on(void);
 
 /* Appends a file of whoever gives the command. Errors: as file_read. */
 enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
