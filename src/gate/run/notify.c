@@ -109,7 +109,17 @@ static void add_command(struct doc *doc, const char *word, int64_t number, const
     doc_text(doc, word, span_text(text));
 }
 
-static enum code write_told(const struct store_approval *row, struct buf *out)
+/* The link names the call, and gives no right: who opens it logs in. Takes: url: NULL: there is no console. */
+static void add_link(struct doc *doc, const char *url, int64_t number)
+{
+    char text[400];
+
+    (void)snprintf(text, sizeof text, "%s/approvals/%" PRId64, url != NULL ? url : "", number);
+    doc_text_or_null(doc, "url", url != NULL ? span_text(text) : SPAN_NONE);
+}
+
+/* Takes: url: the console's, or NULL. */
+static enum code write_told(const struct store_approval *row, const char *url, struct buf *out)
 {
     const struct {
         const char *key;
@@ -133,6 +143,7 @@ static enum code write_told(const struct store_approval *row, struct buf *out)
     doc_int(doc, "arguments_bytes", (int64_t)row->arguments_bytes);
     add_time(doc, "asked", row->asked_us);
     add_time(doc, "expires", row->seen_us + APPROVAL_FORGET_US);
+    add_link(doc, url, row->id);
     add_command(doc, "show", row->id, "");
     add_command(doc, "approve", row->id, " --why TEXT --for 1h");
     add_command(doc, "refuse", row->id, " --why TEXT --for 24h");
@@ -161,7 +172,7 @@ static enum code offer(void *context, const struct store_approval *row)
     struct buf text;
 
     buf_init(&text, TOLD_BYTES);
-    if (is_ours && write_told(row, &text) != CODE_OK)
+    if (is_ours && write_told(row, offering->serve->conf->console.url, &text) != CODE_OK)
         log_error("app", "approval %" PRId64 " cannot be told of: out of memory", row->id);
     else if (is_ours && !poster_offer(offering->poster, buf_peek(&text), row->id))
         code = CODE_BUSY;
