@@ -123,8 +123,9 @@ static const struct mcp_message *subject_of(const struct exchange *exchange)
     return call->message.kind != MCP_NONE || !span_is_empty(call->message.id) ? &call->message : NULL;
 }
 
-static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason)
+static struct mcp_denial denial_of(struct pair *pair, enum reason reason)
 {
+    struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
 
     return (struct mcp_denial){
@@ -134,6 +135,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
                                                              : SPAN_NONE,
         .decision = call->seq,
         .asked = call->held_as,
+        .console = call->is_offered ? pair->conf->console_url : NULL,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .was_sent = exchange->sent_us != 0,
@@ -159,7 +161,7 @@ int deny_status(struct pair *pair, enum reason reason)
 
     if (is_several(&pair->exchange))
         return batch__status(pair, reason);
-    denial = denial_of(&pair->exchange, reason);
+    denial = denial_of(pair, reason);
     if (legacy_answers_by_stream(&pair->exchange))
         return 202;
     if (denial.by_status)
@@ -184,7 +186,7 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
 
     if (is_several(exchange))
         return batch__deny(pair, reason, out, form);
-    denial = denial_of(exchange, reason);
+    denial = denial_of(pair, reason);
     *form = MCP_FORM_JSON;
     if (discovery_is_asked(pair))
         code = discovery_refuse(reason, exchange->status, out);
@@ -200,7 +202,7 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_denial denial = denial_of(exchange, REASON_ANSWER_WITHHELD);
+    struct mcp_denial denial = denial_of(pair, REASON_ANSWER_WITHHELD);
     enum mcp_form form;
 
     denial.say = say;

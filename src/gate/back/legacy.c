@@ -140,7 +140,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
 {
     struct exchange *exchange = &pair->exchange;
     struct mcp_session_scope scope = exchange_session_scope(exchange);
-    struct mcp_session sealed = {uri, SPAN_LIT(MCP_SESSION_LEGACY)};
+    struct mcp_session sealed = {uri, SPAN_LIT(MCP_SESSION_LEGACY), false};
     enum code code = mcp_session_make(gate_session_key(pair->lane->gate), &scope, &sealed, text);
     char *name = code == CODE_OK ? arena_dup(&exchange->arena, buf_peek(text).at, buf_len(text)) : NULL;
 

@@ -82,7 +82,8 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
     const struct exchange *exchange = &pair->exchange;
     struct mcp_session_scope scope = exchange_session_scope(exchange);
     struct span sent = http_head_known(&pair->answers.head, HTTP_NAME_MCP_SESSION_ID);
-    struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE};
+    struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE,
+                                  exchange->call->message.opens_urls && reply && mcp_revision_has_urls(reply->version)};
 
     if (sent.at == NULL)
         return CODE_OK;

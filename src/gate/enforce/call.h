@@ -79,6 +79,7 @@ struct call {
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     uint64_t held_as;           /* of a held call, once settled: the number of the decision by which people find it */
+    bool is_offered;            /* likewise: who asks is shown the page where he decides it himself */
     bool folded;                /* without a row: one of a flood of refusals, which an event counts; or its parts have rows */
     struct span arguments, params; /* as they may be recorded; at == NULL: nothing is redacted in them, or all is */
     struct span redacted;       /* of a held call: what is redacted, for the person who decides; or at == NULL */

@@ -76,6 +76,7 @@ void gate__settle_approvals(struct gate *gate, struct call *call)
         approvals_give_back(marks);
     if (call->verdict.kind == VERDICT_HOLD && call->seq != 0) {
         call->held_as = approvals_held(marks, call->seq);
+        call->is_offered = call->message.opens_urls && approvals_offer(marks, &call->verdict);
         ask_people(gate, call);
     }
     marks->of = NULL;

@@ -13,6 +13,7 @@ enum answer {
     ANSWER_ERROR = 0, /* a JSON-RPC error under the reason's own HTTP status */
     ANSWER_ERROR_OK,  /* a JSON-RPC error under 200 */
     ANSWER_RESULT,    /* a result with isError under 200 */
+    ANSWER_OFFER,     /* by 200: a page that a person is to open before the request is made again */
     ANSWER_BARE,      /* the reason's status without a body */
     ANSWER_FORBIDDEN, /* 403 without a body */
     ANSWER_NO_STREAM  /* 405 without a body: the only thing that clients take for benign */
@@ -83,6 +84,8 @@ static enum answer answer_of(const struct mcp_message *message, const struct mcp
     case MCP_REQUEST:
         break;
     }
+    if (denial->console != NULL)
+        return ANSWER_OFFER;
     if (is_answer_refused(denial->reason))
         return ANSWER_ERROR_OK;
     if (!is_told_inside(denial->reason) || is_absent(message, denial->reason))
@@ -97,6 +100,7 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
     switch (answer_of(message, denial)) {
     case ANSWER_ERROR_OK:
     case ANSWER_RESULT:
+    case ANSWER_OFFER:
         return 200;
     case ANSWER_FORBIDDEN:
         return 403;
@@ -211,6 +215,39 @@ static void write_result(const struct mcp_message *message, const struct mcp_den
     buf_add_text(out, "}}}}");
 }
 
+/* The question to the person, as the members that its two forms share (2025-11-25 and 2026-07-28, client/elicitation). */
+static void put_question(const struct mcp_denial *denial, struct buf *out)
+{
+    buf_addf(out, "\"mode\":\"url\",\"url\":\"%s/held/%llu\",\"message\":\"A call in your name needs your approval. Log in on "
+             "this page, look at what it would do, and decide.\"", denial->console, (unsigned long long)denial->asked);
+}
+
+/* Before 2026-07-28 by an error, since then by a result. */
+static void write_offer(const struct mcp_message *message, const struct mcp_denial *denial, struct span text, struct buf *out)
+{
+    const char *code = denial_code(reason_denial(denial->reason));
+
+    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add_span(out, message->id);
+    if (message->is_modern) {
+        buf_add_text(out, ",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"" MCP__OWN_QUESTION
+                     "\":{\"method\":\"elicitation/create\",\"params\":{");
+        put_question(denial, out);
+        buf_add_text(out, "}}},\"_meta\":{\"dev.callgate/denial\":{");
+        mcp__denial_write(out, code, denial->decision);
+        buf_add_text(out, "}}}}");
+    } else {
+        buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", MCP__CODE_URL);
+        json_write_string(out, text);
+        buf_addf(out, ",\"data\":{\"elicitations\":[{\"elicitationId\":\"callgate-%llu\",",
+                 (unsigned long long)denial->asked);
+        put_question(denial, out);
+        buf_add_text(out, "}],");
+        mcp__denial_write(out, code, denial->decision);
+        buf_add_text(out, "}}}");
+    }
+}
+
 static bool names_versions(enum reason reason)
 {
     return reason == REASON_VERSION_UNSUPPORTED || reason == REASON_VERSION_HEADER || reason == REASON_VERSION_NEGOTIATED;
@@ -285,6 +322,8 @@ static void write_body(const struct mcp_message *message, const struct mcp_denia
         put_detail(&text, message, denial);
     if (buf_fail(out, buf_code(&text)) == CODE_OK && answer == ANSWER_RESULT)
         write_result(message, denial, buf_peek(&text), out);
+    else if (buf_code(out) == CODE_OK && answer == ANSWER_OFFER)
+        write_offer(message, denial, buf_peek(&text), out);
     else if (buf_code(out) == CODE_OK)
         write_error(message, denial, buf_peek(&text), out);
     buf_fini(&text);

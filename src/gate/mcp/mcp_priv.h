@@ -17,6 +17,8 @@
 #define MCP__MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
 #define MCP__CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define MCP__STATE "requestState"
+#define MCP__CODE_URL (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
+#define MCP__OWN_QUESTION "dev.callgate/approval" /* the gate's, among those of a server */
 #define MCP__NAME_MAX 128   /* bytes of a tool's name */
 
 /* The members of an envelope, as bits; 0: not one of them (also in another spelling). */

@@ -401,17 +401,37 @@ static enum reason understand(struct mcp_message *message, const struct mcp_read
     return reason;
 }
 
-enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
-                     struct mcp_message *message, struct json_fault *fault)
+/* Before anything is taken out of it, since the server need not be told of it. */
+static bool says_urls(const struct json_node *root)
 {
-    const struct json_node *root;
+    const struct json_node *params = json_member(root, SPAN_LIT("params")), *method = json_member(root, SPAN_LIT("method"));
+    const struct json_node *able = method != NULL && span_is(method->text, "initialize")
+                                       ? json_member(params, SPAN_LIT("capabilities"))
+                                       : json_member(json_member(params, SPAN_LIT("_meta")), SPAN_LIT(MCP__CAPABILITIES));
+    const struct json_node *url = json_member(json_member(able, SPAN_LIT("elicitation")), SPAN_LIT("url"));
+
+    return url != NULL && url->type == JSON_OBJECT;
+}
+
+/* Requests whose answer may ask for that (2026-07-28, multi round-trip requests), and the one that declares it. */
+static bool may_open(const struct mcp_message *message)
+{
+    static const char *const methods[] = {"tools/call", "prompts/get", "resources/read"};
+
+    if (message->kind != MCP_REQUEST || (!message->is_modern && json_member(message->params, SPAN_LIT("task")) != NULL))
+        return false;
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (span_is(message->method, methods[i]))
+            return true;
+    return span_is(message->method, "initialize");
+}
+
+static enum reason read_root(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
+                             struct arena *arena, struct mcp_message *message, struct json_fault *fault)
+{
     enum reason reason;
     bool is_open = false;
 
-    *message = (struct mcp_message){.kind = MCP_NONE};
-    buf_clear(canonical);
-    if (json_read(body, &json_request_rules, canonical, arena, &root, fault) != CODE_OK)
-        return mcp__reason_of_fault(fault->kind);
     if (mcp__edit(root, rules, canonical, arena) != CODE_OK)
         return REASON_MEMORY;
     message->root = root;
@@ -422,6 +442,23 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
         return reason;
     *message = (struct mcp_message){.kind = MCP_NONE, .root = root};
     return understand(message, rules, arena, fault);
+}
+
+enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
+                     struct mcp_message *message, struct json_fault *fault)
+{
+    const struct json_node *root;
+    enum reason reason;
+    bool says;
+
+    *message = (struct mcp_message){.kind = MCP_NONE};
+    buf_clear(canonical);
+    if (json_read(body, &json_request_rules, canonical, arena, &root, fault) != CODE_OK)
+        return mcp__reason_of_fault(fault->kind);
+    says = says_urls(root);
+    reason = read_root(root, rules, canonical, arena, message, fault);
+    message->opens_urls = may_open(message) && (says || (rules->opens_urls && !message->is_modern));
+    return reason;
 }
 
 const struct json_node *mcp_message_subject(const struct mcp_message *message)

@@ -47,6 +47,8 @@ struct mcp_message {
     bool is_error;                  /* a response with `error` */
     bool lasts;                     /* what answers it is a stream of messages without end */
     bool is_modern;
+    bool opens_urls;                /* its client may be asked to have a person open an URL (elicitation, 2025-11-25 on): what
+                                     * asks by it, or the session that it begins */
     const char *detail;             /* static: what is wrong with a modern request or a tool's name, for its author; or NULL */
     struct span modern_version;     /* canonical JSON of what it named (usually a string with its quotes) */
     struct span asked_version;      /* initialize: params.protocolVersion, decoded; modern: what it named */
@@ -76,6 +78,7 @@ struct mcp_read_rules {
     struct span mcp_name;
     struct span version;       /* MCP-Protocol-Version, likewise */
     const char *const *revisions; /* of the route, NULL-terminated; NULL: all */
+    bool opens_urls;           /* what the session's client has declared */
     bool in_session;           /* it came in a session of the older revisions, of whatever transport */
     const struct http_head *head; /* or NULL, where nothing came beside the body */
     const struct mcp_binding *binding; /* whose requestState is taken; NULL: nobody's */

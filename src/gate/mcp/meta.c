@@ -37,6 +37,14 @@ static enum code find_in_meta(const struct mcp__editing *editing, const struct j
     return code;
 }
 
+/* What a client answers to the gate's own question says nothing to the server, nor to us: a person decides on the page. */
+static enum code find_in_answers(const struct mcp__editing *editing, const struct json_node *answers)
+{
+    const struct json_node *own = json_member(answers, SPAN_LIT(MCP__OWN_QUESTION));
+
+    return own == NULL ? CODE_OK : mcp__cut_member(editing, answers->count == 1 ? answers : own);
+}
+
 static enum code find_cuts(const struct mcp__editing *editing, const struct json_node *root)
 {
     const struct json_node *params = json_member(root, SPAN_LIT("params")), *method = json_member(root, SPAN_LIT("method"));
@@ -47,6 +55,8 @@ static enum code find_cuts(const struct mcp__editing *editing, const struct json
     for (const struct json_node *member = params; member != NULL && code == CODE_OK; member = member->next)
         if (span_is(member->key, "_meta"))
             code = find_in_meta(editing, member);
+        else if (span_is(member->key, "inputResponses"))
+            code = find_in_answers(editing, member);
         else if (begins && json_key_is_like(member->key, SPAN_LIT("capabilities")))
             code = mcp__cut_capabilities(editing, member);
     return code;

@@ -128,6 +128,11 @@ bool mcp_revision_is_listed(const char *const *revisions, struct span revision)
     return false;
 }
 
+bool mcp_revision_has_urls(struct span revision)
+{
+    return span_is(revision, "2025-11-25");
+}
+
 bool mcp_revision_is_modern(struct span revision)
 {
     return span_is(revision, "2026-07-28");

@@ -37,5 +37,7 @@ bool mcp_revision_is_listed(const char *const *revisions, struct span revision);
 
 /* Whether each of its requests stands for itself, without a session. */
 bool mcp_revision_is_modern(struct span revision);
+/* Whether its sessions know the error that has a person open an URL (-32042). */
+bool mcp_revision_has_urls(struct span revision);
 
 #endif

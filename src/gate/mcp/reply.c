@@ -10,7 +10,6 @@
 
 #define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
 #define LISTS 4
-#define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
 #define VALUES_MAX 200000 /* values in a judged message; one of fewer than UNJUDGED_BYTES has fewer */
 #define UNJUDGED_BYTES 65536
@@ -368,7 +367,7 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list)
         return REASON_UPSTREAM_JSON;
     walk->detail = "an error that asks the agent to open a URL, where no rule permits elicitation/create";
-    if (reply->is_error && reply->error_code == CODE_URL_ELICITATION && walk->rules->keep != NULL &&
+    if (reply->is_error && reply->error_code == MCP__CODE_URL && walk->rules->keep != NULL &&
         !walk->rules->keep(walk->rules->keep_context, SPAN_LIT("elicitation/create"), SPAN_NONE, false))
         return REASON_QUESTION_DENIED;
     return mcp__keep_text(walk->arena, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;

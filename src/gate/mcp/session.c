@@ -4,8 +4,11 @@
 #include "base/ascii.h"
 #include "crypto/parts.h"
 
+#include <string.h>
+
 #define UPSTREAM_ID_MAX_BYTES 512
 #define REVISION_MAX_BYTES 32
+#define OPENS_URLS "+url"
 #define MAC_BYTES 43 /* 32 bytes as base64url without padding */
 
 static bool is_visible(struct span text, size_t max_bytes)
@@ -23,10 +26,11 @@ static void add_mac(const unsigned char *key, const struct mcp_session_scope *sc
                     struct buf *out)
 {
     const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id,
-                                 scope->path};
+                                 scope->path, SPAN_LIT(OPENS_URLS)};
+    size_t count = sizeof parts / sizeof parts[0] - !session->opens_urls;
     unsigned char sum[DIGEST_BYTES], mac[DIGEST_BYTES];
 
-    parts_digest(parts, sizeof parts / sizeof parts[0], sum);
+    parts_digest(parts, count, sum);
     hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), span_of(sum, sizeof sum), mac);
     base64url_encode(span_of(mac, sizeof mac), out);
 }
@@ -38,8 +42,7 @@ enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const
         return buf_fail(out, CODE_INVALID);
     buf_add_span(out, session->upstream_id);
     buf_add_byte(out, '.');
-    buf_add_span(out, session->revision);
-    buf_add_byte(out, '.');
+    buf_addf(out, "%.*s%s.", SPAN_ARG(session->revision), session->opens_urls ? OPENS_URLS : "");
     add_mac(key, scope, session, out);
     return buf_code(out);
 }
@@ -64,9 +67,12 @@ enum code mcp_session_check(const unsigned char key[MCP_SESSION_KEY_BYTES], cons
     struct buf expected;
     enum code code;
 
-    *session = (struct mcp_session){SPAN_NONE, SPAN_NONE};
-    if (!cut_last(id, &rest, &mac) || mac.len != MAC_BYTES || !cut_last(rest, &parts.upstream_id, &parts.revision) ||
-        !is_well_formed(&parts))
+    *session = (struct mcp_session){SPAN_NONE, SPAN_NONE, false};
+    if (!cut_last(id, &rest, &mac) || mac.len != MAC_BYTES || !cut_last(rest, &parts.upstream_id, &parts.revision))
+        return CODE_DENIED;
+    parts.opens_urls = span_ends_with(parts.revision, SPAN_LIT(OPENS_URLS));
+    parts.revision = span_part(parts.revision, 0, parts.revision.len - (parts.opens_urls ? strlen(OPENS_URLS) : 0));
+    if (!is_well_formed(&parts))
         return CODE_DENIED;
     buf_init(&expected, MAC_BYTES);
     add_mac(key, scope, &parts, &expected);

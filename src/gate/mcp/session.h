@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions bound to principals without a table: `<upstream id>.<negotiated revision>.<MAC>`
+/* Sessions bound to principals without a table: `<upstream id>.<negotiated revision>.<MAC>`, where `+url` stands behind the
+ * revision of a client that opens URLs
  * (mcp/README.md, "What is judged").
  *
  * Threads: any.
@@ -32,6 +33,7 @@ struct mcp_binding {
 struct mcp_session {
     struct span upstream_id;
     struct span revision;
+    bool opens_urls; /* the client has declared elicitation by URL */
 };
 
 /* Appends the agent's session id. Takes: upstream_id visible ASCII, 1..512 bytes (CODE_INVALID otherwise). */

@@ -135,6 +135,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
         .version = exchange->version,
         .revisions = exchange->route->revisions,
+        .opens_urls = exchange->session.opens_urls,
         .in_session = !span_is_empty(exchange->call->asked.session),
         .head = head,
         .binding = &binding,
@@ -158,6 +159,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane_may_log(pair->lane))
         log_warn("proxy", "route %.*s: a call is refused for its tool's name: %s", SPAN_ARG(exchange->route->name),
                  message->detail);
+    message->opens_urls = message->opens_urls && pair->conf->console_url != NULL;
     route__correlate_body(exchange);
     exchange->call->body = buf_peek(&exchange->call->canonical);
     if (reason == REASON_PERMITTED && exchange->call->is_join && !join_knows(exchange->route, message))

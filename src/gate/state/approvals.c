@@ -356,6 +356,7 @@ static enum reason note(struct approvals *approvals, struct approval_shard *shar
             return REASON_APPROVAL_LIMIT;
         }
         approval->told_us = 0;
+        approval->is_offered = false;
         approval->decision = 0;
         approval->is_stored = false;
         approvals__set_state(approvals, approval, APPROVAL_ASKED);
@@ -410,4 +411,26 @@ uint64_t approvals_held(struct approval_marks *marks, uint64_t decision)
             found = mark->decision;
     }
     return found != 0 ? found : decision;
+}
+
+bool approvals_offer(struct approval_marks *marks, const struct verdict *verdict)
+{
+    bool is_due = false;
+
+    for (uint32_t i = 0; i < marks->count; i++) {
+        const struct approval_mark *mark = &marks->mark[i];
+        struct approval_shard *shard;
+        struct approval *approval;
+
+        if (!mark->is_noted || !span_is(verdict->approvals[i].people->approvers, "self"))
+            continue;
+        shard = approvals__lock(marks->of, mark->scope);
+        approval = approvals__find(shard, mark->scope, mark->digest);
+        if (approval != NULL && approval->state == APPROVAL_ASKED) {
+            is_due = is_due || !approval->is_offered;
+            approval->is_offered = true;
+        }
+        approvals__unlock(shard);
+    }
+    return is_due;
 }

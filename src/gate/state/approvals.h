@@ -66,6 +66,10 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
  * such decision, since the store does not keep each. */
 uint64_t approvals_held(struct approval_marks *marks, uint64_t decision);
 
+/* Whether a page is to be offered to who asks: some of what the call waits for he decides himself (`approvers: self`), and
+ * none was offered since it waits. After approvals_note. */
+bool approvals_offer(struct approval_marks *marks, const struct verdict *verdict);
+
 /* What a person needs in order to decide: the values themselves, also what the audit does not show. Wiped when it is freed. */
 struct approval_ask {
     struct list by_age;

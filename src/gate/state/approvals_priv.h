@@ -42,6 +42,7 @@ struct approval {
     bool is_charged;       /* ASKED: it is charged to its share; not where it came from the store and the share was full */
     int64_t number;        /* of the store, once a person has answered */
     int64_t until_us;      /* ASKED: when last; GIVEN, REFUSED: until when it holds; USED: when */
+    bool is_offered;       /* ASKED: who asks was told of the page where he decides */
     int64_t told_us;       /* ASKED: when main was told last */
     bool is_stored;        /* ASKED: it is in the store, and ends when main does not hand it in any more */
     uint64_t round;        /* the round in which it was last handed in */

@@ -11,8 +11,9 @@ const { StreamableHTTPClientTransport } = await import(old ? `${at}/streamableHt
 const { StdioClientTransport } = await import(old ? `${at}/stdio.js` : `${at}/stdio`);
 const T = old ? await import('@modelcontextprotocol/sdk/types.js') : {};
 
-const logs = [], asked = [], told = [];
-const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
+const logs = [], asked = [], told = [], pages = [];
+// URLS=1: a person's browser is at hand; the client says so.
+const capabilities = { sampling: {}, elicitation: process.env.URLS ? { form: {}, url: {} } : {}, roots: { listChanged: true } };
 const negotiation = mode === 'legacy' || mode === 'auto' ? mode : { pin: mode };
 const person = process.env.OAUTH && new (await import('./oauth.mjs')).Person();
 const client = new Client({ name: 'interop', version: '1.0.0' },
@@ -24,8 +25,12 @@ const on = (schema, method, answer) => client.setRequestHandler(old ? T[schema] 
 });
 on('CreateMessageRequestSchema', 'sampling/createMessage', ({ messages }) => (
   { role: 'assistant', model: 'none', stopReason: 'endTurn', content: { type: 'text', text: `sampled ${messages.length}` } }));
-on('ElicitRequestSchema', 'elicitation/create', ({ requestedSchema }) => ({ action: 'accept', content: Object.fromEntries(
-  (requestedSchema?.required ?? []).map((key) => [key, ANSWERS[key] ?? 'given'])) }));
+on('ElicitRequestSchema', 'elicitation/create', ({ mode, url, message, requestedSchema }) => {
+  if (mode !== 'url')
+    return { action: 'accept', content: Object.fromEntries((requestedSchema?.required ?? []).map((key) => [key, ANSWERS[key] ?? 'given'])) };
+  pages.push({ url, message });
+  return { action: 'accept' };
+});
 on('ListRootsRequestSchema', 'roots/list', () => ({ roots: [{ uri: 'file:///somewhere', name: 'somewhere' }] }));
 const hear = (schema, method, listener) => client.setNotificationHandler(old ? T[schema] : method, listener);
 hear('LoggingMessageNotificationSchema', 'notifications/message', ({ params }) => { logs.push(params.data); });
@@ -35,7 +40,8 @@ for (const [schema, method] of [['ToolListChangedNotificationSchema', 'notificat
 
 const open = () => target.startsWith('[')
   ? new StdioClientTransport({ command: JSON.parse(target)[0], args: JSON.parse(target).slice(1), env: process.env })
-  : new StreamableHTTPClientTransport(new URL(target), person && { authProvider: person });
+  : new StreamableHTTPClientTransport(new URL(target), process.env.BEARER ? { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } }
+                                                                          : person && { authProvider: person });
 let transport = open();
 // A client that has sent its person to the provider's pages waits to be told what came of it.
 const authorized = (act) => act().catch(async (error) => {
@@ -91,6 +97,12 @@ const STEPS = {
   level: (level) => client.setLoggingLevel(level),
   logs: async (count) => (await until(() => logs.length >= count), logs),
   asked: () => asked,
+  // Pages that somebody was to open: by a question, or by an error as clients throw it.
+  offered: async (name, args) => {
+    const result = await call(name, args).catch((error) => error);
+    return { pages: [...pages, ...(result.elicitations ?? result.data?.elicitations ?? [])], code: result.code ?? null,
+             denial: result._meta?.['dev.callgate/denial']?.code ?? null, text: result.content?.[0]?.text ?? null };
+  },
   sleep: (seconds) => new Promise((done) => setTimeout(done, seconds * 1000)),
   oauth: () => person.events,
 };

@@ -15,7 +15,7 @@ static const struct mcp_session_scope scope = {{"shop", 4}, {"acme", 4}, {"bot",
 
 static struct span make(struct buf *out, const char *upstream_id, const char *revision)
 {
-    struct mcp_session session = {span_text(upstream_id), span_text(revision)};
+    struct mcp_session session = {span_text(upstream_id), span_text(revision), false};
 
     buf_init(out, 2048);
     assert_int_equal(mcp_session_make(key, &scope, &session, out), CODE_OK);
@@ -98,12 +98,42 @@ static void denies_changed_sessions(void **state)
     buf_fini(&out);
 }
 
+/* 13.2: that a client opens URLs stands in the id, and nobody writes it into one, or takes it out. */
+static void says_who_opens_urls(void **state)
+{
+    struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-11-25"), true}, seen;
+    struct buf with, without, forged;
+    struct span mac;
+
+    (void)state;
+    buf_init(&with, 2048);
+    buf_init(&forged, 2048);
+    assert_int_equal(mcp_session_make(key, &scope, &session, &with), CODE_OK);
+    assert_true(span_starts_with(buf_peek(&with), SPAN_LIT("abc.2025-11-25+url.")));
+    assert_int_equal(mcp_session_check(key, &scope, buf_peek(&with), &seen), CODE_OK);
+    assert_true(seen.opens_urls && span_is(seen.revision, "2025-11-25") && span_is(seen.upstream_id, "abc"));
+    mac = span_part(make(&without, "abc", "2025-11-25"), strlen("abc.2025-11-25."), SIZE_MAX);
+    assert_int_equal(mcp_session_check(key, &scope, buf_peek(&without), &seen), CODE_OK);
+    assert_false(seen.opens_urls);
+    buf_addf(&forged, "abc.2025-11-25+url.%.*s", SPAN_ARG(mac));
+    denied(key, &scope, buf_peek(&forged));
+    buf_clear(&forged);
+    buf_addf(&forged, "abc.2025-11-25.%.*s", SPAN_ARG(span_part(buf_peek(&with), strlen("abc.2025-11-25+url."), SIZE_MAX)));
+    denied(key, &scope, buf_peek(&forged));
+    buf_fini(&with);
+    make(&with, "abc", "2025-11-25+url"); /* as an upstream might call its revision */
+    denied(key, &scope, buf_peek(&with));
+    buf_fini(&forged);
+    buf_fini(&without);
+    buf_fini(&with);
+}
+
 static void bounds_upstream_ids(void **state)
 {
     char longest[514];
     static const char *const bad[] = {"", "a b", "a\tb", "a\x7f", "\xc3\xa9", "a\n"};
     static const char *const bad_revisions[] = {"", "2025.06", "a b", "a-very-long-revision-name-of-33-by"};
-    struct mcp_session session = {SPAN_NONE, SPAN_LIT("2025-06-18")};
+    struct mcp_session session = {SPAN_NONE, SPAN_LIT("2025-06-18"), false};
     struct buf out;
 
     (void)state;
@@ -119,7 +149,7 @@ static void bounds_upstream_ids(void **state)
     assert_int_equal(mcp_session_make(key, &scope, &session, &out), CODE_OK);
     assert_int_equal(mcp_session_check(key, &scope, buf_peek(&out), &session), CODE_OK);
     for (size_t i = 0; i < sizeof bad_revisions / sizeof bad_revisions[0]; i++) {
-        session = (struct mcp_session){SPAN_LIT("a"), span_text(bad_revisions[i])};
+        session = (struct mcp_session){SPAN_LIT("a"), span_text(bad_revisions[i]), false};
         assert_sticks(mcp_session_make(key, &scope, &session, &out), &out, CODE_INVALID);
     }
     buf_fini(&out);
@@ -127,7 +157,7 @@ static void bounds_upstream_ids(void **state)
 
 static void fails_without_memory(void **state)
 {
-    struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-06-18")}, parts;
+    struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-06-18"), false}, parts;
     struct buf out;
     enum code code;
 
@@ -160,7 +190,7 @@ int main(void)
         cmocka_unit_test(makes_and_checks),
         cmocka_unit_test(denies_foreign_sessions),
         cmocka_unit_test(denies_changed_sessions),
-        cmocka_unit_test(bounds_upstream_ids),
+        cmocka_unit_test(says_who_opens_urls), cmocka_unit_test(bounds_upstream_ids),
         cmocka_unit_test(fails_without_memory),
     };
 

@@ -231,6 +231,32 @@ static void what_waits_follows_the_store(void **state)
 }
 
 /* 2.2: a record that failed has used nothing; main is asked to hand it in again, if it is still in force. */
+/* 13.2: the page where who asks decides himself is offered once while a call waits, and for nothing that others decide. */
+static void a_page_is_offered_once(void **state)
+{
+    static const struct verdict_people self = {SPAN_LIT("because"), 1, SPAN_LIT("self")};
+    struct question call = call_of("bot", "{}", NOW);
+    struct verdict verdict = verdict_of(false);
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
+    struct approval_marks marks = {.mark = mark};
+
+    (void)state;
+    assert_true(ask(&call, &marks));
+    assert_false(approvals_offer(&marks, &verdict));
+    verdict.approvals[0].people = &self;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
+        assert_int_equal(approvals_offer(&marks, &verdict), i == 0);
+    }
+    answer(&call, 1, false, NOW + SECOND, 1); /* refused, and over */
+    call.time_us = NOW + 2 * SECOND;
+    assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
+    assert_true(approvals_offer(&marks, &verdict)); /* it waits anew */
+    verdict.approvals[0].is_granted = true;
+    assert_int_equal(approvals_note(approvals, &call, call.tenant, &verdict, &marks), REASON_UNSET);
+    assert_false(approvals_offer(&marks, &verdict));
+}
+
 static void what_was_not_recorded_is_given_back(void **state)
 {
     struct question call = call_of("bot", "{}", NOW);
@@ -502,6 +528,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_call_is_another_question, make_table, drop_table),
         cmocka_unit_test_setup_teardown(answers_end, make_table, drop_table),
         cmocka_unit_test_setup_teardown(what_waits_follows_the_store, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(a_page_is_offered_once, make_table, drop_table),
         cmocka_unit_test_setup_teardown(what_was_not_recorded_is_given_back, make_table, drop_table),
         cmocka_unit_test_setup_teardown(two_are_taken_together, make_table, drop_table),
         cmocka_unit_test_setup_teardown(an_ask_is_told_with_its_texts, make_table, drop_table),
