@@ -51,7 +51,7 @@ static unsigned waits_of(const struct places *places, uint64_t whose)
     return waits;
 }
 
-bool places_take(struct places *places, uint64_t whose, int wait_ms)
+bool places_take(struct places *places, uint64_t whose, unsigned wait_ms)
 {
     const struct timespec until = clock_after_ms(wait_ms);
     struct waiter waiter = {.whose = whose};

@@ -30,7 +30,7 @@ struct places {
 void places_init(struct places *places, unsigned count, unsigned waits);
 
 /* Takes: whose: a hash of who it is. Blocks: so long at most. Returns: whether he has one, which he leaves by places_leave. */
-bool places_take(struct places *places, uint64_t whose, int wait_ms);
+bool places_take(struct places *places, uint64_t whose, unsigned wait_ms);
 void places_leave(struct places *places, uint64_t whose);
 
 #endif

@@ -17,7 +17,7 @@ static struct places places;
 static struct {
     struct thread thread;
     uint64_t whose;
-    int wait_ms;
+    unsigned wait_ms;
     atomic_int had; /* the place in the order in which they had one; -1: none */
 } asks[8];
 static atomic_int turn;
@@ -30,7 +30,7 @@ static void ask(void *context)
     atomic_store(&asks[at].had, has ? atomic_fetch_add(&turn, 1) + 1 : -1);
 }
 
-static void begin(size_t at, uint64_t whose, int wait_ms)
+static void begin(size_t at, uint64_t whose, unsigned wait_ms)
 {
     struct why why;
 
