@@ -79,6 +79,8 @@ enum code by_code_open(const struct conf_console *conf, struct why *why)
         code = sandbox_may_connect(conf_url_port(conf->clients[i].by.rules.issuer), SANDBOX_BIT(SANDBOX_POSTER));
     if (code == CODE_OK) /* whatever port its metadata name */
         code = sandbox_may_connect(HTTPS_PORT, SANDBOX_BIT(SANDBOX_POSTER));
+    if (code == CODE_OK && web_proxy_port() != 0)
+        code = sandbox_may_connect(web_proxy_port(), SANDBOX_BIT(SANDBOX_POSTER));
     return code == CODE_OK ? web_new(&by_code.web, why) : code;
 }
 
