@@ -45,6 +45,14 @@ static inline struct utf8_lead utf8__lead(unsigned char byte)
     return (struct utf8_lead){0, 0, 0};
 }
 
+/* U+0085, U+2028 and U+2029 end a line for some readers of event streams, logs and YAML. Returns: its bytes; 0: it is none. */
+static inline size_t utf8_line_end(const unsigned char *at, const unsigned char *end)
+{
+    if (end - at >= 2 && at[0] == 0xc2 && at[1] == 0x85)
+        return 2;
+    return end - at >= 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9) ? 3 : 0;
+}
+
 /* The bytes of the UTF-8 sequence at `at` (1-4), 0 when it is invalid. */
 static inline size_t utf8_length(const unsigned char *at, const unsigned char *end)
 {

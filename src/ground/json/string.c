@@ -3,16 +3,6 @@
 #include "base/utf8.h"
 #include "json/json_priv.h"
 
-/* U+0085, U+2028 and U+2029 end a line for some readers of event streams and logs. */
-static size_t separator_at(const unsigned char *at, const unsigned char *end)
-{
-    if (end - at >= 2 && at[0] == 0xc2 && at[1] == 0x85)
-        return 2;
-    if (end - at >= 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
-        return 3;
-    return 0;
-}
-
 size_t json__growth(struct span in)
 {
     static const char leads[2] = {(char)0xc2, (char)0xe2};
@@ -22,7 +12,7 @@ size_t json__growth(struct span in)
         const char *at = in.at, *end = in.at + in.len;
 
         while (at < end && (at = memchr(at, leads[i], (size_t)(end - at))) != NULL) {
-            size_t len = separator_at((const unsigned char *)at, (const unsigned char *)end);
+            size_t len = utf8_line_end((const unsigned char *)at, (const unsigned char *)end);
 
             growth += len ? 6 - len : 0;
             at++;
@@ -51,7 +41,7 @@ static inline size_t plain_of(const unsigned char *at)
 /* The bytes of a character that is not ASCII and can be copied as it stands; 0: it cannot. */
 static size_t plain_character(const unsigned char *at, const unsigned char *end)
 {
-    return separator_at(at, end) == 0 ? utf8_length(at, end) : 0;
+    return utf8_line_end(at, end) == 0 ? utf8_length(at, end) : 0;
 }
 
 /* The first byte that cannot be copied as it stands: quote, backslash, control character, separator, invalid UTF-8. */
@@ -183,7 +173,7 @@ static bool read_special(struct json__reader *r, bool *escaped)
         if (!read_escape(r, &point))
             return false;
     } else {
-        len = separator_at(r->at, r->end);
+        len = utf8_line_end(r->at, r->end);
         if (len == 0)
             return json__fail(r, JSON_FAULT_UTF8, r->at, "invalid UTF-8");
         point = len == 2 ? 0x85 : 0x2000u + (r->at[2] & 0x3fu);
@@ -335,7 +325,7 @@ size_t json__unescape(struct span text, char *out)
 /* What json_write_string writes for the byte or separator at `at`; *step says how much of the input it stands for. */
 static size_t put_special(const unsigned char *at, const unsigned char *end, char *out, size_t *step)
 {
-    size_t separator = separator_at(at, end);
+    size_t separator = utf8_line_end(at, end);
 
     *step = separator ? separator : 1;
     if (separator != 0)

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/bug.h"
+#include "base/utf8.h"
 #include "yaml/yaml_priv.h"
 
 #include <stdio.h>
-
-/* U+0085, U+2028 and U+2029 are line ends for some readers, so that they are escaped, as json/ does. */
-static size_t line_end_at(struct span text, size_t at, unsigned *point)
-{
-    const unsigned char *c = (const unsigned char *)text.at + at;
-
-    if (text.len - at >= 2 && c[0] == 0xc2 && c[1] == 0x85) {
-        *point = 0x85;
-        return 2;
-    }
-    if (text.len - at >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9)) {
-        *point = c[2] == 0xa8 ? 0x2028 : 0x2029;
-        return 3;
-    }
-    return 0;
-}
 
 size_t yaml__quoted_bytes(struct span text)
 {
@@ -36,16 +21,16 @@ size_t yaml__quoted_bytes(struct span text)
 size_t yaml__quote(struct span text, char *out)
 {
     static const char names[] = "btn\0fr"; /* of 0x08 to 0x0d */
+    const unsigned char *bytes = (const unsigned char *)text.at;
     char *at = out;
-    unsigned point;
 
     *at++ = '"';
     for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        size_t skip = line_end_at(text, i, &point);
+        unsigned char c = bytes[i];
+        size_t skip = utf8_line_end(bytes + i, bytes + text.len);
 
         if (skip > 0) {
-            at += snprintf(at, 7, "\\u%04x", point);
+            at += snprintf(at, 7, "\\u%04x", skip == 2 ? 0x85u : 0x2028u + bytes[i + 2] - 0xa8u);
             i += skip - 1;
         } else if (c == '"' || c == '\\' || (c >= 8 && c <= 13 && names[c - 8] != '\0')) {
             *at++ = '\\';
