@@ -21,7 +21,8 @@ void json_edits_fini(struct json_edits *edits)
     buf_fini(&edits->texts);
 }
 
-/* Keeps the pieces disjoint and in their order, in which nearly all come. Takes: text_at: where what takes its place begins. */
+/* Adds a piece. The pieces stay in the document's order, in which nearly all come, and none lies in another. Takes: text_at:
+ * where in `texts` the piece's new bytes begin. */
 static enum code add(struct json_edits *edits, size_t begin, size_t end, size_t text_at, bool is_left_out)
 {
     struct json__piece *all = mem_room(edits->piece, &edits->room, edits->count + 1, sizeof *all);
@@ -61,7 +62,8 @@ enum code json_edits_say(struct json_edits *edits, size_t begin, size_t end, str
     return add(edits, begin, end, at, false);
 }
 
-/* What is left out takes the comma behind it along; the last sibling takes the one before all that goes with it. */
+/* A piece that is left out takes the comma behind it along. Behind the last sibling there is none, so that the run of pieces
+ * that it ends takes the comma before it. */
 static void take_commas(struct json_edits *edits, const char *bytes)
 {
     for (size_t i = 0; i < edits->count; i++) {
@@ -79,7 +81,7 @@ static void take_commas(struct json_edits *edits, const char *bytes)
     }
 }
 
-/* Moves the bytes to the end of more room, so that writing never overtakes reading. */
+/* Makes room for what grows, and moves the document to its end, so that writing never overtakes reading. */
 static enum code make_room(const struct json_edits *edits, struct buf *document, size_t *more)
 {
     size_t put = 0, taken = 0, len = buf_len(document);
@@ -135,7 +137,7 @@ struct following {
     bool no_memory;
 };
 
-/* Where the place is now. Takes: places in rising order. */
+/* Returns: where a place of the old document is in the new one. Takes: places in rising order. */
 static size_t moved(struct following *following, size_t place)
 {
     for (; following->next < following->end && following->next->end <= place; following->next++) {
@@ -145,7 +147,7 @@ static size_t moved(struct following *following, size_t place)
     return place + following->more - following->less;
 }
 
-/* A text that stands in the document, and not decoded in an arena. */
+/* Lets a text follow that stands in the document; one that was decoded stands in an arena and stays. */
 static void move_text(const struct following *following, struct span *text)
 {
     size_t place = (uintptr_t)text->at - following->was;

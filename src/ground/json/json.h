@@ -119,10 +119,10 @@ enum code json_walk_tree(struct span in, const struct json_rules *rules, struct 
 enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
                     struct json_fault *fault) MUST_USE;
 
-/* Changes of a canonical document, in the bytes where they stand. A piece takes the place of those in it; else they are apart.
- * Takes: offsets from its first byte. Returns: CODE_OK, CODE_NOMEM. */
+/* Changes of a canonical document, made in its own bytes. A piece replaces earlier ones that lie in it; other overlaps are a
+ * bug. Takes: offsets from the document's first byte. Returns: CODE_OK, CODE_NOMEM. */
 struct json_edits {
-    struct json__piece *piece; /* in their order */
+    struct json__piece *piece; /* in the document's order */
     size_t count, room;
     struct buf texts;
 };
@@ -131,13 +131,13 @@ void json_edits_init(struct json_edits *edits);
 void json_edits_fini(struct json_edits *edits);
 /* Leaves out a member from its key on, or an element; with one comma where it has a neighbour. */
 enum code json_edits_cut(struct json_edits *edits, size_t begin, size_t end) MUST_USE;
-/* Puts canonical JSON, or a string of this text, in the place of a value. */
+/* Puts canonical JSON in the place of a value; json_edits_say puts a string with this text there. */
 enum code json_edits_put(struct json_edits *edits, size_t begin, size_t end, struct span json) MUST_USE;
 enum code json_edits_say(struct json_edits *edits, size_t begin, size_t end, struct span text) MUST_USE;
 
 /* Makes the changes. Takes: root: a tree over the document, of which only members, elements and texts of strings are changed;
  * it is one over what the document becomes then; NULL: there is none; arena: for its texts.
- * Returns: CODE_OK; CODE_LIMIT: it would grow over its cap; CODE_NOMEM. Then neither is of use. */
+ * Returns: CODE_OK; CODE_LIMIT: it would grow over its cap; CODE_NOMEM. Both are lost with a failure. */
 enum code json_edits_apply(struct json_edits *edits, struct buf *document, struct arena *arena,
                            const struct json_node *root) MUST_USE;
 

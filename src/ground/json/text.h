@@ -18,12 +18,12 @@ struct json_text {
     struct buf bytes;
 };
 
-/* Takes: most: canonical bytes; no text of so many has a tree for which there would be no room. In any case json_text_fini is
- * the caller's. */
+/* Takes: most: how many canonical bytes it may have; for the tree of any such text there is room. Whatever this returns, the
+ * caller calls json_text_fini. */
 enum code json_text_read(struct json_text *text, struct span in, const struct json_rules *rules, size_t most) MUST_USE;
 void json_text_fini(struct json_text *text);
 
-/* Whether it is a JSON text of at most so many canonical bytes. */
+/* Whether this is a JSON text of at most `most` canonical bytes. */
 bool json_text_is(struct span text, size_t most);
 
 #endif

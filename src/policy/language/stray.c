@@ -118,7 +118,7 @@ static void look_at_sequences(const struct straying *s, const struct condition *
         look_at_sequences(s, &condition->members[i]);
 }
 
-/* Of the part that is looked at. */
+/* Looks at what a rule, label or redaction names. */
 static void look_at_match(const struct straying *s, const struct match *match, bool is_lost)
 {
     look_at_upstreams(s, &match->by[DIM_UPSTREAM], is_lost);

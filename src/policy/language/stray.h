@@ -30,7 +30,7 @@ struct policy_stray {
 typedef void (*policy_stray_fn)(void *context, const struct policy_stray *stray);
 void policy_strays(const struct policy *policy, const struct policy_route *routes, size_t count, policy_stray_fn told,
                    void *context);
-/* Likewise of upstreams alone. */
+/* The same for upstreams alone. */
 void policy_stray_upstreams(const struct policy *policy, const struct policy_route *routes, size_t count, policy_stray_fn told,
                             void *context);
 
