@@ -292,7 +292,7 @@ static void check_session(struct span id)
 {
     static const unsigned char key[MCP_SESSION_KEY_BYTES];
     const struct mcp_session_scope scope = {SPAN_LIT("r"), SPAN_LIT("t"), SPAN_LIT("p"), SPAN_LIT("/v1")};
-    struct mcp_session session = {id, SPAN_LIT("2025-06-18")}, found;
+    struct mcp_session session = {id, SPAN_LIT("2025-06-18"), false}, found;
     struct buf out;
 
     BUG_ON(mcp_session_check(key, &scope, id, &found) == CODE_OK);

@@ -260,7 +260,7 @@ static char session[512]; /* a header line: the key and the names of all simulat
 static void make_session(void)
 {
     struct mcp_session_scope scope = {.route = SPAN_LIT("shop"), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot")};
-    struct mcp_session made = {SPAN_LIT("inner"), SPAN_LIT("2025-03-26")};
+    struct mcp_session made = {SPAN_LIT("inner"), SPAN_LIT("2025-03-26"), false};
     struct buf id;
 
     buf_init(&id, 512);

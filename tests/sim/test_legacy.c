@@ -474,7 +474,7 @@ static void refused_session(const char *target, const char *header)
 static void sessions_of_the_other_kind(void)
 {
     struct mcp_session_scope scope = {.route = SPAN_LIT("shop"), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot")};
-    struct mcp_session session = {SPAN_LIT("/admin"), SPAN_LIT("2025-06-18")};
+    struct mcp_session session = {SPAN_LIT("/admin"), SPAN_LIT("2025-06-18"), false};
     char target[1024], header[1024];
     struct buf id;
 
