@@ -242,6 +242,8 @@ static void calls_by_part(void **state)
         {SANDBOX_JUDGE, reads_null, EACCES}, {SANDBOX_JUDGE, opens_local, DIED}, {SANDBOX_JUDGE, dials_open, DIED},
         {SANDBOX_JUDGE, starts_thread, DIED},
         {SANDBOX_SIGNER, reads_null, DIED}, {SANDBOX_SIGNER, opens_local, DIED}, {SANDBOX_SIGNER, starts_thread, DIED},
+        {SANDBOX_VISIT, reads_null, EACCES}, {SANDBOX_VISIT, opens_local, 0}, {SANDBOX_VISIT, dials_open, DIED},
+        {SANDBOX_VISIT, opens_udp, DIED}, {SANDBOX_VISIT, starts_thread, 0},
     };
     struct sandbox_proof proof;
 
