@@ -83,9 +83,9 @@ static enum code lay_files(struct policy_set *set, const struct policy_store_cha
         if (old != NULL && old->fate == POLICY_KEPT) {
             old->fate = POLICY_REPLACED;
             keep_values(old, &change->files[i], path, faults);
-            code = policy_set_copy(set, change->files[i].path, &old->path);
+            code = arena_keep(&set->arena, change->files[i].path, &old->path);
             if (code == CODE_OK)
-                code = policy_set_copy(set, change->files[i].text, &old->text);
+                code = arena_keep(&set->arena, change->files[i].text, &old->text);
         } else {
             code = policy_set_add(set, buf_peek(&name), change->files[i].path, change->files[i].text, POLICY_ADDED);
         }

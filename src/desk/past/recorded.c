@@ -79,17 +79,6 @@ static enum recorded_kind kind_of(const struct recorded *recorded)
 
 /* ---- what was asked ---- */
 
-static enum code copy_text(struct recorded *recorded, struct db_stmt *row, int column, struct span *text)
-{
-    struct span found = db_text(row, column);
-
-    *text = SPAN_NONE;
-    if (found.at == NULL)
-        return CODE_OK;
-    *text = span_of(arena_dup(&recorded->arena, found.at, found.len), found.len);
-    return text->at != NULL ? CODE_OK : CODE_NOMEM;
-}
-
 /* Behind the id of a permit that a person has let go beyond its limit. */
 #define OVER_APPROVED "\",\"effect\":\"permit\",\"monitor\":false,\"limited\":true,\"approval\":"
 
@@ -129,9 +118,9 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
     enum code code = copy_session(recorded, row);
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && code == CODE_OK; i++)
-        code = copy_text(recorded, row, texts[i].column, texts[i].text);
+        code = arena_keep(&recorded->arena, db_text(row, texts[i].column), texts[i].text);
     if (code == CODE_OK)
-        code = copy_text(recorded, row, C_RULES, &recorded->rules);
+        code = arena_keep(&recorded->arena, db_text(row, C_RULES), &recorded->rules);
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
                          (holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false") ||
                           holds(recorded->rules, OVER_APPROVED));
@@ -382,7 +371,7 @@ static enum code find_answered(struct recorded *recorded, struct db *db, struct 
 
     recorded->answers_unknown = code != CODE_OK;
     if (code == CODE_OK)
-        code = copy_text(recorded, stmt, 0, &question->answers);
+        code = arena_keep(&recorded->arena, db_text(stmt, 0), &question->answers);
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }

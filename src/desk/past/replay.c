@@ -98,15 +98,6 @@ static void count(struct replayer *replayer, enum replay_fate fate, const struct
         sum->last_us = time_us;
 }
 
-static enum code keep_text(struct replayer *replayer, struct span from, struct span *to)
-{
-    *to = SPAN_NONE;
-    if (from.at == NULL)
-        return CODE_OK;
-    *to = span_of(arena_dup(&replayer->arena, from.at, from.len), from.len);
-    return to->at != NULL ? CODE_OK : CODE_NOMEM;
-}
-
 /* The row is read over before its stretch has its turn; texts of the policy stay. */
 static enum code keep(struct replayer *replayer, enum replay_fate fate, const struct replay_answer *answer, bool same_version)
 {
@@ -125,23 +116,23 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, const st
     if (recorded->kind == RECORDED_JUDGED && !recorded->unaskable)
         told->call.is = (struct replay_verdict){.kind = now->kind, .reason = span_text(reason_name(now->reason)),
                                                 .rule = now->rule};
-    code = keep_text(replayer, question->tenant, &told->call.tenant);
+    code = arena_keep(&replayer->arena, question->tenant, &told->call.tenant);
     if (code == CODE_OK)
-        code = keep_text(replayer, question->principal, &told->call.principal);
+        code = arena_keep(&replayer->arena, question->principal, &told->call.principal);
     if (code == CODE_OK)
-        code = keep_text(replayer, question->upstream, &told->call.upstream);
+        code = arena_keep(&replayer->arena, question->upstream, &told->call.upstream);
     if (code == CODE_OK)
-        code = keep_text(replayer, question->method, &told->call.method);
+        code = arena_keep(&replayer->arena, question->method, &told->call.method);
     if (code == CODE_OK)
-        code = keep_text(replayer, recorded->target, &told->call.target);
+        code = arena_keep(&replayer->arena, recorded->target, &told->call.target);
     if (code == CODE_OK)
-        code = keep_text(replayer, question->path, &told->call.path);
+        code = arena_keep(&replayer->arena, question->path, &told->call.path);
     if (code == CODE_OK)
-        code = keep_text(replayer, recorded->reason_text, &told->call.was.reason);
+        code = arena_keep(&replayer->arena, recorded->reason_text, &told->call.was.reason);
     if (code == CODE_OK)
-        code = keep_text(replayer, recorded->rule, &told->call.was.rule);
+        code = arena_keep(&replayer->arena, recorded->rule, &told->call.was.rule);
     if (code == CODE_OK)
-        code = keep_text(replayer, answer->was_rule, &told->call.answer.was_rule);
+        code = arena_keep(&replayer->arena, answer->was_rule, &told->call.answer.was_rule);
     *replayer->last = told;
     replayer->last = &told->next;
     return code;

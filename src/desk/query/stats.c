@@ -98,10 +98,7 @@ static enum code new_group(struct stats *stats, struct span name, struct stats_g
     *out = group;
     if (group == NULL)
         return CODE_NOMEM;
-    if (name.at == NULL)
-        return CODE_OK;
-    group->name = span_of(arena_dup(&stats->arena, name.at, name.len), name.len);
-    return group->name.at != NULL ? CODE_OK : CODE_NOMEM;
+    return arena_keep(&stats->arena, name, &group->name);
 }
 
 static enum code find_group(struct stats *stats, struct kind *kind, struct span name, struct stats_group **out)

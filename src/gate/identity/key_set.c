@@ -143,10 +143,8 @@ enum code identity__key_read(const struct json_node *jwk, struct arena *arena, s
         code = CODE_INVALID;
     if (code == CODE_OK)
         code = thumbprint(jwk, key->thumbprint);
-    if (code == CODE_OK && key_id != NULL) {
-        key->key_id = span_of(arena_dup(arena, key_id->text.at, key_id->text.len), key_id->text.len);
-        code = key->key_id.at != NULL ? CODE_OK : CODE_NOMEM;
-    }
+    if (code == CODE_OK && key_id != NULL)
+        code = arena_keep(arena, key_id->text, &key->key_id);
     if (code != CODE_OK)
         identity__key_fini(key);
     return code;

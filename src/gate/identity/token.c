@@ -354,10 +354,9 @@ enum identity_fault identity_token_read(const struct identity_provider_rules *pr
         fault = check_jws(&r, &jws, keys);
     if (fault == IDENTITY_FAULT_NONE)
         fault = check_claims(&r, 0);
-    if (fault == IDENTITY_FAULT_NONE && jws.key_id.len > 0) {
-        r.token->key_id = span_of(arena_dup(&r.box->arena, jws.key_id.at, jws.key_id.len), jws.key_id.len);
-        fault = r.token->key_id.at != NULL ? fault : IDENTITY_FAULT_MEMORY;
-    }
+    if (fault == IDENTITY_FAULT_NONE && jws.key_id.len > 0 &&
+        arena_keep(&r.box->arena, jws.key_id, &r.token->key_id) != CODE_OK)
+        fault = IDENTITY_FAULT_MEMORY;
     if (fault == IDENTITY_FAULT_NONE)
         buf_move(&r.box->claims, &jws.claims_text);
     identity__jws_fini(&jws);

@@ -144,7 +144,7 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     case MEMBER_METHOD:
         if (event->type != JSON_STRING || !mcp__method_is_legal(event->text))
             return refuse_json(walk, "the method is not a name");
-        return mcp__keep_text(walk->arena, event->text, &walk->reply->method);
+        return arena_keep(walk->arena, event->text, &walk->reply->method);
     case MEMBER_PARAMS:
     case MEMBER_ERROR:
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "params or error is not an object");
@@ -192,7 +192,7 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
         span_is(event->key, "inputRequests"))
         walk->tree.arena = walk->arena;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
-        return mcp__keep_text(walk->arena, event->text, &walk->version);
+        return arena_keep(walk->arena, event->text, &walk->version);
     if (json_key_is_misspelled(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
         return refuse_json(walk, "result.protocolVersion is spelled in another way");
     return walk->may_list ? on_list(walk, event) : CODE_OK;
@@ -266,7 +266,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
         if (event->depth == 4 && json_key_is_misspelled(event->key, walk->list->key))
             return refuse_json(walk, walk->list->misspelled_key);
         if (event->depth == 4 && event->type == JSON_STRING && span_equals(event->key, walk->list->key))
-            return mcp__keep_text(walk->arena, event->text, &walk->name);
+            return arena_keep(walk->arena, event->text, &walk->name);
         return CODE_OK;
     }
     if (walk->name.len == 0)
@@ -370,7 +370,7 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     if (reply->is_error && reply->error_code == MCP__CODE_URL && walk->rules->keep != NULL &&
         !walk->rules->keep(walk->rules->keep_context, SPAN_LIT("elicitation/create"), SPAN_NONE, false))
         return REASON_QUESTION_DENIED;
-    return mcp__keep_text(walk->arena, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+    return arena_keep(walk->arena, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
 static enum reason replace(struct mcp_reply *reply, const struct mcp__error *error, struct buf *out)

@@ -139,7 +139,7 @@ static enum code on_event(void *context, const struct json_event *event)
     if (is_end && event->depth == holder)
         walk->in_tools = false;
     if (code == CODE_OK && is_name_of_tool(walk, event) && event->type == JSON_STRING)
-        code = mcp__keep_text(walk->arena, event->text, &walk->tool);
+        code = arena_keep(walk->arena, event->text, &walk->tool);
     if (code == CODE_OK)
         code = on_text(walk, event);
     return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->edits) : code;

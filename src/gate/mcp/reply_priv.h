@@ -33,14 +33,6 @@ enum code mcp__on_modern_error(struct mcp__modern *modern, const struct json_eve
 /* What a result, or params of a notification, asks for: *asks; NULL: nothing. Returns: NULL, or what is wrong with it. */
 const char *mcp__find_asks(const struct json_node *holder, const struct json_node **asks);
 
-static inline MUST_USE enum code mcp__keep_text(struct arena *arena, struct span text, struct span *kept)
-{
-    char *copy = arena_dup(arena, text.at, text.len);
-
-    *kept = copy != NULL ? span_of(copy, text.len) : SPAN_NONE;
-    return copy != NULL ? CODE_OK : CODE_NOMEM;
-}
-
 #define MCP__REPLY_DEPTH_MAX 128
 
 /* Cuts what only the gate may say, in a `_meta` at any depth: nobody else's denial may look like ours. Takes: is_meta: of

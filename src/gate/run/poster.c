@@ -46,14 +46,6 @@ struct poster {
     _Atomic int64_t settled;
 };
 
-static enum code copy(struct arena *arena, struct span from, struct span *to)
-{
-    const char *text = arena_dup(arena, from.at, from.len);
-
-    *to = span_of(text, from.len);
-    return text != NULL ? CODE_OK : CODE_NOMEM;
-}
-
 static enum code copy_secret(struct span from, struct span *to)
 {
     const char *text = secret_copy(from.at, from.len);
@@ -72,7 +64,7 @@ static enum code copy_url(struct poster *poster, const struct proxy_upstream *fr
     buf_add_span(&url, from->authority);
     code = buf_add_span(&url, from->path);
     if (code == CODE_OK)
-        code = copy(&poster->arena, buf_peek(&url), &poster->url);
+        code = arena_keep(&poster->arena, buf_peek(&url), &poster->url);
     buf_fini(&url);
     return code;
 }
@@ -85,14 +77,14 @@ static enum code copy_server(struct poster *poster, const struct proxy_upstream 
     enum code code;
 
     poster->headers = arena_zalloc(&poster->arena, (from->header_count + MORE_HEADERS) * sizeof *poster->headers);
-    code = headers != NULL && poster->headers != NULL ? copy(&poster->arena, span_text(from->host), &host) : CODE_NOMEM;
+    code = headers != NULL && poster->headers != NULL ? arena_keep(&poster->arena, span_text(from->host), &host) : CODE_NOMEM;
     *to = (struct proxy_upstream){.port = from->port, .headers = headers, .header_count = from->header_count};
     if (code == CODE_OK)
-        code = copy(&poster->arena, from->command, &to->command);
+        code = arena_keep(&poster->arena, from->command, &to->command);
     if (code == CODE_OK && poster->conf.dial == NULL)
         code = copy_url(poster, from);
     for (size_t i = 0; i < from->header_count && code == CODE_OK; i++) {
-        code = copy(&poster->arena, from->headers[i].name, &headers[i].name);
+        code = arena_keep(&poster->arena, from->headers[i].name, &headers[i].name);
         if (code == CODE_OK)
             code = copy_secret(from->headers[i].value, &headers[i].value);
         poster->headers[i] = (struct web_header){headers[i].name, headers[i].value};

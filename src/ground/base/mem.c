@@ -257,6 +257,14 @@ char *arena_dup(struct arena *arena, const void *from, size_t bytes)
     return copy_into(bytes < SIZE_MAX ? arena_alloc(arena, bytes + 1) : NULL, from, bytes);
 }
 
+enum code arena_keep(struct arena *arena, struct span from, struct span *to)
+{
+    const char *at = from.at != NULL ? arena_dup(arena, from.at, from.len) : NULL;
+
+    *to = span_of(at, at != NULL ? from.len : 0);
+    return at != NULL || from.at == NULL ? CODE_OK : CODE_NOMEM;
+}
+
 void *arena_room(struct arena *arena, void *old, size_t *room, size_t count, size_t bytes)
 {
     size_t more = *room * 2 + 16 > count ? *room * 2 + 16 : count, product;

@@ -9,6 +9,7 @@
 #define BASE_MEM_H
 
 #include "base/code.h"
+#include "base/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,6 +88,8 @@ void arena_init(struct arena *arena, size_t cap_bytes);
 void *arena_alloc(struct arena *arena, size_t bytes) MUST_USE; /* 16-byte aligned, not zeroed */
 void *arena_zalloc(struct arena *arena, size_t bytes) MUST_USE;
 char *arena_dup(struct arena *arena, const void *from, size_t bytes) MUST_USE; /* adds a NUL after it */
+/* Likewise of a text, which may be *to; what is absent stays absent. CODE_NOMEM: *to is, too. */
+enum code arena_keep(struct arena *arena, struct span from, struct span *to) MUST_USE;
 void *arena_room(struct arena *arena, void *old, size_t *room, size_t count, size_t bytes) MUST_USE; /* as mem_room */
 void arena_reset(struct arena *arena); /* keeps one small block for the next use and frees the others */
 void arena_fini(struct arena *arena);  /* may be used again */

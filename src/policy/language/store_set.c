@@ -9,24 +9,16 @@
 
 #define SET_MAX_BYTES ((size_t)256 << 20)
 
-enum code policy_set_copy(struct policy_set *set, struct span text, struct span *copy)
-{
-    char *at = arena_dup(&set->arena, text.at, text.len);
-
-    *copy = span_of(at, text.len);
-    return at ? CODE_OK : CODE_NOMEM;
-}
-
 enum code policy_set_add(struct policy_set *set, struct span name, struct span path, struct span text,
                           enum policy_store_fate fate)
 {
     struct policy_member member = {.fate = fate}, *members;
-    enum code code = policy_set_copy(set, name, &member.name);
+    enum code code = arena_keep(&set->arena, name, &member.name);
 
     if (code == CODE_OK)
-        code = policy_set_copy(set, path, &member.path);
+        code = arena_keep(&set->arena, path, &member.path);
     if (code == CODE_OK)
-        code = policy_set_copy(set, text, &member.text);
+        code = arena_keep(&set->arena, text, &member.text);
     if (code != CODE_OK)
         return code;
     members = mem_room(set->members, &set->size, set->count + 1, sizeof *members);

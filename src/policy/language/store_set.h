@@ -29,7 +29,6 @@ void policy_set_init(struct policy_set *set);
 void policy_set_fini(struct policy_set *set);
 
 /* Texts are copied. Returns: CODE_OK or CODE_NOMEM. */
-enum code policy_set_copy(struct policy_set *set, struct span text, struct span *copy) MUST_USE;
 enum code policy_set_add(struct policy_set *set, struct span name, struct span path, struct span text,
                           enum policy_store_fate fate) MUST_USE;
 

@@ -61,6 +61,7 @@ static void failures_on_demand(void **state)
 
 static void arenas(void **state)
 {
+    struct span kept;
     struct arena arena;
     char *pieces[300];
 
@@ -78,6 +79,10 @@ static void arenas(void **state)
         for (size_t j = 0; j < i * 7 % 3000; j++)
             assert_int_equal((unsigned char)pieces[i][j], i & 0xff);
     assert_string_equal(arena_dup(&arena, "text", 4), "text");
+    assert_int_equal(arena_keep(&arena, SPAN_LIT("kept"), &kept), CODE_OK);
+    assert_true(span_is(kept, "kept") && kept.at[kept.len] == '\0');
+    assert_int_equal(arena_keep(&arena, SPAN_NONE, &kept), CODE_OK);
+    assert_null(kept.at);
     assert_true(arena.used_bytes <= arena.cap_bytes);
     arena_reset(&arena);
     assert_true(arena.used_bytes < 10000); /* one small block is kept */
