@@ -331,6 +331,7 @@ static void phrases_stand_beside_their_numbers(void **state)
 {
     static const char said[] =
         "100 Continue,200 OK,201 Created,202 Accepted,203 Non-Authoritative Information,204 No Content,206 Partial Content,"
+        "302 Found,303 See Other,307 Temporary Redirect,"
         "400 Bad Request,401 Unauthorized,402 Payment Required,403 Forbidden,404 Not Found,405 Method Not Allowed,406 Not Acceptable,"
         "408 Request Timeout,409 Conflict,410 Gone,411 Length Required,413 Content Too Large,415 Unsupported Media Type,"
         "417 Expectation Failed,421 Misdirected Request,422 Unprocessable Content,426 Upgrade Required,429 Too Many Requests,"
