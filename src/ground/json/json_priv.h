@@ -146,8 +146,8 @@ void json__keys_init(struct json__keys *keys);
 void json__keys_fini(struct json__keys *keys);
 bool json__keys_grow(struct json__reader *r, const unsigned char *at) MUST_USE;
 
-/* The first eight characters, with the bit for case set in all: ASCII keys that are equal under any folding have equal
- * prints. */
+/* The first eight characters, with the bit for case set in all, and the length: ASCII keys that are equal under any folding
+ * have equal prints. */
 static inline uint64_t json__key_print(const struct json__reader *r, const struct json__slice *key)
 {
     size_t len = key->end - key->begin;
@@ -159,7 +159,7 @@ static inline uint64_t json__key_print(const struct json__reader *r, const struc
     first = le64toh(first);
     if (len < sizeof first)
         first &= (UINT64_C(1) << 8 * len) - 1;
-    return first | UINT64_C(0x2020202020202020);
+    return (first | UINT64_C(0x2020202020202020)) + len;
 }
 
 /* Takes: at: where the key stands in the input. */
