@@ -241,7 +241,7 @@ enum code join_name_down(struct span server, struct span asked, const struct jso
     struct writing writing = begin(root, asked, out);
 
     writing.server_name = server;
-    if (span_is(method, "notifications/cancelled")) {
+    if (id == NULL && span_is(method, "notifications/cancelled")) {
         own_down(&writing, json_member(params, SPAN_LIT("requestId")));
         return finish(&writing);
     }
