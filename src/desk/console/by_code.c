@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "console/by_code.h"
 
+#include "base/ascii.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/num.h"
@@ -360,7 +361,8 @@ enum code by_code_end(size_t client, struct span origin, const struct by_code_an
     if (code == CODE_OK && !is_from(client, &known, answer->issuer))
         return why_set(why, CODE_DENIED, "the answer came from another provider; nothing was sent to either");
     if (code == CODE_OK && answer->error.at != NULL)
-        return why_set(why, CODE_DENIED, "the provider let nobody in: %.*s", SPAN_ARG(span_part(answer->error, 0, 60)));
+        return why_set(why, CODE_DENIED, "the provider let nobody in: %.*s",
+                       SPAN_ARG(ascii_is_all(answer->error, "a-z_") ? span_part(answer->error, 0, 60) : SPAN_LIT("an error")));
     if (code == CODE_OK && (answer->code.len == 0 || answer->code.len > CODE_BYTES))
         return why_set(why, CODE_DENIED, "the provider's answer has no code");
     provider_begin(&talk, by_code.web, client_at(client)->by.tls);

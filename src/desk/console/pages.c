@@ -153,7 +153,7 @@ static void go_there(struct visit *visit, size_t client)
     buf_fini(&where);
 }
 
-/* The browser comes back. What it brings is good once. */
+/* The browser comes back. What it brings is good once; what another site has it bring ends no session. */
 static void page_come_back(struct visit *visit, struct span name)
 {
     const struct request *request = &visit->request;
@@ -162,30 +162,37 @@ static void page_come_back(struct visit *visit, struct span name)
         .error = request_field(request, "error"), .issuer = request_field(request, "iss"),
     };
     char origin[VISIT_ORIGIN_BYTES];
+    struct session session;
     struct why why = {""};
     struct span next = SPAN_NONE;
     size_t client;
-    enum code code;
+    enum code code = CODE_BUSY;
 
     if (!find_client(name, &client)) {
         visit_fault(visit, 404, "Nobody logs in by this provider.");
         return;
     }
-    begin_login(visit);
+    session_init(&session);
     visit_set_login(visit, "");
-    if (!places_take(&trying.codes, visit->address, TURN_MS)) {
-        show_login(visit, 503, "Too many people log in at once; try again.");
+    visit_origin(visit, origin);
+    if (places_take(&trying.codes, visit->address, TURN_MS)) {
+        code = by_code_end(client, span_text(origin), &answer, &session, &next, &why);
+        places_leave(&trying.codes, visit->address);
+    }
+    if (code == CODE_OK) {
+        begin_login(visit);
+        session_fini(&visit->session);
+        visit->session = session;
+        log_in(visit, next.len > 1 ? next : SPAN_NONE);
         return;
     }
-    visit_origin(visit, origin);
-    code = by_code_end(client, span_text(origin), &answer, &visit->session, &next, &why);
-    places_leave(&trying.codes, visit->address);
-    if (code == CODE_OK)
-        log_in(visit, next.len > 1 ? next : SPAN_NONE);
-    else if (code == CODE_DENIED)
+    session_fini(&session);
+    visit->is_known = false; /* on this page */
+    if (code == CODE_DENIED)
         refuse(visit, 403, arena_dup(&visit->arena, why.text, strlen(why.text)));
     else
-        show_login(visit, 503, "The provider cannot be asked at the moment; begin again.");
+        show_login(visit, 503, code == CODE_BUSY ? "Too many people log in at once; try again."
+                                                 : "The provider cannot be asked at the moment; begin again.");
 }
 
 /* ---- by a key, or the URL for one use ---- */
