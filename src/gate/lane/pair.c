@@ -195,6 +195,7 @@ struct lent *lent_new(const struct pair *pair)
     who = &lent->who;
     *who = pair->exchange.identity;
     who->consumed = NULL;
+    who->proof = 0; /* the agent's own call has used it up */
     if (who->token != NULL) /* it holds the names */
         who->token = identity_token_ref(who->token);
     else if (!copy(&lent->arena, &who->principal) || !copy(&lent->arena, &who->tenant) || !copy(&lent->arena, &who->home))
