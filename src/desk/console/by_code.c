@@ -333,10 +333,7 @@ static void keep_tokens(const struct provider_tokens *tokens, size_t client, str
 {
     int64_t now_us = clock_wall_us(), lives_us = tokens->expires_us - now_us;
 
-    buf_clear(&session->login);
-    buf_clear(&session->refresh);
-    session->has_login = buf_put(&session->login, tokens->id) == CODE_OK && buf_add_byte(&session->login, '\0') == CODE_OK &&
-                         buf_put(&session->refresh, tokens->refresh) == CODE_OK;
+    session_take(session, tokens->id, tokens->refresh);
     session->by = (unsigned)client;
     session->ends_us = tokens->expires_us;
     session->renew_us = tokens->refresh.len == 0 ? INT64_MAX

@@ -65,6 +65,17 @@ bool session_copy(struct session *to, const struct session *from)
     return !from->has_login || buf_put(&to->login, buf_peek(&from->login)) == CODE_OK;
 }
 
+void session_take(struct session *session, struct span login, struct span refresh)
+{
+    bool is_kept = refresh.at == buf_peek(&session->refresh).at;
+
+    buf_clear(&session->login);
+    if (!is_kept)
+        buf_clear(&session->refresh);
+    session->has_login = buf_put(&session->login, login) == CODE_OK && buf_add_byte(&session->login, '\0') == CODE_OK &&
+                         (is_kept || buf_put(&session->refresh, refresh) == CODE_OK);
+}
+
 const char *session_login(const struct session *session)
 {
     return session->has_login ? buf_peek(&session->login).at : NULL;

@@ -34,6 +34,8 @@ void session_init(struct session *session);
 void session_fini(struct session *session);
 /* Makes another that gives the same commands; it is the caller's (session_fini) in any case. */
 bool session_copy(struct session *to, const struct session *from);
+/* Keeps these tokens in place of those that it has. Takes: refresh: empty, or the session's own, which stays. */
+void session_take(struct session *session, struct span login, struct span refresh);
 /* NULL: the account. */
 const char *session_login(const struct session *session);
 
