@@ -284,11 +284,11 @@ void ask__over(struct branch *branch)
         lasting__over(branch);
         break;
     case JOIN_GREET:
-        join_server_said(join->lane->joined, join__server(branch), !is_missing, join__now_us(join));
+        join_server_said(join->lane->joined, join__server(branch), branch->status != 0, join__now_us(join));
         break;
     case JOIN_LIST:
         if (branch->was_asked && join->session.at == NULL)
-            join_server_said(join->lane->joined, join__server(branch), !is_missing, join__now_us(join));
+            join_server_said(join->lane->joined, join__server(branch), branch->status != 0, join__now_us(join));
         if (branch->was_asked && join->session.at != NULL && is_missing)
             join_member_went(join->lane->joined, join->session, join__server(branch), join__now_us(join));
         break;
