@@ -65,6 +65,32 @@ const struct yaml_node *conf__find_provider(struct conf_reader *reader, const st
     return NULL;
 }
 
+static bool says(const struct yaml_node *node, struct span text)
+{
+    return node != NULL && node->type == YAML_STRING && span_equals(node->text, text);
+}
+
+/* Whether agents show tokens for this client: whoever has one would be logged in by it. Takes: client: empty for none. */
+static bool is_for_agents(const struct yaml_node *root, const struct conf_login *login, struct span client)
+{
+    const struct yaml_node *routes = yaml_member(root, "routes");
+
+    for (const struct yaml_node *route = routes != NULL ? routes->child : NULL; route != NULL; route = route->next) {
+        const struct yaml_node *identity = yaml_member(route, "identity");
+
+        for (const struct yaml_node *one = identity != NULL ? identity->child : NULL; one != NULL; one = one->next) {
+            const struct yaml_node *token = yaml_member(one, "token"), *audience = yaml_member(token, "audience");
+            bool is_for = says(audience, client);
+
+            for (const struct yaml_node *of = audience != NULL ? audience->child : NULL; of != NULL; of = of->next)
+                is_for = is_for || says(of, client);
+            if (is_for && says(yaml_member(token, "provider"), login->provider))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void read_login(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
                        struct conf_login *login)
 {
@@ -88,8 +114,15 @@ static void read_login(struct conf_reader *reader, const struct yaml_node *root,
 }
 
 /* Takes: count: of those before it. */
-static void check_login(struct conf_reader *reader, const struct yaml_node *node, const struct conf_login *logins, size_t count)
+static void check_login(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
+                        const struct conf_login *logins, size_t count)
 {
+    static const char *const clients[] = {"client", "console"};
+
+    for (size_t i = 0; i < 2; i++)
+        if (is_for_agents(root, &logins[count], i == 0 ? logins[count].client : logins[count].console))
+            CONF_FAULT(reader, yaml_member(node, clients[i]), "agents show tokens for this client, as `audience` of a route "
+                       "says, and could log in by them; give people's logins a client of their own");
     for (size_t i = 0; i < count; i++)
         if (span_equals(logins[i].provider, logins[count].provider))
             CONF_FAULT(reader, node, "there is a login by this provider already; leave one of the two out");
@@ -158,7 +191,7 @@ void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, s
     people->logins = logins = list != NULL ? conf__array(reader, list->count, sizeof *logins) : NULL;
     for (const struct yaml_node *one = logins != NULL ? list->child : NULL; one != NULL; one = one->next) {
         read_login(reader, root, one, &logins[people->login_count]);
-        check_login(reader, one, logins, people->login_count++);
+        check_login(reader, root, one, logins, people->login_count++);
     }
     list = conf__list(reader, node, "members", MAX_MEMBERS);
     people->members = members = list != NULL ? conf__array(reader, list->count, sizeof *members) : NULL;
