@@ -88,6 +88,7 @@ static enum code find_speaker(struct store_answer *answer, struct actor *actor, 
         .name = actor->shown[0] != '\0' ? span_text(actor->shown) : SPAN_NONE, .account = actor->account, .aliases = aliases,
         .alias_count = actor->alias_count, .known = buf_peek(known),
         .names = actor->opens_store ? buf_peek(roles) : actor->names, .tenant = actor->tenant, .principal = actor->principal,
+        .issuer = actor->issuer,
     };
     return code;
 }

@@ -152,7 +152,8 @@ static bool says_tenant(const struct conf_login *login)
 }
 
 /* What is asked in this principal's name under `approvers: self` is this person's to decide, whatever roles he has. */
-static void be_principal(const struct identity_token *token, struct actor *actor, struct control_rights *rights)
+static void be_principal(const struct conf_login *login, const struct identity_token *token, struct actor *actor,
+                         struct control_rights *rights)
 {
     static char tenant[ACTOR_ALIAS_BYTES], principal[ACTOR_ALIAS_BYTES]; /* as long as the process, which is of one command */
 
@@ -162,6 +163,7 @@ static void be_principal(const struct identity_token *token, struct actor *actor
     (void)snprintf(principal, sizeof principal, "%.*s", SPAN_ARG(token->principal));
     actor->tenant = span_text(tenant);
     actor->principal = span_text(principal);
+    actor->issuer = span_text(login->by.rules.issuer);
     rights->roles |= PEOPLE_DECIDES_OWN;
     control_add_name(rights, "tenant", token->tenant);
 }
@@ -198,7 +200,7 @@ static void take_token(const struct conf_people *conf, const struct conf_login *
     for (size_t i = 0; i < token->group_count; i++)
         control_add_name(rights, "group", token->groups[i]);
     if (says_tenant(login) && (login->console.at == NULL || is_of_console(login, token)))
-        be_principal(token, actor, rights);
+        be_principal(login, token, actor, rights);
     (void)snprintf(name, sizeof name, "%.*s:%.*s", SPAN_ARG(login->provider), SPAN_ARG(token->principal));
     be_called(conf, called.at != NULL ? called : span_text(name), actor);
     add_claims(token, actor);

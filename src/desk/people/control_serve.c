@@ -230,7 +230,7 @@ static void restrict_approvals(const struct control_rights *rights)
     static struct store_person person;
 
     person = (struct store_person){.names = buf_peek(&rights->names), .tenant = asker.guest.actor.tenant,
-                                   .principal = asker.guest.actor.principal};
+                                   .principal = asker.guest.actor.principal, .issuer = asker.guest.actor.issuer};
     store_approvals_restrict(&person);
 }
 

@@ -49,7 +49,7 @@ static void ask_people(struct gate *gate, struct call *call)
         .tenant = asked->tenant, .principal = asked->principal, .upstream = asked->upstream, .method = asked->method,
         .tool = call->target, .client = asked->client, .correlation = asked->correlation,
         .policy_version = verdict->policy_version, .asked_us = asked->time_us, .target = asked->path,
-        .authentication = call->who->authentication,
+        .authentication = call->who->token != NULL ? call->who->token->issuer : call->who->authentication,
     };
     bool is_due = false, is_new = false;
 

@@ -79,7 +79,8 @@ struct approval_ask {
     uint64_t arguments_bytes;  /* the length of all arguments; `arguments` is their beginning where they are longer */
     struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
     struct span approvers;     /* who may decide it, as in struct verdict_people */
-    struct span authentication; /* how the principal was shown; "none": the configuration says who it is */
+    struct span authentication; /* how the principal was shown; of a token who issued it; "none": the configuration says who
+                                 * it is */
     uint32_t needed;           /* how many people have to approve it */
     uint64_t policy_version;
     uint64_t decision;         /* the first by which this gate held it */

@@ -32,7 +32,7 @@ struct store_approval {
     struct span seen_gate;            /* where last */
     int64_t seen_decision;            /* the first by which that gate held it */
     int64_t seen_us, times;
-    struct span authentication;       /* how the principal was shown */
+    struct span authentication;       /* how the principal was shown, as in struct approval_ask */
     uint32_t needed;                  /* how many people have to approve it */
     struct span approvers;            /* who may decide it, as in struct verdict_people */
     bool is_answered, is_granted;     /* by as many as are needed; a refusal needs one */
@@ -67,7 +67,8 @@ struct store_person {
     size_t alias_count;
     struct span known;           /* of these the ones that nobody else has, a line each */
     struct span names;           /* a line each: what `approvers` may name, as "group:treasury" */
-    struct span tenant, principal; /* what a provider's login says; empty: there is none, or it does not say which tenant */
+    struct span tenant, principal, issuer; /* what a provider's login says; empty: there is none, or it does not say which
+                                            * tenant */
 };
 
 /* ---- store_deciders.c: who sees a held call, and who decides it ---- */

@@ -32,12 +32,20 @@ static bool is_for_self(const struct store_approval *approval)
     return span_is(approval->approvers, "self");
 }
 
+/* A token's principal is its issuer's: another may call somebody else by that name (OpenID Connect Core, 2). */
+static bool is_called_by_another(const struct store_person *person, const struct store_approval *approval)
+{
+    bool is_of_token = span_find(approval->authentication, ':') < approval->authentication.len; /* an URL */
+
+    return is_of_token && !span_equals(approval->authentication, person->issuer);
+}
+
 /* Whether a login shows that this person is the very principal of the call. Neither a key nor an account shows that: names of
  * theirs are compared only to keep somebody from approving. */
 static bool is_asker(const struct store_person *person, const struct store_approval *approval)
 {
     return person->principal.len > 0 && person->tenant.len > 0 && span_equals(person->principal, approval->principal) &&
-           span_equals(person->tenant, approval->tenant);
+           span_equals(person->tenant, approval->tenant) && !is_called_by_another(person, approval);
 }
 
 /* ---- seeing ---- */
@@ -92,9 +100,9 @@ enum code store_approval_decides(const struct store_answer *answer, const struct
     if (is_for_self(approval))
         return is_asker(&answer->person, approval) ? CODE_OK
                : why_set(why, CODE_DENIED, "approval %lld is decided by who asks for it, %.*s of tenant %.*s, as `approvers: "
-                         "self` of rule %.*s says: by a login of a provider that shows just this principal and tenant, and by "
-                         "no key, account or group", number, SPAN_ARG(approval->principal), SPAN_ARG(approval->tenant),
-                         SPAN_ARG(approval->rule));
+                         "self` of rule %.*s says: by a login of a provider that shows just this principal and tenant, of the "
+                         "one that issued the agent's token, and by no key, account or group", number,
+                         SPAN_ARG(approval->principal), SPAN_ARG(approval->tenant), SPAN_ARG(approval->rule));
     if (answer->is_granted && asks_himself(approval, answer))
         return why_set(why, CODE_DENIED, "approval %lld is asked for in your own name, or in that of --by: whoever asks "
                        "approves nothing; let somebody else look at it", number);

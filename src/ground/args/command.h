@@ -124,7 +124,7 @@ struct actor {
     size_t alias_count;
     bool opens_store;         /* he gives the command here, and not over a socket */
     /* What people are asked by (store_approvals.h, struct store_person); they live as long as the process. */
-    struct span names, tenant, principal;
+    struct span names, tenant, principal, issuer;
 };
 /* The person of an account. Takes: login: PERSON_UNKNOWN where the kernel remembers none. */
 void actor_of(uid_t uid, uid_t login, struct actor *actor);

@@ -381,6 +381,16 @@ static void self_is_a_login_of_who_asks(void **state)
     person.names = SPAN_LIT("tenant:acme\n");
     ask('b', 1, NOW);
     check_word(2, true, &person, "in your own name");
+    approvers = SPAN_LIT("self");
+    authentication = SPAN_LIT("https://id.example/corp"); /* a token: another provider may call another person by this name */
+    ask('c', 1, NOW);
+    check_word(3, true, &person, "of the one that issued the agent's token");
+    person.issuer = SPAN_LIT("https://id.example/other");
+    check_word(3, true, &person, "decided by who asks");
+    check_word(3, false, &person, "decided by who asks");
+    person.issuer = SPAN_LIT("https://id.example/corp");
+    check_word(3, true, &person, NULL);
+    authentication = SPAN_LIT("api_key");
     approvers = SPAN_NONE;
 }
 
