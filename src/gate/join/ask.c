@@ -110,6 +110,11 @@ static bool is_up(const struct branch *branch)
             member.state == JOIN_UP);
 }
 
+static struct share whose(const struct join *join)
+{
+    return share_of(join->lent->who.home, join->lent->who.principal);
+}
+
 static void start(struct branch *branch, int64_t within_us)
 {
     branch->due_us = within_us != 0 ? join__now_us(branch->join) + within_us : 0;
@@ -125,7 +130,7 @@ static bool rests(const struct branch *branch)
     const struct join *join = branch->join;
 
     return (join->task == JOIN_LIST || join->task == JOIN_GREET) && join->session.at == NULL &&
-           join_server_rests(join->lane->joined, join__server(branch), join__now_us(join));
+           join_server_rests(join->lane->joined, whose(join), join__server(branch), join__now_us(join));
 }
 
 static void ask_all(struct join *join)
@@ -149,6 +154,7 @@ static void ask_all(struct join *join)
 
 static void ask_one(struct join *join, size_t server)
 {
+    const struct json_node *token = json_at(join->root, "params", "_meta", "progressToken", NULL);
     struct branch *branch = &join->branches[server];
 
     if (write_request(branch) != CODE_OK) {
@@ -156,7 +162,7 @@ static void ask_one(struct join *join, size_t server)
         return;
     }
     if (join->task == JOIN_ONE && join->session.at != NULL)
-        join_call_open(join->lane->joined, join->session, join->id, server);
+        join_call_open(join->lane->joined, join->session, join->id, token != NULL ? token->raw : SPAN_NONE, server);
     start(branch, join->task == JOIN_TELL ? LIST_US : 0);
 }
 
@@ -238,12 +244,26 @@ static bool is_unanswerable(const struct branch *branch, const struct json_node 
     return true;
 }
 
+/* Progress of a call that another server has. Without a session each request has a stream of its own, for its own token. */
+static bool is_anothers_progress(const struct branch *branch, const struct json_node *root)
+{
+    const struct join *join = branch->join;
+    const struct json_node *token = json_at(root, "params", "progressToken", NULL);
+    const struct json_node *own = json_at(join->root, "params", "_meta", "progressToken", NULL);
+
+    if (token == NULL || !span_is(json_member_text(root, "method"), "notifications/progress") ||
+        (own != NULL && span_equals(token->raw, own->raw)))
+        return false;
+    return join->session.at == NULL || join_token_is_anothers(join->lane->joined, join->session, token->raw, branch->server);
+}
+
 void ask__message(struct branch *branch, const struct json_node *root)
 {
     struct join *join = branch->join;
     bool is_own = is_answer(join, root);
 
-    if ((join->task == JOIN_LISTEN && lasting__takes_ack(branch, root)) || is_unanswerable(branch, root))
+    if ((join->task == JOIN_LISTEN && lasting__takes_ack(branch, root)) || is_unanswerable(branch, root) ||
+        is_anothers_progress(branch, root))
         return;
     buf_clear(&join->out);
     if (join_name_down(join__server(branch), is_own ? join->method : SPAN_NONE, root, &join->out) != CODE_OK)
@@ -284,11 +304,11 @@ void ask__over(struct branch *branch)
         lasting__over(branch);
         break;
     case JOIN_GREET:
-        join_server_said(join->lane->joined, join__server(branch), branch->status != 0, join__now_us(join));
+        join_server_said(join->lane->joined, whose(join), join__server(branch), branch->status != 0, join__now_us(join));
         break;
     case JOIN_LIST:
         if (branch->was_asked && join->session.at == NULL)
-            join_server_said(join->lane->joined, join__server(branch), branch->status != 0, join__now_us(join));
+            join_server_said(join->lane->joined, whose(join), join__server(branch), branch->status != 0, join__now_us(join));
         if (branch->was_asked && join->session.at != NULL && is_missing)
             join_member_went(join->lane->joined, join->session, join__server(branch), join__now_us(join));
         break;

@@ -30,7 +30,7 @@ struct session {
     uint64_t changes;
     struct member members[JOIN_SERVERS_MAX];
     struct {
-        uint64_t call; /* its hash; 0: none */
+        uint64_t call, token; /* their hashes; 0: none */
         size_t server;
     } calls[CALLS_MOST];
     size_t next_call;
@@ -38,7 +38,7 @@ struct session {
     char params[];
 };
 
-/* A server that was late. Where two have one place, the later one counts. */
+/* A server that was late for somebody. Where two have one place, the later one counts. */
 struct late {
     uint64_t name;
     unsigned failures;
@@ -95,9 +95,14 @@ int64_t join_rest_us(unsigned failures)
     return RETRY_US << (failures < RETRY_DOUBLINGS ? failures : RETRY_DOUBLINGS);
 }
 
-void join_server_said(struct join_sessions *sessions, struct span server, bool is_there, int64_t now_us)
+static uint64_t late_name(struct share whose, struct span server)
 {
-    uint64_t name = hash_span(server);
+    return hash_span(server) ^ whose.tenant ^ whose.principal;
+}
+
+void join_server_said(struct join_sessions *sessions, struct share whose, struct span server, bool is_there, int64_t now_us)
+{
+    uint64_t name = late_name(whose, server);
     struct late *late = &sessions->late[name % LATE_MOST];
 
     lock_take(&sessions->lock);
@@ -108,9 +113,9 @@ void join_server_said(struct join_sessions *sessions, struct span server, bool i
     lock_give(&sessions->lock);
 }
 
-bool join_server_rests(struct join_sessions *sessions, struct span server, int64_t now_us)
+bool join_server_rests(struct join_sessions *sessions, struct share whose, struct span server, int64_t now_us)
 {
-    uint64_t name = hash_span(server);
+    uint64_t name = late_name(whose, server);
     const struct late *late = &sessions->late[name % LATE_MOST];
     bool rests;
 
@@ -279,7 +284,7 @@ void join_member_went(struct join_sessions *sessions, struct span id, struct spa
 
 /* ---- its calls ---- */
 
-void join_call_open(struct join_sessions *sessions, struct span id, struct span call, size_t server)
+void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token, size_t server)
 {
     struct map_shard *shard;
     struct session *session = hold(sessions, id, &shard);
@@ -287,6 +292,7 @@ void join_call_open(struct join_sessions *sessions, struct span id, struct span 
     if (session == NULL)
         return;
     session->calls[session->next_call].call = hash_span(call) | 1;
+    session->calls[session->next_call].token = span_is_empty(token) ? 0 : hash_span(token) | 1;
     session->calls[session->next_call].server = server;
     session->next_call = (session->next_call + 1) % CALLS_MOST;
     map_unlock(shard);
@@ -321,4 +327,22 @@ void join_call_over(struct join_sessions *sessions, struct span id, struct span 
 bool join_call_find(struct join_sessions *sessions, struct span id, struct span call, size_t *server)
 {
     return find_call(sessions, id, call, false, server);
+}
+
+bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, size_t server)
+{
+    struct map_shard *shard;
+    struct session *session = hold(sessions, id, &shard);
+    bool is_anothers = false;
+
+    if (session == NULL)
+        return true;
+    for (size_t i = 0; i < CALLS_MOST; i++) {
+        size_t at = (session->next_call + i) % CALLS_MOST; /* the oldest first */
+
+        if (session->calls[at].token == (hash_span(token) | 1))
+            is_anothers = session->calls[at].server != server;
+    }
+    map_unlock(shard);
+    return is_anothers;
 }

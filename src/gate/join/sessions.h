@@ -54,14 +54,17 @@ void join_member_went(struct join_sessions *sessions, struct span id, struct spa
 /* How long a server is left alone that has failed so often, one after another: a second, which doubles up to about a minute. */
 int64_t join_rest_us(unsigned failures);
 
-/* Likewise of a server whoever asks it, where there is no session: one that is late holds up no list after another.
+/* Likewise where there is no session, for who asks: to him alone it may be away, by what he asks or by a token of his own.
  * Takes: is_there: whether it has answered, be it with an error. */
-void join_server_said(struct join_sessions *sessions, struct span server, bool is_there, int64_t now_us);
-bool join_server_rests(struct join_sessions *sessions, struct span server, int64_t now_us);
+void join_server_said(struct join_sessions *sessions, struct share whose, struct span server, bool is_there, int64_t now_us);
+bool join_server_rests(struct join_sessions *sessions, struct share whose, struct span server, int64_t now_us);
 
-/* Which server has the agent's call with this id (canonical JSON). The oldest calls are forgotten first. */
-void join_call_open(struct join_sessions *sessions, struct span id, struct span call, size_t server);
+/* Which server has the agent's call with this id, and the token of its progress, which may be empty (both canonical JSON). The
+ * oldest calls are forgotten first. */
+void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token, size_t server);
 void join_call_over(struct join_sessions *sessions, struct span id, struct span call);
 bool join_call_find(struct join_sessions *sessions, struct span id, struct span call, size_t *server);
+/* Whether the last call with this token went to another server; a task's progress goes on when its call is over. */
+bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, size_t server);
 
 #endif

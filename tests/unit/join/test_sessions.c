@@ -48,7 +48,7 @@ static void test_members(void **state) /* 13.3: who is away is left alone for a 
     buf_fini(&params);
 }
 
-static void test_calls(void **state) /* 13.3: whose call a cancellation is about */
+static void test_calls(void **state) /* 13.3: whose call a cancellation or progress is about */
 {
     struct join_sessions *sessions;
     char id[JOIN_SESSION_BYTES] = "";
@@ -58,14 +58,20 @@ static void test_calls(void **state) /* 13.3: whose call a cancellation is about
     (void)state;
     assert_ok(join_sessions_new(&sessions));
     assert_ok(begin(sessions, "acme", 1, id));
-    join_call_open(sessions, session, SPAN_LIT("7"), 3);
-    join_call_open(sessions, session, SPAN_LIT("\"7\""), 1);
+    join_call_open(sessions, session, SPAN_LIT("7"), SPAN_LIT("1"), 3);
+    join_call_open(sessions, session, SPAN_LIT("\"7\""), SPAN_NONE, 1);
     assert_true(join_call_find(sessions, session, SPAN_LIT("7"), &server));
     assert_int_equal(server, 3);
     assert_true(join_call_find(sessions, session, SPAN_LIT("\"7\""), &server));
     assert_int_equal(server, 1);
     join_call_over(sessions, session, SPAN_LIT("7"));
     assert_false(join_call_find(sessions, session, SPAN_LIT("7"), &server));
+    assert_true(join_token_is_anothers(sessions, session, SPAN_LIT("1"), 1));
+    assert_false(join_token_is_anothers(sessions, session, SPAN_LIT("1"), 3));
+    assert_false(join_token_is_anothers(sessions, session, SPAN_LIT("2"), 3));
+    join_call_open(sessions, session, SPAN_LIT("8"), SPAN_LIT("1"), 1); /* the same token again: it is the last one's */
+    assert_false(join_token_is_anothers(sessions, session, SPAN_LIT("1"), 1));
+    assert_true(join_token_is_anothers(sessions, session, SPAN_LIT("1"), 3));
     join_sessions_free(&sessions);
 }
 
@@ -88,19 +94,21 @@ static void test_shares(void **state) /* 13.3: who begins sessions without end f
 static void test_late(void **state) /* 13.3: one that is late holds up no list after another, and is tried again */
 {
     struct join_sessions *sessions;
+    const struct share bot = share_of(SPAN_LIT("acme"), SPAN_LIT("bot")), other = share_of(SPAN_LIT("globex"), SPAN_LIT("bot"));
     const struct span shop = SPAN_LIT("shop");
 
     (void)state;
     assert_ok(join_sessions_new(&sessions));
-    assert_false(join_server_rests(sessions, shop, 1));
-    join_server_said(sessions, shop, false, 1);
-    assert_true(join_server_rests(sessions, shop, SECOND));
-    assert_false(join_server_rests(sessions, SPAN_LIT("mail"), SECOND));
-    assert_false(join_server_rests(sessions, shop, SECOND + 1));
-    join_server_said(sessions, shop, false, SECOND);
-    assert_true(join_server_rests(sessions, shop, 3 * SECOND - 1));
-    join_server_said(sessions, shop, true, SECOND);
-    assert_false(join_server_rests(sessions, shop, SECOND));
+    assert_false(join_server_rests(sessions, bot, shop, 1));
+    join_server_said(sessions, bot, shop, false, 1);
+    assert_true(join_server_rests(sessions, bot, shop, SECOND));
+    assert_false(join_server_rests(sessions, other, shop, SECOND)); /* for whom it may well be there */
+    assert_false(join_server_rests(sessions, bot, SPAN_LIT("mail"), SECOND));
+    assert_false(join_server_rests(sessions, bot, shop, SECOND + 1));
+    join_server_said(sessions, bot, shop, false, SECOND);
+    assert_true(join_server_rests(sessions, bot, shop, 3 * SECOND - 1));
+    join_server_said(sessions, bot, shop, true, SECOND);
+    assert_false(join_server_rests(sessions, bot, shop, SECOND));
     assert_int_equal(join_rest_us(0), SECOND);
     assert_int_equal(join_rest_us(1000), 64 * SECOND);
     join_sessions_free(&sessions);
