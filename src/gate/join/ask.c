@@ -30,10 +30,11 @@ static bool read_message(struct join *join)
 
 static enum join_task task_of(const struct join *join)
 {
-    struct span method = join->method;
+    return span_is_empty(join->id) || span_is_empty(join->method) ? JOIN_TELL : ask__task(join->method);
+}
 
-    if (span_is_empty(join->id) || span_is_empty(method))
-        return JOIN_TELL;
+enum join_task ask__task(struct span method)
+{
     if (span_is(method, "initialize") || span_is(method, "server/discover"))
         return JOIN_GREET;
     if (span_is(method, "subscriptions/listen"))

@@ -11,13 +11,14 @@
 
 #define CLOGGED_BYTES 65536
 
-bool join_knows(const struct proxy_route *route, const struct mcp_message *message)
+enum reason join_refuses(const struct proxy_route *route, const struct mcp_message *message)
 {
     const struct join_names names = {route->servers, route->server_count};
     size_t server;
+    enum code code = message->kind == MCP_REQUEST ? join_name_of(&names, message->method, message->root, &server) : CODE_OK;
 
-    return message->kind != MCP_REQUEST ||
-           join_name_of(&names, message->method, message->root, &server) != CODE_NOT_FOUND;
+    return code == CODE_NOT_FOUND                                               ? REASON_SERVER_UNKNOWN
+           : code == CODE_EXISTS && ask__task(message->method) == JOIN_NOTHING ? REASON_METHOD_UNKNOWN : REASON_PERMITTED;
 }
 
 /* ---- down ---- */

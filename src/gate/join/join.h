@@ -19,7 +19,8 @@
 /* Takes: pair: whose call leads to a joined route. */
 enum code join_dial(struct pair *pair, struct stream **stream) MUST_USE;
 
-/* Whether a message that names a server names one of this endpoint. Takes: route: a joined one. */
-bool join_knows(const struct proxy_route *route, const struct mcp_message *message);
+/* SERVER_UNKNOWN: it names a server that is none of this endpoint. METHOD_UNKNOWN: it names none, and all are not asked that.
+ * PERMITTED: neither. Takes: route: a joined one. */
+enum reason join_refuses(const struct proxy_route *route, const struct mcp_message *message);
 
 #endif

@@ -133,6 +133,7 @@ void branch__late(struct branch *branch);       /* its time is over */
 
 /* ---- ask.c ---- */
 void ask__begin(struct join *join);
+enum join_task ask__task(struct span method); /* of a request; NOTHING: it is for one server, or nobody knows the method */
 void ask__message(struct branch *branch, const struct json_node *root); /* a message of a server */
 /* Its request is over. Takes: branch->status, and `body` where that is an error's. */
 void ask__over(struct branch *branch);

@@ -162,8 +162,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
     message->opens_urls = message->opens_urls && pair->conf->console_url != NULL;
     route__correlate_body(exchange);
     exchange->call->body = buf_peek(&exchange->call->canonical);
-    if (reason == REASON_PERMITTED && exchange->call->is_join && !join_knows(exchange->route, message))
-        return REASON_SERVER_UNKNOWN;
+    if (reason == REASON_PERMITTED && exchange->call->is_join)
+        reason = join_refuses(exchange->route, message);
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
     return reason;
