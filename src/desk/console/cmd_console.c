@@ -55,11 +55,6 @@ static void add_host(const char *name, uint16_t port)
     (void)snprintf(console.conf.hosts[console.conf.host_count++], sizeof console.conf.hosts[0], "%s:%u", name, port);
 }
 
-static struct span without_brackets(struct span name)
-{
-    return span_starts_with(name, SPAN_LIT("[")) ? span_part(name, 1, name.len - 2) : name;
-}
-
 /* Names by which browsers may come. Of an URL's port that its scheme has anyway, Host says nothing. */
 static int find_hosts(const struct sock_address *address)
 {
@@ -72,9 +67,8 @@ static int find_hosts(const struct sock_address *address)
         (void)snprintf(console.conf.hosts[console.conf.host_count++], sizeof console.conf.hosts[0], "%s", ip);
         return OPTIONS_GO;
     }
-    if (!http_origin_read(span_text(console.read.url), &origin) || origin.authority.name.len > 256 ||
-        !span_is(origin.scheme, console.conf.tls != NULL ? "https" : "http") ||
-        (console.conf.tls == NULL && !sock_host_is_loopback(without_brackets(origin.authority.name))))
+    if (!http_origin_read(span_text(console.read.url), &origin) ||
+        !span_is(origin.scheme, console.conf.tls != NULL ? "https" : "http"))
         return complain(STATUS_USAGE, "`console: {url: %s}` is no URL of this console's; write %s, without a path",
                         console.read.url, console.conf.tls != NULL ? "'https://gate.example.com'" : "'http://127.0.0.1:8480'");
     (void)snprintf(console.conf.hosts[console.conf.host_count++], sizeof console.conf.hosts[0], "%.*s%s%.*s",

@@ -2,6 +2,7 @@
 /* What `callgate console` is, and as whom it asks providers. The gate checks that, and reads none of its secrets. */
 #include "conf/conf_priv.h"
 #include "http/authority.h"
+#include "os/sock.h"
 
 #define MAX_SCOPES 64
 
@@ -60,16 +61,29 @@ static void check_client(struct conf_reader *reader, const struct yaml_node *roo
                    "provider in `people: {logins}`", SPAN_ARG(clients[count].client));
 }
 
+static struct span without_brackets(struct span name)
+{
+    return span_starts_with(name, SPAN_LIT("[")) ? span_part(name, 1, name.len - 2) : name;
+}
+
+/* Without TLS it is this machine's alone, as are the links that lead there. */
+static bool is_of_a_console(const char *url)
+{
+    struct http_origin origin;
+
+    return http_origin_read(span_text(url), &origin) && origin.authority.name.len <= 256 &&
+           (span_is(origin.scheme, "https") ||
+            (span_is(origin.scheme, "http") && sock_host_is_loopback(without_brackets(origin.authority.name))));
+}
+
 void conf__console_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_console *console)
 {
     const struct yaml_node *node = yaml_member(root, "console"), *list;
-    struct http_origin origin;
 
     *console = (struct conf_console){.address = NULL};
     if (node == NULL || !conf__read(reader, node, conf__console, "`console`", console))
         return;
-    if (console->url != NULL && (!http_origin_read(span_text(console->url), &origin) || origin.authority.name.len > 256 ||
-                                 (!span_is(origin.scheme, "https") && !span_is(origin.scheme, "http"))))
+    if (console->url != NULL && !is_of_a_console(console->url))
         CONF_FAULT(reader, yaml_member(node, "url"), "`%s` is no URL of a console; write 'https://gate.example.com', without a "
                    "path", console->url);
     list = conf__list(reader, node, "clients", CONF_CONSOLE_CLIENTS);
