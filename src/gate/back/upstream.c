@@ -396,8 +396,10 @@ static void write_judged(const struct pair *pair, struct buf *out)
     if (exchange->authorization.at != NULL)
         http_write_line(out, SPAN_LIT("Authorization: "), exchange->authorization);
     if (route->forwarded) {
+        bool is_tls = pair->lent != NULL ? pair->lent->is_tls : pair->is_tls;
+
         http_write_line(out, SPAN_LIT("X-Forwarded-For: "), span_text(pair->client));
-        http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(pair->is_tls ? "https" : "http"));
+        http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(is_tls ? "https" : "http"));
         http_write_line(out, SPAN_LIT("X-Forwarded-Host: "), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
     }
     if (!span_is_empty(route->upstream.command))

@@ -286,7 +286,8 @@ static void read_servers(struct conf_reader *reader, const struct yaml_node *map
                                          "definitions", "forwarded", "deceptive", "lenient", "audit", "pass", "step_up"};
 
     route->server_count = conf__texts(reader, map, "servers", JOIN_SERVERS_MAX, conf__text, &route->servers);
-    route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("join")};
+    route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("join"),
+                                               .preserve_host = true};
     route->deceptive = (struct mcp_deceptive){MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS, MCP_PASS};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (yaml_member(map, others[i]) != NULL)

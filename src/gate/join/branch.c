@@ -131,7 +131,7 @@ static void write_head(struct branch *branch, enum http_method method, size_t le
     struct span correlation = http_head_named(head, name);
 
     http_write_request(out, method, SPAN_LIT("/"), false, SPAN_NONE);
-    http_write_line(out, SPAN_LIT("Host: "), SPAN_LIT("join"));
+    http_write_line(out, SPAN_LIT("Host: "), http_head_known(head, HTTP_NAME_HOST));
     http_write_passing(out, head, &except);
     if (correlation.at != NULL && route != NULL)
         http_write_header(out, route->correlation_header, correlation);

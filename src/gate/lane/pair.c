@@ -190,6 +190,7 @@ struct lent *lent_new(const struct pair *pair)
     lent->conf = proxy_conf_ref(pair->conf);
     lent->listen = pair->listen;
     lent->peer = pair->peer;
+    lent->is_tls = pair->is_tls;
     lent->client_address = pair->client_address;
     memcpy(lent->client, pair->client, sizeof lent->client);
     who = &lent->who;

@@ -42,6 +42,7 @@ struct lent {
     size_t listen;
     struct sock_address peer, client_address;
     char client[SOCK_TEXT_BYTES];
+    bool is_tls;             /* the agent's connection; those that are lent it are none */
 };
 
 struct lent *lent_new(const struct pair *pair) MUST_USE; /* of a call whose identity is settled; NULL: no memory */
