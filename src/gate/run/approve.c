@@ -202,7 +202,7 @@ static enum code hand_in(void *context, const struct store_approval *row)
         return put_answer(handing->serve, row, !row->is_answered);
     if (row->claimed_by.at == NULL) {
         come_for(handing, row);
-        return CODE_OK;
+        return put_answer(handing->serve, row, true); /* who asks before it is claimed still waits, and is not held anew */
     }
     if (!span_equals(row->claimed_by, mark_of(handing->serve)))
         return CODE_OK;

@@ -339,8 +339,10 @@ static enum reason note(struct approvals *approvals, struct approval_shard *shar
     struct approval *approval = approvals__find(shard, mark->scope, mark->digest);
     bool is_new = approval == NULL;
 
-    if (approval != NULL && approval->state != APPROVAL_ASKED && approval->until_us > now_us)
+    if (approval != NULL && approval->state != APPROVAL_ASKED && approval->until_us > now_us) {
+        mark->decision = approval->decision;
         return REASON_UNSET; /* a person has just answered, which the next try finds */
+    }
     if (approval == NULL || approval->state != APPROVAL_ASKED) {
         if (count_asked(shard, mark->scope) >= APPROVAL_PER_PRINCIPAL)
             return REASON_APPROVAL_LIMIT;
@@ -399,14 +401,14 @@ uint64_t approvals_held(struct approval_marks *marks, uint64_t decision)
         struct approval_shard *shard;
         struct approval *approval;
 
-        if (!mark->is_noted)
-            continue;
-        shard = approvals__lock(marks->of, mark->scope);
-        approval = approvals__find(shard, mark->scope, mark->digest);
-        if (approval != NULL && approval->state == APPROVAL_ASKED && approval->decision == 0)
-            approval->decision = decision;
-        mark->decision = approval != NULL && approval->state == APPROVAL_ASKED ? approval->decision : decision;
-        approvals__unlock(shard);
+        if (mark->is_noted) {
+            shard = approvals__lock(marks->of, mark->scope);
+            approval = approvals__find(shard, mark->scope, mark->digest);
+            if (approval != NULL && approval->decision == 0)
+                approval->decision = decision;
+            mark->decision = approval != NULL ? approval->decision : decision;
+            approvals__unlock(shard);
+        }
         if (found == 0)
             found = mark->decision;
     }

@@ -37,7 +37,7 @@ struct approval_mark {
     bool is_noted;
     bool tells;       /* noted: main is to be told of it */
     bool is_stored;   /* noted: the store has its texts already */
-    uint64_t decision; /* noted: the first that held it, by which people find it */
+    uint64_t decision; /* the first that held it, by which people find it; 0: none is known */
 };
 
 struct approval_marks {

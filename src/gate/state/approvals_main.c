@@ -212,7 +212,8 @@ static enum code put_answer(struct approvals *approvals, struct approval_shard *
                                               : answer->is_granted ? APPROVAL_GIVEN
                                                                    : APPROVAL_REFUSED);
     approval->number = answer->number;
-    approval->decision = answer->decision;
+    if (approval->decision == 0)
+        approval->decision = answer->decision;
     approval->until_us = answer->time_us;
     approval->round = answer->round;
     return CODE_OK;
