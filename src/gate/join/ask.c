@@ -163,8 +163,18 @@ static void ask_one(struct join *join, size_t server)
         return;
     }
     if (join->task == JOIN_ONE && join->session.at != NULL)
-        join_call_open(join->lane->joined, join->session, join->id, token != NULL ? token->raw : SPAN_NONE, server);
+        join_call_open(join->lane->joined, join->session, join->id, token != NULL ? token->raw : SPAN_NONE,
+                       join->names.servers[server]);
     start(branch, join->task == JOIN_TELL ? LIST_US : 0);
+}
+
+/* Which server the open call with this id went to. */
+static bool find_server_of(const struct join *join, struct span call, size_t *server)
+{
+    for (*server = 0; *server < join->names.count; (*server)++)
+        if (join_call_is_of(join->lane->joined, join->session, call, join->names.servers[*server]))
+            return true;
+    return false;
 }
 
 static void ask_message(struct join *join)
@@ -175,8 +185,7 @@ static void ask_message(struct join *join)
     if (code == CODE_EXISTS && span_is(join->method, "notifications/cancelled") && join->session.at != NULL) {
         const struct json_node *call = json_at(join->root, "params", "requestId", NULL);
 
-        code = call != NULL && join_call_find(join->lane->joined, join->session, call->raw, &server) &&
-               server < join->names.count ? CODE_OK : CODE_NOT_FOUND;
+        code = call != NULL && find_server_of(join, call->raw, &server) ? CODE_OK : CODE_NOT_FOUND;
     }
     if (code == CODE_OK && join->task == JOIN_NOTHING)
         join->task = JOIN_ONE;
@@ -255,7 +264,8 @@ static bool is_anothers_progress(const struct branch *branch, const struct json_
     if (token == NULL || !span_is(json_member_text(root, "method"), "notifications/progress") ||
         (own != NULL && span_equals(token->raw, own->raw)))
         return false;
-    return join->session.at == NULL || join_token_is_anothers(join->lane->joined, join->session, token->raw, branch->server);
+    return join->session.at == NULL || join_token_is_anothers(join->lane->joined, join->session, token->raw,
+                                                              join__server(branch));
 }
 
 void ask__message(struct branch *branch, const struct json_node *root)

@@ -30,8 +30,7 @@ struct session {
     uint64_t changes;
     struct member members[JOIN_SERVERS_MAX];
     struct {
-        uint64_t call, token; /* their hashes; 0: none */
-        size_t server;
+        uint64_t call, token, server; /* their hashes; 0: none */
     } calls[CALLS_MOST];
     size_t next_call;
     size_t params_len;
@@ -284,7 +283,8 @@ void join_member_went(struct join_sessions *sessions, struct span id, struct spa
 
 /* ---- its calls ---- */
 
-void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token, size_t server)
+void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token,
+                    struct span server)
 {
     struct map_shard *shard;
     struct session *session = hold(sessions, id, &shard);
@@ -293,12 +293,13 @@ void join_call_open(struct join_sessions *sessions, struct span id, struct span 
         return;
     session->calls[session->next_call].call = hash_span(call) | 1;
     session->calls[session->next_call].token = span_is_empty(token) ? 0 : hash_span(token) | 1;
-    session->calls[session->next_call].server = server;
+    session->calls[session->next_call].server = hash_span(server);
     session->next_call = (session->next_call + 1) % CALLS_MOST;
     map_unlock(shard);
 }
 
-static bool find_call(struct join_sessions *sessions, struct span id, struct span call, bool forgets, size_t *server)
+/* Takes: server: whose call it is; NULL: whoever's, and it is forgotten. */
+static bool find_call(struct join_sessions *sessions, struct span id, struct span call, const struct span *server)
 {
     struct map_shard *shard;
     struct session *session = hold(sessions, id, &shard);
@@ -308,9 +309,8 @@ static bool find_call(struct join_sessions *sessions, struct span id, struct spa
     if (session == NULL)
         return false;
     for (size_t i = 0; i < CALLS_MOST && !is_found; i++) {
-        is_found = session->calls[i].call == hash;
-        *server = session->calls[i].server;
-        if (is_found && forgets)
+        is_found = session->calls[i].call == hash && (server == NULL || session->calls[i].server == hash_span(*server));
+        if (is_found && server == NULL)
             session->calls[i].call = 0;
     }
     map_unlock(shard);
@@ -319,17 +319,15 @@ static bool find_call(struct join_sessions *sessions, struct span id, struct spa
 
 void join_call_over(struct join_sessions *sessions, struct span id, struct span call)
 {
-    size_t server;
-
-    (void)find_call(sessions, id, call, true, &server);
+    (void)find_call(sessions, id, call, NULL);
 }
 
-bool join_call_find(struct join_sessions *sessions, struct span id, struct span call, size_t *server)
+bool join_call_is_of(struct join_sessions *sessions, struct span id, struct span call, struct span server)
 {
-    return find_call(sessions, id, call, false, server);
+    return find_call(sessions, id, call, &server);
 }
 
-bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, size_t server)
+bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, struct span server)
 {
     struct map_shard *shard;
     struct session *session = hold(sessions, id, &shard);
@@ -341,7 +339,7 @@ bool join_token_is_anothers(struct join_sessions *sessions, struct span id, stru
         size_t at = (session->next_call + i) % CALLS_MOST; /* the oldest first */
 
         if (session->calls[at].token == (hash_span(token) | 1))
-            is_anothers = session->calls[at].server != server;
+            is_anothers = session->calls[at].server != hash_span(server);
     }
     map_unlock(shard);
     return is_anothers;

@@ -59,12 +59,13 @@ int64_t join_rest_us(unsigned failures);
 void join_server_said(struct join_sessions *sessions, struct share whose, struct span server, bool is_there, int64_t now_us);
 bool join_server_rests(struct join_sessions *sessions, struct share whose, struct span server, int64_t now_us);
 
-/* Which server has the agent's call with this id, and the token of its progress, which may be empty (both canonical JSON). The
- * oldest calls are forgotten first. */
-void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token, size_t server);
+/* Which server, by its name, has the agent's call with this id, and the token of its progress, which may be empty (both
+ * canonical JSON). The oldest calls are forgotten first. */
+void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token,
+                    struct span server);
 void join_call_over(struct join_sessions *sessions, struct span id, struct span call);
-bool join_call_find(struct join_sessions *sessions, struct span id, struct span call, size_t *server);
+bool join_call_is_of(struct join_sessions *sessions, struct span id, struct span call, struct span server);
 /* Whether the last call with this token went to another server; a task's progress goes on when its call is over. */
-bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, size_t server);
+bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, struct span server);
 
 #endif
