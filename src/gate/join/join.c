@@ -179,6 +179,7 @@ static void account(struct join *join)
                  branch->events.data.size;
     }
     lane_hold(join->lane, &join->held_bytes, bytes);
+    budget_charge(join->lane->worker.budget, join->account, &join->charged_bytes, bytes);
 }
 
 /* Arms the timer for what is due first. */
@@ -246,6 +247,8 @@ static void join_free(struct connection *connection)
     arena_fini(&join->arena);
     arena_fini(&join->trees);
     lane_hold(join->lane, &join->held_bytes, 0);
+    budget_charge(join->lane->worker.budget, join->account, &join->charged_bytes, 0);
+    budget_close(join->lane->worker.budget, join->account);
     lent_unref(&join->lent);
     mem_free(join);
 }
@@ -269,6 +272,8 @@ static struct join *join_new(struct pair *pair)
         mem_free(join);
         return NULL;
     }
+    join->account = pair->account;
+    budget_keep(lane->worker.budget, join->account);
     join->connection.drive = join_drive;
     join->connection.free = join_free;
     join->lane = lane;

@@ -90,7 +90,8 @@ struct join {
     struct branch branches[JOIN_SERVERS_MAX];
     struct loop_timer timer;
     int64_t held_until_us;        /* LISTEN: until when the acknowledgement waits */
-    uint64_t held_bytes;
+    uint64_t held_bytes, charged_bytes;
+    struct budget_account account; /* of who asks, as his connection's */
     bool is_modern;
     bool takes_events;            /* Accept has event streams */
     bool is_asked;                /* the whole request was read */

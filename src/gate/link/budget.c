@@ -188,6 +188,13 @@ void budget_close(struct budget *budget, struct budget_account account)
         leave(&budget->accounts, account.tenant);
 }
 
+void budget_keep(struct budget *budget, struct budget_account account)
+{
+    atomic_fetch_add_explicit(&budget->accounts.slots[account.own], 1, memory_order_relaxed);
+    if (account.tenant != account.own)
+        atomic_fetch_add_explicit(&budget->accounts.slots[account.tenant], 1, memory_order_relaxed);
+}
+
 void budget_charge(struct budget *budget, struct budget_account account, uint64_t *charged_bytes, uint64_t now_bytes)
 {
     uint64_t more = now_bytes - *charged_bytes;

@@ -71,6 +71,8 @@ struct budget_account {
  * must be 0 again before budget_close. */
 bool budget_open(struct budget *budget, uint64_t who, uint64_t tenant, uint32_t limit, struct budget_account *account);
 void budget_close(struct budget *budget, struct budget_account account);
+/* For something beside a connection that works for the same: the account stays open until that has closed it, too. */
+void budget_keep(struct budget *budget, struct budget_account account);
 void budget_charge(struct budget *budget, struct budget_account account, uint64_t *charged_bytes, uint64_t now_bytes);
 
 /* When memory is short, a principal or an address that holds less than BUDGET_LITTLE_BYTES may still have a message of no more

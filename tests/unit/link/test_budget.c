@@ -177,9 +177,15 @@ static void test_accounts(void **state)
     budget_charge(&budget, one, &charged, 1000);
     assert_int_equal(budget_refuses(&budget, two, SIZE_MAX), REASON_MEMORY_SHARE);
     assert_int_equal(budget_refuses(&budget, three, SIZE_MAX), REASON_UNSET);
-    budget_charge(&budget, one, &charged, 0);
+    budget_keep(&budget, one); /* what works for it goes on when its connections have gone */
     budget_close(&budget, one);
     budget_close(&budget, two);
+    assert_true(budget_open(&budget, budget_address(&a), 0, 2, &two));
+    assert_memory_equal(&one, &two, sizeof one);
+    assert_int_equal(budget_refuses(&budget, two, SIZE_MAX), REASON_MEMORY_SHARE);
+    budget_close(&budget, two);
+    budget_charge(&budget, one, &charged, 0);
+    budget_close(&budget, one);
     budget_close(&budget, three);
     for (unsigned i = 0; i < BUDGET_ACCOUNTS; i++) {
         assert_int_equal(atomic_load(&budget.accounts.slots[i]) & 0xfffff, 0);
