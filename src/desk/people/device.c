@@ -90,13 +90,6 @@ static enum code begin(struct provider_talk *talk, const struct provider *provid
     return buf_put(device_code, json_member_text(talk->root, "device_code"));
 }
 
-static struct span keep_text(struct arena *texts, const char *text)
-{
-    char *copy = arena_dup(texts, text, strlen(text));
-
-    return copy != NULL ? span_of(copy, strlen(text)) : SPAN_NONE;
-}
-
 static void rest(int64_t seconds)
 {
     struct timespec left = {.tv_sec = (time_t)seconds};
@@ -210,8 +203,11 @@ enum code device_log_in(const struct device_ask *ask, struct arena *texts, struc
         code = wait_for(&line.talk, &provider, ask->client, buf_peek(&device_code), why);
     *kept = (struct login_kept){
         .socket = span_text(ask->socket), .issuer = span_text(ask->issuer), .client = span_text(ask->client),
-        .ca = ask->ca != NULL ? keep_text(texts, ask->ca) : SPAN_NONE, .endpoint = keep_text(texts, provider.token),
     };
+    if (code == CODE_OK)
+        code = arena_keep(texts, span_text(ask->ca), &kept->ca);
+    if (code == CODE_OK)
+        code = arena_keep(texts, span_text(provider.token), &kept->endpoint);
     if (code == CODE_OK)
         code = provider_take(&line.talk, texts, &tokens, why);
     keep(&tokens, kept);

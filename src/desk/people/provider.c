@@ -151,29 +151,25 @@ static int64_t ends_us(const struct json_node *claims)
     return exp_s * 1000000;
 }
 
-static struct span keep_text(struct arena *texts, struct span text)
-{
-    char *copy = arena_dup(texts, text.at, text.len);
-
-    return copy != NULL ? span_of(copy, text.len) : SPAN_NONE;
-}
-
 enum code provider_take(struct provider_talk *talk, struct arena *texts, struct provider_tokens *tokens, struct why *why)
 {
     struct span id = json_member_text(talk->root, "id_token"), refresh = json_member_text(talk->root, "refresh_token");
     const struct json_node *claims = provider_claims(talk, tokens->id);
-    struct span subject = keep_text(texts, json_member_text(claims, "sub"));
+    struct span subject;
+    enum code code = arena_keep(texts, json_member_text(claims, "sub"), &subject);
 
+    if (code != CODE_OK)
+        return code;
     claims = provider_claims(talk, id);
     if (id.len == 0)
         return why_set(why, CODE_DENIED, "the provider gave no ID token; the login's scopes need `openid`");
     if (tokens->id.len > 0 && !span_equals(json_member_text(claims, "sub"), subject))
         return why_set(why, CODE_DENIED, "the provider gave another person's ID token for this login; log in again");
-    tokens->id = keep_text(texts, id);
-    if (refresh.len > 0) /* else the old one goes on */
-        tokens->refresh = keep_text(texts, refresh);
+    code = arena_keep(texts, id, &tokens->id);
+    if (code == CODE_OK && refresh.len > 0) /* else the old one goes on */
+        code = arena_keep(texts, refresh, &tokens->refresh);
     tokens->expires_us = ends_us(claims);
-    return tokens->id.at != NULL ? CODE_OK : CODE_NOMEM;
+    return code;
 }
 
 enum code provider_renew(struct provider_talk *talk, struct span url, struct buf *form, struct span authorization,
