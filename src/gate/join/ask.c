@@ -43,7 +43,8 @@ enum join_task ask__task(struct span method)
                                                                                                          : JOIN_NOTHING;
 }
 
-/* Takes the session that the agent names. Returns: false: it is not known, or any more, which the agent is told. */
+/* Takes the session that the agent names. Returns: false: that session is not known, or not any more; the agent has been
+ * told. */
 static bool take_session(struct join *join)
 {
     struct span id = http_head_known(&join->asks.head, HTTP_NAME_MCP_SESSION_ID);
@@ -65,7 +66,8 @@ struct span ask__cursor(struct join *join)
     return json_member_text(json_member(join->root, SPAN_LIT("params")), "cursor");
 }
 
-/* Writes what this server is asked; of a list the page that its own cursor names. Returns: CODE_NOT_FOUND: it has no more. */
+/* Writes the request to this server; of a list, it asks for the page that the server's own cursor names. Returns:
+ * CODE_NOT_FOUND: the server has no further page. */
 static enum code write_request(struct branch *branch)
 {
     struct join *join = branch->join;
@@ -125,7 +127,8 @@ static void start(struct branch *branch, int64_t within_us)
         branch__start(branch);
 }
 
-/* What all servers are asked without a session holds up nobody for one that was late before. */
+/* Whether this server is left out of what all are asked, because it was late for the same caller a moment ago: else each
+ * list would wait for it. Where there is a session, its own state says that (join_member_of). */
 static bool rests(const struct branch *branch)
 {
     const struct join *join = branch->join;
@@ -192,7 +195,7 @@ static void ask_message(struct join *join)
     if (code == CODE_OK)
         ask_one(join, server);
     else if (code == CODE_NOT_FOUND && join->task == JOIN_TELL)
-        join__reply(join, 202, SPAN_NONE, SPAN_NONE); /* about a call that is over, or of nobody */
+        join__reply(join, 202, SPAN_NONE, SPAN_NONE); /* the call that it is about is over, or was never made */
     else if (code == CODE_NOT_FOUND)
         join__fail(join, 200, INVALID, "No server of this endpoint has that name.");
     else if (code == CODE_EXISTS && join->task != JOIN_NOTHING)
@@ -241,8 +244,8 @@ static bool is_answer(const struct join *join, const struct json_node *root)
     return id != NULL && json_member(root, SPAN_LIT("method")) == NULL && span_equals(id->raw, join->id);
 }
 
-/* A request whose id has no room for the server's name is left out: nobody could answer it, and it would end the stream of
- * all. */
+/* Whether a server's request has an id so long that the server's name does not fit in front of it. Such a request is left out:
+ * the agent could not answer it, and the route would end the stream, which the other servers use, too. */
 static bool is_unanswerable(const struct branch *branch, const struct json_node *root)
 {
     const struct json_node *id = json_member(root, SPAN_LIT("id"));
@@ -254,7 +257,8 @@ static bool is_unanswerable(const struct branch *branch, const struct json_node 
     return true;
 }
 
-/* Progress of a call that another server has. Without a session each request has a stream of its own, for its own token. */
+/* Whether a server tells the progress of a call that another server has. Without a session each request has a stream of its
+ * own, on which only its own token may come. */
 static bool is_anothers_progress(const struct branch *branch, const struct json_node *root)
 {
     const struct join *join = branch->join;
@@ -288,7 +292,7 @@ void ask__message(struct branch *branch, const struct json_node *root)
     }
 }
 
-/* The error of the gate or of the server, as it was told. */
+/* Answers with the error of the server, or of the gate on the server's route, as it came. */
 static void hand_on(struct branch *branch)
 {
     const struct json_node *root = buf_is_empty(&branch->body) ? NULL : join__read(branch->join, buf_peek(&branch->body));
@@ -340,7 +344,7 @@ static bool are_over(const struct join *join)
     return true;
 }
 
-/* What was told to one server is answered as that has answered; what was told to all is taken. */
+/* A notification to one server has the answer of that server; one to all servers is accepted whatever they answer. */
 static void told(struct join *join)
 {
     struct branch *only = NULL;

@@ -73,7 +73,7 @@ static void write_value(struct span text, struct buf *out)
     buf_add_text(out, "?=\r\n");
 }
 
-/* What a modern request says again in its head, from the body as it goes to this server. */
+/* Writes the headers in which a modern request repeats its body, from the body as it goes to this server. */
 static void write_mirrors(struct branch *branch, struct buf *out)
 {
     struct join *join = branch->join;
@@ -114,8 +114,8 @@ static const struct proxy_route *route_of(const struct branch *branch)
     return NULL;
 }
 
-/* Writes the agent's head anew: what names the endpoint's session, its own list of headers, and what repeats the body is made
- * for this server. */
+/* Writes the agent's head anew. Made for this server are: the session, the list of the agent's own headers, and those that
+ * repeat the body. */
 static void write_head(struct branch *branch, enum http_method method, size_t len, struct buf *out)
 {
     const struct join *join = branch->join;
@@ -214,7 +214,7 @@ void branch__greet(struct branch *branch)
     buf_fini(&text);
 }
 
-/* Without memory there is no answer. */
+/* Where memory is short the answer stays empty, and the server counts as one that has not answered. */
 void branch__keep(struct branch *branch, struct span answer)
 {
     buf_clear(&branch->answer);
@@ -250,7 +250,7 @@ static bool is_greeted(const struct branch *branch)
     return branch->version[0] != '\0' && (join->task == JOIN_GREET || strcmp(branch->version, join->revision) == 0);
 }
 
-/* INIT has ended: goes on to say that the session has begun, and then to the call. */
+/* INIT or INITED has ended: after INIT the server is told that the session has begun, after INITED it gets the call. */
 static void go_on(struct branch *branch)
 {
     struct join *join = branch->join;
@@ -305,7 +305,8 @@ void branch__start(struct branch *branch)
 
 /* ---- down ---- */
 
-/* The session of the server has run out: 404 says that it has not looked at the request, which may come again in a new one. */
+/* A 404 says that the server's session has run out and that the server has not looked at the request, so the request may be
+ * sent again in a new session. */
 static bool renews(struct branch *branch)
 {
     if (branch->step != BRANCH_CALL || branch->status != 404 || branch->was_renewed || branch->join->session.at == NULL ||
@@ -330,7 +331,8 @@ static void take(struct branch *branch, struct span json)
         ask__message(branch, root);
 }
 
-/* Takes one event of what is decoded; it stays at the head of leg.in until it is taken, since what follows may have to wait. */
+/* Takes one event. What is decoded stays at the head of leg.in until then, since the events behind it may have to wait
+ * (is_held). */
 static bool take_event(struct branch *branch)
 {
     size_t used;
@@ -354,7 +356,7 @@ static void head_done(struct branch *branch)
     if (branch->is_stream && branch->step == BRANCH_CALL && branch->join->task == JOIN_STREAM)
         branch->due_us = 0;
     if (branch->is_stream && branch->step == BRANCH_CALL && branch->join->task == JOIN_ONE)
-        join__open_stream(branch->join); /* answered in the form that the server has chosen */
+        join__open_stream(branch->join); /* the agent gets the form that the server has chosen */
 }
 
 static void message_done(struct branch *branch)
@@ -382,7 +384,7 @@ static void broke(struct branch *branch)
     buf_clear(&branch->body);
     branch->sse_left = 0;
     if (branch->step == BRANCH_INIT && branch->join->task != JOIN_GREET)
-        go_on(branch); /* it has said no version, so it went */
+        go_on(branch); /* the server has named no version, so it counts as gone */
     else
         over(branch);
 }

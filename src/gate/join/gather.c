@@ -15,7 +15,7 @@ static void mean(struct join *join, const char *what, const struct branch *branc
                  SPAN_ARG(join__server(branch)), why);
 }
 
-/* Reads what the servers have answered: all trees are in `trees`, over the branches' answers. */
+/* Reads what the servers have answered. All trees lie in join->trees and point into the branches' answers. */
 static void read_answers(struct join *join, struct join_part parts[JOIN_SERVERS_MAX])
 {
     arena_reset(&join->trees);
@@ -34,7 +34,7 @@ static void read_answers(struct join *join, struct join_part parts[JOIN_SERVERS_
     }
 }
 
-/* What one of them refused is refused as it was; where none is there, that is said. */
+/* Answers with the error of the first server that told one, or else says that no server is there. */
 void gather__first_failure(struct join *join)
 {
     for (size_t i = 0; i < join->names.count; i++) {
@@ -55,7 +55,7 @@ void gather__first_failure(struct join *join)
 
 /* ---- initialize, server/discover ---- */
 
-/* The oldest revision that a server has answered: what all may speak. */
+/* The oldest revision that a server has answered, since all of them may speak that one. */
 static const char *common_version(const struct join *join)
 {
     const char *oldest = NULL;
@@ -91,7 +91,7 @@ static bool agree(struct join *join)
     return any;
 }
 
-/* Leaves those out that speak no revision of the others, and keeps what is known of the rest. */
+/* Begins the session with those servers that speak the common revision; the others count as gone. */
 static enum code begin_session(struct join *join, struct join_part parts[JOIN_SERVERS_MAX], char id[JOIN_SESSION_BYTES])
 {
     const struct json_node *params = json_member(join->root, SPAN_LIT("params"));
@@ -123,7 +123,7 @@ static bool is_refused_version(const struct branch *branch)
     return branch->status >= 400 && branch->status < 500;
 }
 
-/* A server that has not the era of the request says so: then the endpoint has not, either. */
+/* Whether a server refuses the era of the request: then the endpoint does not speak that era, either. */
 static bool lacks_era(const struct join *join)
 {
     for (size_t i = 0; i < join->names.count && join->is_modern; i++)
@@ -177,7 +177,7 @@ static int error_of(const struct branch *branch)
     return span_is(code->raw, "-32601") ? METHOD_NOT_FOUND : span_is(code->raw, "-32022") ? VERSION_UNSUPPORTED : 1;
 }
 
-/* Whether some server refuses the revision, or none has answered but with an error. */
+/* Whether some server refuses the revision, or each has answered with an error or not at all. */
 static bool is_refused(struct join *join)
 {
     bool any = false, failed = false;

@@ -156,7 +156,7 @@ static void read_request(struct join *join)
         buf_drop(&join->front.in, used);
         if (step == HTTP_STEP_NEED_MORE)
             return;
-        if (step == HTTP_STEP_FAULT) { /* only the gate writes here, so this is for want of memory */
+        if (step == HTTP_STEP_FAULT) { /* only the gate writes here, so the cause can only be a lack of memory */
             check(join, CODE_NOMEM);
             return;
         }

@@ -19,8 +19,9 @@
 /* Takes: pair: whose call leads to a joined route. */
 enum code join_dial(struct pair *pair, struct stream **stream) MUST_USE;
 
-/* SERVER_UNKNOWN: it names a server that is none of this endpoint. METHOD_UNKNOWN: it names none, and all are not asked that.
- * PERMITTED: neither. Takes: route: a joined one. */
+/* Why the endpoint itself refuses a message. Takes: route: a joined one. Returns: SERVER_UNKNOWN: the message names a server
+ * that is not of this endpoint; METHOD_UNKNOWN: it names none, and its method is not one that all servers are asked;
+ * PERMITTED: it does not. */
 enum reason join_refuses(const struct proxy_route *route, const struct mcp_message *message);
 
 #endif

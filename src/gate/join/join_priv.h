@@ -20,14 +20,15 @@
 #include "join/sessions.h"
 #include "sse/parser.h"
 
-#define LIST_US INT64_C(2000000)     /* for what all servers are asked */
+#define LIST_US INT64_C(2000000)     /* for an answer to what all servers are asked */
 #define GREETING_US INT64_C(5000000) /* for initialize, since a command may have to start first */
-#define SESSION_US INT64_C(30000000) /* for initialize behind a stream, where nobody waits */
+#define SESSION_US INT64_C(30000000) /* for initialize that a stream needs, since nobody waits for that */
 #define TREES_BYTES ((size_t)128 << 20)
 
 struct join;
 
-/* What is asked of a branch's server now. INIT: a session, for what comes next; INITED: that it has begun. */
+/* What a branch's server is asked now. INIT: to begin a session, which CALL needs; INITED: it is told that the session has
+ * begun. */
 enum branch_step { BRANCH_IDLE = 0, BRANCH_INIT, BRANCH_INITED, BRANCH_CALL, BRANCH_OVER };
 
 /* Invariants: step is not IDLE or OVER: a request is under way on `leg`. */
@@ -42,19 +43,19 @@ struct branch {
     struct buf request;   /* what CALL says; empty where it has no body */
     struct buf answer;    /* canonical, with the agent's names; of initialize as the server said it */
     char inner[JOIN_INNER_BYTES]; /* the server's session; "": none */
-    char version[JOIN_REVISION_BYTES]; /* that it has answered to initialize */
+    char version[JOIN_REVISION_BYTES]; /* the revision that the server has answered to initialize */
     unsigned offers;
     size_t sse_left;      /* bytes at the head of leg.in that belong to the event stream and were not parsed yet */
     int status;           /* of the last reply; 0: none came */
-    int64_t due_us;       /* it is late then; 0: never */
-    int64_t asked_us;     /* when it was started last */
-    unsigned failures;    /* how often, one after another, what stays open has ended soon */
-    int64_t again_us;     /* OVER, of what stays open: when it is asked anew; 0: never */
+    int64_t due_us;       /* from then on the server is late; 0: never */
+    int64_t asked_us;     /* when this branch was started last */
+    unsigned failures;    /* how often in a row a request that stays open has ended soon */
+    int64_t again_us;     /* OVER, for a request that stays open: when it is sent anew; 0: never */
     bool is_stream;       /* the reply is one */
-    bool was_asked;       /* since it was started; false: it was left alone, as one that is away */
-    bool was_renewed;     /* its session had run out, and the call was sent again */
+    bool was_asked;       /* the server, since the branch was started; false: it is away and was left alone */
+    bool was_renewed;     /* the server's session had run out, and the call was sent again */
     bool is_acknowledged; /* subscriptions/listen */
-    bool is_quiet;        /* a server without a stream of its own: it is not asked again */
+    bool is_quiet;        /* the server has no stream of its own, and is not asked for one again */
 };
 
 enum join_task {
@@ -62,7 +63,7 @@ enum join_task {
     JOIN_ONE,      /* a request to one server */
     JOIN_TELL,     /* a notification or an answer: to one or all */
     JOIN_GREET,    /* initialize, server/discover */
-    JOIN_LIST,     /* a list of all servers, or what they only have to take (ping, logging/setLevel) */
+    JOIN_LIST,     /* a list of all servers, or what each only has to accept (ping, logging/setLevel) */
     JOIN_END,      /* DELETE */
     JOIN_STREAM,   /* GET */
     JOIN_LISTEN    /* subscriptions/listen */
@@ -85,13 +86,13 @@ struct join {
     struct span session;          /* as the agent has it, without the gate's seal; at == NULL: none */
     char revision[JOIN_REVISION_BYTES]; /* of the session; "": none */
     struct buf params;            /* of `initialize`, for sessions that are begun anew */
-    uint64_t changes;             /* of the session, as the agent was told */
+    uint64_t changes;             /* of the session, as far as the agent was told */
     enum join_task task;
     struct branch branches[JOIN_SERVERS_MAX];
     struct loop_timer timer;
     int64_t held_until_us;        /* LISTEN: until when the acknowledgement waits */
     uint64_t held_bytes, charged_bytes;
-    struct budget_account account; /* of who asks, as his connection's */
+    struct budget_account account; /* the caller's, the same as that of his connection */
     bool is_modern;
     bool takes_events;            /* Accept has event streams */
     bool is_asked;                /* the whole request was read */
@@ -117,11 +118,12 @@ void join__result(struct join *join, struct span result, struct span session); /
 void join__fail(struct join *join, int status, int code, const char *text);    /* likewise, with an error */
 void join__event(struct join *join, struct span json);
 void join__open_stream(struct join *join);
-void join__stay(struct join *join); /* a comment, where a stream is open: somebody is there */
+void join__stay(struct join *join); /* sends a comment where a stream is open, so that the agent sees that somebody is there */
 void join__end_stream(struct join *join);
-/* The tree of a message in `text` and `trees`, which are its own. NULL: it cannot be read, or there is no memory. */
+/* Reads a message into a tree, which lies in `text` and `trees` until the next one is read. NULL: it cannot be read, or
+ * there is no memory. */
 const struct json_node *join__read(struct join *join, struct span json);
-bool join__is_clogged(const struct join *join); /* the agent has much to take, so that servers wait */
+bool join__is_clogged(const struct join *join); /* the agent has not taken much that waits for it, so that servers wait, too */
 
 /* ---- branch.c ---- */
 void branch__init(struct branch *branch, struct join *join, size_t server);
@@ -134,11 +136,11 @@ void branch__late(struct branch *branch);       /* its time is over */
 
 /* ---- ask.c ---- */
 void ask__begin(struct join *join);
-enum join_task ask__task(struct span method); /* of a request; NOTHING: it is for one server, or nobody knows the method */
+enum join_task ask__task(struct span method); /* of a request; NOTHING: it is for one server, or the method is unknown */
 void ask__message(struct branch *branch, const struct json_node *root); /* a message of a server */
-/* Its request is over. Takes: branch->status, and `body` where that is an error's. */
+/* A branch's request is over. Takes: branch->status, and branch->body where the status is an error's. */
 void ask__over(struct branch *branch);
-void ask__look(struct join *join);        /* at the end of a turn: whether all is there, or late */
+void ask__look(struct join *join); /* at the end of a turn: answers the agent once each server has answered or is late */
 struct span ask__cursor(struct join *join); /* of the list; at == NULL: none */
 
 /* ---- gather.c ---- */

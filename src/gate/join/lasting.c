@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stays open: the stream of a session, and subscriptions/listen, of each server one. A server that ends it, or was away,
- * is asked anew; the agent is told that lists have changed. */
+/* Requests that stay open: the stream of a session (GET) and subscriptions/listen. Each has a branch to every server. A
+ * server that ends its branch, or was away, is asked anew, and the agent is told that lists have changed. */
 #include "join/join_priv.h"
 
-#define LONG_US INT64_C(60000000) /* what has stayed open so long has not failed */
+#define LONG_US INT64_C(60000000) /* a branch that was open for so long has not failed */
 #define SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 /* ---- that something has changed ---- */
@@ -18,7 +18,7 @@ static void send_changed(struct join *join, const char *list)
         join__event(join, buf_peek(&join->out));
 }
 
-/* Of a modern agent only what it has asked for. */
+/* A modern agent is told only of the lists that it has asked for. */
 static void send_all_changed(struct join *join)
 {
     static const char *const lists[][2] = {
@@ -32,7 +32,7 @@ static void send_all_changed(struct join *join)
     }
 }
 
-/* Another worker may have seen it, in a list or a call of the same session. */
+/* Looks whether a server has come or gone: another worker may have seen that, in a list or a call of the same session. */
 static void look_for_changes(struct join *join)
 {
     uint64_t changes = join->changes;
@@ -56,7 +56,7 @@ bool lasting__takes_ack(struct branch *branch, const struct json_node *root)
         return false;
     branch->is_acknowledged = true;
     branch->due_us = 0;
-    if (join->is_told) { /* it was away, or late */
+    if (join->is_told) { /* this server was away, or late, so the agent does not know its lists */
         send_all_changed(join);
         return true;
     }
@@ -106,7 +106,7 @@ static void acknowledge(struct join *join)
         join->front.is_broken = true;
     buf_fini(&text);
     join->is_told = true;
-    worker_stir(&join->lane->worker, &join->connection); /* those who have waited for it are read on */
+    worker_stir(&join->lane->worker, &join->connection); /* the branches that waited for the acknowledgement are read on */
 }
 
 static bool all_have(const struct join *join)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join/merge.h"
 
-#define MEMBERS_MAX 64 /* of an object of capabilities: what has more says nothing that a client knows */
+#define MEMBERS_MAX 64 /* of an object of capabilities; no revision of MCP has nearly as many */
 #define DEPTH_MAX 6
 
 /* ---- what is asked of whom ---- */
@@ -74,7 +74,8 @@ static void write_items(const struct join_list *list, struct buf *out, struct bu
     }
 }
 
-/* The cursors of those that have more, as a JSON text within a JSON string: only the gate reads it. */
+/* Writes the cursors of the servers that have further pages, as a JSON text within a JSON string: only the gate reads it
+ * again. */
 static void write_cursor(const struct join_list *list, struct buf *out)
 {
     struct buf cursor;
@@ -99,7 +100,7 @@ static void write_cursor(const struct join_list *list, struct buf *out)
     buf_fini(&cursor);
 }
 
-/* Says what is not in the list. */
+/* Writes which servers' parts, and which names, are missing from the list. */
 static void write_meta(const struct join_list *list, const struct buf *over, struct buf *out)
 {
     const char *comma = "";
@@ -199,7 +200,7 @@ static bool is_known(const struct values *values, size_t before, struct span key
 
 static void write_union(const struct values *values, unsigned depth, struct buf *out);
 
-/* Lists change where servers come and go, whatever they say of their own. */
+/* Says that lists change, since servers come and go, even where each server says that its own never changes. */
 static bool is_listed(struct span key)
 {
     return span_is(key, "tools") || span_is(key, "prompts") || span_is(key, "resources");
@@ -246,7 +247,7 @@ static void write_lists(const struct values *values, struct buf *out)
     buf_add_byte(out, ']');
 }
 
-/* What is true of one is true; of other values the first counts. */
+/* A member is true where it is true for one server; of other values the first server's counts. */
 static void write_union(const struct values *values, unsigned depth, struct buf *out)
 {
     const struct json_node *first = values->of[0];
@@ -282,7 +283,7 @@ enum code join_merge_union(const struct join_part *parts, size_t count, struct b
     return buf_code(out);
 }
 
-/* Each server's instructions, under its name. */
+/* Writes each server's instructions, under the server's name. */
 static void write_instructions(const struct join_part *parts, size_t count, struct buf *out)
 {
     struct buf text;

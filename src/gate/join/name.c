@@ -8,7 +8,7 @@
 #define SEPARATOR SPAN_LIT("__")
 #define UI SPAN_LIT("ui://")
 #define RELATED "io.modelcontextprotocol/related-task"
-#define DEPTH_MAX 16 /* of what is looked into: no place of the table lies deeper */
+#define DEPTH_MAX 16 /* of the objects that are looked into: no place of the tables lies deeper */
 
 bool join_name_is_fit(struct span server)
 {
@@ -56,7 +56,8 @@ enum code join_name_take(enum join_kind kind, const struct join_names *names, st
 
 /* ---- where they stand ---- */
 
-/* A member `name` of what stands under `under`, or of each element of the list there; `asked`: only in the answer to that. */
+/* A place where a name stands: the member `name` of the object under `under`, or of each element of the list there. asked:
+ * only in requests of that method and in answers to it; NULL: in all messages. */
 struct place {
     const char *under, *name;
     enum join_kind kind;
@@ -93,7 +94,7 @@ static const struct place up[] = {
     {RELATED, "taskId", JOIN_OWN, NULL},
 };
 
-/* What may hold a place: nobody looks into arguments, texts, schemas and what a tool says in a form of its own. */
+/* Whether places may lie within this member. Arguments, texts, schemas and structured content are never looked into. */
 static bool is_holder(struct span key)
 {
     static const char *const keys[] = {"result", "params", "tools", "prompts", "resources", "resourceTemplates", "tasks",
@@ -106,9 +107,9 @@ static bool is_holder(struct span key)
     return false;
 }
 
-/* One writing: the canonical bytes up to `done` are in `out`, with the places so far written anew. */
+/* A message that is being written: its canonical bytes up to `done` are in `out` already, with new names in their places. */
 struct writing {
-    const struct join_names *names; /* NULL: of the server, whose name is `server_name` */
+    const struct join_names *names; /* NULL: the message comes from the server `server_name` */
     struct span server_name, asked;
     const struct json_node *root;
     size_t server, done;
@@ -175,7 +176,7 @@ static const struct place *place_of(const struct writing *writing, struct span u
     return NULL;
 }
 
-/* A list of texts in subscriptions/listen, of which each server is asked for its own. */
+/* Writes a list of texts in subscriptions/listen: a server gets those of the list that are its own. */
 static void part_list(struct writing *writing, enum join_kind kind, const struct json_node *list)
 {
     const char *comma = "";
@@ -192,7 +193,7 @@ static void part_list(struct writing *writing, enum join_kind kind, const struct
     writing->done += list->raw.len;
 }
 
-/* Takes: under: by what name the object, or the list in which it is, is held. */
+/* Takes: under: the key whose value is this object, or the list that this object stands in. */
 static void walk(struct writing *writing, struct span under, const struct json_node *node, unsigned depth)
 {
     for (const struct json_node *child = node->child; child != NULL && depth < DEPTH_MAX; child = child->next) {
@@ -227,7 +228,8 @@ static struct writing begin(const struct json_node *root, struct span asked, str
 
 /* ---- down ---- */
 
-/* An id or token of the server's: the JSON text behind the server's name, so that it comes back as it was. */
+/* Writes an id or token that the server has chosen: its JSON text behind the server's name, so that it can be given back as
+ * it was. */
 static void own_down(struct writing *writing, const struct json_node *node)
 {
     if (node != NULL && turn(writing, JOIN_OWN, node->raw) == CODE_OK)
@@ -249,7 +251,7 @@ enum code join_name_down(struct span server, struct span asked, const struct jso
         walk(&writing, SPAN_NONE, root, 0);
         return finish(&writing);
     }
-    /* A request of the server: members of the envelope stand in the server's order. */
+    /* A request of the server is copied in the order in which the server wrote its members. */
     for (const struct json_node *member = root->child; member != NULL; member = member->next) {
         if (member == id)
             own_down(&writing, id);
@@ -261,7 +263,8 @@ enum code join_name_down(struct span server, struct span asked, const struct jso
 
 /* ---- up ---- */
 
-/* What a server called its own comes back: the text behind its name is JSON, as it was; the route's reader sees to that. */
+/* Gives a server back an id or token of its own: the text behind the server's name is the JSON that it sent. An agent may have
+ * changed it, so the reader of the server's route looks at it as at anything else. */
 static void own_up(struct writing *writing, const struct json_node *node)
 {
     if (node != NULL && node->type == JSON_STRING && turn(writing, JOIN_OWN, node->text) == CODE_OK)

@@ -10,7 +10,8 @@
 #include "join/name.h"
 
 #define SESSIONS_BYTES ((size_t)64 << 20)
-#define SESSION_US (INT64_C(8) * 3600 * 1000000) /* unused for so long it is forgotten; its agent, told 404, begins anew */
+/* A session that nobody has used for so long is forgotten: its agent gets 404 and begins a new one. */
+#define SESSION_US (INT64_C(8) * 3600 * 1000000)
 #define CALLS_MOST 64
 #define RETRY_US INT64_C(1000000)
 #define RETRY_DOUBLINGS 6
@@ -37,7 +38,8 @@ struct session {
     char params[];
 };
 
-/* A server that was late for somebody. Where two have one place, the later one counts. */
+/* A server that was late for one caller. Its place in the table goes by a hash: of two with one place, the later one is
+ * kept. */
 struct late {
     uint64_t name;
     unsigned failures;
@@ -206,7 +208,7 @@ enum code join_session_of(struct join_sessions *sessions, struct span id, int64_
 
 /* ---- its servers ---- */
 
-/* Takes: server: its name. Returns: NULL: as many others are known as may be. */
+/* Takes: server: its name. Returns: NULL: the session knows as many other servers as it may. */
 static struct member *member_of(struct session *session, struct span server)
 {
     uint64_t name = hash_span(server) | 1;
@@ -298,7 +300,7 @@ void join_call_open(struct join_sessions *sessions, struct span id, struct span 
     map_unlock(shard);
 }
 
-/* Takes: server: whose call it is; NULL: whoever's, and it is forgotten. */
+/* Takes: server: only a call of that server is found; NULL: a call of any server is found, and forgotten. */
 static bool find_call(struct join_sessions *sessions, struct span id, struct span call, const struct span *server)
 {
     struct map_shard *shard;

@@ -26,21 +26,22 @@ struct join_sessions;
 enum code join_sessions_new(struct join_sessions **out) MUST_USE;
 void join_sessions_free(struct join_sessions **sessions);
 
-/* Begins one. Takes: params: of `initialize`; revision: what all servers speak. */
+/* Begins a session. Takes: params: of `initialize`; revision: that all servers speak. */
 enum code join_session_begin(struct join_sessions *sessions, struct share whose, struct span params, struct span revision,
                              int64_t now_us, char id[JOIN_SESSION_BYTES]) MUST_USE;
 void join_session_end(struct join_sessions *sessions, struct span id);
 
-/* With what it began, and how often a server has come or gone since. Takes: params: empty, or NULL. */
+/* Tells with which params and revision the session began, and how often a server has come or gone since. Takes: params: an
+ * empty buffer, or NULL where nobody needs them. */
 enum code join_session_of(struct join_sessions *sessions, struct span id, int64_t now_us, struct buf *params,
                           char revision[JOIN_REVISION_BYTES], uint64_t *changes) MUST_USE;
 
-/* NEW: it was never reached in this session. */
+/* NEW: the server was never reached in this session. */
 enum join_member_state { JOIN_NEW = 0, JOIN_UP, JOIN_AWAY };
 struct join_member {
     enum join_member_state state;
     unsigned offers;              /* JOIN_TOOLS ... */
-    int64_t retry_us;             /* AWAY: nobody asks it before */
+    int64_t retry_us;             /* AWAY: until then the server is not asked */
     char session[JOIN_INNER_BYTES];
 };
 /* Takes: server: its name. */
@@ -48,24 +49,24 @@ enum code join_member_of(struct join_sessions *sessions, struct span id, struct 
 /* The server has answered `initialize`. Takes: inner: its session; empty: it has none. */
 enum code join_member_came(struct join_sessions *sessions, struct span id, struct span server, struct span inner,
                            unsigned offers) MUST_USE;
-/* It does not answer, and is left alone for a while that doubles up to a minute. */
+/* The server does not answer: it is left alone for join_rest_us. */
 void join_member_went(struct join_sessions *sessions, struct span id, struct span server, int64_t now_us);
 
 /* How long a server is left alone that has failed so often, one after another: a second, which doubles up to about a minute. */
 int64_t join_rest_us(unsigned failures);
 
-/* Likewise where there is no session, for who asks: to him alone it may be away, by what he asks or by a token of his own.
- * Takes: is_there: whether it has answered, be it with an error. */
+/* The same where there is no session, kept for each caller, since a server may be away for one caller alone: by what he
+ * asks, or by a token of his own. Takes: is_there: whether the server has answered, be it with an error. */
 void join_server_said(struct join_sessions *sessions, struct share whose, struct span server, bool is_there, int64_t now_us);
 bool join_server_rests(struct join_sessions *sessions, struct share whose, struct span server, int64_t now_us);
 
-/* Which server, by its name, has the agent's call with this id, and the token of its progress, which may be empty (both
- * canonical JSON). The oldest calls are forgotten first. */
+/* Remembers which server has the agent's call with this id, and the token of its progress. Takes: call, token: canonical
+ * JSON; token may be empty; server: its name. Where there are too many calls, the oldest are forgotten. */
 void join_call_open(struct join_sessions *sessions, struct span id, struct span call, struct span token,
                     struct span server);
 void join_call_over(struct join_sessions *sessions, struct span id, struct span call);
 bool join_call_is_of(struct join_sessions *sessions, struct span id, struct span call, struct span server);
-/* Whether the last call with this token went to another server; a task's progress goes on when its call is over. */
+/* Whether the last call with this token went to another server. Calls that are over count, since a task's progress goes on. */
 bool join_token_is_anothers(struct join_sessions *sessions, struct span id, struct span token, struct span server);
 
 #endif
