@@ -161,17 +161,20 @@ static void look_at_files(struct report *report, const struct proxy_route *route
 }
 
 /* One line for certificates that will do for a while would say nothing to anybody. */
-static void look_at_expiry(struct report *report, struct span whose, int64_t until_us)
+static void look_at_end(void *context, const char *side, struct span name, int64_t until_us)
 {
+    bool is_trust = strcmp(side, "ca") == 0 || strcmp(side, "client_ca") == 0;
     int64_t left_us = until_us - clock_wall_us();
     char day[CLOCK_TEXT_BYTES];
 
-    if (until_us == INT64_MAX || left_us > EXPIRY_WARN_US)
+    if (left_us > EXPIRY_WARN_US)
         return;
     clock_text(until_us, day);
-    find(report, "tls", left_us > 0, "%sthe certificate of %.*s, or one that it rests on, %s %.10s%s",
-         left_us > 0 ? "warning: " : "", SPAN_ARG(whose), left_us > 0 ? "ends on" : "ended on", day,
-         left_us > 0 ? "; have it renewed" : ": connections fail; have it renewed");
+    cmd_status__find(context, "tls", left_us > 0, "%s%s %.*s%s %s %.10s%s", left_us > 0 ? "warning: " : "",
+                     is_trust ? "the last authority that is believed at" : strcmp(side, "client") == 0 ?
+                     "the certificate that the gate shows to" : "the certificate of", SPAN_ARG(name),
+                     is_trust ? "" : ", or one that it rests on,", left_us > 0 ? "ends on" : "ended on", day,
+                     left_us > 0 ? "; have it renewed" : ": connections fail; have it renewed");
 }
 
 static void look_at_beginning(struct report *report, struct span whose, const struct tls_context *tls)
@@ -243,11 +246,8 @@ static void look_at_route(struct report *report, const struct proxy_route *route
          accepts ? "accepts connections"
                  : count == 0 ? "has no address: its name cannot be resolved"
                               : fault.text[0] != '\0' ? fault.text : "does not accept connections");
-    if (route->upstream.tls != NULL) {
-        look_at_expiry(report, route->name, tls_met_until_us(route->upstream.tls));
-        look_at_expiry(report, span_text("the gate, as this route shows it"), tls_shown_until_us(route->upstream.tls));
+    if (route->upstream.tls != NULL)
         look_at_beginning(report, span_text("the gate, as this route shows it"), route->upstream.tls);
-    }
 }
 
 static void look_at_listeners(struct report *report, const struct proxy_conf *conf)
@@ -258,7 +258,6 @@ static void look_at_listeners(struct report *report, const struct proxy_conf *co
         sock_text(&conf->listens[i].address, address);
         if (conf->listens[i].tls == NULL)
             continue;
-        look_at_expiry(report, span_text(address), tls_shown_until_us(conf->listens[i].tls));
         look_at_beginning(report, span_text(address), conf->listens[i].tls);
     }
 }
@@ -389,6 +388,7 @@ static int look(struct report *report, const struct conf *conf)
     cmd_status__disk(report, conf);
     look_at_listeners(report, conf->proxy);
     code = look_at_upstreams(report, conf, &why);
+    conf_certificates_each(conf, look_at_end, report); /* upstreams' as they were met just now */
     if (code == CODE_OK)
         code = look_at_providers(report, conf, &why);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define RECENT_ROWS 1000
+#define INTERVAL_UNKNOWN_MS 60000 /* to who may read no more of the configuration than where the audit lies */
 
 /* One text out of the audit; empty where there is none. */
 static enum code ask_audit(struct db *audit, const char *sql, char *out, size_t size)
@@ -33,6 +34,12 @@ static enum code ask_audit(struct db *audit, const char *sql, char *out, size_t 
 static const char last_state[] =
     "SELECT kind FROM event WHERE kind IN ('audit_down', 'audit_up', 'start') ORDER BY seq DESC LIMIT 1";
 static const char last_life[] = "SELECT kind FROM event WHERE kind IN ('start', 'stop') ORDER BY seq DESC LIMIT 1";
+/* The oldest row that the last checkpoint does not cover; that one was named does not make another due. */
+static const char first_unsigned[] =
+    "WITH last AS (SELECT coalesce(max(size), 0) AS size FROM checkpoint) SELECT min(time_us) FROM ("
+    "SELECT * FROM (SELECT time_us FROM decision, last WHERE seq > size ORDER BY seq LIMIT 1) UNION ALL "
+    "SELECT * FROM (SELECT time_us FROM outcome, last WHERE seq > size ORDER BY seq LIMIT 1) UNION ALL "
+    "SELECT * FROM (SELECT time_us FROM event, last WHERE seq > size AND kind <> 'checkpoint' ORDER BY seq LIMIT 1))";
 static const char last_denials[] =
     "SELECT group_concat(n || ' ' || reason, ', ') FROM (SELECT reason, count(*) AS n FROM decision WHERE verdict = 'deny' "
     "AND seq > (SELECT max(seq) FROM decision) - 1000 GROUP BY reason ORDER BY n DESC LIMIT 5)";
@@ -78,6 +85,22 @@ static enum code look_at_running(struct report *report, const struct conf *conf,
              is_same ? ", which is what the file holds" : ", and the file holds another: reload it (SIGHUP): ",
              is_same ? "" : conf->path);
     db_finalize(&stmt);
+    return code;
+}
+
+/* A gate that cannot sign goes on, and denies nothing: only here and in its figures does that show. Takes: audit: of a gate
+ * that runs. */
+static enum code look_at_checkpoints(struct report *report, const struct conf *conf, struct db *audit)
+{
+    uint32_t interval_ms = conf->audit.checkpoint_interval_ms != 0 ? conf->audit.checkpoint_interval_ms : INTERVAL_UNKNOWN_MS;
+    int64_t since_us = 0, late_us;
+    enum code code = db_number(audit, first_unsigned, &since_us);
+
+    late_us = since_us != 0 ? clock_wall_us() - since_us : 0;
+    if (code == CODE_OK)
+        find(report, "checkpoints", late_us <= checkpoint_late_us(interval_ms), "%s",
+             late_us <= checkpoint_late_us(interval_ms) ? "cover what is recorded"
+             : "records wait for a checkpoint, without which they cannot be proven; the log says why none is signed");
     return code;
 }
 
@@ -189,7 +212,8 @@ void cmd_status__audit(struct report *report, const struct conf *conf)
             find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
         if (look_at_refused(report, audit) != CODE_OK || look_at_fetched(report, audit) != CODE_OK ||
             look_at_confinement(report, audit) != CODE_OK ||
-            (strcmp(life, "start") == 0 && look_at_running(report, conf, audit) != CODE_OK))
+            (strcmp(life, "start") == 0 && (look_at_running(report, conf, audit) != CODE_OK ||
+                                            look_at_checkpoints(report, conf, audit) != CODE_OK)))
             find(report, "audit", false, "%s cannot be read: %s", conf->audit.database, db_error(audit));
     }
     db_close(&audit);

@@ -127,3 +127,46 @@ bool conf_certificates_hold(const struct conf *conf, const struct conf *old, str
     }
     return faults->added == before;
 }
+
+/* ---- when they end ---- */
+
+struct telling {
+    void (*told)(void *context, const char *side, struct span name, int64_t until_us);
+    void *context;
+};
+
+static void put_end(const struct telling *telling, const char *side, struct span name, int64_t until_us)
+{
+    if (until_us != INT64_MAX)
+        telling->told(telling->context, side, name, until_us);
+}
+
+static void put_ends(const struct telling *telling, struct span name, const struct tls_context *tls)
+{
+    if (tls == NULL)
+        return;
+    put_end(telling, "client", name, tls_shown_until_us(tls));
+    put_end(telling, "upstream", name, tls_met_until_us(tls));
+    put_end(telling, "ca", name, tls_trust_until_us(tls));
+}
+
+void conf_certificates_each(const struct conf *conf,
+                            void (*told)(void *context, const char *side, struct span name, int64_t until_us), void *context)
+{
+    const struct telling telling = {told, context};
+    const struct proxy_conf *proxy = conf->proxy;
+
+    for (size_t i = 0; i < proxy->listen_count; i++) {
+        char address[SOCK_TEXT_BYTES];
+
+        sock_text(&proxy->listens[i].address, address);
+        if (proxy->listens[i].tls == NULL)
+            continue;
+        put_end(&telling, "listener", span_text(address), tls_shown_until_us(proxy->listens[i].tls));
+        put_end(&telling, "client_ca", span_text(address), tls_trust_until_us(proxy->listens[i].tls));
+    }
+    for (size_t i = 0; i < proxy->route_count; i++)
+        put_ends(&telling, proxy->routes[i].name, proxy->routes[i].upstream.tls);
+    put_ends(&telling, SPAN_LIT("(checkpoints)"), conf->audit.checkpoint_server.tls);
+    put_ends(&telling, SPAN_LIT("(notify)"), conf->notify.server.tls);
+}

@@ -24,6 +24,7 @@
 #define PAUSE_MAX_MS 60000
 #define ANSWER_BYTES 512 /* a longer answer costs the connection */
 #define MORE_HEADERS 3
+#define CONFLICT 409
 
 struct text {
     struct span bytes; /* allocated */
@@ -44,6 +45,8 @@ struct poster {
 
     _Atomic uint64_t posted, failed, dropped;
     _Atomic int64_t settled;
+    _Atomic int64_t failing_since_us;
+    _Atomic bool is_refuted;
 };
 
 static enum code copy_secret(struct span from, struct span *to)
@@ -240,8 +243,10 @@ static enum code sign(const struct poster *poster, struct span text, struct proo
     return CODE_OK;
 }
 
-static enum code check_status(const struct poster *poster, int status, struct why *why)
+static enum code check_status(struct poster *poster, int status, struct why *why)
 {
+    if (status == CONFLICT)
+        atomic_store(&poster->is_refuted, true);
     return status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", poster->server.host, status);
 }
 
@@ -340,6 +345,8 @@ static void settle(struct poster *poster, struct mood *mood, struct text text)
     mem_free((void *)(uintptr_t)text.bytes.at);
     atomic_fetch_add(&poster->posted, 1);
     atomic_store(&poster->settled, text.number);
+    atomic_store(&poster->failing_since_us, 0);
+    atomic_store(&poster->is_refuted, false);
     if (mood->complained)
         log_info("app", "%ss get through to %s again", poster->conf.what, poster->server.host);
     *mood = (struct mood){.pause_ms = PAUSE_MIN_MS};
@@ -349,6 +356,8 @@ static void try_again(struct poster *poster, struct mood *mood, struct text text
 {
     text.failed++;
     atomic_fetch_add(&poster->failed, 1);
+    if (atomic_load(&poster->failing_since_us) == 0)
+        atomic_store(&poster->failing_since_us, clock_monotonic_us());
     if (poster->conf.tries != 0 && text.failed >= poster->conf.tries) {
         log_error("app", "%s %lld could not be posted and is given up after %u attempts: %s", poster->conf.what,
                   (long long)text.number, text.failed, why->text);
@@ -424,4 +433,6 @@ void poster_gauges(struct poster *poster, struct poster_gauges *gauges)
     gauges->posted += atomic_load(&poster->posted);
     gauges->failed += atomic_load(&poster->failed);
     gauges->dropped += atomic_load(&poster->dropped);
+    gauges->failing_since_us = atomic_load(&poster->failing_since_us);
+    gauges->is_refuted = atomic_load(&poster->is_refuted);
 }

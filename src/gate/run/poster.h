@@ -43,8 +43,10 @@ void poster_free(struct poster **poster);
 
 struct poster_gauges {
     uint64_t waiting, posted, failed, dropped;
+    int64_t failing_since_us; /* monotonic; 0: the last attempt got through */
+    bool is_refuted;          /* since then somebody answered 409: it has another history than what is posted */
 };
-/* adds its counts to `gauges`; a NULL poster adds nothing */
+/* adds its counts to `gauges`, and puts its state there; a NULL poster does nothing */
 void poster_gauges(struct poster *poster, struct poster_gauges *gauges);
 
 #endif

@@ -42,11 +42,35 @@ static enum code unready(void *context, struct buf *out)
     return buf_code(out);
 }
 
+int64_t serve__checkpoint_late_us(const struct serve *serve, const struct audit_gauges *audit)
+{
+    struct poster_gauges poster = {.waiting = 0};
+    int64_t now_us = clock_monotonic_us(), since_us = audit->unsigned_since_us;
+
+    poster_gauges(serve->poster, &poster);
+    if (poster.failing_since_us != 0 && (since_us == 0 || poster.failing_since_us < since_us))
+        since_us = poster.failing_since_us;
+    return since_us != 0 && since_us < now_us ? now_us - since_us : 0;
+}
+
+static void write_late_checkpoints(const struct serve *serve, struct buf *out)
+{
+    struct audit_gauges audit;
+    int64_t late_us;
+
+    audit_gauges(serve->audit, &audit);
+    late_us = serve__checkpoint_late_us(serve, &audit);
+    if (late_us > checkpoint_late_us(serve->conf->audit.checkpoint_interval_ms))
+        buf_addf(out, "records wait since %lld s for a checkpoint, without which they cannot be proven: the log says why\n",
+                 (long long)(late_us / 1000000));
+}
+
 static enum code note(void *context, struct buf *out)
 {
     const struct serve *serve = context;
 
     write_low_disk(serve, out);
+    write_late_checkpoints(serve, out);
     if (serve->file.refused.text[0] != '\0')
         buf_addf(out, "the last reload was refused, an older configuration runs: %s\n", serve->file.refused.text);
     else if (serve->file.differs)
@@ -87,35 +111,20 @@ void serve__watch_clock(struct serve *serve)
     serve->clock_ahead_us = ahead_us;
 }
 
-#define EXPIRY "callgate_certificate_expiry_timestamp_seconds"
-
-static void write_expiry(struct buf *out, const char *side, struct span name, int64_t until_us)
+/* Names of routes and addresses hold nothing that a label would escape. */
+static void write_expiry(void *out, const char *side, struct span name, int64_t until_us)
 {
-    if (until_us != INT64_MAX)
-        buf_addf(out, EXPIRY "{side=\"%s\",name=\"%.*s\"} %lld\n", side, SPAN_ARG(name), (long long)(until_us / 1000000));
+    buf_addf(out, "callgate_certificate_expiry_timestamp_seconds{side=\"%s\",name=\"%.*s\"} %lld\n", side, SPAN_ARG(name),
+             (long long)(until_us / 1000000));
 }
 
-/* Names of routes and addresses hold nothing that a label would escape. */
-static void write_certificates(const struct proxy_conf *conf, struct buf *out)
+static void write_certificates(const struct conf *conf, struct buf *out)
 {
     buf_add_text(out, "# HELP callgate_certificate_expiry_timestamp_seconds When the first certificate of a chain ends: a "
-                      "listener's, ours to an upstream (client), an upstream's as last met.\n"
+                      "listener's, ours to an upstream (client), an upstream's as last met; when the last of the authorities "
+                      "ends that are believed of agents (client_ca) or upstreams (ca).\n"
                       "# TYPE callgate_certificate_expiry_timestamp_seconds gauge\n");
-    for (size_t i = 0; i < conf->listen_count; i++) {
-        char address[SOCK_TEXT_BYTES];
-
-        sock_text(&conf->listens[i].address, address);
-        if (conf->listens[i].tls != NULL)
-            write_expiry(out, "listener", span_text(address), tls_shown_until_us(conf->listens[i].tls));
-    }
-    for (size_t i = 0; i < conf->route_count; i++) {
-        const struct proxy_route *route = &conf->routes[i];
-
-        if (route->upstream.tls == NULL)
-            continue;
-        write_expiry(out, "client", route->name, tls_shown_until_us(route->upstream.tls));
-        write_expiry(out, "upstream", route->name, tls_met_until_us(route->upstream.tls));
-    }
+    conf_certificates_each(conf, write_expiry, out);
 }
 
 /* A provider's name holds nothing that a label would escape. */
@@ -187,13 +196,28 @@ static void write_configuration(const struct serve *serve, struct buf *out)
              (long long)(serve->file.taken_us / 1000000));
 }
 
+static void write_checkpoints(const struct serve *serve, struct buf *out)
+{
+    struct audit_gauges audit;
+
+    audit_gauges(serve->audit, &audit);
+    buf_addf(out, "# HELP callgate_audit_checkpoint_timestamp_seconds When the last was signed, in seconds since 1970; 0: none "
+                  "since the start.\n# TYPE callgate_audit_checkpoint_timestamp_seconds gauge\n"
+                  "callgate_audit_checkpoint_timestamp_seconds %lld\n", (long long)(audit.checkpoint_us / 1000000));
+    buf_addf(out, "# HELP callgate_audit_checkpoint_late_seconds How long the oldest record waits for a checkpoint that is "
+                  "in its file, or posted; 0: none waits.\n# TYPE callgate_audit_checkpoint_late_seconds gauge\n"
+                  "callgate_audit_checkpoint_late_seconds %lld\n",
+             (long long)(serve__checkpoint_late_us(serve, &audit) / 1000000));
+}
+
 static void write_labelled(const struct serve *serve, const struct proxy_gauges *proxy, struct buf *out)
 {
     write_configuration(serve, out);
-    write_certificates(serve->conf->proxy, out);
+    write_certificates(serve->conf, out);
     write_providers(serve, out);
     serve__measure_outgoing(serve, out);
     write_answers(proxy, out);
+    write_checkpoints(serve, out);
     write_definitions(&serve->definitions, out);
 }
 

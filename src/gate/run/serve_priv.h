@@ -93,6 +93,9 @@ void serve__put_store_events(struct serve *serve);
 /* A line in the log when the audit's disk gets nearly full, and one when it is not any more. */
 void serve__watch_disk(struct serve *serve);
 
+/* How long the oldest record waits for a checkpoint that is signed and where it belongs; 0: none waits. */
+int64_t serve__checkpoint_late_us(const struct serve *serve, const struct audit_gauges *audit);
+
 /* An event where the wall clock has jumped against the monotonic one, since the trail's times go by it. */
 void serve__watch_clock(struct serve *serve);
 

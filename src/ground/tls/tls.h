@@ -91,12 +91,14 @@ bool tls_peer_holds(struct stream *stream, const struct tls_context *context);
 bool tls_asks_certificate(const struct tls_context *context);
 /* When the first certificate ends, in microseconds since 1970; INT64_MAX: there is none. tls_shown_until_us: of the
  * certificates that are shown to the peer. tls_met_until_us: of an upstream's, up to its authority, as the last full
- * handshake met them. */
+ * handshake met them. tls_trust_until_us: the last of the authorities that a `ca` names, since a file that holds the next one,
+ * too, outlives the first; what a chain rests on is met. */
 int64_t tls_shown_until_us(const struct tls_context *context);
 /* The times of the gate's own certificate alone, since a chain may hold one that has ended and that no peer needs. Returns:
  * whether there is one. */
 bool tls_shown_times(const struct tls_context *context, int64_t *from_us, int64_t *until_us);
 int64_t tls_met_until_us(const struct tls_context *context);
+int64_t tls_trust_until_us(const struct tls_context *context);
 int64_t tls_staple_until_us(const struct tls_context *context); /* likewise, of the OCSP response that is shown */
 int64_t tls_lists_until_us(const struct tls_context *context); /* when the first list runs out; INT64_MAX: there is none */
 

@@ -38,6 +38,7 @@ struct tls_context {
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
     struct span staple;          /* the OCSP response that is shown, a copy; at == NULL: there is none */
     int64_t staple_until_us;     /* its nextUpdate */
+    int64_t trust_until_us;      /* when the last of the named authorities ends; 0: none is named */
     struct ref ref;
     atomic_uint kept;            /* tickets, over its life */
     _Atomic int64_t met_until_us; /* of an upstream: 0: not met yet */

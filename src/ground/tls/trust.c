@@ -46,6 +46,8 @@ static enum code load_ca(struct tls_context *context, const char *path, struct w
         code = note_trust(context, &text, path, why);
     while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, tls__no_passphrase, NULL)) != NULL) {
         count++;
+        if (tls__time_us(X509_get0_notAfter(certificate)) > context->trust_until_us)
+            context->trust_until_us = tls__time_us(X509_get0_notAfter(certificate));
         if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), certificate) != 1 ||
             (context->is_server && SSL_CTX_add_client_CA(ctx, certificate) != 1))
             code = why_set(why, CODE_NOMEM, "%s: certificate %u cannot be kept", path, count);
@@ -196,6 +198,11 @@ int64_t tls_met_until_us(const struct tls_context *context)
     int64_t until = atomic_load_explicit(&context->met_until_us, memory_order_relaxed);
 
     return until != 0 ? until : INT64_MAX;
+}
+
+int64_t tls_trust_until_us(const struct tls_context *context)
+{
+    return context->trust_until_us != 0 ? context->trust_until_us : INT64_MAX;
 }
 
 void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, struct tls_accepted *accepted)

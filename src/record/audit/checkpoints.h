@@ -31,4 +31,18 @@ struct audit_checkpoints {
     } key_change;
 };
 
+/* Records that wait for a checkpoint for longer than this are late: ten intervals, and what a busy disk may take. */
+static inline int64_t checkpoint_late_us(uint32_t interval_ms)
+{
+    return interval_ms < 300 ? 3000000 : (int64_t)interval_ms * 10000;
+}
+
+/* Why the last checkpoint that was due is not where it belongs. */
+enum checkpoint_fault {
+    CHECKPOINT_WELL = 0,
+    CHECKPOINT_UNSIGNED,  /* none can be made: of rows that cannot be read, or are not there */
+    CHECKPOINT_FORKED,    /* the signer holds other rows than the ledger: the log has two pasts */
+    CHECKPOINT_UNWRITTEN, /* it cannot be appended to its file */
+};
+
 #endif

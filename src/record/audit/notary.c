@@ -135,7 +135,7 @@ void checkpoint__free(struct checkpoint *checkpoint)
 
 void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own)
 {
-    bool pokes;
+    bool is_due = count > own, pokes;
 
     if (!notary->is_on)
         return;
@@ -149,6 +149,8 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
     notary->queue_last = last;
     notary->queue_count += count;
     notary->queue_own += own;
+    if (is_due && atomic_load_explicit(&notary->unsigned_since_us, memory_order_relaxed) == 0)
+        atomic_store(&notary->unsigned_since_us, clock_monotonic_us());
     pokes = notary->queue_count >= notary->wake_rows || (count == 0 && notary->wake_rows == 1);
     if (pokes)
         notary->wake_rows = UINT64_MAX;
@@ -501,6 +503,25 @@ static void wait_for_work(struct notary *notary, const struct turn *turn, bool f
     lock_give(&notary->lock);
 }
 
+/* Publishes what a turn has made. What it covers waits no longer; rows that came meanwhile wait since the turn began. */
+static void publish(struct notary *notary, const struct turn *turn, int64_t began_us)
+{
+    bool is_kept = true;
+
+    for (size_t i = 0; i < sizeof turn->told / sizeof turn->told[0]; i++) {
+        uint64_t size = turn->told[i].size;
+
+        if (size == 0)
+            continue;
+        is_kept = notary__publish(notary, &turn->told[i]);
+        lock_take(&notary->lock);
+        if (is_kept)
+            atomic_store(&notary->unsigned_since_us, notary->queue_last > size + notary->queue_own ? began_us : 0);
+        lock_give(&notary->lock);
+        atomic_store(&notary->fault, is_kept ? CHECKPOINT_WELL : CHECKPOINT_UNWRITTEN);
+    }
+}
+
 static void run_notary(void *argument)
 {
     struct notary *notary = argument;
@@ -509,16 +530,17 @@ static void run_notary(void *argument)
     sandbox_narrow(SANDBOX_NOTARY);
     do {
         struct turn turn = {.fresh = 0};
+        int64_t began_us = clock_monotonic_us();
         enum code code;
 
         stopping = atomic_load(&notary->thread.is_stopping);
         lock_take(&notary->work);
         code = work(notary, stopping, &turn);
         lock_give(&notary->work);
-        for (size_t i = 0; i < sizeof turn.told / sizeof turn.told[0]; i++)
-            if (turn.told[i].size != 0)
-                notary__publish(notary, &turn.told[i]);
+        publish(notary, &turn, began_us);
         notary__look(notary);
+        if (code != CODE_OK)
+            atomic_store(&notary->fault, code == CODE_DENIED ? CHECKPOINT_FORKED : CHECKPOINT_UNSIGNED);
         if (code != CODE_OK && !complained)
             log_warn("audit", "%s: no checkpoint can be made: %s; trying again", notary->path, code_text(code));
         complained = code != CODE_OK;

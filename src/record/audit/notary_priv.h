@@ -83,6 +83,9 @@ struct notary {
     _Atomic uint64_t marked;      /* size of the mark that is durable in the file; 0: there is none, or it is not to be
                                    * believed */
     _Atomic uint64_t signed_size, failures;
+    _Atomic int64_t signed_us;         /* since 1970 */
+    _Atomic int64_t unsigned_since_us; /* monotonic: since when rows wait for a checkpoint; 0: none do */
+    _Atomic int fault;                 /* enum checkpoint_fault */
 };
 
 /* Takes: a ledger that is open. Nothing happens where conf has no key. */
@@ -123,7 +126,7 @@ enum code notary__load_tenants(struct notary *notary, struct db *db) MUST_USE;
 void notary__set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash);
 
 /* notary_publish.c: called while neither lock is held, since the file needs a sync and publishing may need a network. */
-void notary__publish(struct notary *notary, const struct checkpoint *checkpoint);
+bool notary__publish(struct notary *notary, const struct checkpoint *checkpoint); /* returns whether it is in its file */
 void notary__look(struct notary *notary); /* looks at the file of checkpoints; damage goes to `damage`. Waits for an append.
                                            * Any thread */
 

@@ -116,7 +116,7 @@ static enum code append(struct notary *notary, int fd, struct span note)
 }
 
 /* O_NONBLOCK: a FIFO in the file's place would hold up every checkpoint until somebody reads it. */
-static void append_to_file(struct notary *notary, struct span note)
+static bool append_to_file(struct notary *notary, struct span note)
 {
     struct stat there;
     enum code code = CODE_IO;
@@ -139,18 +139,22 @@ static void append_to_file(struct notary *notary, struct span note)
     notary->complained = code != CODE_OK;
     if (fd >= 0)
         (void)close(fd);
+    return code == CODE_OK;
 }
 
-void notary__publish(struct notary *notary, const struct checkpoint *checkpoint)
+bool notary__publish(struct notary *notary, const struct checkpoint *checkpoint)
 {
     struct span note = span_of(checkpoint->note, checkpoint->note_len);
+    bool is_kept = true;
 
     if (notary->file != NULL) {
         lock_take(&notary->file_lock);
-        append_to_file(notary, note);
+        is_kept = append_to_file(notary, note);
         lock_give(&notary->file_lock);
     }
     if (notary->conf.publish != NULL)
         notary->conf.publish(notary->conf.context, note);
     atomic_store(&notary->signed_size, checkpoint->size);
+    atomic_store(&notary->signed_us, checkpoint->time_us);
+    return is_kept;
 }

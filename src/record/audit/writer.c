@@ -522,6 +522,9 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
         .down = audit_is_down(audit->producers[0].ring),
         .signed_seq = atomic_load(&audit->notary.signed_size),
         .checkpoint_failures = atomic_load(&audit->notary.failures),
+        .checkpoint_fault = (enum checkpoint_fault)atomic_load(&audit->notary.fault),
+        .checkpoint_us = atomic_load(&audit->notary.signed_us),
+        .unsigned_since_us = atomic_load(&audit->notary.unsigned_since_us),
         .rotations = atomic_load(&audit->rotations),
     };
     for (unsigned i = 0; i < audit->producer_count; i++) {

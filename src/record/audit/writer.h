@@ -84,6 +84,9 @@ struct audit_gauges {
     uint64_t last_seq, commits, rows, ring_bytes_used, wal_bytes, open_permits;
     uint64_t signed_seq;          /* rows that the last checkpoint covers */
     uint64_t checkpoint_failures; /* checkpoints that could not be appended to their file */
+    enum checkpoint_fault checkpoint_fault;
+    int64_t checkpoint_us;        /* when the last one was made, since 1970; 0: none since the start */
+    int64_t unsigned_since_us;    /* monotonic: since when rows wait for one that is in its file; 0: none do */
     uint64_t rotations;           /* since the start */
     uint64_t answers_lost;        /* kept empty for want of room in a ring */
     bool down;

@@ -367,13 +367,18 @@ static void test_what_is_not_signed(void **state)
         assert_true(naps < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
+    notary__push(&notary, there + 1, SPAN_NONE, 1, 0); /* a row that is not there: it waits for a checkpoint */
+    assert_true(atomic_load(&notary.unsigned_since_us) > 0);
     notary__stop(&notary);
+    assert_int_equal(atomic_load(&notary.fault), CHECKPOINT_WELL);
+    assert_true(atomic_load(&notary.unsigned_since_us) > 0);
     notary__fini(&notary);
     assert_int_equal(db_exec(ledger.db, "DROP TRIGGER decision_delete; DELETE FROM decision WHERE seq = 20"), CODE_OK);
     db_close(&ledger.db);
     start_alone(bench, &notary, &ledger, &shared, 0, &there);
     notary__stop(&notary);
     assert_int_equal(atomic_load(&notary.signed_size), 0);
+    assert_int_equal(atomic_load(&notary.fault), CHECKPOINT_UNSIGNED);
     notary__fini(&notary);
     db_close(&ledger.db);
 }
