@@ -68,6 +68,33 @@ static void octopus_too_large(void)
     has(sim->got, "{\"error\":\"unavailable\",\"message\":\"The upstream's answer is too large.");
 }
 
+static void refused_with(const char *status, const char *body)
+{
+    char text[512];
+
+    ask("/mcp/tool/search/call", "{}");
+    (void)sim_upstream_hears(sim, 0);
+    (void)snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                   status, strlen(body), body);
+    sim_upstream_says(sim, 0, text);
+    has(sim_agent_hears(sim), status);
+}
+
+/* Whatever the server refuses with, an error of words goes down, and no result of a tool does in its place. */
+static void octopus_refused(void)
+{
+    static const char *const statuses[] = {"400 Bad Request", "404 Not Found", "500 Internal Server Error"};
+
+    speak(&dialect_octopus);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        refused_with(statuses[i], "{\"error\":\"unknown_tool\",\"message\":\"no such tool\"}");
+        has(sim->got, "\r\n\r\n{\"error\":\"unknown_tool\",\"message\":\"no such tool\"}");
+        assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_HTTP_ERROR);
+        refused_with(statuses[i], "{\"rows\":[1,2]}");
+        has_not(sim->got, "rows");
+    }
+}
+
 static void okso(void)
 {
     speak(&dialect_okso);
@@ -93,6 +120,7 @@ static void test_octopus(void **state)
     in_every_weather(octopus);
     in_every_weather(octopus_attacked);
     in_every_weather(octopus_too_large);
+    in_every_weather(octopus_refused);
 }
 
 static void test_okso(void **state)

@@ -67,9 +67,28 @@ static void test_what_is_no_time(void **state)
     }
 }
 
+/* How long ago is told by what is easy to read: each unit up to two of the next. */
+static void test_ages(void **state)
+{
+    static const struct {
+        int64_t seconds;
+        const char *told;
+    } cases[] = {
+        {-5, "0 s"}, {0, "0 s"}, {119, "119 s"}, {120, "2 min"}, {7199, "119 min"}, {7200, "2 h"}, {172799, "47 h"}, {172800, "2 d"},
+        {86400 * 30, "30 d"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[WHEN_AGE_BYTES];
+
+        assert_string_equal(when_age(NOW_US - cases[i].seconds * 1000000, NOW_US, text), cases[i].told);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_what_is_no_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times), cmocka_unit_test(test_what_is_no_time), cmocka_unit_test(test_ages)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,18 @@ static void test_defaults(void **state)
     routes[0].tenant_header = SPAN_LIT("X-Tenant");
     assert_ok(seal(routes, 1, &conf, &why));
     assert_int_equal(conf->routes[0].limits.body_bytes, 4 << 20);
+    assert_int_equal(conf->routes[0].limits.response_bytes, 8 << 20);
+    assert_int_equal(conf->routes[0].limits.event_bytes, 8 << 20);
+    assert_int_equal(conf->routes[0].limits.per_principal_requests, 1024);
+    assert_int_equal(conf->routes[0].connect_ms, 5000);
     assert_int_equal(conf->routes[0].reply_head_ms, 60000);
+    assert_int_equal(conf->routes[0].reply_idle_ms, 300000);
+    assert_int_equal(conf->listens[0].head_ms, 10000);
+    assert_int_equal(conf->listens[0].body_ms, 30000);
     assert_int_equal(conf->listens[0].idle_ms, 75000);
+    assert_int_equal(conf->listens[0].read_rate, 8192);
+    assert_int_equal(conf->memory_bytes, 1 << 30);
+    assert_int_equal(conf->connections_per_address, 256);
     assert_true(span_is(conf->routes[0].correlation_header, "X-Correlation-Id"));
     assert_int_equal(conf->routes[0].rules.once.count, 2);
     assert_int_equal(conf->rules.once.count, 2);
@@ -92,6 +102,7 @@ static void test_slugs(void **state)
 {
     static const struct span few[] = {{"search", 6}, {"shop-*", 6}}, other[] = {{"shop-1", 6}};
     struct proxy_route routes[] = {route("dojo-{slug}", "", "/mcp/{slug}", false), route("one", "", "/mcp/search", false)};
+    struct proxy_route turned[] = {route("one", "", "/mcp/search", false), route("dojo-{slug}", "", "/mcp/{slug}", false)};
     struct proxy_route clash[] = {route("{slug}", "", "/mcp/{slug}", false), route("search", "", "/x", false)};
     struct proxy_route globbed[] = {route("{slug}", "", "/mcp/{slug}", false), route("shop-admin", "", "/x", false)};
     struct proxy_route both[] = {route("{slug}", "", "/mcp/{slug}", false), route("{slug}", "h", "/mcp/{slug}", false)};
@@ -99,9 +110,12 @@ static void test_slugs(void **state)
     struct why why = {""};
 
     (void)state;
-    routes[0].slugs = clash[0].slugs = globbed[0].slugs = both[0].slugs = (struct slug_list){few, 2};
+    routes[0].slugs = turned[1].slugs = clash[0].slugs = globbed[0].slugs = both[0].slugs = (struct slug_list){few, 2};
     both[1].slugs = (struct slug_list){other, 1};
     assert_ok(seal(routes, 2, &conf, &why));
+    assert_true(span_is(conf->routes[0].name, "one"));
+    proxy_conf_unref(&conf);
+    assert_ok(seal(turned, 2, &conf, &why));
     assert_true(span_is(conf->routes[0].name, "one"));
     proxy_conf_unref(&conf);
     assert_int_equal(seal(clash, 2, &conf, &why), CODE_INVALID);

@@ -274,10 +274,19 @@ static void test_learn_memory(void **state)
     struct house *house = *state;
     const char *const files[] = {house->file.path};
     bool done = false;
+    struct buf many;
     size_t len = 0;
 
     put_call(house, "search", "{\"query\":\"lamp\",\"deep\":{\"a\":[1,\"x\",null],\"file\":\"/srv/a/b\"}}");
     put_call(house, "search", "{\"query\":\"lamps\",\"more\":[{\"a\":1}]}");
+    buf_init(&many, 1 << 16);
+    buf_add_text(&many, "{\"query\":\"lamp\"");
+    for (int i = 0; i < 80; i++) /* several blocks of its memory, whichever part of a member begins the next */
+        assert_int_equal(i % 20 == 0 ? buf_addf(&many, "%s,\"g%d\":{\"m\":1", i == 0 ? "" : "}", i)
+                                     : buf_addf(&many, ",\"m%d\":1", i), CODE_OK);
+    buf_add(&many, "}}", 3);
+    put_call(house, "search", buf_peek(&many).at);
+    buf_fini(&many);
     learn(house, 1);
     len = buf_len(&house->draft);
     for (uint64_t nth = 1; !done; nth++) {

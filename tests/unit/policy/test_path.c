@@ -62,7 +62,7 @@ static const char *run(struct fixture *f, const char *path, const char *json, ui
 
 #define STORE                                                                                                         \
     "{\"a b\":1,\"o\":{\"j\":1,\"k\":2},\"l\":[5,3,[{\"j\":4},{\"k\":6}]],\"to\":[{\"n\":1},{},{\"n\":null}],"          \
-    "\"x.y\":9,\"\":0,\"\\u00e4\":8,\"'\":7}"
+    "\"x.y\":9,\"\":0,\"\\u00e4\":8,\"'\":7,\"\\ud83d\\ude00\":6}"
 
 /* 1.20: paths. The examples of RFC 9535 among them. */
 static void test_selections(void **state)
@@ -80,6 +80,8 @@ static void test_selections(void **state)
         {"$.x.y", ""},
         {"$['']", "0"},
         {"$['\\u00e4']", "8"},
+        {"$['\\ud83d\\ude00']", "6"},
+        {"$['\xf0\x9f\x98\x80']", "6"},
         {"$.\xc3\xa4", "8"},
         {"\xc3\xa4", "8"},
         {"$['\\'']", "7"},

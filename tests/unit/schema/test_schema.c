@@ -81,6 +81,28 @@ static void test_holds(void **state)
     check(TREE, "{\"name\":\"a\",\"children\":[{\"name\":\"b\",\"children\":[{}]}]}", TRUTH_FALSE);
 }
 
+static bool has_label(const struct condition *condition, const char *label)
+{
+    bool has = span_is(condition->label, label);
+
+    for (uint32_t i = 0; i < condition->count; i++)
+        has = has || has_label(&condition->members[i], label);
+    return has;
+}
+
+/* What explain tells of a condition: where the schema asks it, and of what. */
+static void test_labels(void **state)
+{
+    struct policy_schema *all = compiled("{\"properties\":{\"a\":{\"items\":{\"type\":\"string\"}}}}");
+    struct policy_schema *rest = compiled("{\"prefixItems\":[true,true],\"items\":{\"minimum\":1}}");
+
+    (void)state;
+    assert_true(has_label(policy_schema_condition(all), "by_schema #/properties/a/items $[*] is"));
+    assert_true(has_label(policy_schema_condition(rest), "by_schema #/items $[2:]"));
+    policy_schema_unref(&all);
+    policy_schema_unref(&rest);
+}
+
 static void check_refused(const char *json, const char *words)
 {
     struct policy_schema *schema;
@@ -362,8 +384,9 @@ static void test_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_holds), cmocka_unit_test(test_refused), cmocka_unit_test(test_bounded), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_patterns), cmocka_unit_test(test_rules), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_holds), cmocka_unit_test(test_labels), cmocka_unit_test(test_refused), cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_patterns), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
