@@ -132,7 +132,7 @@ COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) $(INCLUDES) $(PKG_CFLAGS) $(CFLAGS
 LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
 LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 # Test programs are many; where gold is there, it links them in half the time.
-LINK_TEST  := $(LINK) $(if $(filter release debug asan cover,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
+LINK_TEST  := $(LINK) $(if $(filter release debug asan cover mutants,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
