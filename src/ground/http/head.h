@@ -140,9 +140,6 @@ bool http_header_is_dropped(struct span name);
 /* Whether the header repeats what the body says: Mcp-Method, Mcp-Name, Mcp-Param-*. */
 bool http_head_mirrors(const struct http_head *head, size_t index);
 
-/* The name as it is usually written; empty for OTHER. */
-struct span http_name_text(enum http_name name);
-
 /* Returns: "GET" ...; "" for NONE. */
 const char *http_method_text(enum http_method method);
 

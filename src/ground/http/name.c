@@ -39,11 +39,6 @@ static const struct known beginnings[] = {
     HTTP_BEGINNING_TABLE(BEGINNING_ROW)
 };
 
-struct span http_name_text(enum http_name name)
-{
-    return whole[name].name;
-}
-
 static enum http_name find_whole(struct span name)
 {
     size_t i = name.len < sizeof begin_of ? begin_of[name.len] : HTTP_NAME_OTHER;

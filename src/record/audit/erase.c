@@ -150,15 +150,16 @@ static void ask_finisher(struct audit *audit)
 static enum code live_slice(struct audit *audit)
 {
     struct erasing *erasing = &audit->erasing;
-    int64_t began_us = clock_monotonic_us();
+    int64_t began_us = clock_monotonic_us(), rows = erasing->rows;
     enum code code = ledger_begin(&audit->ledger);
 
     if (code == CODE_OK)
-        code = erase_slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &erasing->rows);
+        code = erase_slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &rows);
     if (code == CODE_OK)
         code = ledger_commit(&audit->ledger);
     if (code != CODE_OK)
         return code;
+    erasing->rows = rows; /* a slice that is not committed is erased again */
     erasing->at += SLICE_ROWS;
     erasing->due_us = 2 * clock_monotonic_us() - began_us; /* then the calls have the writer alone for as long again */
     if (erasing->at >= erasing->what.seq) {

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -325,6 +326,32 @@ static void test_replaced_while_down(void **state)
     audit_file_fini(&other);
 }
 
+/* A slice of an erasure that could not be committed is erased again, and counted once. */
+static void test_erased_again(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c");
+    struct audit_done done = {0};
+
+    decision.arguments = SPAN_LIT("{\"card\":4111}");
+    for (int nth = 5; nth <= 8; nth++) {
+        const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), SPAN_LIT("asked"), INT64_C(1800000000000000), nth};
+
+        audit_file_fill(bench->ring, &decision, 1, 30);
+        fault_vfs_set_once(FAULT_SYNC, nth); /* about where the slice is committed */
+        assert_int_equal(audit_erase(bench->audit, &erasure), CODE_OK);
+        for (int tries = 0; !audit_job_over(bench->audit, &done); tries++) {
+            assert_true(tries < 20000);
+            nap_ms(5);
+        }
+        fault_vfs_set(FAULT_NONE, 0);
+        assert_int_equal(done.code, CODE_OK);
+        if (strstr(done.text, "the values of 30 calls were erased") == NULL)
+            fail_msg("a failed sync %d: %s", nth, done.text);
+        wait_up(bench);
+    }
+}
+
 static atomic_int early, wakes;
 
 static void look_at_disk(void *context)
@@ -397,7 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_disk_full), TEST(test_disk_full_later), TEST(test_write_error), TEST(test_sync_error),
         TEST(test_sync_error_again_and_again), TEST(test_outcome_before_the_fate), TEST(test_down_until_the_end),
-        TEST(test_locked_by_somebody), TEST(test_read_for_hours), TEST(test_replaced_while_down),
+        TEST(test_locked_by_somebody), TEST(test_read_for_hours), TEST(test_replaced_while_down), TEST(test_erased_again),
         TEST(test_written_synced_woken), TEST(test_out_of_memory),
     };
 
