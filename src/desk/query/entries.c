@@ -27,10 +27,10 @@ static const char *const columns[] = {
 
 /* What a decision was made of, and how: for readers who want one row a call. */
 #define JUDGED \
-    "d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, d.arguments_bytes, " \
-    "d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, d.monitor, " \
-    "d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, d.params, " \
-    "d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
+    "d.time_us AS decided_us, d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, " \
+    "d.arguments_bytes, d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, " \
+    "d.monitor, d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, " \
+    "d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
 
 #define OUTCOMES(more) \
     "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
@@ -212,14 +212,14 @@ static enum code check_place(struct db *db, const struct trail_file *file, const
 }
 
 /* One view of the file must not last long: what is written meanwhile piles up in its -wal. */
-static enum code move_place(struct db *db, struct entry_place *place)
+static enum code move_place(struct db *db, const struct query *query, struct entry_place *place)
 {
-    int64_t tip;
+    int64_t tip, turn = query->limit > 0 && query->limit < TURN_ROWS ? (int64_t)query->limit : TURN_ROWS;
     enum code code = db_number(db, ROW_MAX_SEQ, &tip);
 
     if (code != CODE_OK || tip <= place->seq)
         return code;
-    tip = tip - place->seq > TURN_ROWS ? place->seq + TURN_ROWS : tip;
+    tip = tip - place->seq > turn ? place->seq + turn : tip;
     place->seq = tip;
     place->is_known = true;
     return reader_hash(db, tip, place->hash);
@@ -245,7 +245,7 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
     if (code == CODE_OK && place->is_known && place->seq >= file->before_seq)
         code = check_place(reading->db, file, place, why);
     if (code == CODE_OK)
-        code = move_place(reading->db, &next);
+        code = move_place(reading->db, query, &next);
     reading->upto = next.seq;
     for (int stream = 0; stream < STREAMS && code == CODE_OK; stream++)
         if (stream != ENTRY_EVENT || ((wanted & ENTRIES_EVENTS) != 0 && !asks_for_calls(query)))

@@ -30,7 +30,8 @@ struct entry_place {
     bool is_known;                    /* false: from the first row on; the hash says nothing */
 };
 
-/* Goes on behind `place` for up to 65,536 rows of one file, and moves it; it stays where it is once everything is done. Of
+/* Goes on behind `place` for up to 65,536 rows of one file, or the query's limit of them, and moves it; it stays where it is
+ * once everything is done. Of
  * outcomes, those are given whose decisions match; events only where the query asks for nothing but tenant and time. The query
  * says nothing of outcomes.
  * Takes: wanted: ENTRIES_EVENTS; ENTRIES_WHOLE: an outcome also with how its decision was made, for one row a call.
