@@ -442,13 +442,12 @@ const struct command commands[] = {
      ONE_DATABASE, OPTIONS(SPAN_OF_TIME, FROM, CONFIG_OF_AUDIT)},
     {IS("audit export", cmd_audit_export, "every row as JSON lines, CSV, OCSF or CEF, to go on from later; or as one database"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
-     ABOUT("Writes every row for another program, in the order of its number: decisions, later their\n"
-           "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
-           "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
-           "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
-           "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
-           "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
-           "indices of a sealed file instead: all files of a time, for sqlite3."),
+     ABOUT("Writes every row for another program, in the order of its number: decisions, later their outcomes as records of\n"
+           "their own, and events. Sealed files beside the database are gone through first. With --cursor and --output\n"
+           "nothing is lost and nothing is there twice, even if it is killed; on stdout the rows of a killed run come again.\n"
+           "Where a file of the trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
+           "status is 1. --format sqlite --output FILE writes a new database with the tables, views and indices of a sealed\n"
+           "file instead: all files of a time, for sqlite3."),
      ONE_DATABASE,
      OPTIONS(FORMAT(formats, "json (lines; the default), csv, ocsf, cef, or sqlite: one database"), JSON_LINES,
              PATH("cursor", cursor, "FILE", "go on where the last export with it stopped; made where missing"),
@@ -562,11 +561,10 @@ const struct command commands[] = {
              JSON)},
     {IS("login", cmd_login, "say who you are to the gate's socket, by a provider or a key"),
      BEHIND("[--provider NAME | --key-file FILE] [OPTIONS]"), WAS({"key", "key-file=-"}),
-     ABOUT("Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a\n"
-           "provider's page, which you open in any browser, or by a key of `callgate key create --role`.\n"
-           "What is kept is yours alone ($XDG_STATE_HOME/callgate/login.json), renewed while the\n"
-           "provider lets it be, and gone with `callgate logout`. CALLGATE_LOGIN holds a key without it.\n"
-           "Without a login you are who the kernel says."),
+     ABOUT("Logs you in to the gate's socket (`people:`), for `callgate approvals` and the like: by a provider's page, which\n"
+           "you open in any browser, or by a key of `callgate key create --role`. What is kept is yours alone\n"
+           "($XDG_STATE_HOME/callgate/login.json), renewed while the provider lets it be, and gone with `callgate logout`.\n"
+           "CALLGATE_LOGIN holds a key without it. Without a login you are who the kernel says."),
      OPTIONS(TEXT("provider", provider, "NAME", "where to log in; by default the only one"),
              PATH("key-file", key_file, "FILE", "by a person's key instead, from this file; - is the standard input"),
              FLAG("who", who, "only say who you are to the gate"),
@@ -576,16 +574,19 @@ const struct command commands[] = {
     {IS("logout", cmd_logout, "forget that again"), ABOUT("Forgets your login; from then on you are who the kernel says."),
      .usage.options = (const struct option[]){{0}}},
     {IS("console", cmd_console, "pages for who decides and who looks: approvals, calls, one call"),
-     ABOUT("Serves pages in which people decide about held calls and look at recorded ones, each by what the commands\n"
-           "say to the person who is logged in. It opens no file of the gate's: it gives the commands over its socket.\n"
-           "Where `console: {url}` of the configuration says nothing, it prints an URL that is good once, within ten\n"
-           "minutes, and logs in as you; others log in by a key of `callgate key create --role`."),
+     ABOUT("Serves pages in which people decide about held calls and look at recorded ones, each by what commands say to the\n"
+           "person who is logged in. It opens no file of the gate's. Where `console: {url}` says nothing, it prints a URL\n"
+           "that is good once, within ten minutes, and logs in as you; others log in by a key (`key create --role`)."),
      OPTIONS(TEXT("address", address, "ADDRESS", "where browsers connect; by default 127.0.0.1:8480"),
              FLAG("json", json, "what it prints as JSON"), CONFIG)},
+    {IS("telemetry", cmd_telemetry, "calls as OpenTelemetry's spans, metrics and logs, to a collector"),
+     ABOUT("Follows the trail, which it only reads, and sends what `telemetry` of the configuration says to its collector.\n"
+           "The next run goes on behind what was taken; the first one begins with the next row."),
+     OPTIONS(FLAG("all", all, "the first run begins with the first row"), FLAG("check", check, "read the configuration alone"),
+             FROM, CONFIG)},
     {IS("completion", cmd_completion, "what a shell completes behind `callgate`"), BEHIND("bash|zsh|fish"),
-     ABOUT("Prints a script for the shell, made of all commands and their options. `make install` puts\n"
-           "it where the shell finds it; else: source <(callgate completion bash), or\n"
-           "callgate completion fish | source."),
+     ABOUT("Prints a script for the shell, made of all commands and their options. `make install` puts it where the shell\n"
+           "finds it; else: source <(callgate completion bash), or callgate completion fish | source."),
      OPERANDS(ONE("SHELL", TEXT)), .usage.options = (const struct option[]){{0}}},
     {IS("version", cmd_version, "which build this is"), ABOUT("Says which build this is."),
      WAS({"verbose", "all"}), OPTIONS(FLAG("all", all, "also of everything linked"), JSON)},

@@ -78,7 +78,7 @@ static void check_files(struct conf_reader *reader, const struct yaml_node *root
                 CONF_FAULT(reader, root, "%s and %s are one file; give each its own", names[j], names[i]);
 }
 
-static void read_admin(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin)
+void conf__admin_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin)
 {
     static const char *const pages[] = {"healthz", "readyz", "metrics", NULL};
     const struct yaml_node *node = yaml_member(root, "admin"), *address, *list;
@@ -133,10 +133,11 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     conf->workers = read_workers(reader, root);
     read_audit(reader, root, &conf->audit);
     check_files(reader, root, conf);
-    read_admin(reader, root, &conf->admin);
+    conf__admin_of(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);
     conf__people_of(reader, root, &conf->people);
     conf__console_of(reader, root, &conf->console);
+    conf__name_files(reader, yaml_member(root, "telemetry"), conf__telemetry);
     conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
     reader->arena = &proxy->arena;
     proxy->console_url = conf->console.url != NULL ? conf__copy(reader, span_text(conf->console.url)).at : NULL;

@@ -110,6 +110,17 @@ struct conf_console {
     size_t client_count;
 };
 
+/* What `callgate telemetry` reads. */
+struct conf_telemetry {
+    struct proxy_upstream server;      /* its path goes before the signals' */
+    const char *place;
+    bool traces, metrics, logs;
+    bool principals, arguments, details;
+    bool links;
+    uint32_t one_in, interval_ms;
+    struct conf_admin admin;
+};
+
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
@@ -186,5 +197,8 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
 /* Likewise of `console:`. */
 enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults) MUST_USE;
+/* Likewise of `telemetry:` and of `admin:`. *out holds secrets, which proxy_upstream_fini(&out->server) frees in any case. */
+enum code conf_telemetry(struct conf_file *file, struct arena *arena, struct conf_telemetry *out, struct faults *faults)
+    MUST_USE;
 
 #endif

@@ -89,9 +89,8 @@ enum code conf_audit_path(struct conf_file *file, char **database, struct faults
     return one_path(file, "audit", "database", "audit.db", database, faults);
 }
 
-/* Begins to read a part. Takes: unheard: gets warnings, which are told where all of it is read. */
-static enum code begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
-                       struct conf_reader *reader, const struct yaml_node **root)
+enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
+                      struct conf_reader *reader, const struct yaml_node **root)
 {
     enum code code = conf__file(file, root, faults);
 
@@ -108,7 +107,7 @@ enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_p
     struct conf_reader reader;
     const struct yaml_node *root;
     size_t before = faults->added;
-    enum code code = begin(file, arena, &unheard, faults, &reader, &root);
+    enum code code = conf__begin(file, arena, &unheard, faults, &reader, &root);
 
     *out = (struct conf_people){.is_on = false};
     if (code != CODE_OK)
@@ -123,7 +122,7 @@ enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_
     struct conf_reader reader;
     const struct yaml_node *root;
     size_t before = faults->added;
-    enum code code = begin(file, arena, &unheard, faults, &reader, &root);
+    enum code code = conf__begin(file, arena, &unheard, faults, &reader, &root);
 
     *out = (struct conf_console){.address = NULL};
     if (code != CODE_OK)

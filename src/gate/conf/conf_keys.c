@@ -332,6 +332,21 @@ const struct conf_key conf__console[] = {
         IN(conf__console_client, "a client")),
     {.name = NULL}};
 
+const struct conf_key conf__telemetry[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The collector: 'https://HOST:4318'; /v1/traces, /v1/metrics, /v1/logs are added."),
+    CLIENT_KEYS,
+    KEY("send", TEXTS, BY_HAND, 0, 0, "(all; metrics where there is `admin`)", "What is sent.",
+        WORDS("traces", "metrics", "logs")),
+    KEY("include", TEXTS, BY_HAND, 0, 0, "(none)", "What names people or is theirs, and is told all the same.",
+        WORDS("principals", "arguments", "details")),
+    KEY("context", FLAG, AT(conf_telemetry, links), 0, 0, "continue", "What an agent's traceparent is: its call's parent, "
+        "whose flag says whether spans are sent; or a link, which decides nothing.", WORDS("continue", "link")),
+    KEY("one_in", COUNT, AT(conf_telemetry, one_in), 1, MILLION, "1",
+        "One of so many permitted calls has spans, chosen by trace id. What was denied or held always has."),
+    KEY("interval", TIME, AT(conf_telemetry, interval_ms), 1000, HOUR, "1min", "How often metrics are sent."),
+    KEY("place", TEXT, BY_HAND, 0, 0, "telemetry.place", "A file that says up to which row all was taken."),
+    {.name = NULL}};
+
 const struct conf_key conf__logins[] = {
     KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
     KEY("client", NAME, BY_HAND, 0, 0, "(none)", "As which client people log in by `callgate login`; the audience of their ID "
@@ -418,6 +433,7 @@ const struct conf_key conf__top[] = {
     KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
     KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
     KEY("console", MAP, BY_HAND, 0, 0, NULL, "Of `callgate console`.", IN(conf__console, "`console`")),
+    KEY("telemetry", MAP, BY_HAND, 0, 0, NULL, "Of `callgate telemetry`.", IN(conf__telemetry, "`telemetry`")),
     KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",
         IN(conf__people, "`people`")),
     {.name = NULL}};

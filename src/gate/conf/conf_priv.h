@@ -74,7 +74,7 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
     conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
-    conf__console_client[],
+    conf__console_client[], conf__telemetry[],
     conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[];
 
 /* What conf_provider.c reads of a provider by these tables. */
@@ -138,6 +138,13 @@ enum code conf__tree(const char *path, struct yaml_tree **tree, unsigned char *d
 /* Likewise of a file that is read once; the root is the file's. */
 enum code conf__file(struct conf_file *file, const struct yaml_node **root, struct faults *faults) MUST_USE;
 
+/* Begins to read a part. Takes: unheard: gets warnings, which are told where all of it is read. */
+enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults *unheard, struct faults *faults,
+                      struct conf_reader *reader, const struct yaml_node **root) MUST_USE;
+/* Names the files of a part that another program reads, so that a backup has them. */
+void conf__name_files(struct conf_reader *reader, const struct yaml_node *map, const struct conf_key *keys);
+void conf__admin_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin);
+
 bool conf__path_is_template(struct span path); /* a plain path, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
@@ -152,6 +159,9 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route);
+/* The URL at `node`, with what stands beside it in `map`. Takes: map: NULL: nothing does; subtree: its path is a beginning. */
+void conf__server_of(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
+                     struct proxy_upstream *out);
 /* Reads `upstream: {authorization:}`, after the headers; then checks whether the identity of the route allows it. */
 void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out);
 void conf__check_authorization(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route);

@@ -168,9 +168,8 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
     }
 }
 
-/* Takes: node: the URL; map: in which it stands beside the server's other keys; NULL: it stands alone. */
-static void read_server(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
-                        struct proxy_upstream *out)
+void conf__server_of(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
+                     struct proxy_upstream *out)
 {
     struct url url = {0};
     const char *fault;
@@ -201,7 +200,7 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
 
     if (map == NULL || !conf__read(reader, map, conf__url, "`upstream`", out))
         return;
-    read_server(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
+    conf__server_of(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
 }
 
 static void check_path(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_upstream *server)
@@ -225,14 +224,14 @@ void conf__notification(struct conf_reader *reader, const struct yaml_node *node
     if (yaml_member(node, "run") != NULL)
         conf__notify_program(reader, node, &notify->program);
     if (url == NULL) {
-        read_server(reader, node, NULL, false, &notify->server); /* its headers, as far as they are right */
+        conf__server_of(reader, node, NULL, false, &notify->server); /* its headers, as far as they are right */
         for (const struct yaml_node *other = node->child; other != NULL; other = other->next)
             if (!span_is(other->key, "run"))
                 CONF_FAULT(reader, other, "`%.*s` has no meaning without `url`; leave it out", SPAN_ARG(other->key));
         return;
     }
     (void)conf__need(reader, node, "secret", "{file: notify.secret}");
-    read_server(reader, node, url, false, &notify->server);
+    conf__server_of(reader, node, url, false, &notify->server);
     check_path(reader, url, &notify->server);
 }
 
@@ -242,9 +241,9 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
         return false;
     if (node->type == YAML_MAP) {
         if (conf__map(reader, node, conf__server, "`checkpoints`"))
-            read_server(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
+            conf__server_of(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
     } else if (span_starts_with(node->text, SPAN_LIT("http://")) || span_starts_with(node->text, SPAN_LIT("https://"))) {
-        read_server(reader, NULL, node, false, out);
+        conf__server_of(reader, NULL, node, false, out);
     } else {
         return false;
     }

@@ -366,6 +366,22 @@ bool conf__read(struct conf_reader *reader, const struct yaml_node *node, const 
     return is_map;
 }
 
+void conf__name_files(struct conf_reader *reader, const struct yaml_node *map, const struct conf_key *keys)
+{
+    if (map == NULL || !conf__map(reader, map, keys, "`telemetry`"))
+        return;
+    for (; keys->name != NULL; keys++) {
+        const struct yaml_node *node = yaml_member(map, keys->name);
+
+        if (node != NULL && keys->type == CONF_FILE)
+            (void)conf__path(reader, map, keys->name, NULL);
+        else if (node != NULL && keys->type == CONF_FILES)
+            (void)conf__paths(reader, map, keys->name, CONF_MAX_LISTS);
+        for (node = node != NULL && keys->type == CONF_MAPS ? node->child : NULL; node != NULL; node = node->next)
+            conf__name_files(reader, node, keys->keys);
+    }
+}
+
 size_t conf__texts(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max,
                    struct span (*one)(struct conf_reader *reader, const struct yaml_node *node), const struct span **texts)
 {
