@@ -388,6 +388,7 @@ asan-programs:
 	flock build/asan.lock $(MAKE) --no-print-directory $$what
 interop-packages:
 	@for what in go vectors dojo apis shell duckdb; do tests/interop/lib/setup $$what || true; done
+	@tests/interop/lib/unpack prometheus prometheus || true
 
 # Other machines: Alpine's C library, as far as a compiler sees, and the unit tests on an emulated processor (T= narrows).
 musl: $(LOOKALIKES)
@@ -544,7 +545,8 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit tools/dist/notify-chat tools/dist/check-policies $(DESTDIR)$(DATA)
 	sed 's|@PREFIX@|$(PREFIX)|g' tools/dist/pre-commit > $(DESTDIR)$(DATA)/pre-commit && chmod 0755 $(DESTDIR)$(DATA)/pre-commit
-	install -D -m 0644 tools/dist/github-action/action.yml $(DESTDIR)$(DATA)/github-action/action.yml
+	for f in github-action/action.yml prometheus/callgate.rules.yml grafana/callgate.json; do \
+	    install -D -m 0644 tools/dist/$$f $(DESTDIR)$(DATA)/$$f || exit 1; done
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
 	for d in src tests tools; do find $$d -name '*.md' -o -path '*/console/*.png' | xargs -I '{}' install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' || exit 1; done

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of Debian's packages, unpacked into build/interop and not installed."""
+
+import subprocess
+
+from integration.lib.gate import Failed, skip
+from interop.lib.interop import INTO, LIB
+
+
+def unpacked(name, *packages):
+    """The folder with the packages' files. Ends the scenario as skipped where they cannot be had."""
+    done = subprocess.run([str(LIB / "unpack"), name, *packages], capture_output=True, text=True, check=False)
+    if done.returncode == 3:
+        skip(done.stderr.strip())
+    if done.returncode != 0:
+        raise Failed(f"{name} cannot be unpacked: {done.stderr}")
+    return INTO / name
