@@ -43,7 +43,7 @@ enum code sign_key_make(struct buf *pem)
 
 enum code sign_key_read(struct span pem, struct sign_key **key)
 {
-    BIO *bio = pem.len <= INT32_MAX ? BIO_new_mem_buf(pem.at, (int)pem.len) : NULL;
+    BIO *bio = pem.len <= INT32_MAX ? BIO_new_mem_buf(pem.len > 0 ? pem.at : "", (int)pem.len) : NULL;
     struct sign_key *made = mem_zalloc(sizeof *made);
 
     *key = NULL;

@@ -80,7 +80,7 @@ enum code tls__open_pem(const char *path, enum file_kind kind, struct buf *text,
     code = file_read(path, kind, TLS_FILE_MAX_BYTES, text, why);
     if (code != CODE_OK)
         return code;
-    *bio = BIO_new_mem_buf(buf_peek(text).at, (int)buf_len(text));
+    *bio = BIO_new_mem_buf(buf_is_empty(text) ? "" : buf_peek(text).at, (int)buf_len(text)); /* an empty file has no text */
     return *bio ? CODE_OK : why_set(why, CODE_NOMEM, "%s: out of memory", path);
 }
 

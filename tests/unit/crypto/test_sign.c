@@ -91,6 +91,7 @@ static void test_no_key(void **state)
 
     (void)state;
     assert_int_equal(sign_key_read(SPAN_LIT("nothing"), &key), CODE_INVALID);
+    assert_int_equal(sign_key_read(SPAN_NONE, &key), CODE_INVALID); /* an empty file */
     assert_null(key);
     assert_int_equal(sign_public_read(SPAN_LIT("nothing"), public), CODE_INVALID);
     assert_int_equal(sign_public_read(span_text(rsa), public), CODE_INVALID);

@@ -286,6 +286,11 @@ static void test_files(void **state) /* 1.6 */
     assert_non_null(strstr(why.text, "nowhere.pem"));
     assert_int_equal(tls_client_new(&client, &context, &why), CODE_INVALID); /* no certificate in it */
     conf.client_ca = NULL;
+    conf.certificate = pki_path(&pki, "empty.pem");
+    assert_int_equal(close(open(conf.certificate, O_CREAT | O_WRONLY, 0600)), 0);
+    assert_int_equal(tls_server_new(&conf, &context, &why), CODE_INVALID); /* as who copies it there leaves it for a moment */
+    assert_non_null(strstr(why.text, "empty.pem"));
+    conf.certificate = pki_path(&pki, "gate.pem");
     assert_int_equal(chmod(conf.key, 0644), 0);
     assert_int_equal(tls_server_new(&conf, &context, &why), CODE_DENIED); /* a key that others may read */
     assert_int_equal(chmod(conf.key, 0600), 0);
