@@ -348,8 +348,8 @@ static void ask_who(struct visit *visit)
         return;
     }
     buf_init(&where, HTTP_LINE_MAX_BYTES);
-    buf_add_text(&where, "/login");
-    if (visit->request.path.len > 1 && visit->request.query.len == 0)
+    buf_add_text(&where, visit->has_ended ? VISIT_ENDED : "/login");
+    if (!visit->has_ended && visit->request.path.len > 1 && visit->request.query.len == 0)
         buf_addf(&where, "?next=%.*s", SPAN_ARG(visit->request.path));
     buf_add_byte(&where, '\0');
     visit_go(visit, buf_code(&where) == CODE_OK ? buf_peek(&where).at : "/login");

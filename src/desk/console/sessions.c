@@ -26,7 +26,7 @@ struct kept {
         size_t len;
     } login, refresh;
     unsigned by;
-    int64_t login_ends_us, renew_us;
+    int64_t login_ends_us, renew_us, known_us; /* known_us: monotonic: when the gate was asked last who that is */
     bool is_renewed; /* at the moment, by somebody */
     int64_t ends_us; /* 0: there is none */
 };
@@ -105,14 +105,19 @@ static bool keep_secret(struct secret *secret, struct span text)
     return text.len == 0 || secret->at != NULL;
 }
 
+static void keep_who(struct kept *kept, const struct session *session)
+{
+    kept->roles = session->roles;
+    memcpy(kept->who, session->who, sizeof kept->who);
+}
+
 /* Of a login that is there. */
 static bool keep_login(struct kept *kept, const struct session *session)
 {
     kept->by = session->by;
     kept->login_ends_us = session->ends_us;
     kept->renew_us = session->renew_us;
-    kept->roles = session->roles;
-    memcpy(kept->who, session->who, sizeof kept->who);
+    keep_who(kept, session);
     return keep_secret(&kept->login, session->has_login ? buf_peek(&session->login) : SPAN_NONE) &&
            keep_secret(&kept->refresh, buf_peek(&session->refresh));
 }
@@ -183,6 +188,7 @@ bool sessions_begin(struct session *session, int64_t now_us)
         digest_of(span_text(session->cookie), kept->cookie);
         memcpy(kept->token, session->token, sizeof kept->token);
         kept->ends_us = now_us + SESSIONS_LIFE_US;
+        kept->known_us = now_us;
     }
     lock_give(&sessions.lock);
     return kept != NULL;
@@ -201,6 +207,8 @@ bool sessions_find(struct span cookie, int64_t now_us, struct session *session)
     if (is_there) {
         (void)snprintf(session->cookie, sizeof session->cookie, "%.*s", SPAN_ARG(cookie));
         memcpy(session->token, kept->token, sizeof session->token);
+        session->is_due = now_us - kept->known_us >= SESSIONS_KNOWN_US;
+        kept->known_us = session->is_due ? now_us : kept->known_us; /* one asks, however many pages are open */
     }
     lock_give(&sessions.lock);
     return is_there;
@@ -239,6 +247,17 @@ void sessions_renewed(const struct session *session)
     else if (kept != NULL)
         kept->is_renewed = false;
     pthread_cond_broadcast(&sessions.renewed);
+    lock_give(&sessions.lock);
+}
+
+void sessions_know(const struct session *session)
+{
+    struct kept *kept;
+
+    lock_take(&sessions.lock);
+    kept = find(span_text(session->cookie));
+    if (kept != NULL)
+        keep_who(kept, session);
     lock_give(&sessions.lock);
 }
 

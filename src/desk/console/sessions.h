@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define SESSIONS_SECRET_BYTES 65 /* 32 bytes in hexadecimal, with a NUL */
+#define SESSIONS_KNOWN_US (INT64_C(15) * 1000000) /* so long it is believed who somebody is */
 #define SESSIONS_LIFE_US (INT64_C(8) * 3600 * 1000000)
 #define SESSIONS_ONCE_US (INT64_C(600) * 1000000) /* how long the URL for one use is good */
 #define SESSIONS_WHO_BYTES 8192
@@ -28,6 +29,7 @@ struct session {
     struct buf login;                   /* what is shown to the gate, with a NUL; wiped by session_fini */
     struct buf refresh;                 /* by which its provider gives a newer one; likewise; empty: it cannot */
     unsigned by;                        /* which of the console's clients that is */
+    bool is_due;                        /* the gate is to be asked anew who he is, by whoever has found the session so */
     int64_t ends_us, renew_us;          /* wall clock: when the login ends; when it is to be renewed */
 };
 void session_init(struct session *session);
@@ -44,6 +46,8 @@ bool sessions_begin(struct session *session, int64_t now_us);
 /* Takes: session: as session_init has left it. */
 bool sessions_find(struct span cookie, int64_t now_us, struct session *session);
 void sessions_end(struct span cookie);
+/* Takes what *session has of roles and who. */
+void sessions_know(const struct session *session);
 
 /* Whether the caller is the one who renews this session's login now, which he ends by sessions_renewed. Where somebody else
  * does, that is waited for, for some seconds, and *session is as that has left it. */

@@ -336,11 +336,14 @@ static void know_again(struct session *session)
 static bool is_still_known(struct visit *visit)
 {
     struct answer answer;
-    bool is_known = visit_who(&visit->session, false, &answer) || !answer.is_refused;
+    bool is_known = visit_who(&visit->session, false, &answer);
 
-    answer_fini(&answer);
-    if (!is_known)
+    if (is_known)
+        sessions_know(&visit->session);
+    else if (answer.is_refused)
         sessions_end(span_text(visit->session.cookie));
+    is_known = is_known || !answer.is_refused;
+    answer_fini(&answer);
     return is_known;
 }
 
@@ -357,7 +360,7 @@ static bool settle(struct visit *visit, const struct answer *answer)
 {
     if (answer->is_refused && !is_still_known(visit)) {
         visit_set_cookie(visit, "");
-        visit_go(visit, "/login?ended=1");
+        visit_go(visit, VISIT_ENDED);
     } else if (answer->is_refused) {
         visit_fault(visit, 403, visit_said(visit, answer));
     } else if (answer->status == STATUS_CANNOT && !answer->is_stopped && buf_is_empty(&answer->out)) {
@@ -513,6 +516,11 @@ static void answer_request(struct visit *visit)
                                     &visit->session);
     if (visit->is_known)
         by_code_renew(&visit->session, know_again);
+    if (visit->is_known && visit->session.is_due && !is_still_known(visit)) { /* also where the page asks nothing of the gate */
+        visit->is_known = false;
+        visit->has_ended = true;
+        visit_set_cookie(visit, "");
+    }
     why = head->method == HTTP_METHOD_POST ? why_not_changed(visit) : NULL;
     if (why != NULL)
         visit_fault(visit, 403, why);

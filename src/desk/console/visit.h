@@ -21,6 +21,7 @@
 
 #define VISIT_HOSTS_MAX 4
 #define VISIT_ORIGIN_BYTES 288
+#define VISIT_ENDED "/login?ended=1"
 
 struct visit;
 struct shape;
@@ -49,6 +50,7 @@ struct visit {
     struct arena arena;
     struct session session;
     bool is_known; /* somebody is logged in */
+    bool has_ended; /* somebody was, whose login the gate takes no more */
     bool is_answered;
     int status; /* of the page, where it is no usual one; 0: it is */
     bool comes_again; /* the browser is to ask for the page once more, soon */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 13.1: a login that is renewed keeps what its provider has not given anew. */
+/* 13.1: a login that is renewed keeps what its provider has not given anew; who somebody is, one of his pages at a time asks anew. */
 #include "console/sessions.h"
+
+#include "conf/conf.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,10 +34,39 @@ static void a_provider_may_keep_what_renews(void **state)
     session_fini(&session);
 }
 
+static void who_it_is_is_asked_anew(void **state)
+{
+    struct session session, seen, other;
+    struct span cookie;
+
+    (void)state;
+    session_init(&session);
+    session_init(&seen);
+    session_init(&other);
+    session.roles = PEOPLE_BIT(PEOPLE_ADMINS) | PEOPLE_BIT(PEOPLE_APPROVERS);
+    assert_true(sessions_begin(&session, 1));
+    cookie = span_text(session.cookie);
+    assert_true(sessions_find(cookie, SESSIONS_KNOWN_US, &seen) && !seen.is_due);
+    assert_true(sessions_find(cookie, 1 + SESSIONS_KNOWN_US, &seen) && seen.is_due);
+    assert_true(sessions_find(cookie, 2 + SESSIONS_KNOWN_US, &other) && !other.is_due); /* somebody is at it */
+    seen.roles = PEOPLE_BIT(PEOPLE_APPROVERS);
+    sessions_know(&seen);
+    assert_true(sessions_find(cookie, 3 + SESSIONS_KNOWN_US, &other));
+    assert_int_equal(other.roles, PEOPLE_BIT(PEOPLE_APPROVERS));
+    assert_true(sessions_find(cookie, 1 + 2 * SESSIONS_KNOWN_US, &other) && other.is_due);
+    sessions_end(cookie);
+    sessions_know(&seen); /* of one that is over nothing is kept */
+    assert_false(sessions_find(cookie, 4 + SESSIONS_KNOWN_US, &other));
+    session_fini(&other);
+    session_fini(&seen);
+    session_fini(&session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_provider_may_keep_what_renews),
+        cmocka_unit_test(who_it_is_is_asked_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
