@@ -272,7 +272,7 @@ const struct command commands[] = {
     GROUP("approvals", "calls that a person decides"),
     {IS("approvals list", cmd_approvals_list, "the calls that wait for a person"), .roles = DECIDERS, .lasts = true,
      .shows_held = true, ABOUT("Lists the calls that a require_approval rule holds until a person decides; with --follow also\n"
-           "further ones as they come, until it is interrupted."),
+           "further ones as they come, until it is interrupted; with --follow --all each once more when it is decided."),
      OPTIONS(FLAG("follow", follow, "go on as calls come, until it is interrupted"),
              FLAG("all", all, "also what is decided, used or over"), TEXT("tenant", tenant, "NAME", "only this tenant's"),
              JSON_LINES,

@@ -28,7 +28,7 @@ static bool is_wanted(void)
     return clock_monotonic_us() - watch.wanted_us < WANTED_US;
 }
 
-/* Each of its bytes is a held call's: that there are more of them is all that is told. */
+/* Each of its bytes is a held call's, or a decided one's: that there are more of them is all that is told. */
 static bool goes_on(void *context, const struct asking_progress *progress)
 {
     size_t *seen = context;
@@ -51,7 +51,7 @@ static void follow(const struct session *session)
 
     arena_init(&arena, WORDS_BYTES);
     words_begin(&words, &arena);
-    words_add_all(&words, "approvals list --json --follow");
+    words_add_all(&words, "approvals list --json --follow --all");
     asking_give_watched(session, &words, goes_on, &seen, &answer);
     answer_fini(&answer);
     arena_fini(&arena);

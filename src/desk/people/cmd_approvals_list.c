@@ -108,6 +108,7 @@ static int list_once(const struct asked *asked)
 struct watching {
     struct listing listing; /* first */
     bool is_first;
+    int64_t answer; /* that was looked at; negative: none yet */
 };
 
 static enum code watch_next(void *context, const struct store_approval *approval)
@@ -137,13 +138,37 @@ static bool is_wanted(void)
            !is_interrupted;
 }
 
+static enum code list_answered(void *context, const struct store_approval *approval)
+{
+    return list_one(context, approval);
+}
+
+/* What people have decided since the last look, each as it is by now. */
+static enum code look_for_answers(struct db *db, struct watching *watching, struct why *why)
+{
+    int64_t ask = 1;
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK && ask != 0) {
+        code = store_approval_answered(db, &watching->answer, &ask, why);
+        if (code == CODE_OK && ask != 0)
+            code = store_approvals_each(db, APPROVALS_ONE, ask, watching->listing.now_us, list_answered, &watching->listing,
+                                        why);
+        if (table_flush(&watching->listing.table) != CODE_OK)
+            code = CODE_DOWN;
+    }
+    return code;
+}
+
 /* All that came since the last look. A store that somebody writes is read at the next. */
-static enum code look(struct db *db, struct watching *watching, struct why *why)
+static enum code look(struct db *db, struct watching *watching, bool all, struct why *why)
 {
     enum code code;
 
     watching->listing.now_us = clock_wall_us();
-    code = list_each(db, APPROVALS_AFTER, watch_next, &watching->listing, why);
+    code = all ? look_for_answers(db, watching, why) : CODE_OK; /* first, since what comes meanwhile is shown as it is then */
+    if (code == CODE_OK)
+        code = list_each(db, APPROVALS_AFTER, watch_next, &watching->listing, why);
     if (table_flush(&watching->listing.table) != CODE_OK)
         code = CODE_DOWN;
     watching->is_first = watching->is_first && code != CODE_OK;
@@ -152,7 +177,7 @@ static enum code look(struct db *db, struct watching *watching, struct why *why)
 
 static int list_and_follow(const struct asked *asked)
 {
-    struct watching watching = {.is_first = true};
+    struct watching watching = {.is_first = true, .answer = -1};
     struct why why = {0};
     struct db *db = NULL;
     enum code code;
@@ -162,7 +187,7 @@ static int list_and_follow(const struct asked *asked)
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     begin_list(&watching.listing, asked);
     code = asked_store(asked, DB_READ, &db, &why);
-    while (code == CODE_OK && (code = look(db, &watching, &why)) == CODE_OK && is_wanted())
+    while (code == CODE_OK && (code = look(db, &watching, asked->all, &why)) == CODE_OK && is_wanted())
         code = command_goes_on() ? CODE_OK : CODE_DENIED;
     db_close(&db);
     (void)table_end(&watching.listing.table);
@@ -173,7 +198,5 @@ static int list_and_follow(const struct asked *asked)
 
 int cmd_approvals_list(const struct asked *asked)
 {
-    if (asked->follow && asked->all)
-        return complain(STATUS_USAGE, "--follow shows what waits and what comes; leave --all out");
     return asked->follow ? list_and_follow(asked) : list_once(asked);
 }

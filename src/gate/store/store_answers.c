@@ -277,3 +277,19 @@ enum code store_approval_answer(struct db *db, struct store_answer *answer, stru
     code = add_answer(db, answer, found.is_whole);
     return db_why(why, code, db, "storing the answer");
 }
+
+enum code store_approval_answered(struct db *db, int64_t *answer, int64_t *ask, struct why *why)
+{
+    struct db_stmt *stmt;
+    const char *sql = *answer >= 0 ? "SELECT id, ask FROM approval_answer WHERE id > ?1 ORDER BY id LIMIT 1"
+                                   : "SELECT coalesce(max(id), 0), 0 FROM approval_answer WHERE id > ?1";
+    enum code code = db_find(db, sql, DB_VALUES(db_of_int(*answer)), &stmt);
+
+    *ask = 0;
+    if (code == CODE_OK) {
+        *answer = db_int(stmt, 0);
+        *ask = db_int(stmt, 1);
+    }
+    db_finalize(&stmt);
+    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "reading the store");
+}

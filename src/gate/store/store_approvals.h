@@ -113,6 +113,9 @@ bool store_approval_shows_params(const struct store_approval *approval);
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why) MUST_USE;
 
 /* Likewise: erases the arguments of what is decided or lapsed, since nobody has to look at them any more. */
+/* The first ask that somebody has answered after *answer, which is moved on to that answer; 0 of *ask: there is none. Takes:
+ * *answer: negative: nothing that is there by now is wanted. */
+enum code store_approval_answered(struct db *db, int64_t *answer, int64_t *ask, struct why *why) MUST_USE;
 enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why) MUST_USE;
 
 /* Erases the arguments with which a tenant's calls were held, where the last of these calls came before a time. An ask that
