@@ -557,6 +557,7 @@ static void serve_stream(const struct visit_conf *conf, int fd_take, const struc
     const int64_t now_us = clock_monotonic_us();
     struct visit visit = {.conf = conf, .until_us = now_us + LIFE_US, .crowded_us = now_us + HURRY_MS * 1000,
                           .view = doc_object()};
+    unsigned char network[16];
     enum code code = conf->tls != NULL ? tls_accept(conf->tls, fd_take, &visit.stream)
                                        : sock_stream_new(fd_take, &visit.stream);
 
@@ -575,7 +576,8 @@ static void serve_stream(const struct visit_conf *conf, int fd_take, const struc
     buf_init(&visit.cookies, IN_BYTES);
     buf_wipes(&visit.cookies);
     sock_ip_text(peer, visit.from);
-    visit.address = hash_span(span_text(visit.from));
+    sock_network(peer, network);
+    visit.address = hash_span(span_of((const char *)network, sizeof network)); /* a machine may have many of IPv6 */
     session_init(&visit.session);
     serve(&visit);
     session_fini(&visit.session);

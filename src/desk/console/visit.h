@@ -40,7 +40,7 @@ struct visit_conf {
 struct visit {
     const struct visit_conf *conf;
     struct stream *stream;
-    uint64_t address; /* a hash of where it comes from */
+    uint64_t address; /* a hash of whose address it comes from */
     char from[SOCK_TEXT_BYTES];
     int64_t until_us;
     int64_t crowded_us; /* until when, where others wait for the place */
