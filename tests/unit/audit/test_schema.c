@@ -47,6 +47,7 @@ static void test_planted(void **state)
         "CREATE TRIGGER sweeper AFTER INSERT ON event BEGIN DELETE FROM erasure; END",
         "CREATE VIEW own AS SELECT 1", "DROP VIEW denial", "DROP TRIGGER decision_delete",
     };
+    static const char *const named[] = {"silent", "other", "sweeper", "own", "denial", "decision_delete"};
     struct bench *bench = *state;
 
     for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
@@ -65,6 +66,12 @@ static void test_planted(void **state)
                      bench->told);
     assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail LIKE '%why%'"),
                      2 * sizeof planted / sizeof planted[0]);
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        char sql[128];
+
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail LIKE '%%its %s %%'", named[i]);
+        assert_int_equal(audit_whole_sum(&bench->file, sql), 1); /* at the start; a running writer knows only that there is a change */
+    }
 }
 
 static void end_call(struct bench *bench, uint64_t seq)

@@ -23,30 +23,32 @@ static void tell_into(int fd)
     assert_true(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
 }
 
-/* A piece of work of 200 parts: half of it told twice at once, then its end. */
-static void work(void)
+/* A piece of work: so much of it told, something else at once, then its end. */
+static void work(uint64_t done, uint64_t total)
 {
     struct progress progress;
 
-    progress_begin(&progress, "reading", 200);
+    progress_begin(&progress, "reading", total);
     progress.at = 7;
-    progress_tell(&progress, 100);
-    progress_tell(&progress, 101); /* too soon after the other */
+    progress_tell(&progress, done);
+    progress_tell(&progress, done + 1); /* too soon after the other */
     progress_end(&progress);
     progress_tell(&progress, 200); /* nobody's any more */
 }
 
 static void hear(int fd)
 {
-    ssize_t len;
+    size_t len = 0;
+    ssize_t part;
 
     (void)fflush(stderr);
     dup2(saved, STDERR_FILENO);
     close(saved);
     assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    len = read(fd, said, sizeof said - 1);
-    assert_true(len >= 0 || errno == EAGAIN);
-    said[len > 0 ? len : 0] = '\0';
+    while ((part = read(fd, said + len, sizeof said - 1 - len)) > 0)
+        len += (size_t)part;
+    assert_true(part == 0 || errno == EAGAIN);
+    said[len] = '\0';
     close(fd);
 }
 
@@ -56,7 +58,7 @@ static void told_through_a_pipe(void)
 
     assert_int_equal(pipe(ends), 0);
     tell_into(ends[1]);
-    work();
+    work(100, 200);
     hear(ends[0]);
     close(ends[1]);
 }
@@ -77,23 +79,33 @@ static void a_program_is_told_lines(void **state)
     assert_string_equal(said, "{\"progress\":\"reading\",\"done\":100,\"total\":200,\"at\":7}\n");
 }
 
+static const struct { uint64_t done, total; const char *drawn; } bars[] = {
+    {100, 200, "\r\033[Kreading [###############               ]  50%  "},
+    {200, 200, "\r\033[Kreading [##############################] 100%  "},
+    {300, 200, "\r\033[Kreading [##############################] 100%  "}, /* more came meanwhile */
+    {300, 0, "\r\033[Kreading: 300, "},
+};
+
 static void a_terminal_has_a_bar_until_the_end(void **state)
 {
-    const char bar[] = "\r\033[Kreading [###############               ]  50%  ", wiped[] = "\r\033[K";
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY), line = -1;
+    static const char wiped[] = "\r\033[K";
 
     (void)state;
-    if (terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
-        line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    if (line < 0)
-        skip(); /* no pseudo-terminals here */
-    tell_into(line);
-    work();
-    hear(terminal);
-    close(line);
-    assert_ptr_equal(strstr(said, bar), said);
-    assert_null(strstr(said + sizeof bar - 1, "reading"));
-    assert_string_equal(said + strlen(said) - strlen(wiped), wiped);
+    for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
+        int terminal = posix_openpt(O_RDWR | O_NOCTTY), line = -1;
+
+        if (terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
+            line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+        if (line < 0)
+            skip(); /* no pseudo-terminals here */
+        tell_into(line);
+        work(bars[i].done, bars[i].total);
+        hear(terminal);
+        close(line);
+        assert_ptr_equal(strstr(said, bars[i].drawn), said);
+        assert_null(strstr(said + strlen(bars[i].drawn), "reading"));
+        assert_string_equal(said + strlen(said) - strlen(wiped), wiped);
+    }
 }
 
 int main(void)

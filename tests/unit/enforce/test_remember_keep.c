@@ -282,6 +282,20 @@ static void test_another_version(void **state)
     call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
 }
 
+/* Nor does a restart give tokens back of a limit that is as short as clocks are apart. */
+static void test_a_short_limit(void **state)
+{
+    static const char limit[] = "{calls: 2, per: minute, by: [session, tool]}";
+    struct house *house = *state;
+
+    publish(house, limit, "");
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    keep(house);
+    assert_int_equal(start_under(house, limit, ""), last_row(house));
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+}
+
 /* What was left out since it was over when the clock was ahead is not over. */
 static void test_the_clock_is_set_back(void **state)
 {
@@ -405,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_key, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_another_log, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_another_version, open_kept, close_house),
+        cmocka_unit_test_setup_teardown(test_a_short_limit, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_the_clock_is_set_back, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_steps_of_plans, open_kept, close_house),
         cmocka_unit_test_setup_teardown(test_plans_that_are_looked_at_again, open_kept, close_house),

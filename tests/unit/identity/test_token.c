@@ -74,6 +74,31 @@ static void test_algorithms(void **state)
     }
 }
 
+/* A key that its provider gave for one algorithm verifies no other, though it could. */
+static void test_a_key_of_one_algorithm(void **state)
+{
+    static const struct { const char *algorithm, *header; } tries[] = {
+        {"RS256", "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"}, {"PS256", "{\"alg\":\"PS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"},
+    };
+    struct identity_provider_rules all = provider;
+    struct fake_key *key = fake_key_make("RSA2048");
+    struct identity_key_set *set;
+    struct identity_token *token;
+
+    (void)state;
+    all.algorithms = bits_of(identity_algorithm_names());
+    buf_clear(&text);
+    fake_set(key, ",\"kid\":\"k1\",\"alg\":\"RS256\"", &text);
+    assert_ok(identity_key_set_read(buf_peek(&text), &set, NULL));
+    (void)fake_token(key, tries[0].algorithm, tries[0].header, CLAIMS, &text);
+    EXPECT(identity_token_read(&all, &rules, set, buf_peek(&text), NOW, &token), NONE);
+    identity_token_unref(&token);
+    (void)fake_token(key, tries[1].algorithm, tries[1].header, CLAIMS, &text);
+    EXPECT(identity_token_read(&all, &rules, set, buf_peek(&text), NOW, &token), UNKNOWN_KEY);
+    identity_key_set_unref(&set);
+    fake_key_free(&key);
+}
+
 static void test_without_a_key_id(void **state)
 {
     struct fake_key *second = fake_key_make("P-256");
@@ -456,7 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_it_is),
         cmocka_unit_test(test_algorithms),
-        cmocka_unit_test(test_without_a_key_id),
+        cmocka_unit_test(test_a_key_of_one_algorithm), cmocka_unit_test(test_without_a_key_id),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_symmetric),
         cmocka_unit_test(test_other_keys),

@@ -87,7 +87,7 @@ static void marks_what_could_not_be_built(void **state)
         assert_int_equal(buf_len(&out), 0);
         buf_fini(&out);
     }
-    assert_true(n > 20);
+    assert_true(n > 60); /* each member's memory is ours, and may fail */
 }
 
 static void writes_strings(void **state)

@@ -450,14 +450,16 @@ static void test_words(void **state)
     (void)state;
     court_open(&court, "policy: p\nrules:\n"
                        "  - {id: f, effect: forbid, when: [{arg: v, matches: drop, decode: [percent, base64]}]}\n"
+                       "  - {id: g, effect: forbid, when: [{arg: w, matches: drop, decode: [percent]}]}\n"
                        "  - {id: k, effect: forbid, when: [{arg: $, keys: true, equals: 'x\"y'}]}\n");
-    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"%5AHJvcA==\",\"x\\\"y\":1}"));
+    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"%5AHJvcA==\",\"w\":\"%20\",\"x\\\"y\":1}"));
     buf_init(&out, 1 << 20);
     assert_int_equal(explain_verdict(court.policy, &question, court.scratch, &court.verdict,
                                      &(struct explain_to){.words = &out}), CODE_OK);
     assert_int_equal(buf_add(&out, "", 1), CODE_OK);
     assert_non_null(strstr(buf_peek(&out).at, "(closing, any value, anywhere, decoded by percent, base64)"));
     assert_non_null(strstr(buf_peek(&out).at, "matches is true on its reading by percent, then base64 \"drop\", one of 3 readings"));
+    assert_non_null(strstr(buf_peek(&out).at, "matches is false on the string itself \"%20\", one of 2 readings"));
     assert_non_null(strstr(buf_peek(&out).at, "keys of $ equals"));
     assert_non_null(strstr(buf_peek(&out).at, "the name \"x\\\"y\": true"));
     buf_fini(&out);

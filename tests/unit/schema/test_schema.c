@@ -264,10 +264,18 @@ static void test_patterns(void **state)
                                     "\\p{l}", "\\P{LU}", "(?<>a)", "(?<1>a)", "(?<a b>a)", "(?<n)>a)", "(?<=a)?", "(?!a){2}",
                                     /* what means something else without `u`, which the rest is not read with */
                                     "}\\p{Lu}", "\\p{Lu}\\-", "[\\w-a]\\u{61}"};
+    static const char *const not_repeated[] = {"(?<=a)?", "(?!a){2}", "\\b*", "\\B{2}", "^+"};
     struct why why;
     struct buf out;
 
     (void)state;
+    buf_init(&out, 1 << 16);
+    for (size_t i = 0; i < sizeof not_repeated / sizeof *not_repeated; i++) {
+        why.text[0] = '\0';
+        if (schema__ecma_pattern(span_text(not_repeated[i]), &out, &why) != CODE_INVALID)
+            fail_msg("%s is no pattern", not_repeated[i]);
+    }
+    buf_fini(&out);
     check_pattern("^.$", "\n", REGEX_NO_MATCH);
     check_pattern("^.$", "\xe2\x80\xa8", REGEX_NO_MATCH); /* U+2028 */
     check_pattern("^a$", "a\n", REGEX_NO_MATCH);

@@ -165,6 +165,44 @@ static void test_detect(void **state)
     CHECK(detect_rows);
 }
 
+/* Cards of an issuer are found with as many digits as it gives them, and with no other number of them. */
+static void test_cards(void **state)
+{
+    static const struct { const char *first; unsigned lengths[4]; } issuers[] = {
+        {"400000", {13, 16, 19}}, {"499999", {13, 16, 19}}, {"510000", {16}}, {"559999", {16}}, {"222100", {16}}, {"272099", {16}},
+        {"340000", {15}}, {"349999", {15}}, {"370000", {15}}, {"379999", {15}}, {"300000", {14, 16}}, {"305999", {14, 16}},
+        {"309500", {14, 16}}, {"309599", {14, 16}}, {"360000", {14, 16}}, {"369999", {14, 16}}, {"380000", {14, 16}}, {"399999", {14, 16}},
+        {"352800", {16, 17, 18, 19}}, {"358999", {16, 17, 18, 19}}, {"601100", {16, 19}}, {"601199", {16, 19}}, {"644000", {16, 19}},
+        {"659999", {16, 19}}, {"620000", {16, 17, 18, 19}}, {"629999", {16, 17, 18, 19}}, {"810000", {16}}, {"817199", {16}},
+        {"500000", {16, 19}}, {"509999", {16, 19}}, {"560000", {16, 19}}, {"589999", {16, 19}}, {"670000", {16, 19}}, {"679999", {16, 19}},
+        {"220000", {16, 19}}, {"220499", {16, 19}}, {"399999", {14, 16}}, {"220500", {0}}, {"222099", {0}}, {"272100", {0}},
+        {"306000", {0}}, {"309499", {0}}, {"309600", {0}}, {"339999", {0}}, {"352799", {0}}, {"359000", {0}}, {"601099", {0}},
+        {"601200", {0}}, {"643999", {0}}, {"660000", {0}}, {"669999", {0}}, {"680000", {0}}, {"809999", {0}}, {"817200", {0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof issuers / sizeof issuers[0]; i++)
+        for (unsigned len = 12; len <= 20; len++) {
+            char value[32] = "\"";
+            unsigned sum = 0;
+            bool is_one = false;
+            struct row row = {"detect: card", value, 'F', 'F'};
+
+            for (unsigned k = 0; k < len; k++) {
+                unsigned digit = k < 6 ? (unsigned)(issuers[i].first[k] - '0') : k + 1 < len ? 7 - k % 3 : (10 - sum % 10) % 10;
+                unsigned twice = (len - k) % 2 == 0 ? 2 * digit : digit; /* by Luhn */
+
+                sum += twice > 9 ? twice - 9 : twice;
+                value[1 + k] = (char)('0' + digit);
+            }
+            value[1 + len] = '"';
+            for (size_t k = 0; k < 4; k++)
+                is_one = is_one || issuers[i].lengths[k] == len;
+            row.opening = row.closing = is_one ? 'T' : 'F';
+            check_rows(&row, 1);
+        }
+}
+
 #ifdef __SANITIZE_ADDRESS__ /* which looks at each access, and with libFuzzer counts each branch */
 enum { SLOWER = 20 };
 #else
@@ -291,7 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults), cmocka_unit_test(test_sharing), cmocka_unit_test(test_sets_are_made_once),
-        cmocka_unit_test(test_files_are_named), cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_files_are_named), cmocka_unit_test(test_detect), cmocka_unit_test(test_cards),
         cmocka_unit_test(test_near_misses), cmocka_unit_test(test_words_show_what_they_find),
     };
 
