@@ -78,7 +78,8 @@ static void test_algorithms(void **state)
 static void test_a_key_of_one_algorithm(void **state)
 {
     static const struct { const char *algorithm, *header; } tries[] = {
-        {"RS256", "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"}, {"PS256", "{\"alg\":\"PS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"},
+        {"RS256", "{\"alg\":\"RS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"},
+        {"PS256", "{\"alg\":\"PS256\",\"kid\":\"k1\",\"typ\":\"at+jwt\"}"},
     };
     struct identity_provider_rules all = provider;
     struct fake_key *key = fake_key_make("RSA2048");
