@@ -174,7 +174,7 @@ class Telemetry:
 
     def place(self):
         try:
-            return json.loads((self.gate.folder / "telemetry.place").read_text())["seq"]
+            return json.loads((self.gate.folder / self.gate.conf["telemetry"].get("place", "telemetry.place")).read_text())["seq"]
         except FileNotFoundError:
             return -1
 
