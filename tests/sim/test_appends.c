@@ -348,7 +348,7 @@ static void modern_stream(void)
     ask("POST /mcp", "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n",
         RPC("3", "subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true}," META));
     (void)answer(STREAM_HEAD, EVENT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"));
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
 }
 

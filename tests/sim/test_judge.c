@@ -211,7 +211,7 @@ static void agent_leaves_while_out(void)
 static void shut_down_while_out(void)
 {
     large_goes_out();
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     pair_close(sim_pair(sim), REASON_DRAINING);
     sim_run(sim);
     assert_non_null(sim_pair(sim));

@@ -174,7 +174,7 @@ static void lasts(void)
     has(stream_hears(), RESULT("4"));
     sim_pass(sim, INT64_C(3600) * 1000000);
     has_not(stream_hears(), "0\r\n\r\n");
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     has(stream_hears(), "0\r\n\r\n");
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_STREAM_ENDED);

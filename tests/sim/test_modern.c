@@ -123,7 +123,7 @@ static void ends_in_good_order(void)
     stream_begins(0);
     event(0, ACKNOWLEDGED);
     (void)sim_agent_hears(sim);
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     text = sim_agent_hears(sim);
     has(text, "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"complete\","

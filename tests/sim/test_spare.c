@@ -344,7 +344,7 @@ static void after_a_reload(void)
 static void as_the_gate_goes(void)
 {
     sim_agent_posts(sim, CALL, "");
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_upstream_says(sim, 0, OK WHOLE);
     has(sim_agent_hears(sim), RESULT);
     sim_agent_leaves(sim);
@@ -354,7 +354,7 @@ static void as_the_gate_goes(void)
 static void while_the_gate_goes(void)
 {
     visit("", 0, OK WHOLE);
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
 }

@@ -409,7 +409,7 @@ static void drained(void)
     get_stream("");
     stream_begins(1, "");
     (void)sim_agent_hears(sim);
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     has(sim_agent_hears(sim), "0\r\n\r\n");
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_STREAM_ENDED);
@@ -420,7 +420,7 @@ static void drained(void)
 static void drained_call(void)
 {
     sim_agent_posts(sim, CALL, "");
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     sim_upstream_answers(sim, 0, "application/json", RESULT);
     has(sim_agent_hears(sim), RESULT);

@@ -249,7 +249,7 @@ static void agent_leaves(void)
 static void gate_drains(void)
 {
     sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
-    lane_drain(&sim->lane);
+    lane_go(&sim->lane, LANE_DRAINS, 1, -1);
     sim_run(sim);
     assert_int_equal(state_now(), STEP_IDENTIFY);
     give_set(ours, "k1");

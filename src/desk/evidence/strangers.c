@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/span.h"
+#include "files/files.h"
 #include "os/file.h"
 
 #include <dirent.h>
@@ -95,6 +96,8 @@ static const char *kind_of(const struct looking *looking, const char *name, cons
 {
     if (S_ISREG(there->st_mode) || S_ISLNK(there->st_mode))
         return NULL;
+    if (S_ISSOCK(there->st_mode) && span_ends_with(span_text(name), SPAN_LIT(FILES_HANDOVER)))
+        return NULL; /* of the gate that runs, or that was killed */
     if ((S_ISDIR(there->st_mode) || S_ISSOCK(there->st_mode)) && !is_named_alike(looking, name))
         return NULL;
     return S_ISDIR(there->st_mode) ? "a folder, and no file" : "no file";

@@ -154,7 +154,7 @@ static int change(const struct asked *asked, struct store_audit_request *request
     if (access(serve.conf->audit.database, F_OK) != 0) {
         status = complain(STATUS_CANNOT, "there is no %s", serve.conf->audit.database);
     } else {
-        code = serve_open_audit(&serve, 0, &why);
+        code = serve_open_audit(&serve, &why);
         if (code == CODE_BUSY)
             status = ask_gate(serve.conf, request, asked->json);
         else

@@ -91,7 +91,7 @@ static enum code find_lost(struct rotation_of_key *task, struct why *why)
 static enum code run_once(struct rotation_of_key *task, bool replaces, struct why *why)
 {
     struct serve *serve = &task->serve;
-    enum code code = serve_open_audit(serve, 0, why);
+    enum code code = serve_open_audit(serve, why);
 
     if (code == CODE_BUSY)
         (void)why_set(why, code, "a gate writes %s, or another command: stop it first, and start it again behind this",

@@ -209,7 +209,7 @@ enum code admin_open(const struct admin_conf *conf, struct loop *loop, struct ad
         return why_set(why, code, "admin: %s", code_text(code));
     }
     code = worker_init(&admin->worker, 0, loop, &admin->budget);
-    if (code == CODE_OK)
+    if (code == CODE_OK && service_at(conf->inherited, &conf->address, NULL, 0, &fd) == 0)
         code = sock_listen(&conf->address, &fd, why);
     if (code == CODE_OK)
         code = sock_local(fd, &admin->address);
@@ -238,6 +238,11 @@ void admin_close(struct admin **admin)
     budget_fini(&(*admin)->budget);
     mem_free(*admin);
     *admin = NULL;
+}
+
+int admin_socket(const struct admin *admin)
+{
+    return admin->listener.fd;
 }
 
 void admin_address(const struct admin *admin, struct sock_address *address)

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/why.h"
 #include "os/loop.h"
-#include "os/sock.h"
+#include "os/service.h"
 
 struct admin;
 
@@ -26,11 +26,13 @@ struct admin_conf {
     /* Appends the text of /metrics. */
     enum code (*measure)(void *context, struct buf *out);
     void *context;
+    const struct service_sockets *inherited; /* its socket may be among these */
 };
 
 enum code admin_open(const struct admin_conf *conf, struct loop *loop, struct admin **admin, struct why *why) MUST_USE;
 void admin_close(struct admin **admin);
 
+int admin_socket(const struct admin *admin); /* it stays the admin's */
 void admin_address(const struct admin *admin, struct sock_address *address);
 
 /* After each loop_turn: drives and reaps the connections. */

@@ -38,7 +38,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
     if (exchange->origin_allowed || exchange->pass == &discovery_pass)
         write_cors(pair, out);
-    if (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE)
+    if (pair->close_after || pair->lane->way != LANE_SERVES || pair->asks.place != HTTP_PLACE_DONE)
         buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
     return buf_code(out);
 }

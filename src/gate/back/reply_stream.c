@@ -414,7 +414,7 @@ static bool advance(struct pair *pair)
         (void)batch__next(pair);
         return true;
     }
-    if (pair->lane->is_draining && exchange->call->message.lasts) {
+    if (pair->lane->way != LANE_SERVES && exchange->call->message.lasts) {
         end_lasting(pair);
         return true;
     }

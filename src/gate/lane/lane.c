@@ -325,12 +325,19 @@ void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 
 /* ---- life ---- */
 
-void lane_drain(struct lane *lane)
+void lane_go(struct lane *lane, enum lane_way way, unsigned hurries, int heir)
 {
-    lane->is_draining = true;
+    bool accepts_rest = lane->way == LANE_SERVES; /* who waits at a paused one is another gate's */
+
+    lane->way = way;
+    lane->hurries = hurries;
+    lane->heir = heir;
     spare_drop_all(lane);
     for (size_t i = 0; i < lane->listener_count; i++)
-        listener_stop(&lane->listeners[i].listener, true);
+        if (way == LANE_DRAINS)
+            listener_stop(&lane->listeners[i].listener, accepts_rest);
+        else
+            listener_pause(&lane->listeners[i].listener, way == LANE_PAUSES);
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
         worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
 }

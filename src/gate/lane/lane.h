@@ -61,6 +61,10 @@ struct lane_listener {
     size_t index; /* into conf->listens */
 };
 
+/* DRAINS: accepts no more and ends what is idle or lasts. PAUSES: likewise, but keeps its listening sockets, and may serve
+ * again. */
+enum lane_way { LANE_SERVES = 0, LANE_PAUSES, LANE_DRAINS };
+
 struct lane {
     struct worker worker;
     struct rates *rates;  /* of all workers */
@@ -96,7 +100,9 @@ struct lane {
     void *command_context;
     proxy_call_fn ended;
     void *ended_context;
-    bool is_draining;
+    enum lane_way way;
+    unsigned hurries;     /* as lane_go was told */
+    int heir;
     bool is_stopping;
     uint64_t published;   /* which generation of proxy->next_* the lane has taken */
     unsigned errands;     /* under way */
@@ -128,7 +134,9 @@ void lane_random_hex(struct lane *lane, char out[32]);
 void lane_hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one pair of the lane */
 bool lane_may_log(struct lane *lane);                   /* whether a line that peers can provoke may be logged: only so many
                                                          * may a second */
-void lane_drain(struct lane *lane);
+/* Takes: hurries: not 0: idle connections end at once, and may not ask once more; heir: a socket to the gate that gets them
+ * where they are plain TCP; -1: none. */
+void lane_go(struct lane *lane, enum lane_way way, unsigned hurries, int heir);
 /* The fate of the pair's record (ticket). While there is none, the pair waits in the lane's list. */
 enum audit_fate lane_fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane_wait_for_room(struct pair *pair);

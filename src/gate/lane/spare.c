@@ -188,7 +188,7 @@ static bool may_be_lent(const struct pair *pair)
     const struct upstream_line *line = &pair->line;
     const struct leg *back = &pair->back;
 
-    return back->stream != NULL && line->is_kept && !line->is_bound && !pair->is_pipe && !pair->lane->is_draining &&
+    return back->stream != NULL && line->is_kept && !line->is_bound && !pair->is_pipe && pair->lane->way == LANE_SERVES &&
            pair->conf == pair->lane->conf && span_is_empty(line->route->upstream.command) && back->is_ready &&
            !back->is_eof && !back->is_broken && buf_is_empty(&back->in) && leg_unsent(back) == 0;
 }

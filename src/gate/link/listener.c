@@ -22,7 +22,7 @@ static void wake_up(void *context)
 {
     struct listener *listener = context;
 
-    if (!listener->is_stopped)
+    if (!listener->is_stopped && !listener->is_paused)
         loop_watch_want(listener->worker->loop, &listener->watch, LOOP_READ);
 }
 
@@ -57,7 +57,7 @@ static void listener_ready(void *context, unsigned ready)
         go_to_sleep(listener);
         return;
     }
-    for (int i = 0; i < ACCEPTS_A_TURN && !listener->is_stopped; i++) {
+    for (int i = 0; i < ACCEPTS_A_TURN && !listener->is_stopped && !listener->is_paused; i++) {
         struct sock_address peer;
         int fd = -1;
         enum code code = sock_accept(listener->fd, &fd, &peer);
@@ -85,6 +85,14 @@ enum code listener_open(struct listener *listener, struct worker *worker, int fd
     loop_timer_init(&listener->sleep, wake_up, listener);
     loop_watch_init(&listener->watch, fd, listener_ready, listener);
     return loop_watch_begin(worker->loop, &listener->watch, LOOP_READ);
+}
+
+void listener_pause(struct listener *listener, bool pauses)
+{
+    if (listener->is_stopped)
+        return;
+    listener->is_paused = pauses;
+    loop_watch_want(listener->worker->loop, &listener->watch, pauses ? 0 : LOOP_READ);
 }
 
 void listener_stop(struct listener *listener, bool accepts_rest)

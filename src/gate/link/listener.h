@@ -22,12 +22,14 @@ struct listener {
     listener_accepted_fn accepted;
     void *context;
     int fd;
-    bool is_stopped;
+    bool is_stopped, is_paused;
     int64_t told_us; /* when it last said that there are too many connections; 0: never */
 };
 
 enum code listener_open(struct listener *listener, struct worker *worker, int fd_take, listener_accepted_fn accepted,
                         void *context) MUST_USE;
+/* Leaves whoever comes in the socket's queue, for a while, or for another process that has it, too. */
+void listener_pause(struct listener *listener, bool pauses);
 /* Closes the socket; callable twice. Takes: accepts_rest: whoever is in the queue already is accepted first: closing the
  * socket would reset them. */
 void listener_stop(struct listener *listener, bool accepts_rest);

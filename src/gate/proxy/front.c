@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "http/authority.h"
 #include "http/media.h"
+#include "os/local.h"
+#include "proxy/proxy.h"
 
 #include <string.h>
 
@@ -43,6 +45,20 @@ static void look_behind(struct pair *pair)
         pair_drop_back(pair);
 }
 
+/* Gives the connection to the gate that comes after this one, since an agent who writes into one that is being closed learns
+ * nothing of his call. Returns: false: that gate has to read first. */
+static bool hand_over(struct pair *pair)
+{
+    struct sock_address address;
+    int fd = pair->front.stream->fd;
+
+    if (pair->lane->heir == -1 || pair->lane->proxy == NULL || pair->is_tls || pair->is_pipe || pair->lent != NULL ||
+        leg_unsent(&pair->front) > 0)
+        return true;
+    proxy_address(pair->lane->proxy, pair->listen, &address);
+    return local_hand(pair->lane->heir, span_of((const char *)&address, sizeof address), &fd, 1) != CODE_BUSY;
+}
+
 static bool idle(struct pair *pair)
 {
     int64_t idle_us = pair->is_pipe ? FOREVER_US : (int64_t)listen_of(pair)->idle_ms * 1000;
@@ -51,12 +67,17 @@ static bool idle(struct pair *pair)
         pair_close(pair, pair->has_asked ? REASON_AGENT_DONE : REASON_CLOSED_BEFORE_FIRST_BYTE);
         return true;
     }
-    if (pair->lane->is_draining) {
+    if (pair->lane->way != LANE_SERVES) {
         /* A request that is already here is answered, since closing now would reset it. */
         leg_fill(&pair->front);
-        if (buf_is_empty(&pair->front.in))
+        if (!buf_is_empty(&pair->front.in))
+            return true;
+        if (pair->lane->hurries > 0 || pair->is_pipe) {
+            if (!hand_over(pair))
+                return false;
             pair_close(pair, REASON_DRAINING);
-        return true;
+            return true;
+        }
     }
     look_behind(pair);
     if (pair->is_pipe && pair->back.stream == NULL) {
@@ -559,7 +580,7 @@ bool front__finish(struct pair *pair)
     bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
 
     exchange__finish(pair);
-    if (!is_whole || pair->close_after || pair->lane->is_draining) {
+    if (!is_whole || pair->close_after || pair->lane->way != LANE_SERVES) {
         pair->lingers = !is_whole;
         spare_give(pair);
         pair_drop_back(pair);

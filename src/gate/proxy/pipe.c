@@ -44,7 +44,7 @@ bool pipe__waits(struct pair *pair)
         pair->look = proxy__ask_look(lane);
         pair_deadline(pair, LOOK_WAIT_US);
     }
-    if (!pair->is_agreed && pair->look != 0 && !has_looked && !pair->timed_out && !lane->is_draining &&
+    if (!pair->is_agreed && pair->look != 0 && !has_looked && !pair->timed_out && lane->way == LANE_SERVES &&
         !pair->front.is_eof && !pair->front.is_broken) {
         if (!list_is_linked(&pair->waits))
             list_append(&lane->stuck, &pair->waits);

@@ -31,7 +31,9 @@ struct proxy {
     pthread_mutex_t lock;           /* over the fields below; main takes it to publish, a worker when it was poked */
     struct proxy_conf *next_conf;
     struct resolve_table *next_names;
-    bool is_draining;
+    enum lane_way way;
+    unsigned hurries;
+    int heir;
     bool is_stopping;
     void (*look)(void *context);    /* NULL: nobody does */
     void *look_context;
@@ -61,7 +63,10 @@ static void follow(struct lane *lane)
     struct proxy *proxy = lane->proxy;
     struct proxy_conf *conf = lane->conf;
     struct resolve_table *names = lane->names;
-    bool is_draining, is_stopping;
+    enum lane_way way;
+    unsigned hurries;
+    bool is_stopping;
+    int heir;
 
     if (atomic_load_explicit(&proxy->published, memory_order_acquire) == lane->published)
         return;
@@ -69,15 +74,17 @@ static void follow(struct lane *lane)
     lane->published = atomic_load_explicit(&proxy->published, memory_order_relaxed);
     lane->conf = proxy_conf_ref(proxy->next_conf);
     lane->names = proxy->next_names ? resolve_table_ref(proxy->next_names) : NULL;
-    is_draining = proxy->is_draining;
+    way = proxy->way;
+    hurries = proxy->hurries;
+    heir = proxy->heir;
     is_stopping = proxy->is_stopping;
     lock_give(&proxy->lock);
     if (conf != lane->conf)
         spare_drop_all(lane); /* the new configuration may trust other servers */
     proxy_conf_unref(&conf);
     resolve_table_unref(&names);
-    if (is_draining && !lane->is_draining)
-        lane_drain(lane);
+    if (way != lane->way || hurries != lane->hurries)
+        lane_go(lane, way, hurries, heir);
     if (is_stopping && !lane->is_stopping) {
         lane->is_stopping = true;
         close_all(lane);
@@ -151,20 +158,6 @@ void proxy__write_difference(const struct lane *lane, struct buf *out)
 
 /* ---- opening ---- */
 
-/* Finds an inherited socket of this address. It serves all workers, each by a descriptor of its own. */
-static bool inherit(const struct proxy_inherited *inherited, const struct sock_address *address, int *fd)
-{
-    for (size_t i = 0; i < inherited->count; i++) {
-        struct sock_address bound;
-
-        if (sock_local(inherited->fds[i], &bound) == CODE_OK && sock_equals(&bound, address)) {
-            *fd = fcntl(inherited->fds[i], F_DUPFD_CLOEXEC, 3);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A Unix socket cannot be bound twice, so all workers share the first one's. */
 static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_t index, const char *path, int *fd,
                              struct why *why)
@@ -175,30 +168,54 @@ static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_
     return CODE_OK;
 }
 
+static enum code listen_with(struct lane *lane, size_t index, int fd_take, struct why *why)
+{
+    struct lane_listener *listener = &lane->listeners[lane->listener_count];
+    enum code code;
+
+    if (fd_take == -1)
+        return why_set(why, CODE_IO, "a listening socket cannot be used");
+    listener->lane = lane;
+    listener->index = index;
+    lane->listener_count++;
+    code = listener_open(&listener->listener, &lane->worker, fd_take, accepted, listener);
+    return code == CODE_OK ? code : why_set(why, code, "a listening socket cannot be waited for");
+}
+
 static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t index, const struct proxy_start *start,
                                struct why *why)
 {
     struct sock_address *address = &proxy->addresses[index];
-    struct lane_listener *listener = &lane->listeners[index];
     const char *path = start->conf_take->listens[index].socket;
     int fd = -1;
+    size_t there = service_at(start->inherited, address, path, SIZE_MAX, &fd);
     enum code code = CODE_OK;
 
-    if (path != NULL)
+    if (there > 0)
+        (void)service_at(start->inherited, address, path, lane->worker.index % there, &fd);
+    else if (path != NULL)
         code = open_socket(proxy, lane, index, path, &fd, why);
-    else if (!inherit(&start->inherited, address, &fd))
+    else
         code = sock_listen(address, &fd, why);
-    if (code != CODE_OK)
-        return code;
-    if (fd == -1 || (path == NULL && sock_local(fd, address) != CODE_OK)) {
+    if (code == CODE_OK && fd != -1 && path == NULL && sock_local(fd, address) != CODE_OK)
         sock_close(&fd);
-        return why_set(why, CODE_IO, "a listening socket cannot be used");
+    return code == CODE_OK ? listen_with(lane, index, fd, why) : code;
+}
+
+/* Shares out what more the gate before this one had: its workers had a socket each, and were more. The kernel goes on giving
+ * connections to all of them. */
+static enum code open_more(struct lane *lane, size_t index, const struct proxy_start *start, struct why *why)
+{
+    const struct proxy_listen *listen = &start->conf_take->listens[index];
+    enum code code = CODE_OK;
+    int fd;
+    size_t there = service_at(start->inherited, &listen->address, listen->socket, SIZE_MAX, &fd);
+
+    for (size_t nth = lane->worker.index + start->workers; nth < there && code == CODE_OK; nth += start->workers) {
+        (void)service_at(start->inherited, &listen->address, listen->socket, nth, &fd);
+        code = listen_with(lane, index, fd, why);
     }
-    listener->lane = lane;
-    listener->index = index;
-    lane->listener_count = index + 1;
-    code = listener_open(&listener->listener, &lane->worker, fd, accepted, listener);
-    return code == CODE_OK ? code : why_set(why, code, "a listening socket cannot be waited for");
+    return code;
 }
 
 static enum code open_lane(struct proxy *proxy, unsigned index, const struct proxy_start *start, struct why *why)
@@ -228,11 +245,13 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     code = judge_open(&lane->judge, lane->gate, &lane->inbox);
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: out of memory for its judge", index);
-    lane->listeners = mem_array(proxy->listen_count, sizeof *lane->listeners);
+    lane->listeners = mem_array(proxy->listen_count + start->inherited->count, sizeof *lane->listeners);
     if (lane->listeners == NULL)
         return why_set(why, CODE_NOMEM, "out of memory for listeners");
     for (size_t i = 0; i < proxy->listen_count && code == CODE_OK; i++)
         code = open_listener(proxy, lane, i, start, why);
+    for (size_t i = 0; i < proxy->listen_count && code == CODE_OK; i++)
+        code = open_more(lane, i, start, why);
     return code;
 }
 
@@ -414,11 +433,46 @@ void proxy_address(const struct proxy *proxy, size_t index, struct sock_address 
     *address = proxy->addresses[index];
 }
 
-void proxy_drain(struct proxy *proxy)
+void proxy_sockets(const struct proxy *proxy, struct service_sockets *sockets)
+{
+    for (unsigned i = 0; i < proxy->lane_count; i++)
+        for (size_t j = 0; j < proxy->lanes[i].listener_count && sockets->count < SERVICE_SOCKETS_MAX; j++)
+            sockets->fds[sockets->count++] = proxy->lanes[i].listeners[j].listener.fd;
+}
+
+static void go(struct proxy *proxy, enum lane_way way, bool hurries, int heir, bool stops)
 {
     lock_take(&proxy->lock);
-    proxy->is_draining = true;
+    proxy->way = way;
+    proxy->hurries = hurries ? proxy->hurries + 1 : 0; /* counted, so that workers see that they are told again */
+    proxy->heir = heir;
+    proxy->is_stopping = stops;
     unlock_and_poke(proxy);
+}
+
+void proxy_go(struct proxy *proxy, enum lane_way way, bool hurries, int heir)
+{
+    go(proxy, way, hurries, heir, false);
+}
+
+static void adopt(struct proxy *proxy, struct lane *lane, int fd_take, const struct sock_address *address)
+{
+    struct sock_address peer = {.len = sizeof peer.v6};
+    size_t i = 0;
+
+    while (i < proxy->listen_count && !sock_equals(&proxy->addresses[i], address))
+        i++;
+    if (i == proxy->listen_count || getpeername(fd_take, &peer.any, &peer.len) != 0 ||
+        !budget_take_connection(lane->worker.budget))
+        sock_close(&fd_take);
+    else
+        accepted(&lane->listeners[i], fd_take, &peer);
+}
+
+void proxy_adopt(struct proxy *proxy, int *fds_take, const struct sock_address *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        adopt(proxy, &proxy->lanes[i % proxy->lane_count], fds_take[i], &addresses[i]);
 }
 
 bool proxy_is_drained(const struct proxy *proxy)
@@ -430,9 +484,7 @@ void proxy_stop(struct proxy *proxy)
 {
     if (proxy == NULL)
         return;
-    lock_take(&proxy->lock);
-    proxy->is_draining = proxy->is_stopping = true;
-    unlock_and_poke(proxy);
+    go(proxy, LANE_DRAINS, true, -1, true);
     for (unsigned i = 0; i < proxy->lane_count; i++) {
         thread_join(&proxy->lanes[i].thread); /* the thread ends without pairs, so its judge has no work */
         judge_stop(&proxy->lanes[i].judge);

@@ -13,23 +13,19 @@
 #include "base/why.h"
 #include "enforce/answer.h"
 #include "os/resolve.h"
+#include "os/service.h"
 #include "lane/conf.h"
+#include "lane/lane.h"
 #include "lane/ended.h"
 
 struct proxy;
-
-/* Listening sockets of the service manager, used where their address is one of the configuration's. */
-struct proxy_inherited {
-    const int *fds; /* a socket that is used is duplicated; all of these stay the caller's */
-    size_t count;
-};
 
 struct proxy_start {
     unsigned workers;                /* threads; at least 1 */
     struct gate *const *gates;       /* one a worker */
     struct proxy_conf *conf_take;    /* sealed */
     struct resolve_table *names_take; /* NULL: none yet */
-    struct proxy_inherited inherited;
+    const struct service_sockets *inherited; /* used where their address is one of the configuration's, and stay the caller's */
     /* Makes a stream socket to a command's children, without waiting; called from any worker. NULL: no route has a command. */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *dial_context;
@@ -68,9 +64,14 @@ void proxy_looked(struct proxy *proxy, uint64_t looks, const struct why *why);
 
 /* The address that listener `index` is bound to. */
 void proxy_address(const struct proxy *proxy, size_t index, struct sock_address *address);
+/* Appends all listening sockets, which stay the proxy's, as far as there is room. While it serves. */
+void proxy_sockets(const struct proxy *proxy, struct service_sockets *sockets);
 
-/* Accepts no more, lets calls in flight end, closes what is idle; event streams without a call end at once. */
-void proxy_drain(struct proxy *proxy);
+/* Accepts no more, lets calls in flight end; event streams without a call end at once. An idle connection may ask once more,
+ * since its agent may be writing just now, until the proxy hurries. As lane_go has it. */
+void proxy_go(struct proxy *proxy, enum lane_way way, bool hurries, int heir);
+/* Takes idle connections that another gate has accepted on these addresses, before proxy_run. */
+void proxy_adopt(struct proxy *proxy, int *fds_take, const struct sock_address *addresses, size_t count);
 bool proxy_is_drained(const struct proxy *proxy); /* whether no connection is left; main asks by a timer */
 
 /* Closes what is left and records its outcomes, and joins the threads. */

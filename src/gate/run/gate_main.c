@@ -56,7 +56,7 @@ static int check_only(struct conf **conf)
     return STATUS_DONE;
 }
 
-static int serve_all(struct conf *conf, const char *continue_why, int64_t linger_us, int ready_fd)
+static int serve_all(struct conf *conf, const struct serve_asked *asked, int ready_fd)
 {
     struct serve serve;
     struct why why = {0};
@@ -70,8 +70,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
             log_error("conf", "%s", faults.fault[i].text);
     signals_block();
     libraries_warn(serve_asks(conf));
-    code = serve_open(&serve, conf, continue_why, &why);
-    serve.linger_us = linger_us;
+    code = serve_open(&serve, conf, asked, &why);
     if (code == CODE_OK)
         code = serve_run(&serve, ready_fd, &why);
     serve_close(&serve);
@@ -79,16 +78,16 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
 }
 
 /* Reads the number of a descriptor that the parent process handed over; it must not be one that the gate may open itself. */
-static int read_ready_fd(const char *text, int *fd)
+static int read_fd(const char *option, const char *text, int *fd)
 {
     uint64_t number;
 
-    *fd = -1;
+    *fd = 0;
     if (text == NULL)
         return OPTIONS_GO;
     if (num_u64(span_text(text), &number) != CODE_OK || number < 1 || number > 65535 ||
         fcntl((int)number, F_GETFD) < 0 || fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
-        return complain(STATUS_USAGE, "--ready-fd %s is no open descriptor; hand one over", text);
+        return complain(STATUS_USAGE, "--%s %s is no open descriptor; hand one over", option, text);
     *fd = (int)number;
     return OPTIONS_GO;
 }
@@ -107,7 +106,9 @@ static int run_serve(int argc, char **argv)
         status = complain(STATUS_USAGE, "--despite-loss and --why TEXT go together, and not with --check: who accepts a "
                           "loss says why");
     if (status == OPTIONS_GO)
-        status = read_ready_fd(asked.ready_fd, &ready_fd);
+        status = read_fd("ready-fd", asked.ready_fd, &ready_fd);
+    if (status == OPTIONS_GO)
+        status = read_fd("upgrades", asked.upgrades, &asked.before_fd);
     if (status != OPTIONS_GO)
         return status;
     if (!asked.check && (sandbox_harden(&why) != CODE_OK || secret_heap_open(&why) != CODE_OK)) /* before a secret is read */
@@ -117,7 +118,7 @@ static int run_serve(int argc, char **argv)
         return status;
     if (asked.verbose)
         log_init(LOG_DEBUG, LOG_AUTO);
-    return asked.check ? check_only(&conf) : serve_all(conf, asked.why, (int64_t)asked.while_used_ms * 1000, ready_fd);
+    return asked.check ? check_only(&conf) : serve_all(conf, &asked, ready_fd);
 }
 
 /* Started with the words of `callgate serve`, so that who looks for the process by them finds it. */

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/selftest.h"
-#include "json/doc.h"
 #include "os/clock.h"
 #include "os/sandbox.h"
 #include "os/service.h"
@@ -14,8 +13,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
+#define CALM_US 200000 /* idle connections may ask once more: who writes at the moment of a close learns nothing of his call */
 #define START_WAIT_MS 5000
 #define TRIM_CONNECTIONS 1000 /* so many connections have gone since the peak: about 10 MiB */
 #define TRIM_BYTES (32u << 20)
@@ -24,7 +23,6 @@
 #define ANSWERS_WAITING 256 /* how many answers, as large as a route keeps them, a worker's ring has room for */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define LISTED_MAX_BYTES ((size_t)16 << 20)
-#define LOCK_PAUSE_MS 50
 #define STORE_WAIT_MS 20 /* main waits no longer for the store, since signals and the admin port wait behind it; a locked
                           * store is asked again at the next look */
 
@@ -90,28 +88,7 @@ static uint64_t ring_bytes(const struct proxy_conf *conf)
     return largest * ANSWERS_WAITING < RING_MAX_BYTES ? largest * ANSWERS_WAITING : RING_MAX_BYTES;
 }
 
-/* A new gate waits as long as the one before it may drain, and hears who stops it meanwhile. */
-static enum code open_when_free(struct serve *serve, const struct audit_conf *conf, int64_t wait_us, struct why *why)
-{
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
-    int64_t until_us = clock_monotonic_us() + wait_us;
-    bool is_told = false;
-    enum code code;
-
-    while ((code = audit_open(conf, &serve->audit, why)) == CODE_BUSY && clock_monotonic_us() < until_us) {
-        if (!is_told)
-            log_warn("app", "%s is written by another gate: waiting for its end, for at most %lld s", conf->path,
-                     (long long)(wait_us / 1000000));
-        is_told = true;
-        serve->is_called_off = signal_is_waiting(SIGTERM) || signal_is_waiting(SIGINT);
-        if (serve->is_called_off)
-            return why_set(why, CODE_BUSY, "%s: stopped while another gate still wrote it", conf->path);
-        (void)nanosleep(&pause, NULL);
-    }
-    return code;
-}
-
-enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
+enum code serve_open_audit(struct serve *serve, struct why *why)
 {
     char node[256];
     struct audit_conf conf = {
@@ -121,6 +98,7 @@ enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
                         .rows = serve->conf->audit.checkpoint_rows, .key_change = serve->key_change},
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
+        .lock_fd_take = serve->lock_fd,
         .loss = {.why = serve->continue_why, .actor = serve->continue_actor, .is_elsewhere = serve->store_was_behind},
     };
     /* a command that opens the audit has no signer yet */
@@ -129,6 +107,7 @@ enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why
     if (gethostname(node, sizeof node - 1) != 0)
         node[0] = '\0';
     node[sizeof node - 1] = '\0';
+    serve->lock_fd = 0;
     conf.checkpoints.signer = serve->signer;
     if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
         const struct poster_conf post = {
@@ -141,7 +120,7 @@ enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why
         conf.checkpoints.context = serve->poster;
     }
     if (code == CODE_OK)
-        code = open_when_free(serve, &conf, lock_wait_us, why);
+        code = audit_open(&conf, &serve->audit, why);
     if (code == CODE_OK)
         code = serve__publish_checkpoint_key(serve, why);
     if (code == CODE_OK)
@@ -171,7 +150,7 @@ static enum code open_gates(struct serve *serve)
 }
 
 /* Warns of a socket that the service manager handed over and that the configuration does not name. */
-static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inherited *inherited)
+static void warn_of_unused(const struct proxy_conf *conf, const struct service_sockets *inherited)
 {
     for (size_t i = 0; i < inherited->count; i++) {
         struct sock_address address;
@@ -184,7 +163,7 @@ static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inh
             listen++;
         sock_text(&address, text);
         if (listen == conf->listen_count)
-            log_warn("app", "the service manager handed over %s, which `listen` does not name; it is not used", text);
+            log_warn("app", "%s was handed over, which `listen` does not name; it is not used", text);
     }
 }
 
@@ -218,18 +197,19 @@ static void pipe_differs(void *context)
 
 static enum code open_proxy(struct serve *serve, struct why *why)
 {
-    int inherited[INHERITED_MAX];
     struct proxy_start start = {
         .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
-        .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
+        .inherited = &serve->inherited, .dial_command = serve__dial_command, .dial_context = serve,
         .lookups = providers_lookups(serve->providers), .proofs = serve->proofs, .look = pipe_differs, .look_context = serve,
     };
-    enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
+    enum code code = service_listeners(&serve->inherited, why);
 
     if (code == CODE_OK) {
-        warn_of_unused(serve->conf->proxy, &start.inherited);
+        warn_of_unused(serve->conf->proxy, &serve->inherited);
         code = proxy_open(&start, &serve->proxy, why);
     }
+    if (code == CODE_OK)
+        handover_adopt(&serve->handover, serve->proxy);
     if (code != CODE_OK)
         proxy_conf_unref(&start.conf_take);
     return code;
@@ -241,16 +221,18 @@ static enum code open_trail(struct serve *serve, struct why *why)
     enum code code = serve__compare_store(serve, why);
 
     if (code == CODE_OK)
-        code = serve_open_audit(serve, (int64_t)serve->conf->drain_ms * 1000, why);
+        code = serve_open_audit(serve, why);
     return code == CODE_OK && !is_marked ? serve__mark_audit(serve, why) : code;
 }
 
-enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why)
+enum code serve_open(struct serve *serve, struct conf *conf_take, const struct serve_asked *asked, struct why *why)
 {
     enum code code;
 
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .audit_jobs = {.store_seen = -1},
-                             .continue_why = continue_why};
+                             .continue_why = asked->why,
+                             .linger_us = (int64_t)asked->while_used_ms * 1000};
+    handover_init(&serve->handover, asked->before_fd);
     serve->file.taken_us = clock_wall_us();
     serve->clock_ahead_us = clock_wall_us() - clock_monotonic_us();
     buf_init(&serve->listed, LISTED_MAX_BYTES);
@@ -273,6 +255,9 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = web_new(&serve->web, why);
     if (code == CODE_OK)
         code = open_loop(serve, why);
+    if (code == CODE_OK) /* what stands above changes nothing: where it fails, a gate that runs goes on */
+        code = handover_take_lock(&serve->handover, serve->conf->audit.database, serve->conf->drain_ms, &serve->lock_fd,
+                                  &serve->is_called_off, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
     if (code == CODE_OK)
@@ -287,6 +272,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = open_proxy(serve, why);
     if (code == CODE_OK)
         code = serve__open_admin(serve, why);
+    service_close(&serve->inherited);
     return code;
 }
 
@@ -349,10 +335,21 @@ static void give_memory_back(struct serve *serve)
     mem_trim();
 }
 
+static void go(struct serve *serve, bool hurries)
+{
+    int heir = handover_heir(&serve->handover);
+
+    proxy_go(serve->proxy, !serve->is_draining ? LANE_SERVES : heir != -1 ? LANE_PAUSES : LANE_DRAINS, hurries, heir);
+}
+
 static void look_drained(void *context)
 {
     struct serve *serve = context;
+    struct proxy_gauges now;
 
+    proxy_gauges(serve->proxy, &now);
+    if (loop_now_us(serve->loop) >= serve->calm_until_us && (handover_heir(&serve->handover) == -1 || now.in_flight == 0))
+        go(serve, true);
     serve->is_over = proxy_is_drained(serve->proxy) || loop_now_us(serve->loop) >= serve->drain_until_us;
     if (!serve->is_over && loop_timer_arm(serve->loop, &serve->drain, DRAIN_LOOK_US) != CODE_OK)
         serve->is_over = true;
@@ -365,10 +362,13 @@ static void begin_drain(struct serve *serve)
         return;
     }
     log_info("app", "draining, for at most %u ms", serve->conf->drain_ms);
-    service_notify("STOPPING=1");
+    if (handover_heir(&serve->handover) == -1)
+        service_notify("STOPPING=1");
+    handover_pause(&serve->handover, true);
     serve->is_draining = true;
+    serve->calm_until_us = loop_now_us(serve->loop) + CALM_US;
     serve->drain_until_us = loop_now_us(serve->loop) + (int64_t)serve->conf->drain_ms * 1000;
-    proxy_drain(serve->proxy);
+    go(serve, false);
     look_drained(serve);
 }
 
@@ -440,50 +440,29 @@ static void signal_came(void *context, int signo)
         begin_drain(serve);
 }
 
-/* Writes {"listen":["127.0.0.1:40001"]} for the parent process, which may have let the kernel choose the ports. */
-static enum code report_ready(struct serve *serve, int ready_fd)
+static void somebody_takes_over(void *context)
 {
-    struct doc *doc = doc_object();
-    struct doc *listens = doc_add_array(doc, "listen");
-    struct buf line;
-    enum code code;
+    begin_drain(context);
+}
 
-    buf_init(&line, 65536);
-    for (size_t i = 0; i < serve->conf->proxy->listen_count; i++) {
-        struct sock_address address;
-        char text[SOCK_TEXT_BYTES];
+static void nobody_takes_over(void *context)
+{
+    struct serve *serve = context;
 
-        if (serve->conf->proxy->listens[i].socket != NULL) {
-            doc_text(doc, "pipes", span_text(serve->conf->proxy->listens[i].socket));
-            log_info("app", "listening on %s", serve->conf->proxy->listens[i].socket);
-            continue;
-        }
-        proxy_address(serve->proxy, i, &address);
-        sock_text(&address, text);
-        doc_text(listens, NULL, span_text(text));
-        log_info("app", "listening on %s", text);
-    }
-    if (serve->admin != NULL) {
-        struct sock_address address;
-        char text[SOCK_TEXT_BYTES];
+    serve->is_draining = false;
+    loop_timer_cancel(serve->loop, &serve->drain);
+    go(serve, false);
+}
 
-        admin_address(serve->admin, &address);
-        sock_text(&address, text);
-        doc_text(doc, "admin", span_text(text));
-    }
-    code = doc_print(doc, &line);
-    if (code == CODE_OK)
-        code = buf_add_byte(&line, '\n');
-    if (code == CODE_OK && ready_fd >= 0) {
-        struct span text = buf_peek(&line);
+static void offer_handover(struct serve *serve)
+{
+    const struct handover_conf conf = {
+        .audit = serve->conf->audit.database, .drain_ms = serve->conf->drain_ms, .linger_ms = (uint64_t)serve->linger_us / 1000,
+        .loop = serve->loop, .proxy = serve->proxy, .admin = serve->admin != NULL ? admin_socket(serve->admin) : -1,
+        .begin = somebody_takes_over, .again = nobody_takes_over, .context = serve,
+    };
 
-        if (write(ready_fd, text.at, text.len) != (ssize_t)text.len)
-            code = CODE_IO;
-        close(ready_fd);
-    }
-    buf_fini(&line);
-    doc_free(&doc);
-    return code;
+    handover_offer(&serve->handover, &conf);
 }
 
 static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
@@ -501,6 +480,7 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code != CODE_OK)
         return code;
     serve__mind_approvals(serve);
+    offer_handover(serve);
     code = start_threads(serve, why);
     if (code != CODE_OK)
         return code;
@@ -510,7 +490,7 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code == CODE_OK)
         serve__put_store_events(serve);
     if (code == CODE_OK)
-        code = report_ready(serve, ready_fd);
+        code = serve__report_ready(serve, ready_fd);
     if (code != CODE_OK)
         return why_set(why, code, "the gate cannot say that it is ready: %s", code_text(code));
     service_notify("READY=1");
@@ -530,6 +510,7 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
         if (code != CODE_OK)
             why_set(why, code, "the event loop failed: %s", code_text(code));
     }
+    handover_end(&serve->handover);
     if (code == CODE_OK && serve->runner_is_lost)
         code = why_set(why, CODE_IO, "the process that starts commands has ended; start the gate again");
     if (code == CODE_OK && serve->signer_is_lost)
@@ -578,6 +559,7 @@ void serve_close(struct serve *serve)
         inbox_fini(&serve->looks);
     if (serve->loop != NULL)
         loop_free(&serve->loop);
+    handover_fini(&serve->handover);
     buf_fini(&serve->confined);
     buf_fini(&serve->listed);
     buf_fini(&serve->definitions.notes);

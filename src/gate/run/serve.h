@@ -14,9 +14,11 @@
 #include "admin/metrics.h"
 #include "args/command.h"
 #include "conf/conf.h"
+#include "handover/handover.h"
 #include "run/disk.h"
 #include "providers/providers.h"
 #include "run/poster.h"
+#include "run/serve_usage.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
 #include "store/store_definitions.h"
@@ -186,11 +188,14 @@ struct serve {
     struct disk_growth disk_growth;
     bool is_draining;
     bool is_over;
-    int64_t drain_until_us;
+    int64_t calm_until_us, drain_until_us;
+    struct service_sockets inherited;
+    struct handover handover;    /* to the gate that comes after this one, from the one before */
+    int lock_fd;                 /* the audit's, until that is open */
 };
 
-/* Takes conf in any case. Takes: continue_why: why it goes on although rows of the audit are lost; NULL: it does not. */
-enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why) MUST_USE;
+/* Takes conf in any case. */
+enum code serve_open(struct serve *serve, struct conf *conf_take, const struct serve_asked *asked, struct why *why) MUST_USE;
 
 /* Blocks: until the last connection has gone after a signal. */
 enum code serve_run(struct serve *serve, int ready_fd, struct why *why) MUST_USE;

@@ -320,6 +320,7 @@ enum code serve__open_admin(struct serve *serve, struct why *why)
     const struct admin_conf conf = {
         .address = from->address, .healthz = from->public_healthz, .readyz = from->public_readyz,
         .metrics = from->public_metrics, .unready = unready, .note = note, .measure = measure, .context = serve,
+        .inherited = &serve->inherited,
     };
     enum code code;
 

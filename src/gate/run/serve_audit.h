@@ -18,7 +18,7 @@
 struct serve;
 
 /* Takes: serve: with a configuration, and with what `audit_conf` has from people (key_change, continue_actor). */
-enum code serve_open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why) MUST_USE;
+enum code serve_open_audit(struct serve *serve, struct why *why) MUST_USE;
 void serve_close_audit(struct serve *serve);
 
 /* The key of redactions: read from its file, which is made where may_make says so. */

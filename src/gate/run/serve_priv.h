@@ -106,6 +106,9 @@ void serve__run_audit_jobs(struct serve *serve);
  * its event `start` says the result. */
 enum code serve__compare_store(struct serve *serve, struct why *why) MUST_USE;
 
+/* Takes: ready_fd: where the addresses are written, as JSON; 0: nobody reads them. */
+enum code serve__report_ready(struct serve *serve, int ready_fd) MUST_USE;
+
 /* Has the store remember what was put and is durable by now. */
 void serve__mark_told(struct serve *serve);
 

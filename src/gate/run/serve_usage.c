@@ -15,6 +15,8 @@ static const struct option options[] = {
      .help = "why a loss is accepted, for the record"},
     {.name = "ready-fd", .type = OPTION_TEXT, .at = AT(ready_fd), .takes = "N",
      .help = "write one JSON line with the addresses there when ready"},
+    {.name = "upgrades", .type = OPTION_TEXT, .at = AT(upgrades), .takes = "N",
+     .help = "take over from the gate behind this socket, as `callgate upgrade` wants it"},
     {.name = "while-used", .type = OPTION_DURATION, .at = AT(while_used_ms), .takes = "DURATION", .most = UINT32_MAX,
      .help = "end so long after the last connection, as `callgate pipe` wants it"},
     {0},

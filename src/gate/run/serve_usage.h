@@ -12,8 +12,9 @@
 
 struct serve_asked {
     struct given given; /* first */
-    const char *config, *why, *ready_fd;
+    const char *config, *why, *ready_fd, *upgrades;
     uint64_t while_used_ms;
+    int before_fd; /* of `upgrades`; 0: it upgrades nothing */
     bool check, verbose, despite_loss;
 };
 

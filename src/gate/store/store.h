@@ -22,6 +22,7 @@
  * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store.
  * Errors: CODE_INVALID where a restore has not ended: what stands there is neither what was nor what is to be. */
 enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+int64_t store_format(void); /* the number of the newest form of it that this build knows */
 
 /* One transaction, from a store_begin that returned CODE_OK to store_end: where `code` is CODE_OK all is kept, else nothing.
  * Takes: doing: what failed, for the sentence; NULL: `why` has one, unless keeping fails. Returns: whether it is kept. */

@@ -44,6 +44,11 @@ static enum code bring_up(struct db *db, const char *const *all, int64_t count, 
     return store_end(db, code, "bringing the store's tables up to date", why);
 }
 
+int64_t store_format(void)
+{
+    return sizeof steps / sizeof steps[0];
+}
+
 /* Copies the store before an upgrade, for an older build. A copy of the same step that is there already is as good: it was made
  * by a start that failed after it. */
 static enum code keep_old(struct db *db, const char *path, int64_t at, struct why *why)

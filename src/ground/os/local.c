@@ -109,25 +109,63 @@ enum code local_pair(int ends[2])
 
 /* ---- the introduction ---- */
 
+enum code local_hand(int fd, struct span bytes, const int *handed, size_t count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(HANDED_MAX * sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)bytes.at, bytes.len};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+
+    BUG_ON(count == 0 || count > HANDED_MAX);
+    cmsg->cmsg_level = SOL_SOCKET;
+    cmsg->cmsg_type = SCM_RIGHTS;
+    cmsg->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(cmsg), handed, count * sizeof(int));
+    if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes.len)
+        return CODE_OK;
+    return errno == EAGAIN || errno == ETOOMANYREFS ? CODE_BUSY : CODE_IO;
+}
+
+enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t *count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(HANDED_MAX * sizeof(int))];
+    } control;
+    struct iovec part = {bytes, len};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
+    const size_t room = *count;
+    ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *cmsg = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    size_t came = cmsg != NULL && cmsg->cmsg_type == SCM_RIGHTS ? (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+
+    *count = 0;
+    if (got <= 0)
+        return got == 0 ? CODE_NOT_FOUND : errno == EAGAIN || errno == EINTR ? CODE_BUSY : CODE_IO;
+    for (size_t i = 0; i < came; i++) {
+        int one;
+
+        memcpy(&one, CMSG_DATA(cmsg) + i * sizeof one, sizeof one);
+        if (i < room)
+            handed[(*count)++] = one;
+        else
+            (void)close(one);
+    }
+    return got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & MSG_CTRUNC) == 0 ? CODE_OK : CODE_INVALID;
+}
+
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed)
 {
     char bytes[LOCAL_INTRODUCTION_BYTES] = MAGIC;
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec part = {bytes, sizeof bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
-    struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
 
     BUG_ON(name.len > LOCAL_NAME_BYTES);
     memcpy(bytes + 16, name.at, name.len);
     memcpy(bytes + 16 + LOCAL_NAME_BYTES, digest, LOCAL_DIGEST_BYTES);
-    cmsg->cmsg_level = SOL_SOCKET;
-    cmsg->cmsg_type = SCM_RIGHTS;
-    cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(cmsg), &handed, sizeof handed);
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof bytes ? CODE_OK : CODE_IO;
+    return local_hand(fd, span_of(bytes, sizeof bytes), &handed, 1);
 }
 
 struct local_stream {

@@ -38,6 +38,13 @@ enum code local_listener(int fd, uid_t *uid) MUST_USE;
 /* Makes two connected ends, non-blocking, which close when another program is executed. */
 enum code local_pair(int ends[2]) MUST_USE;
 
+/* Sends these bytes in one message with descriptors, at least one and at most 253; they stay the caller's. Returns: CODE_OK,
+ * CODE_BUSY where the other side has to read first, CODE_IO. */
+enum code local_hand(int fd, struct span bytes, const int *handed, size_t count) MUST_USE;
+/* Reads such a message of `len` bytes. Returns: CODE_OK; CODE_BUSY where none is there, CODE_NOT_FOUND where the other side has
+ * gone, CODE_INVALID where it is another. Takes: count: how many descriptors there is room for; becomes how many came. */
+enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t *count) MUST_USE;
+
 /* Takes: name of at most LOCAL_NAME_BYTES; handed: stays the caller's, who closes it. */
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed) MUST_USE;
 

@@ -48,9 +48,12 @@ enum code audit_hold(const char *audit, int *fd, struct why *why)
     return code;
 }
 
-enum code writer__take_lock(struct audit *audit, struct why *why)
+enum code writer__take_lock(struct audit *audit, int fd_take, struct why *why)
 {
-    enum code code = audit_hold(audit->ledger.path, &audit->lock_fd, why);
+    enum code code = fd_take == 0 ? audit_hold(audit->ledger.path, &audit->lock_fd, why) : CODE_OK;
+
+    if (fd_take != 0)
+        audit->lock_fd = fd_take;
 
     if (code == CODE_OK)
         writer__say(audit, ""); /* this takes the file's room now, which a full disk would not give later */

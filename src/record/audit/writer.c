@@ -413,7 +413,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     audit->rotate_bytes = conf->rotate_bytes;
     code = make(audit, conf);
     if (code == CODE_OK)
-        code = writer__take_lock(audit, why);
+        code = writer__take_lock(audit, conf->lock_fd_take, why);
     if (code == CODE_OK)
         code = files_begin_live(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)

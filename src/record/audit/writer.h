@@ -25,6 +25,7 @@ struct audit_conf {
     struct audit_checkpoints checkpoints;
     struct span confined;         /* for the start event: a JSON list, and further members; empty: not said */
     uint64_t rotate_bytes;        /* a file of this size is sealed, and the audit goes on in another; 0: never */
+    int lock_fd_take;             /* the lock, as audit_hold has taken it; 0: it is taken here */
     struct audit_loss loss;       /* a loss that a person accepted; where nothing is lost, that is an error, too */
 };
 

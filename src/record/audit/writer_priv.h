@@ -119,7 +119,7 @@ void writer__job_over(struct audit *audit, enum code code);
 void writer__watch_file(struct audit *audit); /* behind a commit: wants a rotation where the file is full or in doubt */
 
 /* lock.c */
-enum code writer__take_lock(struct audit *audit, struct why *why) MUST_USE;
+enum code writer__take_lock(struct audit *audit, int fd_take, struct why *why) MUST_USE; /* 0: takes it itself */
 void writer__say(const struct audit *audit, const char *text); /* why it is down, for audit_is_said_down; "" when it is up */
 
 /* recovery.c */

@@ -33,7 +33,8 @@ static enum code measure(void *context, struct buf *out)
 
 static int start(void **state)
 {
-    struct admin_conf conf = {.healthz = true, .readyz = true, .metrics = true, .unready = unready, .note = note,
+    static const struct service_sockets none;
+    struct admin_conf conf = {.inherited = &none, .healthz = true, .readyz = true, .metrics = true, .unready = unready, .note = note,
                               .measure = measure};
     struct why why;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The introduction of pipes, whole, in pieces and wrong, and the socket's place. 5.11, 5.23 */
+/* The introduction of pipes, whole, in pieces and wrong, and the socket's place. 5.11, 5.23, 13.5 */
 #include "fakes/cm.h"
 
 #include "os/local.h"
 #include "os/sock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,46 @@ static void a_place_is_taken_once(void **state)
     assert_int_equal(local_connect(far, &first), CODE_IO);
 }
 
+static void descriptors_come_with_their_message_or_not_at_all(void **state)
+{
+    uint64_t said = 7, heard = 0;
+    int got[3] = {-1, -1, -1};
+    size_t count = 3;
+
+    (void)state;
+    assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_BUSY);
+    assert_int_equal(count, 0);
+    assert_int_equal(local_hand(front[1], span_of((const char *)&said, sizeof said), back, 2), CODE_OK);
+    count = 3;
+    assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_OK);
+    assert_int_equal(heard, 7);
+    assert_int_equal(count, 2);
+    assert_true(fcntl(got[0], F_GETFD) & FD_CLOEXEC);
+    sock_close(&got[0]);
+    sock_close(&got[1]);
+    assert_int_equal(local_hand(front[1], span_of((const char *)&said, sizeof said), back, 2), CODE_OK);
+    count = 1; /* more than there is room for are closed */
+    assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_INVALID);
+    assert_int_equal(count, 1);
+    sock_close(&got[0]);
+    assert_int_equal(local_hand(front[1], SPAN_LIT("short"), back, 1), CODE_OK);
+    count = 1;
+    assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_INVALID);
+    sock_close(&got[0]);
+    assert_int_equal(write(front[1], &said, sizeof said), sizeof said); /* without any */
+    count = 1;
+    assert_int_equal(local_take_handed(front[0], &heard, sizeof heard, got, &count), CODE_INVALID);
+    assert_int_equal(count, 0);
+    stream_close(&stream);
+    assert_ok(local_pair(front));
+    assert_int_equal(local_stream_new(front[1], &stream), CODE_OK);
+    while (local_hand(front[1], span_of((const char *)&said, sizeof said), back, 1) == CODE_OK)
+        count++;
+    assert_int_equal(errno, EAGAIN); /* and whoever hands over does not wait */
+    sock_close(&front[0]);
+    assert_int_equal(local_hand(front[1], SPAN_LIT("x"), back, 1), CODE_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +181,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pieces_are_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_within_it_is_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_introduces_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(descriptors_come_with_their_message_or_not_at_all, setup, teardown),
         cmocka_unit_test(a_place_is_taken_once),
     };
 

@@ -25,30 +25,28 @@ static void hand_over(const char *pid, const char *fds)
 
 static void nothing_handed_over_is_no_fault(void **state)
 {
-    int fds[4];
-    size_t count = 9;
+    struct service_sockets sockets = {.count = 9};
 
     (void)state;
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
-    assert_ok(service_listeners(fds, 4, &count, NULL));
-    assert_int_equal(count, 0);
+    assert_ok(service_listeners(&sockets, NULL));
+    assert_int_equal(sockets.count, 0);
     hand_over("1", "2"); /* meant for another process */
-    assert_ok(service_listeners(fds, 4, &count, NULL));
-    assert_int_equal(count, 0);
+    assert_ok(service_listeners(&sockets, NULL));
+    assert_int_equal(sockets.count, 0);
 }
 
 static void nonsense_is_said(void **state)
 {
-    int fds[4];
-    size_t count;
+    struct service_sockets sockets;
     struct why why;
 
     (void)state;
     hand_over(NULL, "two");
-    assert_int_equal(service_listeners(fds, 4, &count, &why), CODE_INVALID);
-    hand_over(NULL, "5");
-    assert_int_equal(service_listeners(fds, 4, &count, &why), CODE_LIMIT);
+    assert_int_equal(service_listeners(&sockets, &why), CODE_INVALID);
+    hand_over(NULL, "1025");
+    assert_int_equal(service_listeners(&sockets, &why), CODE_LIMIT);
     assert_null(getenv("LISTEN_FDS"));
 }
 
@@ -56,18 +54,17 @@ static void nonsense_is_said(void **state)
 static int child_takes(int fd)
 {
     struct why why = {.text = ""};
-    int fds[4];
-    size_t count;
+    struct service_sockets sockets;
     enum code code;
 
     if (fd != 3)
         dup2(fd, 3);
     fcntl(3, F_SETFD, 0);
     hand_over(NULL, "1");
-    code = service_listeners(fds, 4, &count, &why);
+    code = service_listeners(&sockets, &why);
     if (code != CODE_OK)
         return strstr(why.text, "descriptor 3") ? 1 : 2;
-    if (count != 1 || fds[0] != 3 || getenv("LISTEN_PID") || getenv("LISTEN_FDS") || getenv("LISTEN_FDNAMES"))
+    if (sockets.count != 1 || sockets.fds[0] != 3 || getenv("LISTEN_PID") || getenv("LISTEN_FDS") || getenv("LISTEN_FDNAMES"))
         return 3;
     return (fcntl(3, F_GETFL) & O_NONBLOCK) && (fcntl(3, F_GETFD) & FD_CLOEXEC) ? 0 : 4;
 }
@@ -85,7 +82,7 @@ static int takes(int fd)
     return WEXITSTATUS(status);
 }
 
-static void only_listening_tcp_sockets_are_taken(void **state)
+static void only_listening_sockets_are_taken(void **state)
 {
     struct sock_address address;
     struct sockaddr_un local = {.sun_family = AF_UNIX};
@@ -101,12 +98,43 @@ static void only_listening_tcp_sockets_are_taken(void **state)
     assert_int_equal(takes(pipes[0]), 1);
     assert_ok(bind(unix_fd, (struct sockaddr *)&local, sizeof local.sun_family)); /* a name the kernel chooses */
     assert_ok(listen(unix_fd, 1));
-    assert_int_equal(takes(unix_fd), 1);
+    assert_int_equal(takes(unix_fd), 0);
     close(listener);
     close(plain);
     close(unix_fd);
     close(pipes[0]);
     close(pipes[1]);
+}
+
+static void sockets_are_found_by_their_place(void **state)
+{
+    struct service_sockets sockets = {.count = 3};
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sock_address address, other;
+    int fd;
+
+    (void)state;
+    assert_ok(sock_parse(SPAN_LIT("127.0.0.1:0"), &address, NULL));
+    assert_ok(sock_parse(SPAN_LIT("127.0.0.2:1"), &other, NULL));
+    assert_ok(sock_listen(&address, &sockets.fds[0], NULL));
+    assert_ok(sock_local(sockets.fds[0], &address));
+    assert_ok(sock_listen(&address, &sockets.fds[1], NULL)); /* as workers have one each */
+    sockets.fds[2] = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(local.sun_path, sizeof local.sun_path, "/tmp/test-service-%d", (int)getpid());
+    assert_ok(bind(sockets.fds[2], (struct sockaddr *)&local, sizeof local));
+    assert_ok(unlink(local.sun_path));
+    assert_int_equal(service_at(&sockets, &address, NULL, 1, &fd), 2);
+    assert_true(fd > 2);
+    close(fd);
+    assert_int_equal(service_at(&sockets, &address, NULL, 2, &fd), 2);
+    assert_int_equal(fd, -1);
+    assert_int_equal(service_at(&sockets, &other, NULL, 0, &fd), 0);
+    assert_int_equal(service_at(&sockets, NULL, local.sun_path, 0, &fd), 1);
+    assert_true(fd > 2);
+    close(fd);
+    assert_int_equal(service_at(&sockets, NULL, "/tmp/test-service", 0, &fd), 0);
+    service_close(&sockets);
+    assert_int_equal(sockets.count, 0);
 }
 
 static void the_manager_hears(void **state)
@@ -141,7 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_handed_over_is_no_fault),
         cmocka_unit_test(nonsense_is_said),
-        cmocka_unit_test(only_listening_tcp_sockets_are_taken),
+        cmocka_unit_test(only_listening_sockets_are_taken),
+        cmocka_unit_test(sockets_are_found_by_their_place),
         cmocka_unit_test(the_manager_hears),
     };
 
