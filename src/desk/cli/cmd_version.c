@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
+#include "rows/schema.h"
 #include "run/libraries.h"
+#include "store/store.h"
 #include "cli/told.h"
 
 int cmd_version(const struct asked *asked)
@@ -11,6 +13,8 @@ int cmd_version(const struct asked *asked)
     struct doc *doc = doc_object(), *all, *untried;
 
     doc_text(doc, "callgate", span_text(CALLGATE_VERSION));
+    doc_int(doc, "store", store_format());
+    doc_int(doc, "audit", AUDIT_SCHEMA_VERSION);
     all = doc_add_array(doc, "libraries");
     untried = doc_add_array(doc, "untried");
     for (size_t i = 0; asked->all && i < count; i++) {

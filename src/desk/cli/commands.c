@@ -125,8 +125,12 @@ const struct command commands[] = {
              PATH("ca", ca, "FILE", "certificates to trust; the system's by default"),
              PATH("bearer-file", bearer_file, "FILE", "a token that the server wants"),
              FLAG("insecure", insecure, "plain HTTP to a server that is not on this machine"), JSON)},
-    {IS("serve", cmd_serve, "the gate itself"),
-     .example = "serve --config callgate.yaml", .of_another = &serve_usage},
+    {IS("serve", cmd_serve, "the gate itself"), .example = "serve --config callgate.yaml", .of_another = &serve_usage},
+    {IS("upgrade", cmd_upgrade, "a new gate in the place of the one that runs"),
+     ABOUT("Starts PROGRAM, by default this one, as a gate that takes the listening sockets and the audit over from the\n"
+           "one that runs: no call fails; new ones wait until those that are open have ended. Where it does not take\n"
+           "the configuration, or cannot start, the one that runs goes on. --check asks what would change."),
+     OPERANDS(MAYBE("PROGRAM", FILE)), OPTIONS(FLAG("check", check, "change nothing; 1: something is bad"), JSON, CONFIG)},
     {IS("pipe", cmd_pipe, "a tool server's command behind the gate, for desktop clients"),
      BEHIND("[--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]"),
      ABOUT("Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
@@ -136,8 +140,7 @@ const struct command commands[] = {
      OPERANDS(MANY("COMMAND", FILE)),
      OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
-    {IS("status", cmd_status, "why is everything denied?"),
-     .example = "status", .roles = ANYBODY,
+    {IS("status", cmd_status, "why is everything denied?"), .example = "status", .roles = ANYBODY,
      ABOUT("Says in words whether calls can pass, and if not, why. Over the gate's socket it says so of store, audit\n"
            "and disk, and connects to nobody. Exit status 1: something is bad."), OPTIONS(CONFIG, JSON)},
 
@@ -167,8 +170,7 @@ const struct command commands[] = {
              FLAG("coverage", coverage, "also what the tests saw: rules that decided, conditions true and false"),
              PATH("junit", junit, "FILE", "write a JUnit report"), VALUES, JSON)},
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
-     .example = "policy load mail.yaml --why 'mail to our own people'",
-     .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
+     .example = "policy load mail.yaml --why 'mail to our own people'", .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
      ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
            "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
            "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
@@ -284,8 +286,7 @@ const struct command commands[] = {
            "does not show; once it is decided, they are erased."),
      OPERANDS(MAYBE_APPROVALS), OPTIONS(OF_DECISION, JSON_LINES, STORE)},
     {IS("approvals approve", cmd_approvals_approve, "permit exactly that call, once"),
-     .example = "approvals approve 1 --why 'Ada expects the invoice'",
-     .roles = DECIDERS, .writes = true,
+     .example = "approvals approve 1 --why 'Ada expects the invoice'", .roles = DECIDERS, .writes = true,
      BEHIND("(APPROVAL... | --decision N) --why TEXT [OPTIONS]"),
      WAS({"unseen", "despite-unseen"}, {"again", "despite-refusal"}),
      ABOUT("Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
@@ -390,8 +391,7 @@ const struct command commands[] = {
 
     GROUP("audit", "the audit trail"),
     {IS("audit query", cmd_audit_query, "find calls by tenant, correlation, tool, verdict, time ..."),
-     .example = "audit query --verdict deny --since 1h",
-     .roles = AUDITORS | ADMINS | WHOSE,
+     .example = "audit query --verdict deny --since 1h", .roles = AUDITORS | ADMINS | WHOSE,
      .is_of_audit = true, .lasts = true,
      ABOUT("Lists calls. All conditions must hold. Only reads; the gate may go on writing. Sealed\n"
            "files are indexed by correlation, tenant, tool, principal and rule; in the one that is\n"
