@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TURN_ROWS 512 /* all that is held of them in memory at once */
@@ -37,6 +38,8 @@ static struct {
     struct conf_telemetry conf;
     struct call_spans spans;
     char *trail, node[256];
+    struct trail files;           /* of it, as they were when `live` was the last of them */
+    struct stat live;
     struct audit_cursor place;
     struct web *web;
     struct deliver deliver;
@@ -198,21 +201,37 @@ static enum code pass_gap(const struct trail *trail, struct why *why)
     return code;
 }
 
+/* Looks through the folder where the link leads elsewhere than before: there may be years of files. */
+static enum code find_files(struct why *why)
+{
+    struct stat there = {0};
+    enum code code;
+
+    if (stat(telemetry.trail, &there) == 0 && telemetry.files.count > 0 && there.st_dev == telemetry.live.st_dev &&
+        there.st_ino == telemetry.live.st_ino)
+        return CODE_OK;
+    trail_fini(&telemetry.files);
+    telemetry.live = there;
+    code = trail_find(telemetry.trail, true, &telemetry.files, why);
+    return code == CODE_OK ? pass_gap(&telemetry.files, why) : code;
+}
+
 /* Reads a turn, and leaves the trail alone before it is sent: who reads holds its files up. */
 static enum code read_turn(struct entry_place *next, struct why *why)
 {
     static const struct query query = {.limit = TURN_ROWS};
-    struct trail trail;
-    enum code code = trail_find(telemetry.trail, true, &trail, why);
+    struct trail *files = &telemetry.files;
+    enum code code = find_files(why);
 
     otlp_batch_clear(&telemetry.calls);
     otlp_batch_clear(&telemetry.events);
-    if (code == CODE_OK)
-        code = pass_gap(&trail, why);
     *next = telemetry.place.place;
     if (code == CODE_OK)
-        code = audit_entries(&trail, &query, ENTRIES_WHOLE | ENTRIES_EVENTS, next, take, NULL, why);
-    trail_fini(&trail);
+        code = audit_entries(files, &query, ENTRIES_WHOLE | ENTRIES_EVENTS, next, take, NULL, why);
+    if (code != CODE_OK)
+        trail_fini(files);
+    else if (next->seq > files->files[files->count - 1].last_seq)
+        files->files[files->count - 1].last_seq = next->seq;
     return code;
 }
 
@@ -388,6 +407,7 @@ int cmd_telemetry(const struct asked *asked)
     otlp_batch_fini(&telemetry.events);
     otlp_batch_fini(&telemetry.figures);
     proxy_upstream_fini(&telemetry.conf.server);
+    trail_fini(&telemetry.files);
     mem_free(telemetry.trail);
     arena_fini(&arena);
     return status;
