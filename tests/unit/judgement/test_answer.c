@@ -233,6 +233,15 @@ static void test_asks_the_call(void **state)
     court_close(&court);
 }
 
+/* An answer with a block whose media type has so many bytes. */
+static const char *media_of(int bytes)
+{
+    static char text[512];
+
+    (void)snprintf(text, sizeof text, "{\"content\":[{\"type\":\"audio\",\"data\":\"\",\"mimeType\":\"audio/%0*d\"}]}", bytes - 6, 0);
+    return text;
+}
+
 /* Sizes, of the canonical text, and media types, of what blocks say that they are. */
 static void test_size_and_media(void **state)
 {
@@ -251,6 +260,8 @@ static void test_size_and_media(void **state)
     expect(media, "{\"contents\":[{\"uri\":\"x\",\"blob\":\"\"}]}", "withhold m");
     expect(media, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"image\",\"data\":\"\",\"mimeType\":\"image/gif\"}}]}",
            "withhold m");
+    expect(media, media_of(256), "none");
+    expect(media, media_of(257), "withhold m"); /* undecided: it is longer than any type */
     expect(media, "{\"structuredContent\":{\"mimeType\":\"image/png\"},\"_meta\":{\"mimeType\":\"image/png\"}}", "none");
 }
 
