@@ -6,11 +6,14 @@
 #include "fakes/audit_file.h"
 
 #include "fakes/cm.h"
+#include "os/file.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct bench {
     struct audit_file file;
@@ -226,11 +229,47 @@ static void test_two_logs(void **state)
     buf_fini(&body);
 }
 
+/* A file that the disk has damaged is told in SQLite's words, with its name. */
+static void test_damaged(void **state)
+{
+    const struct bench *bench = *state;
+    unsigned char garbage[4096];
+    char path[128];
+    bool is_told = false;
+
+    memset(garbage, 0xa5, sizeof garbage);
+    (void)snprintf(path, sizeof path, "%s.damaged", bench->file.path);
+    for (int page = 1; page < 12; page++) {
+        struct why why = {""};
+        struct buf bytes;
+        int fd;
+
+        buf_init(&bytes, 1 << 24);
+        assert_int_equal(file_read(bench->file.path, FILE_ANY, 1 << 24, &bytes, &why), CODE_OK);
+        (void)unlink(path);
+        assert_int_equal(file_create(path, 0600, buf_peek(&bytes), &why), CODE_OK);
+        buf_fini(&bytes);
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, garbage, sizeof garbage, 4096 * page), sizeof garbage);
+        (void)close(fd);
+        buf_init(&bytes, 1 << 20);
+        if (audit_prove_row(path, 2, 0, &bytes, &why) == CODE_IO) {
+            is_told = true;
+            if (strstr(why.text, "malformed") == NULL || strstr(why.text, ".damaged") == NULL)
+                fail_msg("page %d: %s", page + 1, why.text);
+        }
+        buf_fini(&bytes);
+    }
+    assert_true(is_told);
+    (void)unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_other_text), cmocka_unit_test(test_the_beginning),
         cmocka_unit_test(test_a_beginning_that_nothing_binds), cmocka_unit_test(test_too_many_hashes), cmocka_unit_test(test_two_logs),
+        cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
