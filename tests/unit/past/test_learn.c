@@ -45,6 +45,20 @@ static void test_what_is_not_always_so(void **state)
     assert_draft(house, "{arg: place, is: string, starts_with: /srv/data/, ");
 }
 
+/* Elements that are texts or something else at times are bound by what all the texts begin with. */
+static void test_texts_among_others(void **state)
+{
+    struct house *house = *state;
+    const struct question call = call_of("order");
+
+    put_call(house, "order", "{\"to\":[\"A-1/x\",null]}");
+    put_call(house, "order", "{\"to\":[\"A-1/y z\",true]}");
+    learn(house, 1);
+    assert_draft(house, "matches: \"null|true|A\\\\-1\\\\/[\\\\s\\\\S]*\", max_length: 7");
+    assert_permits(house, &call, "{\"to\":[\"A-1/z\",null]}", true);
+    assert_permits(house, &call, "{\"to\":[\"A-2/x\",null]}", false);
+}
+
 static void test_no_arguments(void **state)
 {
     struct house *house = *state;
@@ -319,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_written, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_not_always_so, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_texts_among_others, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_no_arguments, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_protocol_and_methods, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_was_denied_teaches_nothing, open_house, close_house),
