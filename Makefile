@@ -387,8 +387,9 @@ asan-programs:
 	@mkdir -p build; if $(HAS_LIBFUZZER); then what="FLAVOUR=fuzz programs fuzz-link"; else what="FLAVOUR=asan programs"; fi; \
 	flock build/asan.lock $(MAKE) --no-print-directory $$what
 interop-packages:
-	@for what in go vectors dojo apis shell duckdb; do tests/interop/lib/setup $$what || true; done
-	@tests/interop/lib/unpack prometheus prometheus || true
+	@for what in go vectors otelcol dojo apis shell duckdb ocsf; do tests/interop/lib/setup $$what || true; done
+	@tests/interop/lib/unpack prometheus || true
+	@tests/interop/lib/unpack rsyslog || true
 
 # Other machines: Alpine's C library, as far as a compiler sees, and the unit tests on an emulated processor (T= narrows).
 musl: $(LOOKALIKES)

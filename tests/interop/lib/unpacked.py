@@ -7,9 +7,9 @@ from integration.lib.gate import Failed, skip
 from interop.lib.interop import INTO, LIB
 
 
-def unpacked(name, *packages):
-    """The folder with the packages' files. Ends the scenario as skipped where they cannot be had."""
-    done = subprocess.run([str(LIB / "unpack"), name, *packages], capture_output=True, text=True, check=False)
+def unpacked(name):
+    """The folder with the files of what lib/unpack knows by that name. Ends the scenario as skipped where they cannot be had."""
+    done = subprocess.run([str(LIB / "unpack"), name], capture_output=True, text=True, check=False)
     if done.returncode == 3:
         skip(done.stderr.strip())
     if done.returncode != 0:
