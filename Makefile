@@ -531,11 +531,12 @@ hooks: $(HOOKS)
 .PHONY: install
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
+UNITS := $(PREFIX)/lib/systemd/system
 SHELLS := bash zsh fish
 PLACE_bash := bash-completion/completions/callgate
 PLACE_zsh := zsh/site-functions/_callgate
 PLACE_fish := fish/vendor_completions.d/callgate.fish
-install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
+install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(B)/man/callgate.1 $(SHELLS:%=$(BIN).%)
 	@test -n "$(BIN)" || { echo "nothing to install: src/desk/cli/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
@@ -548,7 +549,7 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	sed 's|@PREFIX@|$(PREFIX)|g' tools/dist/pre-commit > $(DESTDIR)$(DATA)/pre-commit && chmod 0755 $(DESTDIR)$(DATA)/pre-commit
 	for f in github-action/action.yml prometheus/callgate.rules.yml grafana/callgate.json; do \
 	    install -D -m 0644 tools/dist/$$f $(DESTDIR)$(DATA)/$$f || exit 1; done
-	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(B)/man/*.1
 	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
 	for d in src tests tools; do find $$d -name '*.md' -o -path '*/console/*.png' | xargs -I '{}' install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' || exit 1; done
 	for d in schema policies; do ln -sfn ../../callgate/$$d $(DESTDIR)$(DOC)/$$d || exit 1; done
@@ -556,12 +557,12 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(BIN:=.1) $(SHELLS:%=$(BIN).%)
 	install -D -m 0644 tools/dist/callgate.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/callgate.conf
 	install -D -m 0644 tools/dist/callgate.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/callgate.conf
 	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
-	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
-	    sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
+	    mkdir -p $(DESTDIR)$(UNITS) && sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(UNITS)/$${u##*/} || exit 1; done
 
-$(B)/callgate.1: $(B)/callgate $(GATE_BIN) tools/make-man tools/dist/callgate.1.in
-	$(call say,MAN,$@)
-	$(Q)tools/make-man $< $(VERSION) > $@
+# A page for each command, and one of all.
+$(B)/man/callgate.1: $(B)/callgate $(GATE_BIN) tools/make-man tools/dist/callgate.1.in
+	$(call say,MAN,$(@D))
+	$(Q)tools/make-man $< $(VERSION) $(@D)
 
 $(B)/callgate.%: $(B)/callgate
 	$(call say,COMPLETE,$@)
