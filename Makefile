@@ -109,7 +109,7 @@ LOOKALIKES  := build/gen/lookalike_tbl.h
 ENTITIES    := build/gen/entity_tbl.h
 PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
-NEEDS_NO_PACKAGES := help clean deps test ci demo bare
+NEEDS_NO_PACKAGES := help clean deps test ci demo bare deb packages
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
            $(shell for h in pg_query.h cjose/cjose.h $(if $(LLHTTP_OBJ),,llhttp.h); do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
@@ -232,7 +232,7 @@ $(B)/obj/src/gate/store/store_open.o: schema/store.sql
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_FLAGS) $(LLHTTP_CFLAGS) -w -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(BASE_FLAGS) $(LLHTTP_CFLAGS) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
 $(LIB): $(SRC_OBJ) $(LLHTTP_OBJ)
 $(B)/libgate.a: $(call obj,$(filter-out $(KEPT_OUT),$(SRC))) $(LLHTTP_OBJ)
@@ -488,6 +488,13 @@ test ci:
 bare:
 	@tools/bare $(SUITES)
 
+# Debian's source package and what is built of it, into build/deb: see tools/dist/README.md.
+.PHONY: deb packages
+deb:
+	@tools/dist/make-deb
+packages:
+	@tools/packages
+
 # What the other targets leave out: each flavour is built, and each bench runs for a second, so that none of them rots.
 .PHONY: flavours flavour-% bench-second
 FLAVOURS := debug asan tsan cover way $(if $(shell command -v clang),fuzz)
@@ -547,7 +554,8 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(B)/man/callgate.1 $(SHELLS:%=$(BIN).
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit tools/dist/notify-chat tools/dist/check-policies $(DESTDIR)$(DATA)
 	sed 's|@PREFIX@|$(PREFIX)|g' tools/dist/pre-commit > $(DESTDIR)$(DATA)/pre-commit && chmod 0755 $(DESTDIR)$(DATA)/pre-commit
-	for f in github-action/action.yml prometheus/callgate.rules.yml grafana/callgate.json; do \
+	for f in callgate.yaml github-action/action.yml grafana/callgate.json kubernetes/gateway.yaml kubernetes/sidecar.yaml \
+	    prometheus/callgate.rules.yml; do \
 	    install -D -m 0644 tools/dist/$$f $(DESTDIR)$(DATA)/$$f || exit 1; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(B)/man/*.1
 	$(foreach s,$(SHELLS),install -D -m 0644 $(BIN).$(s) $(DESTDIR)$(PREFIX)/share/$(PLACE_$(s)) &&) true
@@ -604,6 +612,8 @@ help:
 #: make flavours     what the other targets leave out is built, too: debug, asan, tsan, cover, way, and fuzz where clang is
 #: make bench-second the trained program, and each bench for a second, without a figure: whether they work
 #: make bare         README's two commands on four distributions as debootstrap makes them, as root and as a user (SUITES="trixie noble")
+#: make deb          Debian's source and binary packages, into build/deb; needs tools/install-deps --all
+#: make packages     two builds of the package compared, lintian, an upgrade and the image, as root (BARE_COMMANDS=packages make bare: on four)
 #: make install      PREFIX=/usr/local DESTDIR=
 #: make deps         tools/install-deps: the packages that the build needs (--tests: also what `make test` needs; --all: everything)
 #: make drawings     writes the tables of states, reasons and floors into the documents anew
