@@ -262,6 +262,7 @@ static enum code wait_out(enum code code, const struct why *why)
 static enum code turn(struct why *why)
 {
     struct entry_place next;
+    int64_t rows;
     enum code code;
 
     rest(NULL, 0);
@@ -269,10 +270,12 @@ static enum code turn(struct why *why)
     if (code != CODE_OK)
         return wait_out(code, why);
     telemetry.is_blind = false;
-    if (next.seq != telemetry.place.place.seq)
-        return send_turn(&next, why);
-    rest(NULL, pause_us(LOOK_US));
-    return CODE_OK;
+    rows = next.seq - telemetry.place.place.seq;
+    if (rows != 0)
+        code = send_turn(&next, why);
+    if (code == CODE_OK && rows < TURN_ROWS) /* what comes meanwhile goes together */
+        rest(NULL, pause_us(LOOK_US));
+    return code;
 }
 
 /* ---- the start ---- */
