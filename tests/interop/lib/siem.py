@@ -65,14 +65,14 @@ def put(text, replaced):
 
 
 class Follower:
-    """The guide's command, as its unit starts it."""
+    """The command of the guide's unit."""
 
     def __init__(self, gate, form, folder):
-        unit = block("A file that follows the trail", "ini")
+        unit = (TOP / "tools/dist/callgate-export@.service").read_text(encoding="utf-8")
         command = re.search(r"^ExecStart=(.*)$", unit, re.M).group(1).replace("%i", form)
-        command = put(command, {"/usr/bin/callgate": CALLGATE, "/var/lib/callgate-export": folder, "/var/log/callgate-export": folder})
-        self.command = [*shlex.split(command), "--config", str(gate.conf_path)]
-        self.output, self.process = folder / f"{form}.log", None
+        command = put(command, {"@PREFIX@/bin/callgate": CALLGATE, "/var/lib/callgate-export": folder, "/var/log/callgate-export": folder,
+                                "/etc/callgate/callgate.yaml": gate.conf_path})
+        self.command, self.output, self.process = shlex.split(command), folder / f"{form}.log", None
 
     def start(self):
         self.process = subprocess.Popen(self.command, stderr=subprocess.PIPE)
