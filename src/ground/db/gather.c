@@ -144,6 +144,7 @@ void db__gather_begin(struct db *db, struct gather *gather)
 
     if (layer == NULL)
         return;
+    gather->begin = 0;
     gather->len = 0;
     gather->fault = SQLITE_OK;
     layer->gather = gather;
