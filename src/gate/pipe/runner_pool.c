@@ -553,11 +553,12 @@ static enum code open_pool(struct pool *pool, struct why *why)
                            : why_set(why, code, "%s", code_text(code));
 }
 
-/* Asks children to end, and waits until they have, or FAREWELL_US: the caller kills the rest. */
+/* Asks children to end, and waits until they have, or FAREWELL_US: the caller kills the rest. Gives all of the pool's back, so
+ * that what a sanitizer says of this process's end is a leak. */
 static void bid_farewell(struct pool *pool)
 {
     int64_t until = loop_now_us(pool->desk.loop) + FAREWELL_US;
-    struct list *link, *next;
+    struct list *link, *next, *one, *after;
     bool any = true;
 
     loop_watch_remove(pool->desk.loop, &pool->watch);
@@ -568,6 +569,12 @@ static void bid_farewell(struct pool *pool)
         LIST_EACH(link, next, &pool->desk.children)
             any = any || !pipe_child_is_over(LIST_ENTRY(link, struct pipe_child, of_desk));
     }
+    LIST_EACH(link, next, &pool->lots) {
+        LIST_EACH(one, after, &LIST_ENTRY(link, struct lot, of_pool)->members)
+            member_free(pool, LIST_ENTRY(one, struct member, of_lot));
+        mem_free(LIST_ENTRY(link, struct lot, of_pool));
+    }
+    runner_commands_unref(&pool->commands);
 }
 
 void runner_serve(const struct runner_serve *serve)
