@@ -58,6 +58,23 @@ static enum code take_some(struct upgrade_offer *offer, struct why *why)
                                    "restart it");
 }
 
+/* Shows that this process may write what the gate writes. */
+static enum code show(const struct conf *conf, int gate, struct why *why)
+{
+    char path[4096];
+    int lock;
+    enum code code = CODE_IO;
+
+    (void)snprintf(path, sizeof path, "%s" FILES_LOCK, conf->audit.database);
+    lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock != -1)
+        code = local_hand(gate, span_of(HANDOVER_MAGIC, sizeof HANDOVER_MAGIC), &lock, 1);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "%s: %s", path, strerror(errno));
+    sock_close(&lock);
+    return code;
+}
+
 enum code upgrade_ask(const struct conf *conf, struct upgrade_offer *offer, struct why *why)
 {
     char path[4096];
@@ -71,6 +88,8 @@ enum code upgrade_ask(const struct conf *conf, struct upgrade_offer *offer, stru
     if (code != CODE_OK)
         return why_set(why, code, "%s cannot be reached: %s", path, strerror(errno));
     code = check_user(conf, offer->gate, why);
+    if (code == CODE_OK)
+        code = show(conf, offer->gate, why);
     do
         code = code == CODE_OK ? take_some(offer, why) : code;
     while (code == CODE_OK && offer->sockets.count < offer->said.sockets);

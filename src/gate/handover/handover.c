@@ -11,11 +11,13 @@
 #include "os/signal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,7 +85,72 @@ static void asked(void *context, unsigned ready)
         serve_again(handover);
 }
 
-/* The last who connects counts, so that somebody who hangs keeps nobody out. */
+static void end(struct handover *handover, int *fd, struct loop_watch *watch)
+{
+    if (*fd != -1)
+        loop_watch_remove(handover->conf.loop, watch);
+    sock_close(fd);
+}
+
+static void begin(struct handover *handover, int *fd, int fd_take, struct loop_watch *watch, loop_ready_fn ready)
+{
+    end(handover, fd, watch);
+    *fd = fd_take;
+    loop_watch_init(watch, fd_take, ready, handover);
+    if (loop_watch_begin(handover->conf.loop, watch, LOOP_READ) != CODE_OK)
+        sock_close(fd);
+}
+
+static char *place_of(const char *audit, const char *behind)
+{
+    size_t size = strlen(audit) + strlen(behind) + 1;
+    char *path = mem_alloc(size);
+
+    if (path != NULL)
+        (void)snprintf(path, size, "%s%s", audit, behind);
+    return path;
+}
+
+/* Whether the descriptor is the audit's lock, opened to be written. */
+static bool is_lock(const struct handover *handover, int fd)
+{
+    char *path = place_of(handover->conf.audit, FILES_LOCK);
+    struct stat shown, own;
+    bool is_it = path != NULL && fstat(fd, &shown) == 0 && stat(path, &own) == 0 && shown.st_dev == own.st_dev &&
+                 shown.st_ino == own.st_ino && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+
+    mem_free(path);
+    return is_it;
+}
+
+/* The last who may take over counts, so that one who hangs keeps nobody out. */
+static void shown(void *context, unsigned ready)
+{
+    struct handover *handover = context;
+    char magic[sizeof HANDOVER_MAGIC] = "";
+    int lock = -1, fd;
+    size_t count = 1;
+    enum code code = local_take_handed(handover->visitor, magic, sizeof magic, &lock, &count);
+
+    (void)ready;
+    if (code == CODE_BUSY)
+        return;
+    if (code == CODE_OK && (memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0 || !is_lock(handover, lock)))
+        code = CODE_DENIED;
+    sock_close(&lock);
+    if (code == CODE_OK)
+        code = hand_sockets(handover, handover->visitor);
+    if (code != CODE_OK) {
+        log_warn("app", "somebody asked for the listening sockets and did not get them: %s", code_text(code));
+        end(handover, &handover->visitor, &handover->shows);
+        return;
+    }
+    loop_watch_remove(handover->conf.loop, &handover->shows);
+    fd = handover->visitor;
+    handover->visitor = -1;
+    begin(handover, &handover->asker, fd, &handover->asked, asked);
+}
+
 static void came(void *context, unsigned ready)
 {
     struct handover *handover = context;
@@ -94,34 +161,15 @@ static void came(void *context, unsigned ready)
     (void)ready;
     if (fd == -1)
         return;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 || (peer.uid != geteuid() && peer.uid != 0) ||
-        hand_sockets(handover, fd) != CODE_OK) {
-        log_warn("app", "process %d asked for the listening sockets and did not get them", (int)peer.pid);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && (peer.uid == geteuid() || peer.uid == 0))
+        begin(handover, &handover->visitor, fd, &handover->shows, shown);
+    else
         sock_close(&fd);
-        return;
-    }
-    if (handover->asker != -1)
-        loop_watch_remove(handover->conf.loop, &handover->asked);
-    sock_close(&handover->asker);
-    handover->asker = fd;
-    loop_watch_init(&handover->asked, fd, asked, handover);
-    if (loop_watch_begin(handover->conf.loop, &handover->asked, LOOP_READ) != CODE_OK)
-        sock_close(&handover->asker);
-}
-
-static char *place_of(const char *audit)
-{
-    size_t size = strlen(audit) + sizeof FILES_HANDOVER;
-    char *path = mem_alloc(size);
-
-    if (path != NULL)
-        (void)snprintf(path, size, "%s" FILES_HANDOVER, audit);
-    return path;
 }
 
 static enum code listen_there(struct handover *handover, struct why *why)
 {
-    char *path = place_of(handover->conf.audit);
+    char *path = place_of(handover->conf.audit, FILES_HANDOVER);
     enum code code;
 
     if (path == NULL)
@@ -151,13 +199,15 @@ void handover_offer(struct handover *handover, const struct handover_conf *conf)
 
 void handover_pause(struct handover *handover, bool pauses)
 {
-    if (handover->listener != -1)
-        loop_watch_want(handover->conf.loop, &handover->listening, pauses ? 0 : LOOP_READ);
+    if (handover->listener == -1)
+        return;
+    loop_watch_want(handover->conf.loop, &handover->listening, pauses ? 0 : LOOP_READ);
+    end(handover, &handover->visitor, &handover->shows); /* nobody else gets what is handed over now */
 }
 
 void handover_end(struct handover *handover)
 {
-    char *path = handover->listener != -1 ? place_of(handover->conf.audit) : NULL, text[32];
+    char *path = handover->listener != -1 ? place_of(handover->conf.audit, FILES_HANDOVER) : NULL, text[32];
 
     if (handover->listener != -1)
         loop_watch_remove(handover->conf.loop, &handover->listening);
@@ -259,7 +309,7 @@ void handover_adopt(struct handover *handover, struct proxy *proxy)
 
 void handover_init(struct handover *handover, int before_take)
 {
-    *handover = (struct handover){.before = before_take, .listener = -1, .asker = -1};
+    *handover = (struct handover){.before = before_take, .listener = -1, .visitor = -1, .asker = -1};
 }
 
 void handover_fini(struct handover *handover)

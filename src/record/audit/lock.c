@@ -26,23 +26,23 @@ void writer__say(const struct audit *audit, const char *text)
 
 enum code audit_hold(const char *audit, int *fd, struct why *why)
 {
-    char *path = mem_alloc(strlen(audit) + sizeof ".lock");
+    char *path = mem_alloc(strlen(audit) + sizeof FILES_LOCK);
     enum code code = CODE_OK;
 
     *fd = -1;
     if (path == NULL)
         return CODE_NOMEM;
-    (void)snprintf(path, strlen(audit) + sizeof ".lock", "%s.lock", audit);
+    (void)snprintf(path, strlen(audit) + sizeof FILES_LOCK, "%s" FILES_LOCK, audit);
     *fd = file_make(path, O_RDWR, 0640);
     mem_free(path);
     if (*fd < 0)
-        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit, strerror(errno));
+        return why_set(why, CODE_IO, "%s" FILES_LOCK ": cannot be made: %s", audit, strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
         return CODE_OK;
     if (errno == EWOULDBLOCK)
         code = why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database", audit);
     else
-        code = why_set(why, CODE_IO, "%s.lock: %s", audit, strerror(errno));
+        code = why_set(why, CODE_IO, "%s" FILES_LOCK ": %s", audit, strerror(errno));
     (void)close(*fd);
     *fd = -1;
     return code;
@@ -63,7 +63,7 @@ enum code writer__take_lock(struct audit *audit, int fd_take, struct why *why)
 bool audit_is_said_down(const char *path, char *text, size_t size)
 {
     char name[4096];
-    int fd = snprintf(name, sizeof name, "%s.lock", path) < (int)sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = snprintf(name, sizeof name, "%s" FILES_LOCK, path) < (int)sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
     bool is_held;
     ssize_t len;
 

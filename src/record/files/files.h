@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 
 #define FILES_PATH_BYTES 4200
-#define FILES_HANDOVER ".handover" /* behind the audit's path: a socket of the gate that writes it */
+#define FILES_LOCK ".lock"         /* behind the audit's path: the lock of the gate that writes it */
+#define FILES_HANDOVER ".handover" /* likewise: a socket of that gate */
 
 /* "audit.db.next": the file that a rotation makes. It gets its own name once all of it is on the disk, so that whatever the
  * power leaves, a file with such a name can be read; rows come into it later still. */
