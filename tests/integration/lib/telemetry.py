@@ -179,6 +179,10 @@ class Telemetry:
             return -1
 
 
+# OpenTelemetry's names for a server's and a client's span of MCP (conventions for GenAI 0.1.0, general ones 1.45.0).
+CONVENTIONS = {"mcp.method.name", "mcp.protocol.version", "mcp.resource.uri", "jsonrpc.request.id", "gen_ai.operation.name", "gen_ai.tool.name",
+               "gen_ai.prompt.name", "gen_ai.tool.call.arguments", "gen_ai.agent.name", "rpc.response.status_code", "error.type",
+               "network.transport", "http.response.status_code", "client.address", "enduser.id"}
 GOOD = ("result", "accepted", "stream_ended", "detached")
 
 
@@ -199,6 +203,8 @@ def compare(taken, gate):
     """Each row's span, field by field; its children within it, of the lengths that the row says."""
     calls, rows = taken.calls(), due(gate)
     equal(sorted(calls), sorted(rows), "each call has its span, and nothing else has")
+    equal(sorted({name for span in taken.items["traces"] for name in attributes(span) if not name.startswith("callgate.")} - CONVENTIONS), [],
+          "attributes have OpenTelemetry's names, or the trail's")
     for seq, (row, answered) in rows.items():
         span, said, ended = calls[seq], attributes(calls[seq]), answered or {"outcome": None, "upstream_us": None, **row}
         end = answered["time_us"] if answered else row["time_us"] + row["judge_us"]
