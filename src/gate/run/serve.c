@@ -150,14 +150,16 @@ static enum code open_gates(struct serve *serve)
 }
 
 /* Warns of a socket that the service manager handed over and that the configuration does not name. */
-static void warn_of_unused(const struct proxy_conf *conf, const struct service_sockets *inherited)
+static void warn_of_unused(const struct proxy_conf *conf, const struct conf_admin *admin,
+                           const struct service_sockets *inherited)
 {
     for (size_t i = 0; i < inherited->count; i++) {
         struct sock_address address;
         char text[SOCK_TEXT_BYTES];
         size_t listen = 0;
 
-        if (sock_local(inherited->fds[i], &address) != CODE_OK)
+        if (sock_local(inherited->fds[i], &address) != CODE_OK || address.any.sa_family == AF_UNIX ||
+            (admin->is_on && sock_equals(&admin->address, &address)))
             continue;
         while (listen < conf->listen_count && !sock_equals(&conf->listens[listen].address, &address))
             listen++;
@@ -205,7 +207,7 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     enum code code = service_listeners(&serve->inherited, why);
 
     if (code == CODE_OK) {
-        warn_of_unused(serve->conf->proxy, &serve->inherited);
+        warn_of_unused(serve->conf->proxy, &serve->conf->admin, &serve->inherited);
         code = proxy_open(&start, &serve->proxy, why);
     }
     if (code == CODE_OK)
