@@ -51,6 +51,8 @@ void telling__verdict(struct telling *telling, const struct verdict *verdict)
     SAY(telling, "\nverdict: %s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
     if (verdict->rule.at != NULL)
         SAY(telling, " by %.*s", SPAN_ARG(verdict->rule));
+    if (verdict->alerts)
+        SAY(telling, "\nwhom `alerts` names is told of it");
     if (verdict->undecided.len > 0)
         SAY(telling, "\nundecided: %.*s", SPAN_ARG(verdict->undecided));
     if (verdict->has_monitor)

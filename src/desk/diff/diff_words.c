@@ -207,7 +207,7 @@ static void compare_names(struct diff_telling *t, const struct yaml_node *before
 static enum diff_way other_way(const struct diff_telling *t, struct span key, const struct yaml_node *before,
                                const struct yaml_node *after)
 {
-    static const char *const harmless[] = {"reason", "say", "slow_regex", NULL};
+    static const char *const harmless[] = {"reason", "say", "alert", "slow_regex", NULL};
     bool wider = false;
 
     for (const char *const *word = harmless; *word != NULL; word++)

@@ -274,6 +274,7 @@ static void decide(struct verdict *verdict, const struct applying *applying)
     verdict->rule_reason = rule->reason;
     verdict->say = rule->say;
     verdict->undecided = applying->undecided;
+    verdict->alerts = rule->alerts && verdict->kind == VERDICT_DENY;
     if (applying->spent != NULL && verdict->kind == VERDICT_PERMIT) {
         verdict->spent = *applying->spent;
         verdict->spent.beyond = applying->over;
@@ -328,6 +329,7 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
     verdict->approval_count = 0;
+    verdict->alerts = false;
     verdict->spent.limit = verdict->monitor_spent.limit = NULL;
 }
 

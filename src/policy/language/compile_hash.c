@@ -25,7 +25,7 @@ static const struct part *part_of(const struct compiler *c, struct span key)
 /* Whether the member only says something to people, and so decides nothing. */
 static bool is_said(const struct yaml_node *member, bool is_rule)
 {
-    return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say"));
+    return is_rule && (span_is(member->key, "reason") || span_is(member->key, "say") || span_is(member->key, "alert"));
 }
 
 static int by_key(const void *a, const void *b)

@@ -142,8 +142,22 @@ static bool has_arguments(const struct match *match)
     return has || all;
 }
 
+/* Of what denies by itself. A permit denies nothing; of what is held `notify` tells. */
+static void compile_alert(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    if (node == NULL)
+        return;
+    if (node->type != YAML_BOOL || !node->truth)
+        FAULT(c, node, "`alert` is true: whom `alerts` of the configuration names is told of what the rule denies; for nobody, "
+              "leave the line out");
+    else if (rule->effect == EFFECT_PERMIT)
+        FAULT_KEY(c, node, "a permit denies nothing of which it could tell; write `alert: true` on the forbid or "
+                  "require_approval whose denials are meant");
+    rule->alerts = true;
+}
+
 const char *const policy_rule_keys[] = {"id", "effect", "match", "when", "only_args", "arguments", "limit", "approvals",
-                                        "approvers", "until", "mode", "reason", "say", "slow_regex", "", "during",
+                                        "approvers", "until", "mode", "reason", "say", "alert", "slow_regex", "", "during",
                                         "session", "client", "annotations", "plan", NULL};
 
 /* {NAME: {...}} and {permit: {...}}, as other languages have them. */
@@ -190,6 +204,7 @@ void compile__rule(struct compiler *c, const struct yaml_node *node, struct rule
     compile__until(c, yaml_member(node, "until"), rule);
     rule->reason = rule->people.reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
+    compile_alert(c, yaml_member(node, "alert"), rule);
     if (c->faults->added == before && c->warnings != NULL)
         c->author->warn_rule(c, node);
 }

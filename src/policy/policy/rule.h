@@ -46,6 +46,7 @@ struct rule {
     bool finds;                /* some condition tells where it found something */
     bool monitor;
     bool restricts_args; /* only_args is given */
+    bool alerts;         /* alert: true: somebody is told of what it denies */
     struct span reason, say;
     struct match match;
     const struct condition *when; /* ALL, or NULL */

@@ -77,6 +77,7 @@ struct verdict {
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;
     bool has_monitor;                 /* some monitored rule applied */
+    bool alerts;                      /* a denial, of which somebody is to be told by the deciding rule's word */
     uint64_t policy_version;          /* 0: no policy */
     struct span policy_hash;          /* lower-case hex SHA-256 of the version's text */
     bool guessed;                     /* a condition asked for what is hidden: question_hidden.favours_permit */
