@@ -366,6 +366,7 @@ static int look_as_guest(struct report *report, struct conf_file *file)
     conf.audit.database = audit;
     if (is_read) {
         look_at_store(report, &conf);
+        cmd_status__ask_gate(report, &conf);
         cmd_status__audit(report, &conf);
         cmd_status__disk(report, &conf);
     }
@@ -384,6 +385,7 @@ static int look(struct report *report, const struct conf *conf)
          conf->proxy->route_count == 1 ? "" : "s");
     look_at_store(report, conf);
     look_at_people(report, &conf->people);
+    cmd_status__ask_gate(report, conf);
     cmd_status__audit(report, conf);
     cmd_status__disk(report, conf);
     look_at_listeners(report, conf->proxy);

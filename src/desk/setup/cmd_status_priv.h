@@ -17,12 +17,14 @@
 struct report {
     struct doc *findings; /* NULL: print */
     unsigned bad;
+    uint64_t disk_hours, late_s; /* what the running gate says: how long the disk lasts, rows wait for a checkpoint */
 };
 
 void cmd_status__find(struct report *report, const char *about, bool is_good, const char *format, ...) PRINTF_LIKE(4, 5);
 #define find cmd_status__find /* what these files say most */
 
 /* ---- cmd_status_audit.c ---- */
+void cmd_status__ask_gate(struct report *report, const struct conf *conf); /* before the next two */
 void cmd_status__audit(struct report *report, const struct conf *conf);
 void cmd_status__disk(struct report *report, const struct conf *conf);
 

@@ -147,6 +147,8 @@ static bool record(struct pair *pair)
     if (code != CODE_OK)
         return resolve(pair, REASON_AUDIT_DOWN, 0);
     question__go(question, STEP_AWAIT);
+    if (question->call.folded)
+        gate_alert(pair->lane->gate, &question->call, 0);
     return question->call.ticket != 0 || resolve(pair, REASON_UNSET, 0);
 }
 
@@ -156,6 +158,7 @@ static bool await_fate(struct pair *pair)
 
     switch (lane_fate(pair, pair->exchange.incoming->question->call.ticket, &seq)) {
     case AUDIT_DURABLE:
+        gate_alert(pair->lane->gate, &pair->exchange.incoming->question->call, seq);
         return resolve(pair, REASON_UNSET, seq);
     case AUDIT_FAILED:
         return resolve(pair, REASON_AUDIT_DOWN, 0);

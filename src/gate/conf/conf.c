@@ -138,7 +138,8 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     conf__people_of(reader, root, &conf->people);
     conf__console_of(reader, root, &conf->console);
     conf__name_files(reader, yaml_member(root, "telemetry"), conf__telemetry);
-    conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
+    conf__notification(reader, yaml_member(root, "notify"), conf__notify, "(notify)", &conf->notify);
+    conf__notification(reader, yaml_member(root, "alerts"), conf__alerts, "(alerts)", &conf->alerts.to);
     reader->arena = &proxy->arena;
     proxy->console_url = conf->console.url != NULL ? conf__copy(reader, span_text(conf->console.url)).at : NULL;
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
@@ -260,14 +261,20 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     return code;
 }
 
+static void conf_notify_fini(struct conf_notify *notify)
+{
+    proxy_upstream_fini(&notify->server);
+    secret_free((void *)(uintptr_t)notify->secret.at, notify->secret.len);
+}
+
 void conf_free(struct conf **conf)
 {
     if (*conf != NULL) {
         proxy_conf_unref(&(*conf)->proxy);
         runner_commands_unref(&(*conf)->commands);
         proxy_upstream_fini(&(*conf)->audit.checkpoint_server);
-        proxy_upstream_fini(&(*conf)->notify.server);
-        secret_free((void *)(uintptr_t)(*conf)->notify.secret.at, (*conf)->notify.secret.len);
+        conf_notify_fini(&(*conf)->notify);
+        conf_notify_fini(&(*conf)->alerts.to);
         arena_fini(&(*conf)->arena);
     }
     mem_free(*conf);

@@ -41,6 +41,12 @@ struct conf_notify {
     struct proxy_upstream program; /* a command of this name is run; host == NULL: none */
 };
 
+struct conf_alerts {
+    struct conf_notify to;
+    uint32_t every_ms, certificates_ms; /* 5 min; 14 d */
+    uint64_t disk_bytes;           /* 1 GiB */
+};
+
 struct conf_pipe {
     const char *socket;            /* callgate.sock */
     uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
@@ -134,6 +140,7 @@ struct conf {
     struct conf_audit audit;
     struct conf_admin admin;
     struct conf_notify notify;
+    struct conf_alerts alerts;
     struct conf_pipe pipe;
     struct conf_console console;
     struct conf_people people;
@@ -162,7 +169,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
 bool conf_certificates_hold(const struct conf *conf, const struct conf *old, struct faults *faults);
 /* Tells of each certificate by which connections are made, as far as this process knows it, when it ends. side: "listener" and
  * "client_ca" of a listener's address; "client" (ours), "upstream" (its, as last met) and "ca" of a route, or of what the gate
- * itself asks: "(checkpoints)", "(notify)". */
+ * itself asks: "(checkpoints)", "(notify)", "(alerts)". */
 void conf_certificates_each(const struct conf *conf,
                             void (*told)(void *context, const char *side, struct span name, int64_t until_us), void *context);
 void conf_free(struct conf **conf); /* NULL is fine */

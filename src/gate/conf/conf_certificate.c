@@ -169,4 +169,5 @@ void conf_certificates_each(const struct conf *conf,
         put_ends(&telling, proxy->routes[i].name, proxy->routes[i].upstream.tls);
     put_ends(&telling, SPAN_LIT("(checkpoints)"), conf->audit.checkpoint_server.tls);
     put_ends(&telling, SPAN_LIT("(notify)"), conf->notify.server.tls);
+    put_ends(&telling, SPAN_LIT("(alerts)"), conf->alerts.to.server.tls);
 }

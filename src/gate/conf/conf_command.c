@@ -172,11 +172,11 @@ static struct runner_command *add_command(struct conf_reader *reader)
     return reader->commands->count < COMMANDS_MOST ? &reader->commands->commands[reader->commands->count] : NULL;
 }
 
-#define NOTIFY_COMMAND "(notify)"
 #define NOTIFY_MOST 2 /* one that has just been killed may still be there */
 #define NOTIFY_MEMORY_BYTES ((uint64_t)256 << 20)
 
-void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, struct proxy_upstream *out)
+void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, const char *name,
+                          struct proxy_upstream *out)
 {
     struct runner_command *command = add_command(reader);
 
@@ -184,7 +184,7 @@ void conf__notify_program(struct conf_reader *reader, const struct yaml_node *ma
         reader->out_of_memory = true;
         return;
     }
-    *command = (struct runner_command){.route = NOTIFY_COMMAND, .kind = PIPE_ONCE, .per = RUNNER_GATE, .idle_ms = 60000,
+    *command = (struct runner_command){.route = name, .kind = PIPE_ONCE, .per = RUNNER_GATE, .idle_ms = 60000,
                                        .most = NOTIFY_MOST, .memory_bytes = NOTIFY_MEMORY_BYTES, .is_told = true,
                                        .is_free = true};
     command->argv = read_words(reader, map, "run");
@@ -192,7 +192,7 @@ void conf__notify_program(struct conf_reader *reader, const struct yaml_node *ma
     if (command->argv == NULL || command->environment == NULL)
         return;
     reader->commands->count++;
-    *out = (struct proxy_upstream){.command = SPAN_LIT(NOTIFY_COMMAND), .path = SPAN_LIT("/"),
+    *out = (struct proxy_upstream){.command = span_text(name), .path = SPAN_LIT("/"),
                                    .authority = SPAN_LIT("command")};
     out->host = conf__copy(reader, span_text(command->argv[0])).at;
 }

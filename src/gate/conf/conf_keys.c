@@ -138,6 +138,17 @@ const struct conf_key conf__notify[] = {
         "standard input; within 10 s it ends with status 0."),
     {.name = NULL}};
 
+const struct conf_key conf__alerts[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where alerts are posted, as JSON."),
+    KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Signs what is posted, with HMAC-SHA256.", IN(conf__notify_secret, "`secret`")),
+    CLIENT_KEYS,
+    KEY("run", WORDS, BY_HAND, 0, 0, NULL, "A program, and its arguments, that is run for each post, with that JSON on its "
+        "standard input; within 10 s it ends with status 0."),
+    KEY("every", TIME, AT(conf_alerts, every_ms), 1000, DAY, "5min", "The interval: one alert is told again once in it."),
+    KEY("certificates", TIME, AT(conf_alerts, certificates_ms), 1000, 2592000000, "14d", "How long before a certificate ends."),
+    KEY("disk", SIZE, AT(conf_alerts, disk_bytes), MIB, TIB, "1 GiB", "With less room beside the audit."),
+    {.name = NULL}};
+
 /* ---- a route ---- */
 
 static const struct conf_key route_times[] = {
@@ -427,6 +438,7 @@ const struct conf_key conf__top[] = {
     KEY("audit", MAP, AT(conf, audit), 0, 0, NULL, "The record.", IN(audit, "`audit`")),
     KEY("admin", MAP, BY_HAND, 0, 0, "(off)", "Health and metrics.", IN(conf__admin, "`admin`")),
     KEY("notify", MAP, BY_HAND, 0, 0, "(nobody)", "Who is told of calls that wait for a person.", IN(conf__notify, "`notify`")),
+    KEY("alerts", MAP, AT(conf, alerts), 0, 0, "(nobody)", "Who is told of what cannot wait.", IN(conf__alerts, "`alerts`")),
     KEY("drain", TIME, AT(conf, drain_ms), 1, HOUR, "30s", "How long open calls have at SIGTERM."),
     KEY("limits", MAP, BY_HAND, 0, 0, NULL, "Bounds of the whole gate.", IN(conf__limits, "`limits`")),
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),

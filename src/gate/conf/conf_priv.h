@@ -75,7 +75,8 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
     conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
     conf__console_client[], conf__telemetry[],
-    conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[];
+    conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[],
+    conf__alerts[];
 
 /* What conf_provider.c reads of a provider by these tables. */
 struct conf_provider_keys {
@@ -176,9 +177,11 @@ struct span conf__secret_of(struct conf_reader *reader, const struct yaml_node *
 #define CONF_SECRET_BYTES 8192
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);
-void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify);
-/* `notify: {run:}`, whose command no route can be named like. */
-void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, struct proxy_upstream *out);
+/* `notify` and `alerts`. Takes: command: as what the program of its `run` is known; no route can be named so. */
+void conf__notification(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys,
+                        const char *command, struct conf_notify *notify);
+void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, const char *name,
+                          struct proxy_upstream *out);
 /* After path and upstream were read; `pass` after the slugs. */
 void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);

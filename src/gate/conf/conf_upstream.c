@@ -209,11 +209,20 @@ static void check_path(struct conf_reader *reader, const struct yaml_node *node,
         CONF_FAULT(reader, node, "`%s` has no meaning here; write the whole path", SLUG_MARK);
 }
 
-void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify)
+/* Whether the key says something of who is posted to. */
+static bool is_of_url(const struct conf_key *keys, struct span key)
+{
+    while (keys->name != NULL && !span_is(key, keys->name))
+        keys++;
+    return keys->name != NULL && keys->at == BY_HAND && !span_is(key, "run");
+}
+
+void conf__notification(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys,
+                        const char *command, struct conf_notify *notify)
 {
     const struct yaml_node *url;
 
-    if (node == NULL || !conf__map(reader, node, conf__notify, "`notify`"))
+    if (node == NULL || !conf__map(reader, node, keys, keys == conf__notify ? "`notify`" : "`alerts`"))
         return;
     url = yaml_member(node, "url");
     if (url == NULL && yaml_member(node, "run") == NULL)
@@ -222,11 +231,11 @@ void conf__notification(struct conf_reader *reader, const struct yaml_node *node
     if (yaml_member(node, "secret") != NULL)
         notify->secret = conf__secret_of(reader, yaml_member(node, "secret"), "notify.secret");
     if (yaml_member(node, "run") != NULL)
-        conf__notify_program(reader, node, &notify->program);
+        conf__notify_program(reader, node, command, &notify->program);
     if (url == NULL) {
         conf__server_of(reader, node, NULL, false, &notify->server); /* its headers, as far as they are right */
         for (const struct yaml_node *other = node->child; other != NULL; other = other->next)
-            if (!span_is(other->key, "run"))
+            if (is_of_url(keys, other->key))
                 CONF_FAULT(reader, other, "`%.*s` has no meaning without `url`; leave it out", SPAN_ARG(other->key));
         return;
     }

@@ -29,7 +29,7 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     if (shared->redact_key == NULL || shared->session_key == NULL ||
         fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->past_key, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
-        definitions_new(&shared->definitions) != CODE_OK) {
+        definitions_new(&shared->definitions) != CODE_OK || alerts_new(&shared->alerts) != CODE_OK) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -51,6 +51,7 @@ void gate_shared_free(struct gate_shared **shared)
     policy_unref(&gone->coming);
     gate_state_free(&gone->state);
     approvals_free(&gone->approvals);
+    alerts_free(&gone->alerts);
     gate__questions_fini(gone);
     pthread_mutex_destroy(&gone->lock);
     secret_free(gone->redact_key, DIGEST_BYTES);
@@ -108,6 +109,11 @@ struct gate_state *gate_state_of(struct gate_shared *shared)
 struct approvals *gate_approvals(struct gate_shared *shared)
 {
     return shared->approvals;
+}
+
+struct alerts *gate_alerts(struct gate_shared *shared)
+{
+    return shared->alerts;
 }
 
 /* Takes: policy: the caller's reference, or NULL. Returns: NULL where there is no policy, or no memory; then the
@@ -423,9 +429,23 @@ enum code gate_record(struct gate *gate, struct call *call, int status)
     return audit_put_decision(gate->ring, &record, &call->ticket);
 }
 
+void gate_alert(struct gate *gate, const struct call *call, uint64_t seq)
+{
+    const struct verdict *verdict = &call->verdict;
+    const struct alert_denial denial = {
+        .rule = verdict->rule, .tenant = call_home(call), .reason = verdict->rule_reason,
+        .correlation = call->asked.correlation, .seq = seq, .policy_version = verdict->policy_version,
+    };
+
+    if (verdict->kind == VERDICT_DENY && verdict->alerts && (seq != 0 || call->folded))
+        alerts_deny(gate->shared->alerts, &denial, clock_monotonic_us(), call->asked.time_us);
+}
+
 void gate_settle(struct gate *gate, struct call *call)
 {
     bool is_durable = call->seq != 0;
+
+    gate_alert(gate, call, call->seq);
 
     /* Noted before a byte of the call goes up, so that no later call can be judged without it. */
     if (is_durable && call_is_permit(call)) {

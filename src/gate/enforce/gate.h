@@ -16,6 +16,7 @@
 #include "rows/ring.h"
 #include "enforce/call.h"
 
+struct alerts;
 struct gate_shared;
 struct gate;
 
@@ -48,6 +49,8 @@ struct policy *gate_policy(struct gate_shared *shared);
 struct gate_state *gate_state_of(struct gate_shared *shared);
 struct definitions *gate_definitions(struct gate_shared *shared); /* from which main takes definitions that are new */
 
+struct alerts *gate_alerts(struct gate_shared *shared); /* which main tells people of */
+
 /* What people are asked and what they answered; for main's verbs. */
 struct approvals *gate_approvals(struct gate_shared *shared);
 
@@ -75,6 +78,10 @@ enum code gate_record(struct gate *gate, struct call *call, int status) MUST_USE
 
 /* What a transport asks after gate_record has said CODE_OK. */
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
+
+/* Notes a denial of which somebody is to be told. gate_settle does so for an agent's call; who judges a server's message does
+ * it itself. */
+void gate_alert(struct gate *gate, const struct call *call, uint64_t seq);
 
 /* Settles a call once its fate is known, before anything else is done with it. Where it was recorded (call->seq is not 0), the
  * token and the approvals that a permit took are used, later calls find this one, and a person is asked about a held call;

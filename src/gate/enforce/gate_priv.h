@@ -8,6 +8,7 @@
 #ifndef ENFORCE_GATE_PRIV_H
 #define ENFORCE_GATE_PRIV_H
 
+#include "alert/alerts.h"
 #include "rows/fold.h"
 #include "base/shares.h"
 #include "base/buf.h"
@@ -41,6 +42,7 @@ struct gate_shared {
     struct definition_set *accepted; /* NULL: nothing is */
     struct definitions *definitions;
     struct fold *fold;
+    struct alerts *alerts;
     struct gate_state *state;
     atomic_bool is_starting; /* `state` does not know yet what was called before */
     bool knows_plans; /* `state` has the steps of plans that were used before the gate began; only who reads the past uses

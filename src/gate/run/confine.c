@@ -82,7 +82,8 @@ static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
 bool serve_asks(const struct conf *conf)
 {
     const struct proxy_conf *proxy = conf->proxy;
-    bool asks = proxy->provider_count > 0 || conf->audit.checkpoint_server.host != NULL || conf->notify.server.host != NULL;
+    bool asks = proxy->provider_count > 0 || conf->audit.checkpoint_server.host != NULL || conf->notify.server.host != NULL ||
+                conf->alerts.to.server.host != NULL;
 
     for (size_t i = 0; i < proxy->route_count && !asks; i++)
         asks = proxy->routes[i].upstream.outgoing.token_url != NULL;
@@ -104,6 +105,8 @@ static enum code may_ask(const struct proxy_conf *conf)
 
 static enum code set_rules(const struct conf *conf)
 {
+    const struct proxy_upstream *const posted[] = {&conf->audit.checkpoint_server, &conf->notify.server,
+                                                   &conf->alerts.to.server};
     enum code code = may(sandbox_may_read, conf->path, MAIN);
 
     for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
@@ -119,10 +122,9 @@ static enum code set_rules(const struct conf *conf)
         code = read_by_system();
     for (size_t i = 0; i < conf->name_count && code == CODE_OK; i++)
         code = sandbox_may_connect(conf->names[i].port, WORKER);
-    if (code == CODE_OK && conf->audit.checkpoint_server.host != NULL)
-        code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
-    if (code == CODE_OK && conf->notify.server.host != NULL)
-        code = sandbox_may_connect(conf->notify.server.port, POSTER);
+    for (size_t i = 0; i < sizeof posted / sizeof *posted && code == CODE_OK; i++)
+        if (posted[i]->host != NULL)
+            code = sandbox_may_connect(posted[i]->port, POSTER);
     if (code == CODE_OK)
         code = may_ask(conf->proxy);
     if (code == CODE_OK && serve_asks(conf) && web_proxy_port() != 0)

@@ -31,22 +31,25 @@ static enum code open_one(const struct poster_conf *how, struct poster **poster,
     return how->server->host != NULL ? poster_new(how, poster, why) : CODE_OK;
 }
 
-enum code serve__open_notify(struct serve *serve, struct why *why)
+enum code serve__open_posters(struct serve *serve, const struct conf_notify *conf, const char *what, unsigned tries,
+                              struct poster *posters[SERVE_POSTERS], struct why *why)
 {
-    const struct conf_notify *conf = &serve->conf->notify;
     const struct poster_conf url = {
-        .what = "notification", .server = &conf->server, .media = "application/json", .key = conf->secret, .tries = TRIES,
+        .what = what, .server = &conf->server, .media = "application/json", .key = conf->secret, .tries = tries,
         .wait_us = POST_WAIT_US, .web = serve->web,
     }, program = {
-        .what = "notification", .server = &conf->program, .media = "application/json", .tries = TRIES,
+        .what = what, .server = &conf->program, .media = "application/json", .tries = tries,
         .wait_us = RUN_WAIT_US, .dial = serve__dial_command, .context = serve,
     };
-    enum code code = open_one(&url, &posters(serve)[0], why);
+    enum code code = open_one(&url, &posters[0], why);
 
-    if (code == CODE_OK)
-        code = open_one(&program, &posters(serve)[1], why);
+    return code == CODE_OK ? open_one(&program, &posters[1], why) : code;
+}
+
+enum code serve__open_notify(struct serve *serve, struct why *why)
+{
     serve->notify.is_due = true;
-    return code;
+    return serve__open_posters(serve, &serve->conf->notify, "notification", TRIES, posters(serve), why);
 }
 
 enum code serve__start_notify(struct serve *serve, struct why *why)
@@ -93,7 +96,7 @@ static enum code add_sentence(struct doc *doc, const struct store_approval *row)
     return code;
 }
 
-static void add_time(struct doc *doc, const char *key, int64_t time_us)
+void serve__add_time(struct doc *doc, const char *key, int64_t time_us)
 {
     char text[CLOCK_TEXT_BYTES];
 
@@ -141,8 +144,8 @@ static enum code write_told(const struct store_approval *row, const char *url, s
     doc_lines(doc, "approvers", row->approvers);
     doc_int(doc, "policy_version", row->policy_version);
     doc_int(doc, "arguments_bytes", (int64_t)row->arguments_bytes);
-    add_time(doc, "asked", row->asked_us);
-    add_time(doc, "expires", row->seen_us + APPROVAL_FORGET_US);
+    serve__add_time(doc, "asked", row->asked_us);
+    serve__add_time(doc, "expires", row->seen_us + APPROVAL_FORGET_US);
     add_link(doc, url, row->id);
     add_command(doc, "show", row->id, "");
     add_command(doc, "approve", row->id, " --why TEXT --for 1h");

@@ -28,6 +28,12 @@ static bool same_server(const struct proxy_upstream *a, const struct proxy_upstr
     return true;
 }
 
+static bool same_notify(const struct conf_notify *a, const struct conf_notify *b)
+{
+    return same_server(&a->server, &b->server) && span_equals(a->secret, b->secret) &&
+           (a->program.host == NULL) == (b->program.host == NULL);
+}
+
 /* Refuses a change of what is opened only at the start. Taking it silently would leave a configuration that is not what
  * runs. */
 static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
@@ -48,9 +54,8 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
          was->checkpoint_interval_ms != is->checkpoint_interval_ms || was->checkpoint_rows != is->checkpoint_rows},
         {"audit: arguments", was->arguments_max_bytes != is->arguments_max_bytes},
         {"audit: rotate", was->rotate_bytes != is->rotate_bytes},
-        {"notify", !same_server(&old->notify.server, &fresh->notify.server) ||
-                   !span_equals(old->notify.secret, fresh->notify.secret) ||
-                   (old->notify.program.host == NULL) != (fresh->notify.program.host == NULL)},
+        {"notify", !same_notify(&old->notify, &fresh->notify)},
+        {"alerts: url, run", !same_notify(&old->alerts.to, &fresh->alerts.to)},
         {"user", !same_text(old->user, fresh->user)},
         {"sandbox", old->is_unconfined != fresh->is_unconfined},
         {"workers", old->workers != fresh->workers},

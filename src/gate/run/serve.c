@@ -267,6 +267,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const struct s
     if (code == CODE_OK)
         code = serve__open_notify(serve, why);
     if (code == CODE_OK)
+        code = serve__open_alerts(serve, why);
+    if (code == CODE_OK)
         code = open_gates(serve);
     if (code == CODE_OK)
         code = open_providers(serve, why);
@@ -293,6 +295,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
         code = poster_start(serve->poster, why);
     if (code == CODE_OK)
         code = serve__start_notify(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_alerts(serve, why);
     if (code == CODE_OK)
         code = audit_start(serve->audit, why);
     if (code == CODE_OK)
@@ -419,6 +423,7 @@ static void poll_store(void *context)
     serve__record_outgoing(serve);
     serve__watch_clock(serve);
     serve__watch_disk(serve);
+    serve__mind_alerts(serve);
     mind_signer(serve);
     serve__mind_control(serve);
     mind_use(serve);
@@ -530,6 +535,7 @@ void serve_close(struct serve *serve)
     resolver_free(&serve->resolver);
     providers_unhear(serve->providers);
     proxy_stop(serve->proxy);
+    serve__close_alerts(serve);
     serve__close_notify(serve); /* closed before the runner, which one of them uses */
     runner_close(&serve->runner);
     metrics_free(&serve->metrics);

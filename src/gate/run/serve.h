@@ -17,7 +17,7 @@
 #include "handover/handover.h"
 #include "run/disk.h"
 #include "providers/providers.h"
-#include "run/poster.h"
+#include "post/poster.h"
 #include "run/serve_usage.h"
 #include "store/store_audit.h"
 #include "store/store_behind.h"
@@ -101,6 +101,15 @@ struct serve_notify {            /* Who is told of calls that wait: a server, a 
     bool is_due;                 /* there may be more to offer */
 };
 
+struct serve_alerts {            /* Who is told of what cannot wait. */
+    struct poster *posters[SERVE_POSTERS]; /* NULL: not configured */
+    int64_t posted[SERVE_POSTERS]; /* the number of what was offered last */
+    struct alert *due;           /* room for all that one post tells */
+    int64_t looked_us;
+    bool disk_is_low;            /* below what `alerts` says */
+    char node[256];
+};
+
 struct serve_audit_jobs {         /* Doing what people ask of the audit. */
     struct store_audit_request request; /* the request that is under way; id 0: none */
     bool is_over;                /* it is done, but not answered yet */
@@ -156,6 +165,7 @@ struct serve {
     struct serve_approvals approvals;
     struct serve_audit_jobs audit_jobs;
     struct serve_notify notify;
+    struct serve_alerts alerts;
     struct serve_past past;
 
     struct gate_shared *shared;

@@ -218,6 +218,7 @@ static void write_labelled(const struct serve *serve, const struct proxy_gauges 
     serve__measure_outgoing(serve, out);
     write_answers(proxy, out);
     write_checkpoints(serve, out);
+    serve__measure_alerts(serve, out);
     write_definitions(&serve->definitions, out);
 }
 

@@ -10,6 +10,7 @@
 
 #include "run/serve.h"
 #include "run/serve_audit.h"
+#include "json/doc.h"
 
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 #define NAMES_WAIT_MS 2000
@@ -80,6 +81,18 @@ void serve__drop_asks(struct serve *serve);
 
 /* After the workers have ended: stores the last uses, and leaves approvals that were not used to other gates. */
 void serve__close_approvals(struct serve *serve);
+
+/* Posters to a server and to a program, as far as they are configured. Takes: tries: of one text; 0: any number. */
+enum code serve__open_posters(struct serve *serve, const struct conf_notify *conf, const char *what, unsigned tries,
+                              struct poster *posters[SERVE_POSTERS], struct why *why) MUST_USE;
+void serve__add_time(struct doc *doc, const char *key, int64_t time_us);
+
+/* Tells those whom the configuration names of what cannot wait (alert/alerts.h): looks at what holds, and tells what is due. */
+enum code serve__open_alerts(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__start_alerts(struct serve *serve, struct why *why) MUST_USE;
+void serve__mind_alerts(struct serve *serve);
+void serve__measure_alerts(const struct serve *serve, struct buf *out);
+void serve__close_alerts(struct serve *serve);
 
 /* Tells those whom the configuration names of calls that wait. Opened after the runner, started with the threads. */
 enum code serve__open_notify(struct serve *serve, struct why *why) MUST_USE;

@@ -81,6 +81,25 @@ enum code store_set_told(struct db *db, const char *name, int64_t id, struct why
     return db_why(why, code, db, "writing the store");
 }
 
+enum code store_untell(struct db *db, const char *name, struct why *why)
+{
+    return db_why(why, db_change(db, "DELETE FROM told WHERE name = ?1", DB_VALUES(db_of_text(span_text(name)))), db,
+                  "writing the store");
+}
+
+enum code store_told_each(struct db *db, struct span begins, void (*told)(void *context, struct span rest, int64_t number),
+                          void *context, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_find(db, "SELECT substr(name, length(?1) + 1), id FROM told WHERE substr(name, 1, length(?1)) = ?1",
+                             DB_VALUES(db_of_text(begins)), &stmt);
+
+    for (; code == CODE_OK; code = db_step(stmt))
+        told(context, db_text(stmt, 0), db_int(stmt, 1));
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "reading the store");
+}
+
 enum code store_compile_policy(struct db *db, uint64_t version, const struct authoring *author, struct policy **policy,
                                struct why *why)
 {

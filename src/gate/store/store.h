@@ -76,5 +76,9 @@ enum code store_compile_policy(struct db *db, uint64_t version, const struct aut
 /* Up to which row of an append-only table an audit was told. Takes: name: names the table and the audit. */
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why) MUST_USE;
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why) MUST_USE;
+/* Of names that are told with a number until they are taken out. store_told_each: those that begin so. */
+enum code store_untell(struct db *db, const char *name, struct why *why) MUST_USE;
+enum code store_told_each(struct db *db, struct span begins, void (*told)(void *context, struct span rest, int64_t number),
+                          void *context, struct why *why) MUST_USE;
 
 #endif

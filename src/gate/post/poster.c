@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/poster.h"
+#include "post/poster.h"
 
 #include "base/lock.h"
 #include "base/log.h"

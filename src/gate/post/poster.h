@@ -6,8 +6,8 @@
  * Owns: a copy of where to post, its thread, the queue.
  * Lifetime: poster_new to poster_free; what dials lives longer.
  * Errors: logged once until it works again, and counted. */
-#ifndef RUN_POSTER_H
-#define RUN_POSTER_H
+#ifndef POST_POSTER_H
+#define POST_POSTER_H
 
 #include "lane/conf.h"
 #include "web/web.h"
