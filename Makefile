@@ -441,7 +441,7 @@ MUTANTS ?= 200
 SEED    ?= 1
 .PHONY: mutants
 mutants:
-	@$(MAKE) --no-print-directory FLAVOUR=mutants programs oracle-programs
+	@$(MAKE) --no-print-directory FLAVOUR=mutants programs oracle-programs build/mutants/tests/torture/preload_clock.so
 	@tools/mutants --count $(MUTANTS) --seed $(SEED) $(ROOM:%=--room %) $(if $(AGAIN),--again)
 
 .PHONY: oracle-programs
