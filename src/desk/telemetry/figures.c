@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "telemetry/figures.h"
 
+#include "base/ascii.h"
 #include "base/num.h"
-#include "json/json.h"
+#include "json/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LABEL_BYTES 4096
@@ -58,25 +58,25 @@ static bool read_sample(struct span line, struct sample *sample)
     return sample->name.len > 0 && sample->value.len > 0;
 }
 
-/* Reads `name="value"` off the front; in the value `\\`, `\"` and `\n` are escapes. */
+/* Reads `name="value"`, and the comma behind it, off the front; in the value `\\`, `\"` and `\n` are escapes. */
 static bool next_label(struct span *labels, struct span *name, struct buf *value)
 {
     size_t at;
 
     buf_clear(value);
-    if (labels->len > 0 && labels->at[0] == ',')
-        *labels = span_part(*labels, 1, SIZE_MAX);
     at = span_find(*labels, '=');
-    if (at + 1 >= labels->len || labels->at[at + 1] != '"')
-        return false;
     *name = span_part(*labels, 0, at);
+    if (at + 1 >= labels->len || labels->at[at + 1] != '"' || !ascii_is_all(*name, "a-zA-Z0-9_"))
+        return false;
     for (at += 2; at < labels->len && labels->at[at] != '"'; at++) {
         if (labels->at[at] == '\\' && at + 1 < labels->len)
             buf_add_byte(value, labels->at[++at] == 'n' ? '\n' : labels->at[at]);
         else
             buf_add_byte(value, labels->at[at]);
     }
-    *labels = span_part(*labels, at + 1, SIZE_MAX);
+    if (at >= labels->len || (at + 1 < labels->len && labels->at[at + 1] != ','))
+        return false;
+    *labels = span_part(*labels, at + 2, SIZE_MAX);
     return buf_code(value) == CODE_OK;
 }
 
@@ -90,15 +90,7 @@ static bool is_whole(struct span number)
 /* A number that JSON has, too: not `+Inf` or `NaN`. */
 static bool is_number(struct span text)
 {
-    char copy[64], *end;
-
-    if (text.len == 0 || text.len >= sizeof copy || (text.at[0] != '-' && (text.at[0] < '0' || text.at[0] > '9')) ||
-        span_find(text, 'x') < text.len)
-        return false;
-    memcpy(copy, text.at, text.len);
-    copy[text.len] = '\0';
-    (void)strtod(copy, &end);
-    return *end == '\0';
+    return text.len > 0 && ascii_is_all(text, "0-9.eE+-") && json_text_is(text, text.len);
 }
 
 /* ---- what is written ---- */
