@@ -595,7 +595,8 @@ help:
 #: make differential what our readers accept, CPython, Node and Go read the same (DIFFERENTIAL_INPUTS=20000 each of JSON and HTTP)
 #: make integration  scenarios with the real program (tests/integration); make scenarios: these and interop's side by side
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
-#: make torture      the n-th allocation, system call or commit fails; without T= also an hour of fuzzing (FUZZ_TORTURE_SECONDS=3600)
+#: make torture      the n-th allocation, system call or commit fails, a soak (SOAK=600); without T= also an hour of fuzzing
+#:                   (FUZZ_TORTURE_SECONDS=3600)
 #:                   and a million inputs for each comparison of `make differential`
 #: make asan tsan    unit, sim, fuzz inputs and integration under AddressSanitizer+UBSan, or ThreadSanitizer
 #: make musl         every file of src compiles against musl's headers
