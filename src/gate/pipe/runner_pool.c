@@ -575,6 +575,8 @@ static void bid_farewell(struct pool *pool)
         mem_free(LIST_ENTRY(link, struct lot, of_pool));
     }
     runner_commands_unref(&pool->commands);
+    desk__fini(&pool->desk);
+    loop_free(&pool->desk.loop);
 }
 
 void runner_serve(const struct runner_serve *serve)
