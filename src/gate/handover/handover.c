@@ -114,7 +114,7 @@ static char *place_of(const char *audit, const char *behind)
 /* Whether the descriptor is the audit's lock, opened to be written. */
 static bool is_lock(const struct handover *handover, int fd)
 {
-    char *path = place_of(handover->conf.audit, FILES_LOCK);
+    char *path = place_of(handover->audit, FILES_LOCK);
     struct stat shown, own;
     bool is_it = path != NULL && fstat(fd, &shown) == 0 && stat(path, &own) == 0 && shown.st_dev == own.st_dev &&
                  shown.st_ino == own.st_ino && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
@@ -169,7 +169,7 @@ static void came(void *context, unsigned ready)
 
 static enum code listen_there(struct handover *handover, struct why *why)
 {
-    char *path = place_of(handover->conf.audit, FILES_HANDOVER);
+    char *path = place_of(handover->audit, FILES_HANDOVER);
     enum code code;
 
     if (path == NULL)
@@ -190,7 +190,8 @@ void handover_offer(struct handover *handover, const struct handover_conf *conf)
     enum code code;
 
     handover->conf = *conf;
-    code = listen_there(handover, &why);
+    handover->audit = mem_dup(conf->audit, strlen(conf->audit)); /* a reload frees the configuration that said it */
+    code = handover->audit != NULL ? listen_there(handover, &why) : CODE_NOMEM;
     if (code == CODE_OK)
         return;
     log_warn("app", "`callgate upgrade` will not find this gate: %s", why.text[0] != '\0' ? why.text : code_text(code));
@@ -207,7 +208,7 @@ void handover_pause(struct handover *handover, bool pauses)
 
 void handover_end(struct handover *handover)
 {
-    char *path = handover->listener != -1 ? place_of(handover->conf.audit, FILES_HANDOVER) : NULL, text[32];
+    char *path = handover->listener != -1 ? place_of(handover->audit, FILES_HANDOVER) : NULL, text[32];
 
     if (handover->listener != -1)
         loop_watch_remove(handover->conf.loop, &handover->listening);
@@ -318,6 +319,8 @@ void handover_fini(struct handover *handover)
         sock_close(&handover->idle[--handover->idle_count]);
     mem_free(handover->idle);
     mem_free(handover->idle_at);
+    mem_free(handover->audit);
+    handover->audit = NULL;
     handover->idle = NULL;
     handover->idle_at = NULL;
     if (handover->before > 0)

@@ -54,6 +54,7 @@ struct handover_conf {
 
 struct handover {
     struct handover_conf conf;
+    char *audit;               /* its path; NULL: nobody may take over */
     int before;                /* a socket to the gate that hands over its own; 0: none does */
     int *idle;                 /* connections that it has handed over, and where they were accepted */
     struct sock_address *idle_at;
