@@ -54,6 +54,14 @@ static enum code store_all(struct fetching *fetching, struct store_definitions_p
     return code;
 }
 
+static bool has_program(const struct proxy_upstream *upstream)
+{
+    for (size_t i = 0; i < upstream->header_count; i++)
+        if (upstream->headers[i].program != NULL)
+            return true;
+    return false;
+}
+
 /* What of the route nobody can ask from here. NULL: it can be. Sets the credential that goes up. */
 static const char *find_credential(const struct fetching *fetching, const struct proxy_route *route,
                                    struct proxy_header *authorization)
@@ -66,8 +74,10 @@ static const char *find_credential(const struct fetching *fetching, const struct
         return "the tools behind its path are noted when an agent lists them";
     if (outgoing->kind == OUTGOING_CLIENT || outgoing->kind == OUTGOING_EXCHANGE)
         return "its tokens are a provider's: its tools are noted when an agent lists them";
+    if (outgoing->kind == OUTGOING_PROGRAM || has_program(&route->upstream))
+        return "a program says its credential to the gate: its tools are noted when an agent lists them";
     if (outgoing->kind == OUTGOING_FILE)
-        *authorization = (struct proxy_header){SPAN_LIT("Authorization"), outgoing_find(
+        *authorization = (struct proxy_header){.name = SPAN_LIT("Authorization"), .value = outgoing_find(
             outgoing, fetching->asked->tenant != NULL ? span_text(fetching->asked->tenant) : SPAN_LIT(""),
             fetching->asked->principal != NULL ? span_text(fetching->asked->principal) : SPAN_LIT(""))};
     return outgoing->kind == OUTGOING_FILE && authorization->value.at == NULL
@@ -94,7 +104,7 @@ static enum code ask(struct fetching *fetching, const struct proxy_header *autho
 
 static int fetch_one(struct fetching *fetching, const struct proxy_route *route)
 {
-    struct proxy_header authorization = {SPAN_NONE, SPAN_NONE};
+    struct proxy_header authorization = {.value = SPAN_NONE};
     struct store_definitions_put put = {.notes = 0};
     const char *unasked = find_credential(fetching, route, &authorization);
     struct why why = {0};

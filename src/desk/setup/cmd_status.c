@@ -149,8 +149,8 @@ static void look_at_files(struct report *report, const struct proxy_route *route
 
     for (size_t i = 0; i < outgoing->count; i++)
         oldest_us = outgoing->entries[i].since_us < oldest_us ? outgoing->entries[i].since_us : oldest_us;
-    if (outgoing->kind == OUTGOING_NONE)
-        return;
+    if (outgoing->kind == OUTGOING_NONE || outgoing->kind == OUTGOING_PROGRAM)
+        return; /* what the gate last said of a program says more (cmd_status_audit.c) */
     if (outgoing->count == 0)
         find(report, "credential", false, "%.*s: nobody has a file %s: every call is denied", SPAN_ARG(route->name),
              outgoing->file);

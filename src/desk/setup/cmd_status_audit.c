@@ -196,8 +196,9 @@ static enum code look_at_refused(struct report *report, struct db *audit)
 static const char outgoing_said[] =
     "SELECT json_extract(detail, '$.upstream'), json_extract(detail, '$.state') = 'works', "
     "coalesce(json_extract(detail, '$.why'), ''), time_us, "
-    "coalesce(json_extract(detail, '$.until'), 0), max(seq) FROM event WHERE kind = 'outgoing' "
-    "AND seq > coalesce((SELECT max(seq) FROM event WHERE kind = 'start'), 0) GROUP BY 1";
+    "coalesce(json_extract(detail, '$.until'), 0), coalesce(json_extract(detail, '$.header'), ''), max(seq) FROM event "
+    "WHERE kind = 'outgoing' "
+    "AND seq > coalesce((SELECT max(seq) FROM event WHERE kind = 'start'), 0) GROUP BY 1, 6";
 
 static enum code look_at_fetched(struct report *report, struct db *audit)
 {
@@ -206,15 +207,18 @@ static enum code look_at_fetched(struct report *report, struct db *audit)
 
     while (db_next(&stmt, &code)) {
         char since[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES];
-        struct span name = db_text(stmt, 0);
+        struct span name = db_text(stmt, 0), header = db_text(stmt, 5);
+        char giver[512] = "its provider";
 
+        if (header.len > 0)
+            (void)snprintf(giver, sizeof giver, "the program of %.*s", SPAN_ARG(header));
         clock_text(db_int(stmt, 3), since);
         clock_text(db_int(stmt, 4), until);
         if (db_int(stmt, 1) != 0)
-            find(report, "credential", true, "%.*s: its provider gives tokens since %.19sZ", SPAN_ARG(name), since);
+            find(report, "credential", true, "%.*s: %s gives tokens since %.19sZ", SPAN_ARG(name), giver, since);
         else
-            find(report, "credential", false, "%.*s: its provider gives no token since %.19sZ: %.*s%s%.19s%s", SPAN_ARG(name),
-                 since, SPAN_ARG(db_text(stmt, 2)), db_int(stmt, 4) != 0 ? "; the last one goes up until " : "",
+            find(report, "credential", false, "%.*s: %s gives no token since %.19sZ: %.*s%s%.19s%s", SPAN_ARG(name),
+                 giver, since, SPAN_ARG(db_text(stmt, 2)), db_int(stmt, 4) != 0 ? "; the last one goes up until " : "",
                  db_int(stmt, 4) != 0 ? until : "", db_int(stmt, 4) != 0 ? "Z" : "; calls are denied");
     }
     return code;

@@ -393,6 +393,11 @@ static bool keeps_token(const struct exchange *exchange)
     return exchange->identity.token != NULL && exchange->identity.consumed != NULL;
 }
 
+static bool shows_own(const struct exchange *exchange)
+{
+    return exchange->authorization.at != NULL || !buf_is_empty(&exchange->said);
+}
+
 static bool head_done(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -405,7 +410,7 @@ static bool head_done(struct pair *pair)
         reason = REASON_UPSTREAM_ENCODED;
     else if (head->status >= 300 && head->status < 400 && !discovery_may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
-    else if (head->status == 401 && (exchange->authorization.at != NULL || keeps_token(exchange)))
+    else if (head->status == 401 && (shows_own(exchange) || keeps_token(exchange)))
         reason = REASON_UPSTREAM_UNAUTHORIZED; /* the upstream refuses the gate's credential, which no agent can mend */
     else if (exchange->pass != NULL)
         return pass__begin(pair);

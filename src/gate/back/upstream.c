@@ -392,7 +392,9 @@ static void write_judged(const struct pair *pair, struct buf *out)
     if (exchange_has_session(exchange))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
     for (size_t i = 0; i < route->upstream.header_count && upstream__takes_credentials(exchange->pass); i++)
-        http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
+        if (route->upstream.headers[i].program == NULL)
+            http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
+    buf_add_span(out, buf_peek(&exchange->said));
     if (exchange->authorization.at != NULL)
         http_write_line(out, SPAN_LIT("Authorization: "), exchange->authorization);
     if (route->forwarded) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `upstream: {command: [npx, -y, ...]}`: a program that the gate runs itself. */
+/* `upstream: {command: [npx, -y, ...]}`, a program that the gate runs itself; and one that says a secret, `{run: [...]}`. */
 #include "conf/conf_priv.h"
 #include "base/ascii.h"
 #include "base/mem.h"
+#include "base/num.h"
+#include "crypto/parts.h"
+#include "crypto/secret.h"
 #include "os/file.h"
 
 #include <limits.h>
@@ -106,9 +109,15 @@ static const char *pair_of(struct conf_reader *reader, struct span name, struct 
     return text;
 }
 
-static const char *read_variable(struct conf_reader *reader, const struct yaml_node *node)
+static bool read_program(struct conf_reader *reader, const struct yaml_node *map, struct span of, const struct conf_run *run,
+                         struct runner_command *out);
+
+/* Takes: command: gets the program of a variable that has one; NULL: that is no place for one. at: where in the environment. */
+static const char *read_variable(struct conf_reader *reader, const struct yaml_node *node, struct runner_command *command,
+                                 size_t at)
 {
-    static const struct conf_key known[] = {{.name = "file", .at = BY_HAND}, {.name = NULL}};
+    struct conf_run run;
+    struct runner_command *program;
     const char *text;
     struct buf secret;
 
@@ -116,8 +125,18 @@ static const char *read_variable(struct conf_reader *reader, const struct yaml_n
         CONF_FAULT(reader, node, "`%.*s` is no name of a variable; write letters, digits and `_`", SPAN_ARG(node->key));
     if (node->type != YAML_MAP)
         return pair_of(reader, node->key, span_text(word_of(reader, node)));
-    if (!conf__map(reader, node, known, "a variable") || conf__need(reader, node, "file", "shop.token") == NULL)
+    if (!conf__read(reader, node, conf__variable, "a variable", &run) || !conf__has_one_source(reader, node, "a variable"))
         return "";
+    if (yaml_member(node, "run") != NULL && command == NULL) {
+        CONF_FAULT(reader, node, "the environment of this program is written out, or stands in a file: write {file: NAME}");
+        return "";
+    }
+    if (yaml_member(node, "run") != NULL) {
+        program = arena_zalloc(&reader->commands->arena, sizeof *program);
+        if (keeps(reader, program) && read_program(reader, node, span_text(command->route), &run, program))
+            ((struct runner_value *)(uintptr_t)command->values)[command->value_count++] = (struct runner_value){at, program};
+        return pair_of(reader, node->key, SPAN_NONE);
+    }
     buf_init(&secret, CONF_SECRET_BYTES);
     text = pair_of(reader, node->key, conf__secret(reader, yaml_member(node, "file"), conf__path(reader, node, "file", NULL),
                                                    &secret));
@@ -126,8 +145,10 @@ static const char *read_variable(struct conf_reader *reader, const struct yaml_n
     return text;
 }
 
-/* The whole environment of the program: what is written, and PATH, without which few programs find what they need. */
-static const char *const *read_environment(struct conf_reader *reader, const struct yaml_node *map)
+/* The whole environment of the program: what is written, and PATH, without which few programs find what they need. Takes:
+ * command: as read_variable. */
+static const char *const *read_environment(struct conf_reader *reader, const struct yaml_node *map,
+                                           struct runner_command *command)
 {
     const struct yaml_node *node = yaml_member(map, "env");
     const char **all, *path = getenv("PATH");
@@ -138,13 +159,105 @@ static const char *const *read_environment(struct conf_reader *reader, const str
         node = NULL;
     }
     all = arena_zalloc(&reader->commands->arena, ((node != NULL ? node->count : 0) + 2) * sizeof *all);
-    if (!keeps(reader, all))
+    if (command != NULL)
+        command->values = arena_zalloc(&reader->commands->arena, (WORDS_MOST + 1) * sizeof *command->values);
+    if (!keeps(reader, all) || (command != NULL && !keeps(reader, command->values)))
         return NULL;
-    for (const struct yaml_node *one = node != NULL ? node->child : NULL; one != NULL; one = one->next)
-        all[count++] = read_variable(reader, one);
+    for (const struct yaml_node *one = node != NULL ? node->child : NULL; one != NULL; one = one->next, count++)
+        all[count] = read_variable(reader, one, command, count);
     if ((node == NULL || yaml_member(node, "PATH") == NULL) && path != NULL)
         all[count] = pair_of(reader, SPAN_LIT("PATH"), span_text(path));
     return all;
+}
+
+/* ---- a program that says a secret ---- */
+
+bool conf__has_one_source(struct conf_reader *reader, const struct yaml_node *map, const char *what)
+{
+    static const char *const alone[] = {"env", "timeout", "ttl"};
+    bool has_file = yaml_member(map, "file") != NULL, has_run = yaml_member(map, "run") != NULL;
+
+    if (has_file == has_run)
+        CONF_FAULT(reader, map, "%s comes from exactly one of `file` and `run`; write {file: shop.token}, or {run: [PROGRAM, "
+                   "ARGUMENT]}", what);
+    for (size_t i = 0; i < sizeof alone / sizeof *alone && !has_run; i++)
+        if (yaml_member(map, alone[i]) != NULL)
+            CONF_FAULT(reader, yaml_member(map, alone[i]), "`%s` has no meaning without `run`; leave it out", alone[i]);
+    return has_file != has_run;
+}
+
+/* Takes: of: the route. Returns: false: there was a fault. */
+static bool read_program(struct conf_reader *reader, const struct yaml_node *map, struct span of, const struct conf_run *run,
+                         struct runner_command *out)
+{
+    *out = (struct runner_command){.kind = PIPE_VALUE, .per = RUNNER_GATE, .is_free = true, .wait_ms = run->timeout_ms};
+    out->of = dup_text(reader, of);
+    out->argv = read_words(reader, map, "run");
+    out->environment = read_environment(reader, map, NULL);
+    for (const char *const *word = out->argv; word != NULL && *word != NULL; word++)
+        if (strstr(*word, "{tenant}") != NULL || strstr(*word, "{principal}") != NULL)
+            CONF_FAULT(reader, yaml_member(map, "run"), "a program is run for all callers alike, since no agent's name becomes "
+                       "its argument; write `file: 'tokens/{tenant}.token'` where each tenant has its own");
+    return out->argv != NULL && out->environment != NULL;
+}
+
+/* What is written, name by name. Files count by their names alone. */
+static void add_written(struct digest *digest, const struct yaml_node *node)
+{
+    parts_add_maybe(digest, node->key);
+    parts_add_maybe(digest, node->text);
+    parts_add_number(digest, node->count);
+    for (const struct yaml_node *child = node->child; child != NULL; child = child->next)
+        add_written(digest, child);
+}
+
+/* By which the gate names a program: what is written decides, so that another program never answers for it, whatever of two
+ * configurations each process has read. */
+static struct span name_program(struct conf_reader *reader, const struct yaml_node *map, struct span prefix)
+{
+    unsigned char bytes[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES], name[64];
+    struct digest digest;
+
+    digest_init(&digest);
+    add_written(&digest, map);
+    parts_add(&digest, prefix);
+    digest_final(&digest, bytes);
+    num_hex(bytes, sizeof bytes, hex);
+    return conf__copy(reader, span_of(name, (size_t)snprintf(name, sizeof name, "(says %.*s)", 32, hex)));
+}
+
+static struct runner_command *add_command(struct conf_reader *reader);
+
+void conf__value_program(struct conf_reader *reader, const struct yaml_node *map, struct span route, struct span prefix,
+                         const struct conf_run *run, struct outgoing *out)
+{
+    struct span name = name_program(reader, map, prefix);
+    struct runner_command *command = add_command(reader);
+    char *before = secret_copy(prefix.at, prefix.len);
+
+    out->entries = conf__array(reader, 1, sizeof *out->entries);
+    out->health = conf__array(reader, 1, sizeof *out->health);
+    if (out->entries == NULL || out->health == NULL || !keeps(reader, before)) {
+        secret_free(before, prefix.len);
+        return;
+    }
+    out->entries->value = span_of(before, prefix.len);
+    out->count = 1;
+    if (command == NULL) {
+        CONF_FAULT(reader, map, "%d commands are the most", COMMANDS_MOST);
+        return;
+    }
+    if (run->timeout_ms >= run->ttl_ms)
+        CONF_FAULT(reader, map, "a value that takes up to `timeout` to come is over after `ttl`; write a longer `ttl`");
+    if (!read_program(reader, map, route, run, command))
+        return;
+    command->route = dup_text(reader, name);
+    reader->commands->count++;
+    out->program = name;
+    out->ttl_us = (int64_t)run->ttl_ms * 1000;
+    out->file = conf__copy(reader, span_text(command->argv[0])).at;
+    outgoing_seal(out, name.at);
 }
 
 /* ---- the whole ---- */
@@ -188,7 +301,7 @@ void conf__notify_program(struct conf_reader *reader, const struct yaml_node *ma
                                        .most = NOTIFY_MOST, .memory_bytes = NOTIFY_MEMORY_BYTES, .is_told = true,
                                        .is_free = true};
     command->argv = read_words(reader, map, "run");
-    command->environment = read_environment(reader, map);
+    command->environment = read_environment(reader, map, NULL);
     if (command->argv == NULL || command->environment == NULL)
         return;
     reader->commands->count++;
@@ -227,7 +340,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     command->route = dup_text(reader, route->name);
     command->line_bytes = route->limits.event_bytes;
     command->argv = read_words(reader, map, "command");
-    command->environment = read_environment(reader, map);
+    command->environment = read_environment(reader, map, command);
     if (yaml_member(map, "cwd") != NULL)
         command->folder = read_folder(reader, map);
     if (route->dialect->is_run_once)

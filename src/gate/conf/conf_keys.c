@@ -51,9 +51,23 @@ const struct conf_key conf__listener[] = {
 
 /* ---- an upstream ---- */
 
+/* A program that says a secret, in place of a file. */
+#define RUN_KEYS                                                                                                      \
+    KEY("run", WORDS, BY_HAND, 0, 0, NULL, "In place of `file`: a program, and its arguments, that prints the value."), \
+    KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text} or {NAME: {file: NAME}}."),       \
+    KEY("timeout", TIME, AT(conf_run, timeout_ms), 100, 60000, "10s", "Until that program is to have ended.")
+#define TTL_KEY                                                                                                       \
+    KEY("ttl", TIME, AT(conf_run, ttl_ms), 1000, DAY, "5min", "How long what it printed goes up; it is run anew before.")
+
 const struct conf_key conf__header[] = {
     KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."),
     KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '."),
+    RUN_KEYS, TTL_KEY,
+    {.name = NULL}};
+
+const struct conf_key conf__variable[] = {
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."),
+    RUN_KEYS,
     {.name = NULL}};
 
 #define GRANT_KEYS                                                                                                  \
@@ -83,6 +97,7 @@ const struct conf_key conf__outgoing[] = {
     KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; 'tokens/{tenant}.token' or 'tokens/{tenant}/{principal}.token': "
         "one for each, listed when the configuration is read."),
     KEY("prefix", TEXT, BY_HAND, 0, 0, "'Bearer '", "What stands before it."),
+    RUN_KEYS, TTL_KEY,
     KEY("client_credentials", MAP, BY_HAND, 0, 0, NULL, "A token that a provider gives the gate (RFC 6749, 4.4).",
         IN(conf__client_credentials, "`client_credentials`")),
     KEY("exchange", MAP, BY_HAND, 0, 0, NULL, "A token that a provider gives for the agent's (RFC 8693).",
@@ -112,7 +127,8 @@ const struct conf_key conf__url[] = {
 
 const struct conf_key conf__program[] = {
     KEY("command", WORDS, BY_HAND, 0, 0, NULL, "In place of `url`: a program that the gate runs, and its arguments."),
-    KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text} or {NAME: {file: shop.token}}."),
+    KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text}, {NAME: {file: shop.token}} or {NAME: "
+        "{run: [PROGRAM]}}."),
     KEY("per", WORD, AT(runner_command, per), 0, 0, "session", "Who shares a process.", WORDS("session", "principal", "gate")),
     KEY("idle", TIME, AT(runner_command, idle_ms), 1, DAY, "10min", "A process that long unused is ended."),
     KEY("memory", SIZE, AT(runner_command, memory_bytes), 16 * MIB, TIB, "1 GiB", "Memory of a process."),

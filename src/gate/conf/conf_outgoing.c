@@ -345,36 +345,47 @@ static void read_grant(struct conf_reader *reader, const struct yaml_node *map, 
 
 /* ---- the whole ---- */
 
-void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out)
+void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct span route,
+                         struct proxy_upstream *out)
 {
-    static const char *const kinds[] = {"file", "client_credentials", "exchange"};
+    static const char *const names[] = {"file", "client_credentials", "exchange", "run"};
+    static const enum outgoing_kind kinds[] = {OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE, OUTGOING_PROGRAM};
     const struct yaml_node *map = yaml_member(upstream, "authorization"), *node = NULL;
     struct outgoing *outgoing = &out->outgoing;
-    size_t count = 0, kind = 0;
+    enum outgoing_kind kind = OUTGOING_NONE;
+    struct conf_run run;
+    size_t count = 0;
+    bool has_prefix;
 
-    if (map == NULL || !conf__map(reader, map, conf__outgoing, "`authorization`"))
+    if (map == NULL || !conf__read(reader, map, conf__outgoing, "`authorization`", &run))
         return;
     for (size_t i = 0; i < out->header_count; i++)
         if (span_equals_nocase(out->headers[i].name, SPAN_LIT("Authorization")))
             CONF_FAULT(reader, map, "`headers` holds Authorization, too, and exactly one goes up; leave one of the two out");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (yaml_member(map, kinds[i]) != NULL) {
-            node = yaml_member(map, kinds[i]);
-            kind = i;
+        if (yaml_member(map, names[i]) != NULL) {
+            node = yaml_member(map, names[i]);
+            kind = kinds[i];
             count++;
         }
-    if (count != 1)
-        CONF_FAULT(reader, map, "an authorization is exactly one of file, client_credentials and exchange; write "
+    if (count != 1) {
+        CONF_FAULT(reader, map, "an authorization is exactly one of file, run, client_credentials and exchange; write "
                    "{file: shop.token}");
-    else if (kind == 0)
-        outgoing->kind = OUTGOING_FILE;
-    if (yaml_member(map, "prefix") != NULL && kind != 0)
-        CONF_FAULT(reader, yaml_member(map, "prefix"), "`prefix` has no meaning without `file`: what a provider gives is a "
-                   "bearer token; leave it out");
-    if (count == 1 && kind == 0)
+        return;
+    }
+    has_prefix = kind == OUTGOING_FILE || kind == OUTGOING_PROGRAM;
+    outgoing->kind = kind;
+    if (kind == OUTGOING_PROGRAM)
+        outgoing->header = SPAN_LIT("Authorization");
+    if (yaml_member(map, "prefix") != NULL && !has_prefix)
+        CONF_FAULT(reader, yaml_member(map, "prefix"), "`prefix` has no meaning without `file` or `run`: what a provider gives "
+                   "is a bearer token; leave it out");
+    if (kind == OUTGOING_FILE)
         read_values(reader, node, conf__prefix(reader, map, "Bearer "), outgoing);
-    else if (count == 1)
-        read_grant(reader, node, kind == 1 ? OUTGOING_CLIENT : OUTGOING_EXCHANGE, outgoing);
+    else if (kind == OUTGOING_PROGRAM)
+        conf__value_program(reader, map, route, conf__prefix(reader, map, "Bearer "), &run, outgoing);
+    else
+        read_grant(reader, node, kind, outgoing);
 }
 
 /* What is exchanged is a token of the provider that exchanges it; nobody else's is shown to it. */

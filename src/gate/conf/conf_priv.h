@@ -70,13 +70,18 @@ struct conf_key {
 #define BY_HAND SIZE_MAX
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
-    conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
-    conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
+    conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[],
+    conf__variable[], conf__outgoing[], conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
     conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
     conf__console_client[], conf__telemetry[],
     conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[],
     conf__alerts[];
+
+/* What is read by these tables of a program that says a secret. */
+struct conf_run {
+    uint32_t timeout_ms, ttl_ms;
+};
 
 /* What conf_provider.c reads of a provider by these tables. */
 struct conf_provider_keys {
@@ -156,15 +161,22 @@ const struct dialect *conf__dialect(struct conf_reader *reader, const struct yam
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
 void conf__check_pipe(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe);
-void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
+void conf__upstream(struct conf_reader *reader, const struct yaml_node *yaml_route, struct proxy_route *route);
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route);
-/* The URL at `node`, with what stands beside it in `map`. Takes: map: NULL: nothing does; subtree: its path is a beginning. */
+/* The URL at `node`, with what stands beside it in `map`. Takes: map: NULL: nothing does; subtree: its path is a beginning;
+ * route: whose it is; at == NULL: no route's, whose headers no program says. */
 void conf__server_of(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
-                     struct proxy_upstream *out);
+                     struct span route, struct proxy_upstream *out);
+/* {run: [...]}, for a header of the route. Takes: map: read by a table with RUN_KEYS into `run`. */
+void conf__value_program(struct conf_reader *reader, const struct yaml_node *map, struct span route, struct span prefix,
+                         const struct conf_run *run, struct outgoing *out);
+/* Whether `map` has one of `file` and `run`; a fault where it has both or none, or has `ttl` and the like without `run`. */
+bool conf__has_one_source(struct conf_reader *reader, const struct yaml_node *map, const char *what);
 /* Reads `upstream: {authorization:}`, after the headers; then checks whether the identity of the route allows it. */
-void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out);
+void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct span route,
+                         struct proxy_upstream *out);
 void conf__check_authorization(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route);
 /* One line of a file that only its owner may read. Returns: empty, with a fault at `node`. Takes: path NULL: there was a fault;
  * text: empty; wiped by the caller. */

@@ -361,7 +361,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     else if (yaml_member(map, "upstream") != NULL && yaml_member(yaml_member(map, "upstream"), "command") != NULL)
         conf__command(reader, yaml_member(map, "upstream"), map, route);
     else
-        conf__upstream(reader, map, route->subtree, &route->upstream);
+        conf__upstream(reader, map, route);
     if (yaml_member(map, "limits") != NULL)
         read_rates(reader, yaml_member(map, "limits"), &route->limits);
     conf__identity(reader, map, route);

@@ -34,7 +34,8 @@ static void read_telemetry(struct conf_reader *reader, const struct yaml_node *n
     }
     (void)read_words(reader, node, "include", parts, told);
     out->place = conf__beside(reader, place != NULL ? conf__text(reader, place) : SPAN_LIT("telemetry.place"));
-    conf__server_of(reader, node, conf__need(reader, node, "url", "'https://collector.internal:4318'"), true, &out->server);
+    conf__server_of(reader, node, conf__need(reader, node, "url", "'https://collector.internal:4318'"), true, SPAN_NONE,
+                    &out->server);
 }
 
 enum code conf_telemetry(struct conf_file *file, struct arena *arena, struct conf_telemetry *out, struct faults *faults)

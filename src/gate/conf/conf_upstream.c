@@ -134,7 +134,36 @@ struct span conf__secret(struct conf_reader *reader, const struct yaml_node *nod
     return SPAN_NONE;
 }
 
-static void read_headers(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
+/* Takes: route: whose upstream it is; at == NULL: no route's, whose headers no program says. */
+static void read_value(struct conf_reader *reader, const struct yaml_node *node, struct span route, struct proxy_header *header)
+{
+    struct span prefix;
+    struct outgoing *program;
+    struct conf_run run;
+
+    if (!conf__read(reader, node, conf__header, "a header", &run) || !conf__has_one_source(reader, node, "a header"))
+        return;
+    prefix = conf__prefix(reader, node, NULL);
+    if (yaml_member(node, "file") != NULL) {
+        header->value = conf__prefixed_secret(reader, yaml_member(node, "file"), conf__path(reader, node, "file", NULL),
+                                              prefix);
+        return;
+    }
+    if (route.at == NULL) {
+        CONF_FAULT(reader, node, "a program says what goes to the upstream of a route; here, write {file: NAME}");
+        return;
+    }
+    program = conf__array(reader, 1, sizeof *program);
+    if (program == NULL)
+        return;
+    program->kind = OUTGOING_PROGRAM;
+    program->header = header->name;
+    header->program = program;
+    conf__value_program(reader, node, route, prefix, &run, program);
+}
+
+static void read_headers(struct conf_reader *reader, const struct yaml_node *node, struct span route,
+                         struct proxy_upstream *out)
 {
     struct proxy_header *headers;
 
@@ -161,22 +190,19 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
             CONF_FAULT(reader, child, "a credential stands in a file of its own; write {file: NAME, prefix: 'Bearer '}");
             continue;
         }
-        (void)conf__map(reader, child, conf__header, "a header");
-        if (conf__need(reader, child, "file", "shop.token") != NULL)
-            headers->value = conf__prefixed_secret(reader, yaml_member(child, "file"), conf__path(reader, child, "file", NULL),
-                                                   conf__prefix(reader, child, NULL));
+        read_value(reader, child, route, headers);
     }
 }
 
 void conf__server_of(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
-                     struct proxy_upstream *out)
+                     struct span route, struct proxy_upstream *out)
 {
     struct url url = {0};
     const char *fault;
 
     if (yaml_member(map, "headers") != NULL)
-        read_headers(reader, yaml_member(map, "headers"), out);
-    conf__authorization(reader, map, out);
+        read_headers(reader, yaml_member(map, "headers"), route, out);
+    conf__authorization(reader, map, route, out);
     if (node == NULL || conf__text(reader, node).at == NULL)
         return;
     fault = split_url(node->text, &url);
@@ -194,13 +220,14 @@ void conf__server_of(struct conf_reader *reader, const struct yaml_node *map, co
     out->authority = conf__copy(reader, url.authority);
 }
 
-void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
+void conf__upstream(struct conf_reader *reader, const struct yaml_node *yaml_route, struct proxy_route *route)
 {
-    const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}");
+    const struct yaml_node *map = conf__need(reader, yaml_route, "upstream", "{url: 'https://shop.internal/mcp'}");
 
-    if (map == NULL || !conf__read(reader, map, conf__url, "`upstream`", out))
+    if (map == NULL || !conf__read(reader, map, conf__url, "`upstream`", &route->upstream))
         return;
-    conf__server_of(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
+    conf__server_of(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), route->subtree, route->name,
+                    &route->upstream);
 }
 
 static void check_path(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_upstream *server)
@@ -233,14 +260,14 @@ void conf__notification(struct conf_reader *reader, const struct yaml_node *node
     if (yaml_member(node, "run") != NULL)
         conf__notify_program(reader, node, command, &notify->program);
     if (url == NULL) {
-        conf__server_of(reader, node, NULL, false, &notify->server); /* its headers, as far as they are right */
+        conf__server_of(reader, node, NULL, false, SPAN_NONE, &notify->server); /* its headers, as far as they are right */
         for (const struct yaml_node *other = node->child; other != NULL; other = other->next)
             if (is_of_url(keys, other->key))
                 CONF_FAULT(reader, other, "`%.*s` has no meaning without `url`; leave it out", SPAN_ARG(other->key));
         return;
     }
     (void)conf__need(reader, node, "secret", "{file: notify.secret}");
-    conf__server_of(reader, node, url, false, &notify->server);
+    conf__server_of(reader, node, url, false, SPAN_NONE, &notify->server);
     check_path(reader, url, &notify->server);
 }
 
@@ -250,9 +277,10 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
         return false;
     if (node->type == YAML_MAP) {
         if (conf__map(reader, node, conf__server, "`checkpoints`"))
-            conf__server_of(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
+            conf__server_of(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false,
+                            SPAN_NONE, out);
     } else if (span_starts_with(node->text, SPAN_LIT("http://")) || span_starts_with(node->text, SPAN_LIT("https://"))) {
-        conf__server_of(reader, NULL, node, false, out);
+        conf__server_of(reader, NULL, node, false, SPAN_NONE, out);
     } else {
         return false;
     }

@@ -286,10 +286,9 @@ static const char *fault_of(const struct outgoing *outgoing, const struct json_n
     return NULL;
 }
 
-static struct outgoing_token *token_new(struct span text, int64_t asked_us, int64_t life_us)
+struct outgoing_token *outgoing_token_new(struct span prefix, struct span text, int64_t asked_us, int64_t life_us)
 {
-    static const char scheme[] = "Bearer ";
-    struct outgoing_token *token = mem_alloc(sizeof *token + sizeof scheme - 1 + text.len);
+    struct outgoing_token *token = mem_alloc(sizeof *token + prefix.len + text.len);
 
     if (token == NULL)
         return NULL;
@@ -298,9 +297,10 @@ static struct outgoing_token *token_new(struct span text, int64_t asked_us, int6
     token->until_us = asked_us + life_us - (life_us / 10 < MARGIN_US ? life_us / 10 : MARGIN_US);
     /* An eighth of the life is left to chance, so that tokens of one moment are not renewed all at once. */
     token->renew_us = asked_us + life_us / 4 * 3 - (int64_t)(hash_span(text) % (uint64_t)(life_us / 8));
-    token->len = sizeof scheme - 1 + text.len;
-    memcpy(token->value, scheme, sizeof scheme - 1);
-    memcpy(token->value + sizeof scheme - 1, text.at, text.len);
+    token->len = prefix.len + text.len;
+    if (prefix.len > 0)
+        memcpy(token->value, prefix.at, prefix.len);
+    memcpy(token->value + prefix.len, text.at, text.len);
     return token;
 }
 
@@ -323,7 +323,7 @@ enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body
     } else {
         int64_t life_us = life_s < (uint64_t)OUTGOING_LONGEST_US / 1000000 ? (int64_t)life_s * 1000000 : OUTGOING_LONGEST_US;
 
-        *token = token_new(text, asked_us, life_us);
+        *token = outgoing_token_new(SPAN_LIT("Bearer "), text, asked_us, life_us);
         mem_wipe((void *)(uintptr_t)text.at, text.len); /* a text with escapes was decoded into the arena, which wipes
                                                          * nothing */
         code = *token != NULL ? CODE_OK : why_set(why, CODE_NOMEM, "not enough memory");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes up in `Authorization` in place of whatever the agent showed: `upstream: {authorization:}` of a route.
+/* What goes up in `Authorization` in place of whatever the agent showed: `upstream: {authorization:}` of a route; and what a
+ * program says for another header.
  *
  * Secrets from files stand in a table that is made when the configuration is read. A caller's secret is looked up there, so
  * that no name of a file is ever made from an agent's name. Tokens that a provider gives for such a secret (RFC 6749, 4.4),
@@ -23,13 +24,14 @@
 #define OUTGOING_LONGEST_US INT64_C(86400000000)
 
 /* NONE: the agent's own header goes up, unless the credential in it was consumed. */
-enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE };
+enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_PROGRAM, OUTGOING_CLIENT, OUTGOING_EXCHANGE };
 
 /* Invariant: the names that outgoing.per_* leaves out are empty. */
 struct outgoing_entry {
     struct span tenant;
     struct span principal;
-    struct span value; /* FILE: the whole value of the header; else the client's secret */
+    struct span value; /* FILE: the whole value of the header; PROGRAM: what stands before what it says; else the client's
+                        * secret */
     int64_t since_us;  /* when its file was last changed */
 };
 
@@ -54,7 +56,10 @@ struct outgoing {
     bool per_principal;        /* of a tenant: two may have principals of one name */
     bool is_posted;            /* id and secret of the client stand in the form (client_secret_post) */
     bool takes_opaque;         /* EXCHANGE: an answer that is no JWT, on the provider's word */
-    const char *file;          /* as it was written, for people */
+    const char *file;          /* as it was written, for people; PROGRAM: its path */
+    struct span program;       /* PROGRAM: by which its runner knows it; likewise what follows */
+    struct span header;        /* in which it goes up */
+    int64_t ttl_us;
     struct outgoing_entry *entries; /* sorted by outgoing_sort */
     size_t count;
     const struct identity_provider *provider; /* CLIENT, EXCHANGE; likewise what follows */
@@ -107,10 +112,12 @@ struct outgoing_token {
     struct ref ref;
     int64_t got_us, renew_us, until_us;
     size_t len;
-    char value[]; /* "Bearer " and the token */
+    char value[]; /* "Bearer ", or another prefix, and the token */
 };
 extern const struct lookup_type outgoing_token_type;
 void outgoing_token_unref(struct outgoing_token **token); /* NULL is fine */
+/* Of what was asked for then. Takes: prefix: what stands before it. Returns: NULL: no memory. */
+struct outgoing_token *outgoing_token_new(struct span prefix, struct span text, int64_t asked_us, int64_t life_us) MUST_USE;
 /* It goes up until then at most. To be called before another thread has the token. */
 void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us);
 

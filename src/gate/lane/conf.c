@@ -31,8 +31,11 @@ struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf)
 void proxy_upstream_fini(struct proxy_upstream *upstream)
 {
     tls_unref(&upstream->tls);
-    for (size_t i = 0; i < upstream->header_count; i++)
+    for (size_t i = 0; i < upstream->header_count; i++) {
         secret_free((void *)(uintptr_t)upstream->headers[i].value.at, upstream->headers[i].value.len);
+        if (upstream->headers[i].program != NULL)
+            outgoing_fini(upstream->headers[i].program);
+    }
     upstream->header_count = 0;
     outgoing_fini(&upstream->outgoing);
 }
@@ -412,6 +415,33 @@ static enum code check_resources(const struct proxy_conf *conf, struct why *why)
     return CODE_OK;
 }
 
+static void add_fetched(struct proxy_conf *conf, struct proxy_fetched *all, const struct proxy_route *route,
+                        const struct outgoing *outgoing)
+{
+    if (outgoing != NULL && outgoing->health != NULL)
+        all[conf->fetched_count++] = (struct proxy_fetched){route, outgoing};
+}
+
+/* Lists what is fetched, once routes have their places. */
+static enum code list_fetched(struct proxy_conf *conf)
+{
+    size_t most = conf->route_count;
+    struct proxy_fetched *all;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        most += conf->routes[i].upstream.header_count;
+    all = arena_zalloc(&conf->arena, most * sizeof *all);
+    for (size_t i = 0; all != NULL && i < conf->route_count; i++) {
+        const struct proxy_upstream *upstream = &conf->routes[i].upstream;
+
+        add_fetched(conf, all, &conf->routes[i], &upstream->outgoing);
+        for (size_t j = 0; j < upstream->header_count; j++)
+            add_fetched(conf, all, &conf->routes[i], upstream->headers[j].program);
+    }
+    conf->fetched = all;
+    return all != NULL ? CODE_OK : CODE_NOMEM;
+}
+
 enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
 {
     enum code code;
@@ -429,5 +459,6 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
         code = check_resources(conf, why);
     if (code != CODE_OK)
         return code;
-    return make_rules(conf) == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");
+    return make_rules(conf) == CODE_OK && list_fetched(conf) == CODE_OK
+               ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");
 }

@@ -37,6 +37,7 @@ struct proxy_listen {
 struct proxy_header {
     struct span name;
     struct span value;
+    struct outgoing *program;       /* says it, in place of `value`; NULL: none */
 };
 
 struct proxy_upstream {
@@ -52,6 +53,11 @@ struct proxy_upstream {
     const struct proxy_header *headers;
     size_t header_count;
     struct outgoing outgoing;       /* what goes up in Authorization; then `headers` has no Authorization */
+};
+/* A credential for upstreams that is asked for while the gate runs: its kind is PROGRAM, CLIENT or EXCHANGE. */
+struct proxy_fetched {
+    const struct proxy_route *route;
+    const struct outgoing *outgoing;
 };
 void proxy_upstream_fini(struct proxy_upstream *upstream); /* frees TLS and secrets; an arena owns the rest */
 
@@ -160,6 +166,8 @@ struct proxy_conf {
     struct ref ref;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
     bool has_hosts;                 /* likewise: some route or `hosts:` names one */
+    const struct proxy_fetched *fetched; /* likewise */
+    size_t fetched_count;
 };
 
 /* Makes one, zeroed, with an empty arena and one reference. Returns: NULL: no memory. */

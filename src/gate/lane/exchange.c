@@ -15,6 +15,8 @@ void exchange_init(struct exchange *exchange)
     arena_init(&exchange->event_arena, CALL_ARENA_BYTES);
     buf_init(&exchange->subject, IDENTITY_TOKEN_BYTES_MAX);
     buf_wipes(&exchange->subject);
+    buf_init(&exchange->said, SIZE_MAX / 2);
+    buf_wipes(&exchange->said);
     buf_init(&exchange->body, SIZE_MAX / 2);
     buf_init(&exchange->reply, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
@@ -49,7 +51,7 @@ size_t exchange_held_bytes(const struct exchange *exchange)
 {
     const struct batch *batch = exchange->batch;
     size_t bytes = exchange->body.size + exchange->reply.size + exchange->event.size + exchange->text.size +
-                   exchange->subject.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes;
+                   exchange->subject.size + exchange->said.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes;
 
     if (exchange->call != NULL)
         bytes += call_bytes(exchange->call);

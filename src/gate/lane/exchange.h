@@ -102,7 +102,8 @@ struct exchange {
     struct identity identity;
     struct span authorization; /* the gate's own Authorization that goes up; at == NULL: none, or not yet */
     struct outgoing_token *outgoing; /* the token that `authorization` points into; NULL: it is the configuration's */
-    bool awaits_outgoing;    /* CONNECT waits for the authorization */
+    bool awaits_outgoing;    /* CONNECT waits for the authorization, or for what a program says */
+    int64_t said_until_us;   /* wall clock: `said` goes up until then */
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
@@ -118,6 +119,7 @@ struct exchange {
     struct arena arena;
     struct arena event_arena;
     struct buf subject;      /* the agent's token, to be exchanged; wiped */
+    struct buf said;         /* the headers that programs say, as they go up; wiped */
     struct buf body;         /* the request's body as it came, where it came in pieces */
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */

@@ -45,6 +45,7 @@ static uint64_t whose(const struct pair *pair)
     if (!span_equals(identity->tenant, identity->home)) /* which is in `who` */
         hash = mix(hash, identity->tenant);
     hash = mix(hash, exchange->authorization);
+    hash = mix(hash, buf_peek(&exchange->said));
     hash = mix(hash, exchange->call->asked.query);
     if (exchange->dialect->write_path == NULL)
         hash = mix(hash, exchange->call->asked.path);

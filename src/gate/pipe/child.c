@@ -75,6 +75,11 @@ static void lost_patience(void *context)
         desk__stir(child->desk);
         return;
     }
+    if (child->conf.kind == PIPE_VALUE) {
+        child->is_out_of_time = true;
+        pipe_child_signal(child, SIGKILL);
+        return;
+    }
     pipe_child_signal(child, child->step++ == 0 ? SIGTERM : SIGKILL);
     if (child->step == 1 && loop_timer_arm(child->conf.loop, &child->patience, pause_us(PATIENCE_US)) != CODE_OK)
         pipe_child_signal(child, SIGKILL);
@@ -229,16 +234,27 @@ static void answer_run(struct pipe_child *run)
     buf_fini(&canonical);
 }
 
+/* Whether it is a process for one question. */
+static bool is_run(const struct pipe_child *child)
+{
+    return child->runs_for != NULL || child->conf.kind == PIPE_VALUE;
+}
+
 static void run_ended(struct pipe_child *run)
 {
     struct pipe_child *of = run->runs_for;
 
-    answer_run(run);
+    if (of == NULL)
+        value__answer(run);
+    else
+        answer_run(run);
     be_dead(run);
-    of->status = run->status;
-    of->runs--;
     run->desk->run_has_ended = true;
-    of->used_us = loop_now_us(of->conf.loop);
+    if (of != NULL) {
+        of->status = run->status;
+        of->runs--;
+        of->used_us = loop_now_us(of->conf.loop);
+    }
     desk__stir(run->desk);
 }
 
@@ -255,7 +271,7 @@ static void end_stdin(struct pipe_child *child)
 {
     bool is_told = buf_is_empty(&child->in.out) || child->in.is_broken;
 
-    if ((child->state == CHILD_ENDS || child->runs_for != NULL) && is_told && !child->stopped_reading) {
+    if ((child->state == CHILD_ENDS || is_run(child)) && is_told && !child->stopped_reading) {
         child->stopped_reading = true;
         tube_close(&child->in);
     }
@@ -263,21 +279,20 @@ static void end_stdin(struct pipe_child *child)
 
 void child__step(struct pipe_child *child)
 {
-    bool is_run = child->runs_for != NULL;
-
     if (child->state == CHILD_DEAD)
         return;
     end_stdin(child);
-    if (child->pid > 0 && !is_run)
+    if (child->pid > 0 && !is_run(child))
         take_lines(child);
-    if (is_run && buf_len(&child->out.in) > child->conf.line_bytes)
+    if (is_run(child) && buf_len(&child->out.in) > child->conf.line_bytes)
         pipe_child_signal(child, SIGKILL);
     if (child->pid > 0)
         log_stderr(child, child->err.is_eof);
     if (!is_finished(child))
         return;
-    if (is_run) {
-        child->status = process_finish(child->pid);
+    if (is_run(child)) {
+        if (child->pid > 0)
+            child->status = process_finish(child->pid);
         child->pid = -1;
         run_ended(child);
         return;
@@ -295,7 +310,7 @@ void child__step(struct pipe_child *child)
 void child__settle(struct pipe_child *child)
 {
     if (child->state == CHILD_DEAD) {
-        if (child->runs_for != NULL)
+        if (is_run(child))
             pipe_child_free(&child);
         return;
     }
@@ -324,16 +339,45 @@ static void close_ends(struct ends *ends)
                 (void)close(all[i][end]);
 }
 
+/* Opens the tubes to a process. What it is to read may wait for it already. */
+static enum code open_tubes(struct pipe_child *child, struct ends *ends, int exits, struct why *why)
+{
+    const struct pipe_child_conf *conf = &child->conf;
+    struct buf waits = child->in.out;
+    enum code code;
+
+    (void)close(ends->in[0]);
+    (void)close(ends->out[1]);
+    tube_open(&child->in, conf->loop, ends->in[1], 0, &child->desk->stirs);
+    child->in.out = waits;
+    tube_open(&child->out, conf->loop, ends->out[0], conf->line_bytes + CLOGGED_BYTES, &child->desk->stirs);
+    if (conf->kind == PIPE_VALUE)
+        buf_wipes(&child->out.in);
+    if (!conf->inherits_stderr) {
+        (void)close(ends->err[1]);
+        tube_open(&child->err, conf->loop, ends->err[0], 2 * STDERR_BYTES, &child->desk->stirs);
+    }
+    loop_watch_init(&child->exits, exits, has_exited, child);
+    code = loop_watch_begin(conf->loop, &child->exits, LOOP_READ);
+    if (code == CODE_OK && conf->wait_ms > 0)
+        code = loop_timer_arm(conf->loop, &child->patience, (int64_t)conf->wait_ms * 1000);
+    return code == CODE_OK ? code : why_set(why, code, "%s cannot be watched", conf->argv[0]);
+}
+
 static enum code start_process(struct pipe_child *child, struct why *why)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
     const struct pipe_child_conf *conf = &child->conf;
-    struct process_program program = {.argv = conf->argv, .environment = conf->environment, .folder = conf->folder,
-                                      .cage = conf->cage, .memory_bytes = conf->memory_bytes, .err = -1};
+    const char **whole = child->variables != NULL ? value__environment(child) : NULL;
+    struct process_program program = {.argv = conf->argv, .environment = whole != NULL ? whole : conf->environment,
+                                      .folder = conf->folder, .cage = conf->cage, .memory_bytes = conf->memory_bytes,
+                                      .err = -1};
     enum code code = CODE_OK;
     int exits = -1;
 
-    if (pipe2(ends.in, O_CLOEXEC) != 0 || pipe2(ends.out, O_CLOEXEC) != 0 ||
+    if (child->variables != NULL && whole == NULL)
+        code = why_set(why, CODE_NOMEM, "%s cannot be started: out of memory", conf->argv[0]);
+    else if (pipe2(ends.in, O_CLOEXEC) != 0 || pipe2(ends.out, O_CLOEXEC) != 0 ||
         (!conf->inherits_stderr && pipe2(ends.err, O_CLOEXEC) != 0))
         code = why_set(why, CODE_IO, "%s cannot be started: %s", conf->argv[0], strerror(errno));
     program.in = ends.in[0];
@@ -341,25 +385,40 @@ static enum code start_process(struct pipe_child *child, struct why *why)
     program.err = ends.err[1];
     if (code == CODE_OK)
         code = process_start(&program, &child->pid, &exits, why);
-    if (code != CODE_OK) {
-        child->pid = -1;
-        close_ends(&ends);
-        return code;
-    }
-    (void)close(ends.in[0]);
-    (void)close(ends.out[1]);
-    tube_open(&child->in, conf->loop, ends.in[1], 0, &child->desk->stirs);
-    tube_open(&child->out, conf->loop, ends.out[0], conf->line_bytes + CLOGGED_BYTES, &child->desk->stirs);
-    if (!conf->inherits_stderr) {
-        (void)close(ends.err[1]);
-        tube_open(&child->err, conf->loop, ends.err[0], 2 * STDERR_BYTES, &child->desk->stirs);
-    }
-    loop_watch_init(&child->exits, exits, has_exited, child);
-    code = loop_watch_begin(conf->loop, &child->exits, LOOP_READ);
-    return code == CODE_OK ? code : why_set(why, code, "%s cannot be watched", conf->argv[0]);
+    mem_free(whole);
+    value__forget(child);
+    if (code == CODE_OK)
+        return open_tubes(child, &ends, exits, why);
+    child->pid = -1;
+    close_ends(&ends);
+    return code;
 }
 
-static struct pipe_child *make(struct desk *desk, const struct pipe_child_conf *conf)
+void child__cannot(struct pipe_child *child)
+{
+    value__forget(child);
+    child->status = CHILD_NOT_STARTED;
+    child->state = CHILD_ENDS;
+    desk__stir(child->desk);
+}
+
+void child__begin(struct pipe_child *child)
+{
+    struct why why = {""};
+
+    if (child->state != CHILD_RUNS || (child->runs_for != NULL && child->caller == NULL)) {
+        child__cannot(child);
+    } else if (child->known < child->conf.value_count) {
+        value__next(child);
+    } else if (start_process(child, &why) != CODE_OK) {
+        CHILD_LOG(child, LOG_ERROR, "%s", why.text);
+        child__cannot(child);
+    } else {
+        desk__stir(child->desk); /* its stdin ends with what waited for it */
+    }
+}
+
+struct pipe_child *child__make(struct desk *desk, const struct pipe_child_conf *conf)
 {
     struct pipe_child *child = mem_zalloc(sizeof *child);
     struct buf *bufs[] = {&child->kept, &child->first, &child->line, &child->edited};
@@ -371,7 +430,11 @@ static struct pipe_child *make(struct desk *desk, const struct pipe_child_conf *
         child->conf.line_bytes = PIPE_LINE_BYTES;
     child->desk = desk;
     child->pid = -1;
-    child->in.fd = child->out.fd = child->err.fd = child->exits.fd = -1;
+    child->in = (struct tube){.loop = conf->loop, .fd = -1};
+    buf_init(&child->in.out, SIZE_MAX / 2);
+    child->out.fd = child->err.fd = child->exits.fd = -1;
+    if (conf->words != NULL)
+        ref_take(&conf->words->ref);
     child->used_us = loop_now_us(conf->loop);
     list_init(&child->asks);
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
@@ -383,14 +446,16 @@ static struct pipe_child *make(struct desk *desk, const struct pipe_child_conf *
 
 enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, struct pipe_child **out, struct why *why)
 {
-    struct pipe_child *child = make(desk, conf);
+    struct pipe_child *child = child__make(desk, conf);
     enum code code = CODE_OK;
 
     *out = NULL;
     if (child == NULL)
         return why_set(why, CODE_NOMEM, "%s cannot be started: out of memory", conf->argv[0]);
-    if (conf->kind == PIPE_LINES)
+    if (conf->kind == PIPE_LINES && conf->value_count == 0)
         code = start_process(child, why);
+    else if (conf->kind == PIPE_LINES)
+        child__begin(child);
     if (code != CODE_OK) {
         pipe_child_free(&child);
         return code;
@@ -401,11 +466,10 @@ enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, st
 
 void child__run(struct talk *talk)
 {
-    struct pipe_child *of = talk->child, *run = of->state == CHILD_RUNS ? make(of->desk, &of->conf) : NULL;
-    struct why why = {""};
+    struct pipe_child *of = talk->child, *run = of->state == CHILD_RUNS ? child__make(of->desk, &of->conf) : NULL;
 
-    if (run == NULL || start_process(run, &why) != CODE_OK || !child__say(run, buf_peek(&talk->body))) {
-        CHILD_LOG(of, LOG_ERROR, "%s", why.text[0] != '\0' ? why.text : "the command cannot be run");
+    if (run == NULL || !child__say(run, buf_peek(&talk->body))) {
+        CHILD_LOG(of, LOG_ERROR, "the command cannot be run");
         pipe_child_free(&run);
         talk__fail(talk, 502, "the command cannot be run");
         return;
@@ -416,6 +480,7 @@ void child__run(struct talk *talk)
     talk->state = TALK_ASKS;
     talk->child = run;
     talk->waiting = 1;
+    child__begin(run);
 }
 
 void pipe_child_free(struct pipe_child **out)
@@ -426,6 +491,7 @@ void pipe_child_free(struct pipe_child **out)
     if (child == NULL)
         return;
     loop_watch_remove(child->conf.loop, &child->exits);
+    value__forget(child);
     if (child->state != CHILD_DEAD) {
         if (child->pid > 0)
             pipe_child_signal(child, SIGKILL);
@@ -448,5 +514,6 @@ void pipe_child_free(struct pipe_child **out)
     buf_fini(&child->first);
     buf_fini(&child->line);
     buf_fini(&child->edited);
+    runner_commands_unref(&child->conf.words);
     mem_free(child);
 }

@@ -35,6 +35,10 @@ struct pipe_child_conf {
     const char *name;                  /* for the log: the route */
     const char *const *argv;           /* NULL-terminated; borrowed until pipe_child_free */
     const char *const *environment;    /* NULL: this process's own; borrowed likewise */
+    const struct runner_value *values; /* what programs say of it at each start; borrowed likewise */
+    size_t value_count;
+    struct runner_commands *words;     /* whose the borrowed texts are; NULL: the caller sees to it that they live as long */
+    uint32_t wait_ms;                  /* PIPE_VALUE: until it is to have ended */
     const char *folder;                /* NULL: ours */
     const struct cage *cage;           /* NULL: it may do with our own files whatever our user may; borrowed likewise */
     uint64_t memory_bytes;             /* that each of its processes may write to; 0: any */

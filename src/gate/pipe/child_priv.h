@@ -5,6 +5,7 @@
  *   child.c   a process: its start, its lines, its end
  *   talk.c    a connection: HTTP requests in, replies and event streams out
  *   carry.c   which line goes where
+ *   value.c   a process that says a secret
  *   desk.c    one turn of all of it
  *
  * Threads: the desk's loop's.
@@ -93,7 +94,13 @@ struct talk {
     bool is_over;         /* nothing more is read; closed when all is written */
 };
 
+/* RUNS: also one whose process waits for what programs say of its environment. */
 enum child_state { CHILD_RUNS = 0, CHILD_ENDS, CHILD_DEAD };
+
+#define CHILD_NOT_STARTED (-1) /* a status that no process has */
+
+/* What a program says. Takes: fault: NULL: it is a value. */
+typedef void (*value_fn)(void *context, struct span value, const char *fault);
 
 struct pipe_child {
     struct list of_desk;
@@ -127,6 +134,12 @@ struct pipe_child {
     struct pipe_child *runs_for; /* PIPE_ONCE: the child whose run this is, which itself runs nothing; NULL: no run */
     unsigned runs;
     struct talk *caller;        /* a run: the talk whose body it reads; NULL: the talk has gone */
+    value_fn valued;            /* PIPE_VALUE: who asks; NULL: nobody any more */
+    void *valued_context;
+    bool is_out_of_time;
+    char **variables;           /* secrets, each "NAME=value", until its process has them; NULL: none */
+    size_t known;               /* how many there are */
+    struct pipe_child *asks_value; /* the program that is asked for the next one */
 };
 
 /* ---- desk.c ---- */
@@ -137,6 +150,9 @@ void desk__name_session(char out[SESSION_BYTES]); /* a new one, at random */
 enum code desk__serve(struct desk *desk, int fd_take, void *tag) MUST_USE;
 
 /* ---- child.c ---- */
+struct pipe_child *child__make(struct desk *desk, const struct pipe_child_conf *conf); /* without a process; NULL: no memory */
+void child__begin(struct pipe_child *child);  /* starts its process, once all is known that it is to have */
+void child__cannot(struct pipe_child *child); /* it ends without one */
 /* On a desk of somebody else's. */
 enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, struct pipe_child **out,
                        struct why *why) MUST_USE;
@@ -151,6 +167,18 @@ bool child__may_log(struct pipe_child *child);
         if (child__may_log(child)) \
             log_line(level, &(struct log_about){.room = "pipe", .upstream = (child)->conf.name}, __VA_ARGS__); \
     } while (0)
+
+/* ---- value.c ---- */
+/* Starts a program of PIPE_VALUE and has it told what it says. Takes: words: whose its texts are. Returns: NULL: `valued` was
+ * called. */
+struct pipe_child *value__ask(struct desk *desk, const struct runner_command *program, struct runner_commands *words,
+                              value_fn valued, void *context);
+/* Likewise, and answers the gate. */
+void value__serve(struct desk *desk, const struct runner_command *program, struct runner_commands *words, int fd_take);
+void value__answer(struct pipe_child *run);     /* it has ended */
+void value__next(struct pipe_child *child);   /* asks for the next variable of its environment */
+const char **value__environment(const struct pipe_child *child); /* the caller's array; NULL: no memory */
+void value__forget(struct pipe_child *child); /* its variables, and the program that is asked for one */
 
 /* ---- talk.c ---- */
 void talk__step(struct talk *talk);

@@ -165,7 +165,8 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
     struct member *member = mem_zalloc(sizeof *member);
     struct pipe_child_conf conf = {
         .loop = pool->desk.loop, .kind = command->kind, .name = lot->route, .argv = command->argv,
-        .environment = command->environment, .folder = command->folder, .memory_bytes = command->memory_bytes,
+        .environment = command->environment, .values = command->values, .value_count = command->value_count,
+        .words = pool->commands, .folder = command->folder, .memory_bytes = command->memory_bytes,
         .cage = command->is_free || pool->commands->cage.count == 0 ? NULL : &pool->commands->cage,
         .line_bytes = command->line_bytes, .is_shared = !is_alone,
         .refuses_questions = command->per == RUNNER_GATE, .is_told = command->is_told, .ended = has_ended, .context = member,
@@ -393,9 +394,12 @@ static bool same_words(const char *const *a, const char *const *b)
 
 static bool same_command(const struct runner_command *a, const struct runner_command *b)
 {
-    bool same_folder = a->folder == NULL || b->folder == NULL ? a->folder == b->folder : strcmp(a->folder, b->folder) == 0;
+    bool is_same = a->value_count == b->value_count &&
+                   (a->folder == NULL || b->folder == NULL ? a->folder == b->folder : strcmp(a->folder, b->folder) == 0);
 
-    return same_folder && a->kind == b->kind && a->per == b->per && a->memory_bytes == b->memory_bytes &&
+    for (size_t i = 0; is_same && i < a->value_count; i++)
+        is_same = a->values[i].at == b->values[i].at && same_command(a->values[i].program, b->values[i].program);
+    return is_same && a->kind == b->kind && a->per == b->per && a->memory_bytes == b->memory_bytes &&
            a->line_bytes == b->line_bytes && same_words(a->argv, b->argv) && same_words(a->environment, b->environment);
 }
 
@@ -514,11 +518,11 @@ static void hear_gate(void *context, unsigned ready)
         message.route[sizeof message.route - 1] = '\0';
         if (message.kind == RUNNER_RELOAD)
             reload(pool);
-        if (handed < 0)
-            continue;
-        lot = message.kind == RUNNER_CONNECT ? lot_of(pool, message.route) : NULL;
+        lot = handed >= 0 && message.kind == RUNNER_CONNECT ? lot_of(pool, message.route) : NULL;
         if (lot == NULL)
-            (void)close(handed);
+            sock_close(&handed);
+        else if (lot->command != NULL && lot->command->kind == PIPE_VALUE)
+            value__serve(&pool->desk, lot->command, pool->commands, handed);
         else if (desk__serve(&pool->desk, handed, lot) != CODE_OK)
             log_warn("pipe", "out of memory: a connection to a command is closed");
     }

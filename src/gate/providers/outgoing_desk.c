@@ -9,6 +9,7 @@
 #include "json/doc.h"
 #include "os/clock.h"
 #include "os/pause.h"
+#include "runner/runner.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -22,11 +23,12 @@ struct outgoing_desk {
     struct outgoing_ways ways;
     pthread_mutex_t lock;
     struct list parked; /* under the lock */
+    struct list heard;  /* main's: what programs are about to say */
 };
 
 /* One token that is asked for. A fetch is with web/, on the desk, or with the function that goes on with it. */
 struct fetch {
-    struct list all; /* of the desk's parked */
+    struct list all; /* of the desk's parked, or its heard */
     struct outgoing_desk *desk;
     struct proxy_conf *conf;
     struct lookup_work work;
@@ -37,6 +39,7 @@ struct fetch {
     int64_t asked_us;             /* by the wall clock */
     int64_t parked_us;            /* by the monotonic clock, when it was parked first */
     int64_t looked_us;            /* how long after that it was last looked at */
+    struct runner_hearing hearing; /* PROGRAM: what it says; the fetch is among the desk's `heard` meanwhile */
     uint64_t ticket; /* for newer keys of the provider; 0: none were asked for */
     bool has_newest; /* the provider's newest keys have come, or cannot be had */
 };
@@ -56,10 +59,10 @@ static bool note(const struct fetch *fetch, const char *why, bool is_callers)
 {
     bool is_news = false;
 
-    for (size_t i = 0; i < fetch->conf->route_count; i++) {
-        const struct outgoing *outgoing = &fetch->conf->routes[i].upstream.outgoing;
+    for (size_t i = 0; i < fetch->conf->fetched_count; i++) {
+        const struct outgoing *outgoing = fetch->conf->fetched[i].outgoing;
 
-        if (outgoing->provider == NULL || memcmp(outgoing->digest, fetch->outgoing->digest, sizeof outgoing->digest) != 0)
+        if (memcmp(outgoing->digest, fetch->outgoing->digest, sizeof outgoing->digest) != 0)
             continue;
         if (why != NULL ? outgoing_failed(outgoing, why, is_callers, clock_wall_us()) : outgoing_fetched(outgoing))
             is_news = true;
@@ -67,13 +70,26 @@ static bool note(const struct fetch *fetch, const char *why, bool is_callers)
     return is_news;
 }
 
+/* "provider corp", or "its program /usr/bin/vault". */
+static const char *giver_of(const struct fetch *fetch, char out[512])
+{
+    bool is_program = fetch->outgoing->kind == OUTGOING_PROGRAM;
+
+    (void)snprintf(out, 512, "%s %s", is_program ? "its program" : "provider",
+                   is_program ? fetch->outgoing->file : fetch->outgoing->provider->rules.name);
+    return out;
+}
+
 /* Takes: why: without a token or secret in it. */
 static void fail(struct fetch *fetch, enum reason reason, const char *why)
 {
+    struct span header = fetch->outgoing->header;
+    char giver[512];
+
     if (note(fetch, why, reason == REASON_EXCHANGE_REFUSED))
         log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
-                 "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
-                 fetch->outgoing->provider->rules.name, why);
+                 "route %.*s gets no %.*s for its upstream from %s: %s", SPAN_ARG(fetch->route->name),
+                 SPAN_ARG(header.len > 0 ? header : SPAN_LIT("token")), giver_of(fetch, giver), why);
     lookup_fail(fetch->desk->ways.lookups, &fetch->work.key, reason, clock_wall_us() + pause_us(RETRY_US));
     end(fetch);
 }
@@ -82,6 +98,7 @@ static void succeed(struct fetch *fetch)
 {
     struct outgoing_token *token = fetch->token;
     bool is_exchange = fetch->outgoing->kind == OUTGOING_EXCHANGE;
+    char giver[512];
 
     if (is_exchange)
         outgoing_token_shorten(token, fetch->wish.until_us);
@@ -90,8 +107,8 @@ static void succeed(struct fetch *fetch)
         return;
     }
     if (note(fetch, NULL, false))
-        log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
-                 fetch->outgoing->provider->rules.name);
+        log_info("app", "route %.*s gets tokens for its upstream from %s again", SPAN_ARG(fetch->route->name),
+                 giver_of(fetch, giver));
     fetch->token = NULL;
     lookup_put(fetch->desk->ways.lookups, &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
                token->until_us);
@@ -181,6 +198,36 @@ static void verify_exchanged(struct fetch *fetch)
     identity_key_set_unref(&keys);
 }
 
+/* ---- what a program says ---- */
+
+static void heard(void *context, struct span value, const char *fault)
+{
+    struct fetch *fetch = context;
+    const struct outgoing *outgoing = fetch->outgoing;
+
+    list_remove(&fetch->all);
+    if (fault == NULL)
+        fetch->token = outgoing_token_new(outgoing->entries->value, value, fetch->asked_us, outgoing->ttl_us);
+    if (fetch->token == NULL)
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, fault != NULL ? fault : "not enough memory");
+    else
+        succeed(fetch);
+}
+
+/* On main, whose loop hears it. */
+static void ask_program(struct fetch *fetch)
+{
+    const struct outgoing_ways *ways = &fetch->desk->ways;
+    int fd;
+
+    fetch->asked_us = clock_wall_us();
+    fetch->hearing = (struct runner_hearing){.loop = ways->loop, .heard = heard, .context = fetch};
+    if (ways->dial(ways->context, fetch->outgoing->program, &fd) != CODE_OK || runner_hear(&fetch->hearing, fd) != CODE_OK)
+        fail(fetch, REASON_OUTGOING_UNAVAILABLE, "the process that starts commands takes nothing");
+    else
+        list_append(&fetch->desk->heard, &fetch->all);
+}
+
 /* ---- asking ---- */
 
 static void answered(void *context, struct web_answer *answer)
@@ -248,7 +295,10 @@ static void begin(struct fetch *fetch)
     char endpoint[1024];
     size_t len;
 
-    if (outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us <= clock_wall_us()) {
+    if (outgoing->kind == OUTGOING_PROGRAM) {
+        park(fetch);
+        fetch->desk->ways.poke(fetch->desk->ways.providers);
+    } else if (outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us <= clock_wall_us()) {
         fail(fetch, REASON_EXCHANGE_REFUSED, "the agent's token is over, but for the leeway between clocks");
     } else if (secret.at == NULL) {
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, "the client's secret is gone");
@@ -267,11 +317,11 @@ static void begin(struct fetch *fetch)
 /* Finds the route's `outgoing` by its digest, since a reload may have changed the configuration and removed it. */
 static bool find_outgoing(struct fetch *fetch)
 {
-    for (size_t i = 0; i < fetch->conf->route_count; i++) {
-        const struct outgoing *outgoing = &fetch->conf->routes[i].upstream.outgoing;
+    for (size_t i = 0; i < fetch->conf->fetched_count; i++) {
+        const struct outgoing *outgoing = fetch->conf->fetched[i].outgoing;
 
-        if (outgoing->provider != NULL && memcmp(outgoing->digest, fetch->wish.outgoing, sizeof outgoing->digest) == 0) {
-            fetch->route = &fetch->conf->routes[i];
+        if (memcmp(outgoing->digest, fetch->wish.outgoing, sizeof outgoing->digest) == 0) {
+            fetch->route = fetch->conf->fetched[i].route;
             fetch->outgoing = outgoing;
             return true;
         }
@@ -324,6 +374,10 @@ static void go_on(struct fetch *fetch)
     int64_t waited_us = clock_monotonic_us() - fetch->parked_us;
     bool is_late = waited_us > PARKED_US;
 
+    if (fetch->outgoing->kind == OUTGOING_PROGRAM) {
+        ask_program(fetch);
+        return;
+    }
     if (fetch->token == NULL && !is_late && waited_us < 2 * fetch->looked_us) {
         park(fetch); /* asking for metadata also has them fetched, less and less often while the provider is away */
         return;
@@ -345,18 +399,20 @@ static void go_on(struct fetch *fetch)
 /* The key of a token that a route has for all. Returns: false: there is none. */
 static bool key_of(const struct outgoing *outgoing, struct lookup_key *key)
 {
-    if (outgoing->kind != OUTGOING_CLIENT || outgoing->per_tenant || outgoing->provider == NULL || outgoing->count == 0)
+    if (outgoing->kind == OUTGOING_EXCHANGE || outgoing->per_tenant || outgoing->count == 0)
         return false;
     outgoing_key(outgoing, outgoing->entries[0].value, SPAN_NONE, SPAN_NONE, key);
     return true;
 }
 
-/* Tokens that a route has for all are fetched before anybody calls, and renewed whether anybody calls or not. */
-static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *conf)
+/* Tokens that a route has for all are fetched before anybody calls, and renewed whether anybody calls or not. Takes: is_anew:
+ * programs are asked though what they said before goes up still. */
+static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *conf, bool is_anew)
 {
-    for (size_t i = 0; i < conf->route_count; i++) {
-        const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
+    for (size_t i = 0; i < conf->fetched_count; i++) {
+        const struct outgoing *outgoing = conf->fetched[i].outgoing;
         struct outgoing_wish wish = {.until_us = 0};
+        enum lookup_state state = LOOKUP_FAILED;
         struct lookup_answer answer;
         struct lookup_key key;
         struct buf payload;
@@ -365,8 +421,13 @@ static void fetch_ahead(struct outgoing_desk *desk, const struct proxy_conf *con
             continue;
         memcpy(wish.outgoing, outgoing->digest, sizeof wish.outgoing);
         buf_init(&payload, LOOKUP_PAYLOAD_MAX);
-        if (outgoing_pack(&wish, &payload) == CODE_OK &&
-            lookup_ask(desk->ways.lookups, &key, buf_peek(&payload), clock_wall_us(), &answer) == LOOKUP_READY)
+        if (outgoing_pack(&wish, &payload) != CODE_OK)
+            ;
+        else if (is_anew && outgoing->kind == OUTGOING_PROGRAM)
+            state = lookup_ask_newer(desk->ways.lookups, &key, buf_peek(&payload), clock_wall_us(), 0, &answer);
+        else
+            state = lookup_ask(desk->ways.lookups, &key, buf_peek(&payload), clock_wall_us(), &answer);
+        if (state == LOOKUP_READY)
             outgoing_token_type.unref(answer.result);
         buf_fini(&payload);
     }
@@ -387,7 +448,12 @@ void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf)
         list_remove(link);
         go_on(LIST_ENTRY(link, struct fetch, all));
     }
-    fetch_ahead(desk, conf);
+    fetch_ahead(desk, conf, false);
+}
+
+void outgoing_desk_anew(struct outgoing_desk *desk, const struct proxy_conf *conf)
+{
+    fetch_ahead(desk, conf, true);
 }
 
 enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_desk **out)
@@ -399,6 +465,7 @@ enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_de
         return CODE_NOMEM;
     desk->ways = *ways;
     list_init(&desk->parked);
+    list_init(&desk->heard);
     lock_init(&desk->lock);
     return CODE_OK;
 }
@@ -411,6 +478,11 @@ void outgoing_desk_free(struct outgoing_desk **desk)
         return;
     LIST_EACH(link, following, &(*desk)->parked) {
         list_remove(link);
+        end(LIST_ENTRY(link, struct fetch, all));
+    }
+    LIST_EACH(link, following, &(*desk)->heard) {
+        list_remove(link);
+        runner_hear_end(&LIST_ENTRY(link, struct fetch, all)->hearing);
         end(LIST_ENTRY(link, struct fetch, all));
     }
     pthread_mutex_destroy(&(*desk)->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens for upstreams, fetched from providers: what providers.c does about LOOKUP_OUTGOING.
+/* Tokens for upstreams, fetched from providers or said by programs: what providers.c does about LOOKUP_OUTGOING.
  *
  * A fetch runs on web/'s thread. While it waits for a provider's metadata or keys, it lies on the desk, where main looks at it.
+ * What a program says is heard by main.
  *
  * Threads: outgoing_desk_fetch any; the rest main.
  * Owns: the fetches under way, with a reference to the configuration that each began with.
@@ -30,12 +31,18 @@ struct outgoing_ways {
      * known, or not yet: then the metadata are fetched. */
     size_t (*endpoint)(struct providers *providers, const struct identity_provider *provider, const char *name, char *out,
                        size_t size);
+    void (*poke)(struct providers *providers); /* main looks at the desk; any thread */
+    struct loop *loop;                         /* main's */
+    enum code (*dial)(void *context, struct span command, int *fd); /* to what a program says */
+    void *context;
 };
 
 enum code outgoing_desk_new(const struct outgoing_ways *ways, struct outgoing_desk **desk) MUST_USE;
 void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
 void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct lookup_work *work_take);
 void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
+
+void outgoing_desk_anew(struct outgoing_desk *desk, const struct proxy_conf *conf); /* asks programs anew */
 
 /* The token of a route that has one for all. NULL: none, or nothing that may go up. The caller's reference. */
 struct outgoing_token *outgoing_known(struct lookups *lookups, const struct outgoing *outgoing);

@@ -49,6 +49,11 @@ static void fetch_outgoing(struct providers *providers, struct proxy_conf *conf,
     outgoing_desk_fetch(providers->desk, conf, work);
 }
 
+static void poke(struct providers *providers)
+{
+    inbox_poke(&providers->inbox);
+}
+
 typedef void (*fetch_fn)(struct providers *providers, struct proxy_conf *conf, struct lookup_work *work);
 static const fetch_fn fetches[LOOKUP_KIND_COUNT] = {
     [LOOKUP_KEYS] = fetch_keys, [LOOKUP_INTROSPECTION] = providers__introspect, [LOOKUP_OUTGOING] = fetch_outgoing,
@@ -226,6 +231,7 @@ void providers_reload(struct providers *providers, struct proxy_conf *proxy)
     for (size_t i = 0; i < providers->source_count; i++)
         if (providers->sources[i].fetched_us == 0)
             providers__recall(providers, &providers->sources[i]);
+    outgoing_desk_anew(providers->desk, providers->proxy);
     providers_look(providers);
 }
 
@@ -247,7 +253,9 @@ enum code providers_new(const struct providers_conf *conf, struct providers **ou
     providers->store = mem_dup(conf->store, strlen(conf->store)); /* a copy, since the configuration's goes with it */
     lock_init(&providers->lock);
     code = providers->store != NULL ? lookup_new(&lookups, &providers->lookups) : CODE_NOMEM;
-    ways = (struct outgoing_ways){providers->lookups, conf->web, providers, write_endpoint};
+    ways = (struct outgoing_ways){.lookups = providers->lookups, .web = conf->web, .providers = providers,
+                                  .endpoint = write_endpoint, .poke = poke, .loop = conf->loop, .dial = conf->dial,
+                                  .context = conf->context};
     if (code == CODE_OK)
         code = outgoing_desk_new(&ways, &providers->desk);
     if (code == CODE_OK)

@@ -23,6 +23,7 @@ struct providers_conf {
     const char *store;        /* beside which sets are kept */
     struct proxy_conf *proxy; /* a reference is taken */
     void (*settled)(void *context); /* something was answered: workers look; any thread */
+    enum code (*dial)(void *context, struct span command, int *fd); /* to what a program says; any thread */
     void *context;
 };
 

@@ -11,19 +11,21 @@ void serve__record_outgoing(struct serve *serve)
 {
     const struct proxy_conf *conf = serve->conf->proxy;
 
-    for (size_t i = 0; i < conf->route_count; i++) {
-        const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
+    for (size_t i = 0; i < conf->fetched_count; i++) {
+        const struct outgoing *outgoing = conf->fetched[i].outgoing;
         struct outgoing_token *token;
         struct outgoing_report report;
         struct doc *doc;
         struct buf detail;
 
-        if (outgoing->health == NULL || !outgoing_news(outgoing, &report))
+        if (!outgoing_news(outgoing, &report))
             continue;
         token = outgoing_known(providers_lookups(serve->providers), outgoing);
         doc = doc_object();
         buf_init(&detail, 4096);
-        doc_text(doc, "upstream", conf->routes[i].name);
+        doc_text(doc, "upstream", conf->fetched[i].route->name);
+        if (outgoing->header.len > 0)
+            doc_text(doc, "header", outgoing->header);
         doc_text(doc, "state", report.is_failing ? SPAN_LIT("fails") : SPAN_LIT("works"));
         if (report.is_failing)
             doc_text(doc, "why", span_text(report.why));
@@ -40,7 +42,7 @@ void serve__record_outgoing(struct serve *serve)
 void serve__measure_outgoing(const struct serve *serve, struct buf *out)
 {
     static const char *const heads[] = {
-        "# HELP callgate_outgoing_fetched_total Tokens for an upstream that a provider gave.\n"
+        "# HELP callgate_outgoing_fetched_total Tokens for an upstream that a provider or program gave.\n"
         "# TYPE callgate_outgoing_fetched_total counter\n",
         "# HELP callgate_outgoing_failed_total Times that it gave none.\n"
         "# TYPE callgate_outgoing_failed_total counter\n",
@@ -59,15 +61,12 @@ void serve__measure_outgoing(const struct serve *serve, struct buf *out)
 
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         buf_add_text(out, heads[n]);
-        for (size_t i = 0; i < conf->route_count; i++) {
-            const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
-            struct outgoing_token *token =
-                outgoing->health != NULL ? outgoing_known(providers_lookups(serve->providers), outgoing) : NULL;
+        for (size_t i = 0; i < conf->fetched_count; i++) {
+            const struct outgoing *outgoing = conf->fetched[i].outgoing;
+            struct outgoing_token *token = outgoing_known(providers_lookups(serve->providers), outgoing);
             struct outgoing_report report = {.fetched = 0};
             int64_t values[sizeof names / sizeof *names];
 
-            if (outgoing->health == NULL)
-                continue;
             outgoing_look(outgoing, &report);
             values[0] = (int64_t)report.fetched;
             values[1] = (int64_t)report.failed;
@@ -76,8 +75,9 @@ void serve__measure_outgoing(const struct serve *serve, struct buf *out)
             values[4] = token != NULL ? token->got_us / 1000000 : 0;
             values[5] = token != NULL ? token->until_us / 1000000 : 0;
             if (values[n] != 0 || n < 3)
-                buf_addf(out, "callgate_outgoing_%s{upstream=\"%.*s\"} %" PRId64 "\n", names[n],
-                         SPAN_ARG(conf->routes[i].name), values[n]);
+                buf_addf(out, "callgate_outgoing_%s{upstream=\"%.*s\"%s%.*s%s} %" PRId64 "\n", names[n],
+                         SPAN_ARG(conf->fetched[i].route->name), outgoing->header.len > 0 ? ",header=\"" : "",
+                         SPAN_ARG(outgoing->header), outgoing->header.len > 0 ? "\"" : "", values[n]);
             outgoing_token_unref(&token);
         }
     }

@@ -32,7 +32,7 @@ static void warn_uncaged(const struct conf *conf)
     for (size_t i = 0; i < conf->commands->count; i++) {
         const struct runner_command *command = &conf->commands->commands[i];
 
-        if (!command->is_told && (command->is_free || conf->is_unconfined || !cage_can()))
+        if (!command->is_told && command->kind != PIPE_VALUE && (command->is_free || conf->is_unconfined || !cage_can()))
             log_warn("app", "the command of route %s runs as the gate's user and may read and write whatever the gate may, its "
                      "keys and the audit: %s", command->route,
                      cage_can() ? "`sandbox: off`" : "this kernel has no Landlock; give it a cage of your own");

@@ -181,7 +181,7 @@ static enum code open_providers(struct serve *serve, struct why *why)
 {
     const struct providers_conf conf = {
         .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .proxy = serve->conf->proxy,
-        .settled = wake_workers, .context = serve,
+        .settled = wake_workers, .dial = serve__dial_command, .context = serve,
     };
     enum code code = providers_new(&conf, &serve->providers, why);
 

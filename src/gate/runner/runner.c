@@ -30,6 +30,14 @@ struct runner_commands *runner_commands_new(void)
     return commands;
 }
 
+static void wipe_environment(const struct runner_command *command)
+{
+    for (const char *const *one = command->environment; one != NULL && *one != NULL; one++)
+        mem_wipe((char *)(uintptr_t)*one, strlen(*one));
+    for (size_t i = 0; i < command->value_count; i++)
+        wipe_environment(command->values[i].program);
+}
+
 void runner_commands_unref(struct runner_commands **out)
 {
     struct runner_commands *commands = *out;
@@ -38,8 +46,7 @@ void runner_commands_unref(struct runner_commands **out)
     if (commands == NULL || !ref_drop(&commands->ref))
         return;
     for (size_t i = 0; i < commands->count; i++)
-        for (const char *const *one = commands->commands[i].environment; one != NULL && *one != NULL; one++)
-            mem_wipe((char *)(uintptr_t)*one, strlen(*one));
+        wipe_environment(&commands->commands[i]);
     arena_fini(&commands->arena);
     mem_free(commands);
 }
@@ -244,4 +251,61 @@ void runner_gauges(const struct runner *runner, struct runner_gauges *out)
     out->starts = atomic_load(&runner->shared->starts);
     out->ends = atomic_load(&runner->shared->ends);
     out->refused = atomic_load(&runner->shared->refused);
+}
+
+/* ---- what a program says ---- */
+
+void runner_hear_end(struct runner_hearing *hearing)
+{
+    if (hearing->watch.fd < 0)
+        return;
+    loop_watch_remove(hearing->loop, &hearing->watch);
+    (void)close(hearing->watch.fd);
+    hearing->watch.fd = -1;
+    buf_fini(&hearing->said);
+}
+
+/* Tells what has come whole. The buffer is the hearing's until then, since who hears may free the hearing. */
+static void hear_all(struct runner_hearing *hearing)
+{
+    struct buf said = hearing->said;
+    struct span all = buf_peek(&said), value = span_part(all, 1, SIZE_MAX);
+    bool is_value = value.len > 0 && all.at[0] == RUNNER_SAYS_VALUE, is_fault = value.len > 0 && !is_value;
+    char fault[512] = "the process that starts commands has ended meanwhile";
+
+    if (is_fault)
+        (void)snprintf(fault, sizeof fault, "%.*s", SPAN_ARG(value));
+    buf_init(&hearing->said, 0);
+    runner_hear_end(hearing);
+    hearing->heard(hearing->context, is_value ? value : SPAN_NONE, is_value ? NULL : fault);
+    buf_fini(&said);
+}
+
+static void hear_more(void *context, unsigned ready)
+{
+    struct runner_hearing *hearing = context;
+    size_t room;
+    char *at;
+    ssize_t got = 0;
+
+    (void)ready;
+    while ((room = buf_room(&hearing->said)) > 0 && buf_reserve(&hearing->said, room, &at) == CODE_OK) {
+        got = recv(hearing->watch.fd, at, room, MSG_DONTWAIT);
+        if (got <= 0 && (got == 0 || errno != EINTR))
+            break;
+        buf_commit(&hearing->said, got > 0 ? (size_t)got : 0);
+    }
+    if (got >= 0 || errno != EAGAIN)
+        hear_all(hearing);
+}
+
+enum code runner_hear(struct runner_hearing *hearing, int fd_take)
+{
+    buf_init(&hearing->said, RUNNER_SAID_BYTES + 1); /* one more, so that its end is seen */
+    buf_wipes(&hearing->said);
+    loop_watch_init(&hearing->watch, fd_take, hear_more, hearing);
+    if (loop_watch_begin(hearing->loop, &hearing->watch, LOOP_READ) == CODE_OK)
+        return CODE_OK;
+    runner_hear_end(hearing);
+    return CODE_NOMEM;
 }

@@ -6,33 +6,45 @@
  * chosen by session and caller. Which commands there are it knows from the configuration, which it reads itself: who takes the
  * gate over can have no other command run.
  *
- * Threads: runner_open on main before others are started; runner_dial from any; the rest on main.
+ * Threads: runner_open on main before others are started; runner_dial from any; a hearing on its loop's; the rest on main.
  * Owns: its end of the socket; the numbers, which both processes see.
  * Lifetime: runner_open to runner_close, with which the process ends, and all that it started.
  * Errors: CODE_IO: the process is gone, or takes nothing at the moment. */
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/ref.h"
 #include "base/span.h"
 #include "base/why.h"
 #include "os/cage.h"
+#include "os/loop.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a command speaks. */
-enum pipe_kind { PIPE_LINES = 0 /* JSON-RPC */, PIPE_ONCE };
+/* How a command speaks. VALUE: one line on its stdout is a secret, and nothing is asked of it. */
+enum pipe_kind { PIPE_LINES = 0 /* JSON-RPC */, PIPE_ONCE, PIPE_VALUE };
 
 /* Who shares a child: those of a session, all of a caller (a principal in a tenant), all. */
 enum runner_per { RUNNER_SESSION = 0, RUNNER_PRINCIPAL, RUNNER_GATE };
 
+/* A variable of a command's environment that a program says at each start of the command. */
+struct runner_value {
+    size_t at;                      /* where in the environment; there stands "NAME=" */
+    const struct runner_command *program;
+};
+
 struct runner_command {
-    const char *route;
+    const char *route;              /* by which the gate names it */
+    const char *of;                 /* VALUE: whose route, for the log */
     const char *const *argv;
     const char *const *environment; /* "NAME=value", all of it; wiped at the end */
+    const struct runner_value *values; /* of the environment */
+    size_t value_count;
     const char *folder;             /* NULL: the gate's */
+    uint32_t wait_ms;               /* VALUE: until it is to have ended */
     enum pipe_kind kind;
     enum runner_per per;
     uint32_t idle_ms;
@@ -66,8 +78,20 @@ struct runner;
 enum code runner_open(const char *path, bool is_verbose, struct runner **out, struct why *why) MUST_USE;
 void runner_close(struct runner **runner); /* NULL is fine */
 
-/* A connection to the children of a route. Never blocks. */
+/* A connection to the children of a route; to what a program says, where `route` names one of VALUE. Never blocks. */
 enum code runner_dial(struct runner *runner, struct span route, int *fd) MUST_USE;
+
+/* What a program says, on such a connection: heard on a loop, once. */
+struct runner_hearing {
+    struct loop *loop;
+    struct loop_watch watch;
+    struct buf said;                /* wiped */
+    void (*heard)(void *context, struct span value, const char *fault); /* fault: NULL: it is a value */
+    void *context;
+};
+/* Takes: hearing: zeroed but for loop, heard and context. `heard` is called once, unless runner_hear_end comes first. */
+enum code runner_hear(struct runner_hearing *hearing, int fd_take) MUST_USE;
+void runner_hear_end(struct runner_hearing *hearing); /* callable twice */
 
 /* The configuration has changed: it reads it again. */
 void runner_reload(struct runner *runner);

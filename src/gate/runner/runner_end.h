@@ -23,6 +23,12 @@ struct runner_message {
     char route[LOCAL_NAME_BYTES + 1]; /* with a NUL */
 };
 
+/* What a program says comes behind one of these, up to the end of the stream. */
+#define RUNNER_SAYS_VALUE '+'
+#define RUNNER_SAYS_FAULT '-'
+#define RUNNER_VALUE_BYTES 8000 /* the most of a secret: a header's line holds it */
+#define RUNNER_SAID_BYTES (RUNNER_VALUE_BYTES + 1)
+
 enum runner_got { RUNNER_OVER = 0, RUNNER_NOTHING, RUNNER_MESSAGE };
 
 enum runner_got runner_receive(int end, struct runner_message *message, int *handed);

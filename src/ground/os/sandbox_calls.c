@@ -117,7 +117,7 @@ static const struct system_call calls[] = {
 #endif
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN | VISIT, LOCAL},
-    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to children of a command: their starter gets the other end */
+    {SYS_socketpair, MAIN | WORKER | POSTER, LOCAL}, /* to what the runner starts: it gets the other end */
     {SYS_socketpair, VISIT, LOCAL},           /* for what a command prints: the gate gets the other end */
     {SYS_pipe2, POSTER, FREE}, /* libcurl 8.5 wakes itself by one, as Ubuntu 24.04 has it */
     {SYS_connect, NETS | VISIT, FREE}, {SYS_getsockopt, SPEAKERS, FREE}, {SYS_setsockopt, SPEAKERS, FREE},
