@@ -133,10 +133,9 @@ const struct command commands[] = {
      OPERANDS(MAYBE("PROGRAM", FILE)), OPTIONS(FLAG("check", check, "change nothing; 1: something is bad"), JSON, CONFIG)},
     {IS("pipe", cmd_pipe, "a tool server's command behind the gate, for desktop clients"),
      BEHIND("[--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]"),
-     ABOUT("Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
-           "and recorded like any call, by the gate that runs for the configuration, or by one that\n"
-           "is started. The server's stderr, its exit status and signals pass. A key that the route\n"
-           "asks for stands in the environment, as CALLGATE_KEY."),
+     ABOUT("Runs a tool server's command behind the gate: what an agent writes to stdin is judged and recorded like any\n"
+           "call, by the gate that runs for the configuration, or by one that is started. The server's stderr, its exit\n"
+           "status and signals pass. A key that the route asks for stands in the environment, as CALLGATE_KEY."),
      OPERANDS(MANY("COMMAND", FILE)),
      OPTIONS(CONFIG, TEXT("route", route, "NAME", "the route, where the configuration has several for pipes"),
              TEXT("dialect", dialect, "NAME", "the one that is meant; refused where the route has another"))},
@@ -146,10 +145,9 @@ const struct command commands[] = {
 
     GROUP("policy", "policies"),
     {IS("policy check", cmd_policy_check, "read policy files: all errors, then warnings"),
-     ABOUT("Reads the files as one complete set: all errors, then warnings. Regexes are tried on hostile\n"
-           "input. Where there is a configuration, upstreams that rules forbid, hold or redact must be\n"
-           "those of some route. Exit status 0: sound, warnings are told; 1: warnings, with --strict; 2:\n"
-           "errors; 3: a file cannot be read."),
+     ABOUT("Reads the files as one complete set: all errors, then warnings. Regexes are tried on hostile input. Where there\n"
+           "is a configuration, upstreams that rules forbid, hold or redact must be those of some route. Exit status 0:\n"
+           "sound, warnings are told; 1: warnings, with --strict; 2: errors; 3: a file cannot be read."),
      OPERANDS(MANY("FILE", CONTENT)),
      WAS({"github", "format=github"}, {"sarif", "format=sarif"}),
      OPTIONS(JSON, VALUES,
@@ -162,6 +160,13 @@ const struct command commands[] = {
            "Prints the names of those that it changed. Exit status 2: a file is no YAML, and was left as it is."),
      OPERANDS(MANY("FILE", FILE)),
      OPTIONS(FLAG("check", check, "change nothing; exit status 1 where a file would be changed"), JSON)},
+    {IS("policy import", cmd_policy_import, "draft a policy out of a client's or another gateway's rules"),
+     ABOUT("Drafts `allow`, `ask` and `deny` out of permission rules (FORM claude, cursor, codex) or lists of tools (docker,\n"
+           "toolhive), never wider than they are, with a comment where each line comes from. Says on stderr what was left\n"
+           "out, and why; exit status 1 then."),
+     OPERANDS(ONE("FORM", TEXT), ONE("FILE", CONTENT)),
+     OPTIONS(TEXT("upstream", upstream, "NAME", "the server of a file that names none"),
+             TEXT("name", name, "NAME", "the policy's name; `imported` by default"), JSON)},
     {IS("policy test", cmd_policy_test, "run the tests that stand in policy files"),
      ABOUT("Judges the calls under `tests:` by the files as one complete set. Exit status 1 where one\n"
            "fails."),
@@ -171,10 +176,10 @@ const struct command commands[] = {
              PATH("junit", junit, "FILE", "write a JUnit report"), VALUES, JSON)},
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
      .example = "policy load mail.yaml --why 'mail to our own people'", .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
-     ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
-           "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
-           "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
-           "upstreams are held against the configuration's routes, unless --store is all that is given."),
+     ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name, keeps the rest,\n"
+           "runs the tests of the whole set, stores it as a new version and activates it. All or nothing: where a test fails\n"
+           "nothing is stored, and the exit status is 1. Names of upstreams are held against the configuration's routes,\n"
+           "unless --store is all that is given."),
      OPERANDS(MANY("FILE", CONTENT)),
      OPTIONS(VALUES, FLAG("only", only, "the version holds exactly these files"),
              FLAG("yes", yes, "--only may remove policies"),
@@ -182,8 +187,7 @@ const struct command commands[] = {
                   "store it although no route has upstreams of its forbids; needs --why"), CHANGE)},
     {IS("policy remove", cmd_policy_remove, "store a new version without one policy and activate it"),
      .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
-     ABOUT("Stores the active version without the policy of that name, and activates it, where the\n"
-           "tests of what stays pass."),
+     ABOUT("Stores the active version without the policy of that name, and activates it, where the tests of what stays pass."),
      OPERANDS(ONE("NAME", TEXT)), OPTIONS(CHANGE)},
     {IS("policy activate", cmd_policy_activate, "activate a stored version, also an old one"),
      .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
@@ -201,10 +205,9 @@ const struct command commands[] = {
     {IS("policy diff", cmd_policy_diff, "say what a change permits and denies, in words and in calls"),
      .roles = AUTHORS | ADMINS,
      BEHIND("VERSION [VERSION] | FILE... [OPTIONS]"),
-     ABOUT("What becomes permitted, what becomes denied, and by which rule: of two versions, of one and\n"
-           "the active one, or of the active one and FILES laid over it as `load` would. The words are\n"
-           "backed by calls: those of all tests, and calls around the bounds of what changed, judged by\n"
-           "both. Exit status 0: the same, 1: it differs."),
+     ABOUT("What becomes permitted, what becomes denied, and by which rule: of two versions, of one and the active one, or\n"
+           "of the active one and FILES laid over it as `load` would. The words are backed by calls: those of all tests, and\n"
+           "calls around the bounds of what changed, judged by both. Exit status 0: the same, 1: it differs."),
      OPERANDS(MANY("VERSION|FILE", CONTENT)),
      OPTIONS(VALUES, FLAG("only", only, "FILES alone, without the other policies that are active"), JSON, STORE)},
     {IS("policy explain", cmd_policy_explain, "judge one call and say why"),
@@ -212,11 +215,11 @@ const struct command commands[] = {
      .roles = AUTHORS | AUDITORS | ADMINS, .is_of_audit = true,
      BEHIND("(--tool NAME | --call FILE | --test NAME | --decision N) [OPTIONS]"),
      WAS({"seq", "decision"}, {"answer", "result"}, {"time", "at"}),
-     ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by\n"
-           "--policy files, and says why in a sentence: the verdict, the rule with its file and line, the\n"
-           "value that decided. --all shows the walk over each rule, --result also what rules for answers\n"
-           "find where, and what becomes of it. Nothing that the answer holds is printed. Exit status 0:\n"
-           "permit, 1: deny or hold, or something of the answer does not go on. Nothing is sent or recorded."),
+     ABOUT("Judges a call by the active version (a recorded one by the version that judged it), or by --policy files, and\n"
+           "says why in a sentence: the verdict, the rule with its file and line, the value that decided. --all shows the\n"
+           "walk over each rule, --result also what rules for answers find where, and what becomes of it. Nothing that the\n"
+           "answer holds is printed. Exit status 0: permit, 1: deny or hold, or something of the answer does not go on.\n"
+           "Nothing is sent or recorded."),
      OPTIONS(PATH("call", call, "FILE", "a call as under `tests:`, or a JSON-RPC request"),
              TEXT("test", test, "NAME", "the call of a test of the policy"),
              NUMBER("decision", decision, "N", 1, 0, "a recorded call, by its number in the audit"),
@@ -258,12 +261,11 @@ const struct command commands[] = {
              FLAG("json", json, "one JSON object a line, the sum last"), PROGRESS, STORE)},
     {IS("policy learn", cmd_policy_learn, "draft permits out of the recorded calls"), BEHIND("[--since TIME] [OPTIONS] > FILE"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true,
-     ABOUT(
-        "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
-        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
-        "an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it prints\n"
-        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
-        "Exit status 1: no call is recorded there, or a file of the trail is missing."),
+     ABOUT("Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
+           "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store\n"
+           "has an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it\n"
+           "prints the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and\n"
+           "`load`. Exit status 1: no call is recorded there, or a file of the trail is missing."),
      OPTIONS(SPAN_OF_TIME, TEXT("tenant", tenant, "NAME", "calls of this tenant"),
              TEXT("upstream", upstream, "NAME", "calls of this route"),
              NUMBER("min-calls", min_calls, "N", 0, 1, "no rule for a tool with fewer; 1 by default"),
@@ -346,10 +348,9 @@ const struct command commands[] = {
     {IS("key create", cmd_key_create, "make a key and print it once"),
      .example = "key create --tenant acme --principal bot", .roles = ADMINS, .writes = true,
      BEHIND("--principal NAME (--tenant NAME | --role NAME...) [OPTIONS]"), WAS({"note", "why"}, {"expires", "for"}),
-     ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
-           "within a second. A person with --role gives commands over the gate's socket by it\n"
-           "(`callgate login --key-file`): " PEOPLE_ROLES_TEXT ".\n"
-           "Neither is good for the other."),
+     ABOUT("Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it within a second. A person\n"
+           "with --role gives commands over the gate's socket by it (`callgate login --key-file`): . Neither is good for the\n"
+           "other."),
      OPTIONS(TEXT("principal", principal, "NAME", "who the agent, or the person, is (required)", MUST),
              TEXT("tenant", tenant, "NAME", "of an agent's: whom it works for"),
              LIST("role", roles, "NAME", "of a person's, who then logs in by it; may be repeated"),
@@ -410,22 +411,20 @@ const struct command commands[] = {
              TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
-     ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line,\n"
-           "and the value that decided: what was asked, what came of it, approvals, the calls of the same\n"
-           "correlation around it and, with --all, how the policy version of then walks over it. ROW is the number\n"
-           "of a decision, or of its outcome; of an event, that is shown. Sealed files beside the\n"
-           "database are looked through, too."),
+     ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line, and the value that\n"
+           "decided: what was asked, what came of it, approvals, the calls of the same correlation around it and, with\n"
+           "--all, how the policy version of then walks over it. ROW is the number of a decision, or of its outcome; of an\n"
+           "event, that is shown. Sealed files beside the database are looked through, too."),
      OPERANDS(NUMBERED("ROW", "audit query"), MAYBE("DATABASE", FILE)),
      OPTIONS(FLAG("all", all, "also the walk of the policy over each rule and condition"),
              FLAG("json", json, "the same, and the walk, as one JSON object"), STORE)},
     {IS("audit stats", cmd_audit_stats, "calls, denials and latencies by tenant, tool, rule ..."),
      .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true,
-     ABOUT("Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"
-           "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.\n"
-           "Every call is read that no filter by tenant, correlation, tool or time passes over: some\n"
-           "two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
-           "Denials of a flood that were folded into events have no row, and are not counted.\n"
-           "Exit status 1: with --all, a file of the trail is missing; what is there was counted."),
+     ABOUT("Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ... Percentiles are right within\n"
+           "3 %. Bars are drawn where the terminal is wide enough. Every call is read that no filter by tenant, correlation,\n"
+           "tool or time passes over: some two seconds of CPU for a million, and as long as the disk takes for 700 MB.\n"
+           "Denials of a flood that were folded into events have no row, and are not counted. Exit status 1: with --all, a\n"
+           "file of the trail is missing; what is there was counted."),
      ONE_DATABASE, WAS({"by", "per"}),
      OPTIONS(DECISION, OUTCOME,
              TEXT("per", per, "LIST",
