@@ -32,8 +32,7 @@ void import_leave(struct import *import, struct span from, const char *why)
     import->left_out_count++;
 }
 
-/* Whether a policy may hold it as it is: none of these characters means anything there but `*`, which means the same. */
-static bool is_name(struct span name)
+bool import_is_name(struct span name)
 {
     return name.len > 0 && name.len <= NAME_BYTES && ascii_is_all(name, "a-zA-Z0-9_.*@/:-");
 }
@@ -51,14 +50,14 @@ void import_add(struct import *import, enum import_effect effect, struct span se
 {
     struct import_entry entry = {effect, server, tool, from};
 
-    if (!is_name(server) || (tool.len > 0 && !is_name(tool))) {
+    if (!import_is_name(server) || (tool.len > 0 && !import_is_name(tool))) {
         /* Leaving out a denial would allow more: so it is as wide as can be said. */
         if (effect == IMPORT_ALLOW) {
             import_leave(import, from, "its names hold what has another meaning in a policy, or are too long");
             return;
         }
         import_leave(import, from, "its names hold what has another meaning in a policy: more is denied or asked for");
-        entry.server = is_name(server) ? server : SPAN_LIT("*");
+        entry.server = import_is_name(server) ? server : SPAN_LIT("*");
         entry.tool = SPAN_LIT("");
     }
     if (import->code != CODE_OK || is_there(import, &entry))

@@ -51,6 +51,8 @@ enum code import_write(const struct import *import, const char *name, const char
 
 /* An entry, where both names are such as a policy may hold; else it is left out. */
 void import_add(struct import *import, enum import_effect effect, struct span server, struct span tool, struct span from);
+/* Whether a policy may hold it as it is: none of its characters means anything there but `*`, which means the same. */
+bool import_is_name(struct span name);
 void import_leave(struct import *import, struct span from, const char *why);
 
 /* TOML as JSON text, of the part of TOML that configurations use: tables, dotted keys, inline tables, arrays, strings of one

@@ -174,16 +174,19 @@ static void take_pair(const struct place *place, const void *context, struct spa
 struct of_server {
     enum import_effect effect;
     struct span server;
+    bool is_grant; /* the client denies what such a list does not name, so that asking for more would be wider, too */
 };
 
 static void take_tool(const struct place *place, const void *context, struct span text, struct span from)
 {
     const struct of_server *of = context;
+    bool is_tool = text.len > 0 && span_find(text, '*') == text.len;
 
-    if (span_find(text, '*') == text.len)
+    if (is_tool && (!of->is_grant || import_is_name(text)))
         import_add(place->import, of->effect, of->server, text, from);
-    else if (of->effect == IMPORT_ALLOW)
-        import_leave(place->import, from, "a tool's name has no `*`");
+    else if (of->effect == IMPORT_ALLOW || of->is_grant)
+        import_leave(place->import, from, "it is no name of a tool: empty, with a `*`, or with what means something else in a "
+                     "policy");
     else
         import_add(place->import, of->effect, of->server, SPAN_LIT(""), from);
 }
@@ -191,7 +194,7 @@ static void take_tool(const struct place *place, const void *context, struct spa
 static void read_mcp_json(struct import *import, const struct yaml_node *servers)
 {
     for (const struct yaml_node *node = servers != NULL ? servers->child : NULL; node != NULL; node = node->next) {
-        const struct of_server allowed = {IMPORT_ALLOW, node->key}, denied = {IMPORT_DENY, node->key};
+        const struct of_server allowed = {IMPORT_ALLOW, node->key, true}, denied = {IMPORT_DENY, node->key, false};
         const struct yaml_node *off = yaml_member(node, "disabled");
         const struct place place = {import, "mcpServers.disabled"};
 
@@ -232,12 +235,13 @@ static enum import_effect effect_of(const struct yaml_node *mode, enum import_ef
 static void read_codex_tools(const struct place *place, const struct yaml_node *server, enum import_effect usual)
 {
     const struct yaml_node *enabled = yaml_member(server, "enabled_tools"), *tools = yaml_member(server, "tools");
-    const struct of_server of = {usual, server->key};
+    const struct of_server of = {usual, server->key, true};
 
     if (enabled == NULL)
         import_add(place->import, usual, server->key, SPAN_LIT("*"), from_of(place, -1, server->key));
     for (const struct yaml_node *tool = tools != NULL ? tools->child : NULL; tool != NULL; tool = tool->next) {
         enum import_effect effect = effect_of(yaml_member(tool, "approval_mode"), usual);
+        const struct of_server own = {effect, server->key, enabled != NULL};
         bool is_enabled = enabled == NULL;
 
         for (const struct yaml_node *one = enabled != NULL ? enabled->child : NULL; one != NULL; one = one->next)
@@ -246,7 +250,7 @@ static void read_codex_tools(const struct place *place, const struct yaml_node *
             import_leave(place->import, from_of(place, -1, tool->key), "the server's other tools ask, and no one tool is taken "
                          "out of that here: list the server's tools in `enabled_tools`");
         else if (is_enabled && effect != usual)
-            import_add(place->import, effect, server->key, tool->key, from_of(place, -1, tool->key));
+            take_tool(place, &own, tool->key, from_of(place, -1, tool->key));
     }
     for (const struct yaml_node *one = enabled != NULL ? enabled->child : NULL; one != NULL; one = one->next) {
         const struct yaml_node *own = tools != NULL ? yaml_member_named(tools, one->text) : NULL;
@@ -266,7 +270,7 @@ static void read_codex(struct import *import, const struct yaml_node *root)
         import_leave(import, from_of(&top, -1, policy->text), "it is about what the client itself runs");
     for (const struct yaml_node *node = servers != NULL ? servers->child : NULL; node != NULL; node = node->next) {
         const struct yaml_node *on = yaml_member(node, "enabled"), *enabled = yaml_member(node, "enabled_tools");
-        const struct of_server denied = {IMPORT_DENY, node->key};
+        const struct of_server denied = {IMPORT_DENY, node->key, false};
 
         if (node->type != YAML_MAP || (on != NULL && (on->type != YAML_BOOL || !on->truth)) ||
             (enabled != NULL && enabled->type != YAML_LIST)) {
@@ -286,7 +290,7 @@ static void read_docker(struct import *import, const struct yaml_node *root)
     const struct yaml_node *registry = yaml_member(root, "registry");
 
     for (const struct yaml_node *node = (registry != NULL ? registry : root)->child; node != NULL; node = node->next) {
-        const struct of_server of = {IMPORT_ALLOW, node->key};
+        const struct of_server of = {IMPORT_ALLOW, node->key, true};
         const struct place place = {import, registry != NULL ? "registry.tools" : "tools"};
         const struct yaml_node *tools = registry != NULL ? yaml_member(node, "tools") : node;
 
@@ -308,7 +312,7 @@ static void read_docker(struct import *import, const struct yaml_node *root)
 static void take_toolhive(const struct place *place, const void *context, struct span text, struct span from)
 {
     const struct yaml_node *renamed = context;
-    const struct of_server of = {IMPORT_ALLOW, span_text(place->import->upstream)};
+    const struct of_server of = {IMPORT_ALLOW, span_text(place->import->upstream), true};
 
     for (const struct yaml_node *one = renamed != NULL ? renamed->child : NULL; one != NULL; one = one->next) {
         const struct yaml_node *name = one->type == YAML_MAP ? yaml_member(one, "name") : NULL;
