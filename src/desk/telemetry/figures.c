@@ -185,7 +185,7 @@ static enum code add_histogram(struct reading *reading, struct span count)
     add_moments(reading, true);
     buf_addf(out, ",\"count\":\"%.*s\",\"sum\":%.*s,\"bucketCounts\":[", SPAN_ARG(count), SPAN_ARG(reading->sum));
     for (size_t i = 0; i < reading->bucket_count; i++) {
-        if (reading->buckets[i].upto < before)
+        if (reading->buckets[i].upto < before || (i + 1 < reading->bucket_count && !is_number(reading->buckets[i].bound)))
             return CODE_INVALID;
         buf_addf(out, "%s\"%" PRIu64 "\"", i > 0 ? "," : "", reading->buckets[i].upto - before);
         before = reading->buckets[i].upto;

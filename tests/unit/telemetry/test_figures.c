@@ -98,6 +98,7 @@ static void takes_no_other_text(void **state)
         "# HELP a b\n# TYPE a gauge\na -.5\n", "# HELP a b\n# TYPE a gauge\na{x=\"1\"y,z=\"1\"} 1\n",
         "# HELP a b\n# TYPE a gauge\na{\xde=\"1\"} 1\n", "# HELP a b\n# TYPE a gauge\na{x=\"1} 1\n",
         "# HELP h b\n# TYPE h histogram\nh_bucket{le=\"1\"} 3\nh_bucket{le=\"+Inf\"} 2\nh_sum 1\nh_count 2\n",
+        "# HELP h b\n# TYPE h histogram\nh_bucket{le=\"+Inf\"} 1\nh_bucket{le=\"2\"} 2\nh_sum 1\nh_count 2\n",
         "# HELP h b\n# TYPE h histogram\nh_count 2\n", "# HELP a b\n# TYPE b gauge\n", "# EOF\n",
     };
 
