@@ -10,6 +10,7 @@
 
 #define SLOTS (ALERT_CONDITIONS + ALERT_DENIALS + 1)
 #define REST (SLOTS - 1)               /* denials for which there was no place */
+#define CERTIFICATES (ALERT_CONDITIONS - 16) /* places for them, so that an audit that is down finds one whatever ends */
 #define GATHER_US INT64_C(10000000)
 #define REMIND_US INT64_C(86400000000) /* what still holds is told again once a day: whoever was told may have lost it */
 #define GRACE_US INT64_C(120000000)    /* after a restart it takes so long to see again what holds */
@@ -95,7 +96,8 @@ static void copy(char *out, size_t size, struct span text)
 /* Returns: the place of this one, perhaps a free one; NULL: there is none for it. */
 static struct slot *find(struct alerts *alerts, enum alert_kind kind, struct span about, struct span tenant)
 {
-    int first = kind == ALERT_DENIED ? ALERT_CONDITIONS : 0, end = kind == ALERT_DENIED ? REST : ALERT_CONDITIONS;
+    int first = kind == ALERT_DENIED ? ALERT_CONDITIONS : 0;
+    int end = kind == ALERT_DENIED ? REST : kind == ALERT_CERTIFICATE_ENDS ? CERTIFICATES : ALERT_CONDITIONS;
     uint64_t key = hash_mix(hash_mix(hash_span(about), hash_span(tenant)), (uint64_t)kind);
     struct share share = share_of(tenant, SPAN_NONE);
     int free = -1;

@@ -166,6 +166,21 @@ static void test_shares(void **state)
     assert_int_equal(look(bench, SECOND, ALERT_CHECKPOINT_LATE), 100);
 }
 
+static void test_certificates_leave_places(void **state)
+{
+    struct bench *bench = *state;
+    char name[32];
+
+    alerts_look(bench->alerts);
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(name, sizeof name, "ca route-%d", i);
+        alerts_hold(bench->alerts, ALERT_CERTIFICATE_ENDS, span_text(name), SPAN_LIT("It ends."), bench->now, WALL);
+    }
+    alerts_hold(bench->alerts, ALERT_AUDIT_DOWN, SPAN_NONE, SPAN_LIT("It is down."), bench->now, WALL);
+    assert_int_equal(firing(bench, ALERT_AUDIT_DOWN), 1);
+    assert_true(firing(bench, ALERT_CERTIFICATE_ENDS) >= 32);
+}
+
 static void test_a_condition_begins_and_ends(void **state)
 {
     struct bench *bench = *state;
@@ -260,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_long_storm_is_told_once_an_interval, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_are_one_message, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shares, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_certificates_leave_places, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_condition_begins_and_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_flaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_targets, setup, teardown),
