@@ -204,6 +204,8 @@ void handover_pause(struct handover *handover, bool pauses)
         return;
     loop_watch_want(handover->conf.loop, &handover->listening, pauses ? 0 : LOOP_READ);
     end(handover, &handover->visitor, &handover->shows); /* nobody else gets what is handed over now */
+    if (handover->heir == 0) /* nor takes over from who was told to end: that would cut its calls off */
+        end(handover, &handover->asker, &handover->asked);
 }
 
 void handover_end(struct handover *handover)
