@@ -137,7 +137,7 @@ static void shown(void *context, unsigned ready)
         return;
     if (code == CODE_OK && (memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0 || !is_lock(handover, lock)))
         code = CODE_DENIED;
-    sock_close(&lock);
+    local_drop(&lock);
     if (code == CODE_OK)
         code = hand_sockets(handover, handover->visitor);
     if (code != CODE_OK) {

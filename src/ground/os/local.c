@@ -109,6 +109,15 @@ enum code local_pair(int ends[2])
 
 /* ---- the introduction ---- */
 
+void local_drop(int *fd)
+{
+    const struct linger none = {0};
+
+    if (*fd != -1)
+        (void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    sock_close(fd);
+}
+
 enum code local_hand(int fd, struct span bytes, const int *handed, size_t count)
 {
     union {
@@ -153,7 +162,7 @@ enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t
         if (i < room)
             handed[(*count)++] = one;
         else
-            (void)close(one);
+            local_drop(&one);
     }
     return got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & MSG_CTRUNC) == 0 ? CODE_OK : CODE_INVALID;
 }
@@ -185,16 +194,6 @@ static enum io fail(struct local_stream *local, const char *fault)
     return IO_FAIL;
 }
 
-/* Closes without lingering: whoever closes a lingering connection last would wait until the other side has taken everything. */
-static void drop(int *fd)
-{
-    const struct linger none = {0};
-
-    if (*fd != -1)
-        (void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
-    sock_close(fd);
-}
-
 /* Takes the descriptors that came with a message, which this process has to close. Keeps the first. Returns: false: there
  * were more. */
 static bool keep_handed(struct local_stream *local, struct msghdr *message)
@@ -212,7 +211,7 @@ static bool keep_handed(struct local_stream *local, struct msghdr *message)
                 local->handed = fd;
                 continue;
             }
-            drop(&fd);
+            local_drop(&fd);
             is_fine = false;
         }
     }
@@ -324,7 +323,7 @@ static void local_close(struct stream *stream)
     do
         (void)receive(local, rest, sizeof rest, &done);
     while (done > 0);
-    drop(&local->handed);
+    local_drop(&local->handed);
     stream_close(&local->plain);
     mem_free(local);
 }

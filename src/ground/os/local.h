@@ -44,6 +44,9 @@ enum code local_hand(int fd, struct span bytes, const int *handed, size_t count)
 /* Reads such a message of `len` bytes. Returns: CODE_OK; CODE_BUSY where none is there, CODE_NOT_FOUND where the other side has
  * gone, CODE_INVALID where it is another. Takes: count: how many descriptors there is room for; becomes how many came. */
 enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t *count) MUST_USE;
+/* Closes what a stranger has handed over, without lingering: whoever closes a lingering connection last would wait until the
+ * other side has taken everything. */
+void local_drop(int *fd);
 
 /* Takes: name of at most LOCAL_NAME_BYTES; handed: stays the caller's, who closes it. */
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed) MUST_USE;

@@ -2,6 +2,7 @@
 /* The introduction of pipes, whole, in pieces and wrong, and the socket's place. 5.11, 5.23, 13.5 */
 #include "fakes/cm.h"
 
+#include "os/clock.h"
 #include "os/local.h"
 #include "os/sock.h"
 
@@ -174,10 +175,47 @@ static void descriptors_come_with_their_message_or_not_at_all(void **state)
     assert_int_equal(local_hand(front[1], SPAN_LIT("x"), back, 1), CODE_IO);
 }
 
+/* A connection that waits at its close until the other side has taken everything, and that one takes nothing. */
+static void lingering(int *fd, int *other)
+{
+    struct sock_address address;
+    const struct linger linger = {.l_onoff = 1, .l_linger = 5};
+    static const char full[65536];
+    struct why why;
+    int listener;
+
+    assert_int_equal(sock_parse_ip(SPAN_LIT("127.0.0.1"), 0, &address), CODE_OK);
+    assert_int_equal(sock_listen(&address, &listener, &why), CODE_OK);
+    assert_int_equal(sock_local(listener, &address), CODE_OK);
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(*fd, &address.any, address.len), 0);
+    *other = accept(listener, NULL, NULL);
+    while (send(*fd, full, sizeof full, MSG_DONTWAIT) > 0)
+        continue;
+    assert_int_equal(setsockopt(*fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger), 0);
+    sock_close(&listener);
+}
+
+static void a_strangers_connection_holds_nobody_up(void **state)
+{
+    int64_t began_us = clock_monotonic_us();
+    int fd, other, got = -1;
+    size_t count = 0;
+
+    (void)state;
+    lingering(&fd, &other);
+    assert_int_equal(local_hand(front[1], SPAN_LIT("x"), &fd, 1), CODE_OK);
+    (void)close(fd); /* waits for nothing yet, since the message has it, too */
+    assert_int_equal(local_take_handed(front[0], (char[1]){0}, 1, &got, &count), CODE_INVALID); /* no room: it is closed */
+    assert_true(clock_monotonic_us() - began_us < 3000000);
+    sock_close(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_introduction_is_whole_or_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_strangers_connection_holds_nobody_up, setup, teardown),
         cmocka_unit_test_setup_teardown(pieces_are_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_within_it_is_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_introduces_itself, setup, teardown),
