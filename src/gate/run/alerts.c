@@ -199,7 +199,7 @@ static enum code add_alert(const struct serve *serve, const struct alert *alert,
 static void add_summary(const struct alert *alerts, size_t count, struct doc *doc)
 {
     const struct alert *first = alerts;
-    char more[32];
+    char more[48];
     struct buf text;
 
     for (size_t i = 0; i < count; i++)
