@@ -24,6 +24,7 @@
 
 #define LOCK_PAUSE_MS 50
 #define TAKE_PAUSE_MS 2 /* calls wait for the lock then */
+#define LOG_GAP_US INT64_C(60000000) /* a command may come as often as it likes, and is not to fill the log */
 
 /* ---- to the next gate ---- */
 
@@ -123,6 +124,16 @@ static bool is_lock(const struct handover *handover, int fd)
     return is_it;
 }
 
+static void log_refused(struct handover *handover, enum code code)
+{
+    int64_t now_us = loop_now_us(handover->conf.loop);
+
+    if (handover->told_us != 0 && now_us - handover->told_us < LOG_GAP_US)
+        return;
+    handover->told_us = now_us;
+    log_warn("app", "somebody asked for the listening sockets and did not get them: %s", code_text(code));
+}
+
 /* The last who may take over counts, so that one who hangs keeps nobody out. */
 static void shown(void *context, unsigned ready)
 {
@@ -141,7 +152,7 @@ static void shown(void *context, unsigned ready)
     if (code == CODE_OK)
         code = hand_sockets(handover, handover->visitor);
     if (code != CODE_OK) {
-        log_warn("app", "somebody asked for the listening sockets and did not get them: %s", code_text(code));
+        log_refused(handover, code);
         end(handover, &handover->visitor, &handover->shows);
         return;
     }

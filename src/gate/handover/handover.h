@@ -61,6 +61,7 @@ struct handover {
     size_t idle_count, idle_max;
     struct loop_watch listening, shows, asked;
     int listener, visitor, asker; /* where whoever takes over connects; who has, and may be anybody; who may. -1: nobody */
+    int64_t told_us;           /* when it last said that somebody got nothing; 0: never */
     uint32_t heir;             /* the process that takes over, for as long as it lives; 0: none */
 };
 
