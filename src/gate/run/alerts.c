@@ -21,6 +21,7 @@
 #define POST_BYTES ((size_t)4 << 20)
 #define SENTENCE_BYTES 1024
 #define STORED_BYTES 512
+#define SAVES 16             /* at a look: each waits for the disk, and signals and the admin port wait behind it */
 #define VERSION 1            /* of what is posted */
 #define DAY_US INT64_C(86400000000)
 
@@ -279,7 +280,7 @@ static void save(struct serve *serve)
     for (unsigned i = 0; i < ALERT_TARGETS; i++)
         if (!is_idle(serve, i))
             return; /* what is on its way may not arrive */
-    while (code == CODE_OK && alerts_unsaved(table(serve), &alert, &is_told)) {
+    for (int i = 0; i < SAVES && code == CODE_OK && alerts_unsaved(table(serve), &alert, &is_told); i++) {
         char name[STORED_BYTES];
 
         name_it(serve, &alert, name);
