@@ -116,10 +116,10 @@ static int64_t after_of(const struct web_answer *answer)
 
 static void complain_once(struct deliver *deliver, enum otlp_signal signal, const char *text)
 {
-    if (!deliver->has_complained)
+    if (!deliver->has_complained[signal])
         log_warn("telemetry", "%s do not get through to %.*s: %s", otlp_signal_name(signal), SPAN_ARG(buf_peek(&deliver->url)),
                  text);
-    deliver->has_complained = true;
+    deliver->has_complained[signal] = true;
 }
 
 /* Asks once. Takes: deliver->body, and after_us, set to how long the collector wants to be left alone. */
@@ -178,13 +178,12 @@ static void part(struct deliver *deliver, struct sending *sending, enum otlp_sig
     sending->first++;
 }
 
-static void go_on(struct deliver *deliver, struct sending *sending, enum otlp_signal signal, size_t count)
+static void count_taken(struct deliver *deliver, enum otlp_signal signal, size_t count)
 {
     deliver->taken[signal] += count;
-    if (deliver->has_complained)
+    if (deliver->has_complained[signal])
         log_info("telemetry", "the collector takes %s again", otlp_signal_name(signal));
-    deliver->has_complained = false;
-    *sending = (struct sending){sending->first + count, BODY_ITEMS, PAUSE_MIN_US};
+    deliver->has_complained[signal] = false;
 }
 
 enum code deliver_all(struct deliver *deliver, enum otlp_signal signal, const struct otlp_batch *batch)
@@ -203,7 +202,10 @@ enum code deliver_all(struct deliver *deliver, enum otlp_signal signal, const st
         if (code != CODE_OK)
             break;
         switch (post(deliver, signal, &after_us)) {
-        case FATE_TAKEN: go_on(deliver, &sending, signal, count); break;
+        case FATE_TAKEN:
+            count_taken(deliver, signal, count);
+            sending = (struct sending){sending.first + count, BODY_ITEMS, PAUSE_MIN_US};
+            break;
         case FATE_TOO_LARGE: part(deliver, &sending, signal, count); break;
         case FATE_WRONG: sending.pause_us = PAUSE_MAX_US; /* fall through */
         case FATE_LATER:
@@ -217,7 +219,7 @@ enum code deliver_all(struct deliver *deliver, enum otlp_signal signal, const st
 
 enum code deliver_once(struct deliver *deliver, enum otlp_signal signal, const struct otlp_batch *batch)
 {
-    bool had_complained = deliver->has_complained;
+    enum fate fate;
     int64_t after_us;
     enum code code;
 
@@ -227,8 +229,12 @@ enum code deliver_once(struct deliver *deliver, enum otlp_signal signal, const s
     code = otlp_batch_body(batch, signal, deliver->node, 0, batch->count, &deliver->body);
     if (code == CODE_OK)
         code = write_url(deliver, signal);
-    if (code == CODE_OK && post(deliver, signal, &after_us) == FATE_TAKEN)
-        deliver->taken[signal] += batch->count;
-    deliver->has_complained |= had_complained;
+    if (code != CODE_OK)
+        return code;
+    fate = post(deliver, signal, &after_us);
+    if (fate == FATE_TAKEN)
+        count_taken(deliver, signal, batch->count);
+    else if (fate == FATE_TOO_LARGE)
+        complain_once(deliver, signal, "they are too large, or nothing that it reads");
     return code;
 }

@@ -26,7 +26,7 @@ struct deliver {
     uint64_t taken[OTLP_SIGNALS], refused[OTLP_SIGNALS]; /* items; refused: a collector would not have them, and never will */
     uint64_t rejected;                                   /* spans, points and records of bodies that were taken all the same */
     uint64_t failed;                                     /* requests that came to nothing */
-    bool has_complained;
+    bool has_complained[OTLP_SIGNALS];
 };
 
 void deliver_init(struct deliver *deliver, struct web *web, const struct proxy_upstream *server, const char *node);

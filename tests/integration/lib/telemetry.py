@@ -125,7 +125,7 @@ class Collector(SmallServer, Taken):
     def __init__(self, **more):
         SmallServer.__init__(self, **more)
         Taken.__init__(self)
-        self.script, self.faults, self.always, self.asked = [], [], None, 0
+        self.script, self.faults, self.always, self.asked, self.no_metrics = [], [], None, 0, None
 
     def take(self, asked):
         signal = asked.path.removeprefix("/v1/")
@@ -137,6 +137,8 @@ class Collector(SmallServer, Taken):
         return asked.reply(200, b'{"partialSuccess":{}}')
 
     def answer(self, asked):
+        if self.no_metrics and asked.path == "/v1/metrics":
+            return asked.reply(self.no_metrics)
         if asked.path != "/v1/traces":
             return self.take(asked)
         said = self.always or (self.script.pop(0) if self.script else None)
