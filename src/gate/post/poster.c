@@ -365,7 +365,7 @@ static void try_again(struct poster *poster, struct mood *mood, struct text text
         drop(poster, text);
     } else {
         if (!mood->complained)
-            log_warn("app", "a %s could not be posted: %s; trying again", poster->conf.what, why->text);
+            log_warn("app", "the next %s could not be posted: %s; trying again", poster->conf.what, why->text);
         put_back(poster, text);
     }
     mood->complained = true;
