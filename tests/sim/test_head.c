@@ -293,7 +293,7 @@ static void denials_as_events(void)
 
 static void configured_headers(void)
 {
-    static const struct proxy_header header = {SPAN_LIT("Authorization"), SPAN_LIT("Bearer of-the-gate")};
+    static const struct proxy_header header = {.name = SPAN_LIT("Authorization"), .value = SPAN_LIT("Bearer of-the-gate")};
     const char *text;
 
     sim->route->upstream.headers = &header;

@@ -196,7 +196,7 @@ static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlati
                                                      {.kind = IDENTITY_API_KEY, .header = "x-tenant"},
                                                      {.kind = IDENTITY_BEARER}};
     static const char *const wanted[] = {"X-Correlation-Id", "X-Tenant", "X-Agent-Key", "X-Upstream-Token"};
-    struct proxy_header header = {SPAN_LIT("X-Upstream-Token"), SPAN_NONE};
+    struct proxy_header header = {.name = SPAN_LIT("X-Upstream-Token")};
     struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
     struct proxy_conf *conf;
     struct why why;
