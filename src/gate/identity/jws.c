@@ -85,6 +85,8 @@ static bool is_signed_ed25519(const struct identity__jws *jws, const unsigned ch
 
 bool identity__jws_is_signed(const struct identity__jws *jws, const struct identity__key *key)
 {
+    if ((key->fits & jws->algorithm) == 0)
+        return false;
     return key->jose == NULL ? is_signed_ed25519(jws, key->ed25519)
                              : jose_is_signed(key->jose, identity_algorithm_names()[__builtin_ctz(jws->algorithm)], jws->text);
 }
