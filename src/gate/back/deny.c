@@ -27,7 +27,7 @@ static void write_cors(const struct pair *pair, struct buf *out)
              SPAN_ARG(exchange_correlation_name(exchange)));
 }
 
-enum code deny__common_headers(const struct pair *pair, struct buf *out)
+enum code deny__common_headers(struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct call *call = exchange->call;
@@ -38,7 +38,8 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
     if (exchange->origin_allowed || exchange->pass == &discovery_pass)
         write_cors(pair, out);
-    if (pair->close_after || pair->lane->way != LANE_SERVES || pair->asks.place != HTTP_PLACE_DONE)
+    pair->close_after = pair->close_after || pair->lane->way != LANE_SERVES;
+    if (pair->close_after || pair->asks.place != HTTP_PLACE_DONE)
         buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
     return buf_code(out);
 }

@@ -77,6 +77,6 @@ bool batch__answer_rest(struct pair *pair, enum reason reason);
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* as called */
 /* a denial in place of an answer that is withheld; JSON */
 enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE;
-enum code deny__common_headers(const struct pair *pair, struct buf *out);
+enum code deny__common_headers(struct pair *pair, struct buf *out);
 
 #endif

@@ -580,7 +580,7 @@ bool front__finish(struct pair *pair)
     bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
 
     exchange__finish(pair);
-    if (!is_whole || pair->close_after || pair->lane->way != LANE_SERVES) {
+    if (!is_whole || pair->close_after) { /* an agent who was not told so may be writing its next request */
         pair->lingers = !is_whole;
         spare_give(pair);
         pair_drop_back(pair);
