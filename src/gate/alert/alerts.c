@@ -18,13 +18,13 @@
 
 /* What one target knows of it. */
 struct told {
-    bool is_on;
+    bool is_on, is_saved;
     int64_t at_us; /* monotonic; NEVER */
     uint64_t count;
 };
 
 struct slot {
-    bool is_used, was_seen, is_saved;
+    bool is_used, was_seen;
     int64_t began_us, moved_us; /* monotonic: moved: when it was seen last, or is not over before */
     struct share share;
     struct told told[ALERT_TARGETS];
@@ -148,19 +148,20 @@ static bool is_due(const struct slot *slot, const struct told *told, int64_t eve
         return false;
     if (!slot->alert.is_on && told->is_on)
         return true;
-    if (slot->alert.count > told->count || (slot->alert.is_on && !told->is_on))
+    if (slot->alert.count > told->count || (slot->alert.is_on && !told->is_on && slot->alert.text[0] != '\0'))
         return is_past(told->at_us, every_us, now_us);
-    return slot->alert.is_on && is_past(told->at_us, REMIND_US, now_us);
+    return told->is_on && is_past(told->at_us, REMIND_US, now_us);
 }
 
 /* Frees the place where all were told that it is over, an interval ago: until then who sees it again knows when that was. */
 static void drop(struct alerts *alerts, struct slot *slot, int64_t every_us, int64_t now_us)
 {
-    bool is_over = slot->is_used && !slot->alert.is_on && !slot->is_saved;
+    bool is_over = slot->is_used && !slot->alert.is_on;
 
     for (unsigned i = 0; i < ALERT_TARGETS && is_over; i++)
         if ((alerts->targets & 1u << i) != 0)
-            is_over = !is_due(slot, &slot->told[i], every_us, now_us) && is_past(slot->told[i].at_us, every_us, now_us);
+            is_over = !slot->told[i].is_saved && !is_due(slot, &slot->told[i], every_us, now_us) &&
+                      is_past(slot->told[i].at_us, every_us, now_us);
     if (!is_over)
         return;
     if (slot->alert.kind == ALERT_DENIED && slot->alert.slot != REST)
@@ -235,6 +236,8 @@ void alerts_looked(struct alerts *alerts, int64_t every_us, int64_t now_us, int6
         if (slot->is_used && slot->alert.is_on && is_over(slot, every_us, now_us)) {
             slot->alert.is_on = false;
             slot->alert.ended_us = slot->alert.kind == ALERT_DENIED ? slot->alert.last_us : wall_us;
+            if (slot->alert.ended_us < slot->alert.since_us)
+                slot->alert.ended_us = slot->alert.since_us; /* the clock was put back, and Alertmanager takes no such end */
         }
         drop(alerts, slot, every_us, now_us);
     }
@@ -266,7 +269,9 @@ void alerts_told(struct alerts *alerts, unsigned target, const struct alert *tol
 {
     lock_take(&alerts->lock);
     for (size_t i = 0; i < count; i++) {
-        alerts->slots[told[i].slot].told[target] = (struct told){told[i].is_on, now_us, told[i].count};
+        struct told *known = &alerts->slots[told[i].slot].told[target];
+
+        *known = (struct told){told[i].is_on, known->is_saved, now_us, told[i].count};
         if (told[i].kind == ALERT_DENIED)
             alerts->denials_told_us[target] = now_us;
     }
@@ -275,16 +280,7 @@ void alerts_told(struct alerts *alerts, unsigned target, const struct alert *tol
 
 /* ---- over a restart ---- */
 
-static bool is_told(const struct alerts *alerts, const struct slot *slot)
-{
-    bool told = false;
-
-    for (unsigned i = 0; i < ALERT_TARGETS; i++)
-        told = told || ((alerts->targets & 1u << i) != 0 && slot->told[i].is_on);
-    return slot->is_used && told;
-}
-
-bool alerts_unsaved(struct alerts *alerts, struct alert *out, bool *told)
+bool alerts_unsaved(struct alerts *alerts, unsigned target, struct alert *out, bool *is_told)
 {
     bool found = false;
 
@@ -292,8 +288,8 @@ bool alerts_unsaved(struct alerts *alerts, struct alert *out, bool *told)
     for (int i = 0; i < REST && !found; i++) {
         const struct slot *slot = &alerts->slots[i];
 
-        *told = is_told(alerts, slot);
-        found = slot->is_used && slot->is_saved != *told;
+        *is_told = slot->told[target].is_on;
+        found = slot->is_used && slot->told[target].is_saved != *is_told;
         if (found)
             *out = slot->alert;
     }
@@ -301,15 +297,15 @@ bool alerts_unsaved(struct alerts *alerts, struct alert *out, bool *told)
     return found;
 }
 
-void alerts_saved(struct alerts *alerts, const struct alert *saved, bool told)
+void alerts_saved(struct alerts *alerts, unsigned target, const struct alert *saved, bool is_told)
 {
     lock_take(&alerts->lock);
-    alerts->slots[saved->slot].is_saved = told;
+    alerts->slots[saved->slot].told[target].is_saved = is_told;
     lock_give(&alerts->lock);
 }
 
-void alerts_know(struct alerts *alerts, enum alert_kind kind, struct span about, struct span tenant, int64_t since_us,
-                 int64_t now_us)
+void alerts_know(struct alerts *alerts, unsigned target, enum alert_kind kind, struct span about, struct span tenant,
+                 int64_t since_us, int64_t now_us)
 {
     struct slot *slot;
 
@@ -317,10 +313,10 @@ void alerts_know(struct alerts *alerts, enum alert_kind kind, struct span about,
     slot = find(alerts, kind, about, tenant);
     if (slot != NULL) {
         begin(slot, now_us, since_us);
-        slot->is_saved = true;
         slot->moved_us = kind == ALERT_DENIED ? now_us : now_us + GRACE_US;
+        slot->told[target] = (struct told){true, true, now_us, slot->alert.count};
         for (unsigned i = 0; i < ALERT_TARGETS; i++)
-            slot->told[i] = (struct told){true, now_us, slot->alert.count};
+            slot->told[i].count = slot->alert.count; /* another is told once it is seen again: until then it has no text */
     }
     lock_give(&alerts->lock);
 }

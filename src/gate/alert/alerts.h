@@ -75,13 +75,13 @@ size_t alerts_due(struct alerts *alerts, unsigned target, int64_t every_us, int6
 /* They are on their way to the target, which is asked again until it takes them. */
 void alerts_told(struct alerts *alerts, unsigned target, const struct alert *told, size_t count, int64_t now_us);
 
-/* For a restart: what was told and is not over has its name in the store. alerts_unsaved: one of which the store does not know
- * yet whether that is so; false: of all it does. alerts_saved: now it does. alerts_know: before the first look: what a run
- * before has told; where it does not hold any more it is over. */
-bool alerts_unsaved(struct alerts *alerts, struct alert *out, bool *is_told);
-void alerts_saved(struct alerts *alerts, const struct alert *saved, bool is_told);
-void alerts_know(struct alerts *alerts, enum alert_kind kind, struct span about, struct span tenant, int64_t since_us,
-                 int64_t now_us);
+/* For a restart: what a target was told and is not over has its name in the store, for each target. alerts_unsaved: one of
+ * which the store does not know yet whether that is so; false: of all it does. alerts_saved: now it does. alerts_know: before
+ * the first look: what a run before has told this target; where it does not hold any more it is over. */
+bool alerts_unsaved(struct alerts *alerts, unsigned target, struct alert *out, bool *is_told);
+void alerts_saved(struct alerts *alerts, unsigned target, const struct alert *saved, bool is_told);
+void alerts_know(struct alerts *alerts, unsigned target, enum alert_kind kind, struct span about, struct span tenant,
+                 int64_t since_us, int64_t now_us);
 
 struct alerts_gauges {
     uint64_t firing[ALERT_KINDS];

@@ -264,40 +264,49 @@ static void post(struct serve *serve, unsigned target)
 
 /* ---- over a restart ---- */
 
-static void name_it(const struct serve *serve, const struct alert *alert, char name[STORED_BYTES])
+static void begin_name(const struct serve *serve, unsigned target, char begins[STORED_BYTES])
 {
-    (void)snprintf(name, STORED_BYTES, "alert@%s:%s\n%s\n%s", serve->gate_mark, alert_kind_text(alert->kind), alert->about,
-                   alert->tenant);
+    (void)snprintf(begins, STORED_BYTES, "alert@%s/%u:", serve->gate_mark, target);
 }
 
-static void save(struct serve *serve)
+static enum code save_one(struct serve *serve, unsigned target, const struct alert *alert, bool is_told)
 {
     struct why why = {""};
+    char begins[STORED_BYTES], name[2 * STORED_BYTES];
+
+    begin_name(serve, target, begins);
+    (void)snprintf(name, sizeof name, "%s%s\n%s\n%s", begins, alert_kind_text(alert->kind), alert->about, alert->tenant);
+    return is_told ? store_set_told(serve->store, name, alert->since_us, &why) : store_untell(serve->store, name, &why);
+}
+
+/* Each target on its own, so that one that is away has another hear nothing twice. */
+static void save(struct serve *serve, unsigned target)
+{
     struct alert alert;
-    enum code code = CODE_OK;
     bool is_told;
 
-    for (unsigned i = 0; i < ALERT_TARGETS; i++)
-        if (!is_idle(serve, i))
-            return; /* what is on its way may not arrive */
-    for (int i = 0; i < SAVES && code == CODE_OK && alerts_unsaved(table(serve), &alert, &is_told); i++) {
-        char name[STORED_BYTES];
-
-        name_it(serve, &alert, name);
-        code = is_told ? store_set_told(serve->store, name, alert.since_us, &why)
-                       : store_untell(serve->store, name, &why);
-        if (code == CODE_OK) /* else it is tried at the next look */
-            alerts_saved(table(serve), &alert, is_told);
+    if (!is_idle(serve, target))
+        return; /* what is on its way may not arrive */
+    for (int i = 0; i < SAVES / ALERT_TARGETS && alerts_unsaved(table(serve), target, &alert, &is_told); i++) {
+        if (save_one(serve, target, &alert, is_told) != CODE_OK)
+            return; /* it is tried at the next look */
+        alerts_saved(table(serve), target, &alert, is_told);
     }
 }
 
+struct knowing {
+    struct alerts *alerts;
+    unsigned target;
+};
+
 static void know(void *context, struct span name, int64_t since_us)
 {
+    const struct knowing *knowing = context;
     struct span rest, kind = span_cut(name, '\n', &rest), about = span_cut(rest, '\n', &rest);
 
     for (enum alert_kind i = ALERT_DENIED; i < ALERT_KINDS; i++)
         if (span_is(kind, alert_kind_text(i)))
-            alerts_know(context, i, about, rest, since_us, clock_monotonic_us());
+            alerts_know(knowing->alerts, knowing->target, i, about, rest, since_us, clock_monotonic_us());
 }
 
 /* ---- for the others ---- */
@@ -316,18 +325,21 @@ enum code serve__open_alerts(struct serve *serve, struct why *why)
 enum code serve__start_alerts(struct serve *serve, struct why *why)
 {
     unsigned targets = 0;
-    char begins[64];
     enum code code = CODE_OK;
 
     for (unsigned i = 0; i < ALERT_TARGETS && code == CODE_OK; i++) {
-        targets |= serve->alerts.posters[i] != NULL ? 1u << i : 0;
-        if (serve->alerts.posters[i] != NULL)
-            code = poster_start(serve->alerts.posters[i], why);
+        struct knowing knowing = {table(serve), i};
+        char begins[STORED_BYTES];
+
+        if (serve->alerts.posters[i] == NULL)
+            continue;
+        targets |= 1u << i;
+        begin_name(serve, i, begins);
+        code = poster_start(serve->alerts.posters[i], why);
+        if (code == CODE_OK)
+            code = store_told_each(serve->store, span_text(begins), know, &knowing, why);
     }
     alerts_aim(table(serve), targets);
-    (void)snprintf(begins, sizeof begins, "alert@%s:", serve->gate_mark);
-    if (code == CODE_OK && targets != 0)
-        code = store_told_each(serve->store, span_text(begins), know, table(serve), why);
     return code;
 }
 
@@ -344,9 +356,10 @@ void serve__mind_alerts(struct serve *serve)
     conf_certificates_each(serve->conf, look_at_certificate, serve);
     look_at_configuration(serve);
     alerts_looked(table(serve), every_us(serve), now_us, clock_wall_us());
-    for (unsigned i = 0; i < ALERT_TARGETS; i++)
+    for (unsigned i = 0; i < ALERT_TARGETS; i++) {
         post(serve, i);
-    save(serve);
+        save(serve, i);
+    }
 }
 
 void serve__measure_alerts(const struct serve *serve, struct buf *out)

@@ -230,22 +230,59 @@ static void test_a_restart(void **state)
     struct alert unsaved;
     bool is_told;
 
-    alerts_know(bench->alerts, ALERT_CERTIFICATE_ENDS, SPAN_LIT("x"), SPAN_NONE, WALL, bench->now);
-    alerts_know(bench->alerts, ALERT_CONFIGURATION_REFUSED, SPAN_LIT(""), SPAN_NONE, WALL, bench->now);
-    alerts_know(bench->alerts, ALERT_DENIED, SPAN_LIT("r"), SPAN_LIT("acme"), WALL, bench->now);
-    assert_false(alerts_unsaved(bench->alerts, &unsaved, &is_told));
+    alerts_know(bench->alerts, 0, ALERT_CERTIFICATE_ENDS, SPAN_LIT("x"), SPAN_NONE, WALL, bench->now);
+    alerts_know(bench->alerts, 0, ALERT_CONFIGURATION_REFUSED, SPAN_LIT(""), SPAN_NONE, WALL, bench->now);
+    alerts_know(bench->alerts, 0, ALERT_DENIED, SPAN_LIT("r"), SPAN_LIT("acme"), WALL, bench->now);
+    assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
     assert_int_equal(look(bench, SECOND, ALERT_CERTIFICATE_ENDS), 0);
     deny(bench, "r", "acme", 41);
     assert_int_equal(look(bench, 100 * SECOND, ALERT_CERTIFICATE_ENDS), 0);
     assert_int_equal(look(bench, 20 * SECOND, ALERT_CERTIFICATE_ENDS), 1);
     assert_int_equal(bench->told[0].kind, ALERT_CONFIGURATION_REFUSED);
-    assert_true(!bench->told[0].is_on && alerts_unsaved(bench->alerts, &unsaved, &is_told) && !is_told);
+    assert_true(!bench->told[0].is_on && alerts_unsaved(bench->alerts, 0, &unsaved, &is_told) && !is_told);
     assert_int_equal(unsaved.kind, ALERT_CONFIGURATION_REFUSED);
-    alerts_saved(bench->alerts, &unsaved, is_told);
-    assert_false(alerts_unsaved(bench->alerts, &unsaved, &is_told));
+    alerts_saved(bench->alerts, 0, &unsaved, is_told);
+    assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
     assert_int_equal(look(bench, EVERY, ALERT_CERTIFICATE_ENDS), 1);
     assert_true(!bench->told[0].is_on && bench->told[0].fresh == 1);
     assert_int_equal(bench->told[0].since_us, WALL);
+}
+
+/* What one target took before a restart it does not hear again, though another took nothing, which hears of what still holds. */
+static void test_a_restart_with_one_away(void **state)
+{
+    struct bench *bench = *state;
+    struct alert unsaved;
+    bool is_told;
+
+    alerts_aim(bench->alerts, 3);
+    alerts_know(bench->alerts, 0, ALERT_CERTIFICATE_ENDS, SPAN_LIT("x"), SPAN_NONE, WALL, bench->now);
+    alerts_know(bench->alerts, 0, ALERT_CONFIGURATION_REFUSED, SPAN_LIT(""), SPAN_NONE, WALL, bench->now);
+    alerts_know(bench->alerts, 0, ALERT_DENIED, SPAN_LIT("r"), SPAN_LIT("acme"), WALL, bench->now);
+    assert_int_equal(look_of(bench, 0, SECOND, ALERT_CERTIFICATE_ENDS), 0);
+    assert_int_equal(look_of(bench, 1, SECOND, ALERT_CERTIFICATE_ENDS), 1);
+    assert_true(bench->told[0].kind == ALERT_CERTIFICATE_ENDS && bench->told[0].is_on);
+    assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
+    assert_true(alerts_unsaved(bench->alerts, 1, &unsaved, &is_told) && is_told);
+    assert_int_equal(unsaved.kind, ALERT_CERTIFICATE_ENDS);
+    alerts_saved(bench->alerts, 1, &unsaved, true);
+    assert_false(alerts_unsaved(bench->alerts, 1, &unsaved, &is_told));
+    deny(bench, "r", "acme", 41);
+    assert_int_equal(look_of(bench, 1, SECOND, ALERT_CERTIFICATE_ENDS), 1);
+    assert_true(bench->told[0].kind == ALERT_DENIED && bench->told[0].fresh == 1);
+}
+
+/* Where the clock is put back, nothing ends before it began: Alertmanager refuses such a one, and all that comes with it. */
+static void test_a_clock_put_back(void **state)
+{
+    struct bench *bench = *state;
+
+    assert_int_equal(look(bench, SECOND, ALERT_FORKED), 1);
+    bench->now += SECOND;
+    alerts_look(bench->alerts);
+    alerts_looked(bench->alerts, EVERY, bench->now, WALL - DAY);
+    assert_int_equal(alerts_due(bench->alerts, 0, EVERY, bench->now, bench->told, 1), 1);
+    assert_true(!bench->told[0].is_on && bench->told[0].ended_us == bench->told[0].since_us);
 }
 
 /* What is told is to be saved while it holds. */
@@ -256,16 +293,16 @@ static void test_what_is_saved(void **state)
     bool is_told;
 
     assert_int_equal(look(bench, SECOND, ALERT_FORKED), 1);
-    assert_true(alerts_unsaved(bench->alerts, &unsaved, &is_told) && is_told);
+    assert_true(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told) && is_told);
     assert_int_equal(unsaved.kind, ALERT_FORKED);
-    alerts_saved(bench->alerts, &unsaved, true);
-    assert_false(alerts_unsaved(bench->alerts, &unsaved, &is_told));
+    alerts_saved(bench->alerts, 0, &unsaved, true);
+    assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
     assert_int_equal(look(bench, SECOND, ALERT_KINDS), 1);
     assert_int_equal(look(bench, DAY, ALERT_KINDS), 0); /* kept until the store knows */
-    assert_true(alerts_unsaved(bench->alerts, &unsaved, &is_told) && !is_told);
-    alerts_saved(bench->alerts, &unsaved, false);
+    assert_true(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told) && !is_told);
+    alerts_saved(bench->alerts, 0, &unsaved, false);
     assert_int_equal(look(bench, SECOND, ALERT_KINDS), 0);
-    assert_false(alerts_unsaved(bench->alerts, &unsaved, &is_told));
+    assert_false(alerts_unsaved(bench->alerts, 0, &unsaved, &is_told));
 }
 
 int main(void)
@@ -280,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_flaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_targets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_restart_with_one_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_clock_put_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_saved, setup, teardown),
     };
 
