@@ -59,7 +59,7 @@ static enum code take_some(struct upgrade_offer *offer, struct why *why)
 }
 
 /* Shows that this process may write what the gate writes. */
-static enum code show(const struct conf *conf, int gate, struct why *why)
+static enum code show(const struct conf *conf, int gate, const char *magic, struct why *why)
 {
     char path[4096];
     int lock;
@@ -68,14 +68,14 @@ static enum code show(const struct conf *conf, int gate, struct why *why)
     (void)snprintf(path, sizeof path, "%s" FILES_LOCK, conf->audit.database);
     lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (lock != -1)
-        code = local_hand(gate, span_of(HANDOVER_MAGIC, sizeof HANDOVER_MAGIC), &lock, 1);
+        code = local_hand(gate, span_of(magic, sizeof HANDOVER_MAGIC), &lock, 1);
     if (code != CODE_OK)
         (void)why_set(why, code, "%s: %s", path, strerror(errno));
     sock_close(&lock);
     return code;
 }
 
-enum code upgrade_ask(const struct conf *conf, struct upgrade_offer *offer, struct why *why)
+enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why)
 {
     char path[4096];
     enum code code;
@@ -89,7 +89,7 @@ enum code upgrade_ask(const struct conf *conf, struct upgrade_offer *offer, stru
         return why_set(why, code, "%s cannot be reached: %s", path, strerror(errno));
     code = check_user(conf, offer->gate, why);
     if (code == CODE_OK)
-        code = show(conf, offer->gate, why);
+        code = show(conf, offer->gate, looks ? HANDOVER_LOOKS : HANDOVER_MAGIC, why);
     do
         code = code == CODE_OK ? take_some(offer, why) : code;
     while (code == CODE_OK && offer->sockets.count < offer->said.sockets);
@@ -196,7 +196,7 @@ static bool goes_on(const struct conf *conf)
 {
     struct upgrade_offer again;
     struct why why = {""};
-    bool is_there = upgrade_ask(conf, &again, &why) == CODE_OK;
+    bool is_there = upgrade_ask(conf, true, &again, &why) == CODE_OK;
 
     upgrade_offer_end(&again);
     return is_there;
@@ -249,7 +249,7 @@ int cmd_upgrade(const struct asked *asked)
         return status;
     buf_init(&words, WORDS_BYTES);
     (void)sock_descriptor_limit();
-    code = upgrade_ask(conf, &offer, &why);
+    code = upgrade_ask(conf, asked->check, &offer, &why);
     if (asked->check && (code == CODE_OK || code == CODE_NOT_FOUND))
         status = upgrade_check(conf, program, &offer, asked->json);
     else if (code != CODE_OK)

@@ -20,8 +20,9 @@ struct upgrade_offer {
     struct service_sockets sockets;
 };
 
-/* CODE_NOT_FOUND: no gate writes this audit, or it is one of before 0.6, which hands nothing over. */
-enum code upgrade_ask(const struct conf *conf, struct upgrade_offer *offer, struct why *why) MUST_USE;
+/* Takes: looks: nothing is to be taken over, and an upgrade that is under way goes on. CODE_NOT_FOUND: no gate writes this
+ * audit, or it is one of before 0.6, which hands nothing over. */
+enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why) MUST_USE;
 void upgrade_offer_end(struct upgrade_offer *offer);
 
 /* Runs a program to its end, and appends what it prints. Takes: words: NULL-terminated. Returns: its exit status; -1 where it

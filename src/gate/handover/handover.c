@@ -141,18 +141,21 @@ static void shown(void *context, unsigned ready)
     char magic[sizeof HANDOVER_MAGIC] = "";
     int lock = -1, fd;
     size_t count = 1;
+    bool looks;
     enum code code = local_take_handed(handover->visitor, magic, sizeof magic, &lock, &count);
 
     (void)ready;
     if (code == CODE_BUSY)
         return;
-    if (code == CODE_OK && (memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0 || !is_lock(handover, lock)))
+    looks = memcmp(magic, HANDOVER_LOOKS, sizeof magic) == 0;
+    if (code == CODE_OK && ((!looks && memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0) || !is_lock(handover, lock)))
         code = CODE_DENIED;
     local_drop(&lock);
     if (code == CODE_OK)
         code = hand_sockets(handover, handover->visitor);
-    if (code != CODE_OK) {
+    if (code != CODE_OK)
         log_refused(handover, code);
+    if (code != CODE_OK || looks) {
         end(handover, &handover->visitor, &handover->shows);
         return;
     }

@@ -26,6 +26,7 @@
 /* ---- what is said ---- */
 
 #define HANDOVER_MAGIC "callgate-hands1" /* with its NUL 16 bytes; another number: other messages */
+#define HANDOVER_LOOKS "callgate-looks1" /* in its place: who asks only looks, and keeps nobody out who takes over */
 #define HANDOVER_SOCKETS 250 /* at most in one message: the kernel takes 253 */
 
 struct handover_offer {
