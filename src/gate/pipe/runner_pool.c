@@ -112,6 +112,11 @@ static struct session *session_new(struct member *member, const char *caller)
     return session;
 }
 
+static bool is_open(const struct member *member)
+{
+    return !member->is_over && member->child->state == CHILD_RUNS;
+}
+
 static struct session *session_find(const struct lot *lot, struct span id, const char *caller, struct member **of)
 {
     struct list *link, *next, *one, *after;
@@ -125,7 +130,7 @@ static struct session *session_find(const struct lot *lot, struct span id, const
             if (!span_is(id, session->id) || strcmp(session->caller, caller) != 0)
                 continue;
             *of = member;
-            return member->is_over || pipe_child_is_over(member->child) ? NULL : session;
+            return is_open(member) ? session : NULL; /* who is asked to end takes no more */
         }
     }
     return NULL;
@@ -199,11 +204,6 @@ static bool is_busy(const struct member *member)
         if (LIST_ENTRY(link, struct ask, of_child)->talk != NULL)
             return true;
     return member->child->runs > 0;
-}
-
-static bool is_open(const struct member *member)
-{
-    return !member->is_over && member->child->state == CHILD_RUNS;
 }
 
 static void retire(struct member *member)

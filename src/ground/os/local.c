@@ -126,13 +126,13 @@ enum code local_hand(int fd, struct span bytes, const int *handed, size_t count)
     } control = {0};
     struct iovec part = {(void *)(uintptr_t)bytes.at, bytes.len};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
-                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+                             .msg_controllen = (unsigned)CMSG_SPACE(count * sizeof(int))};
     struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
 
     BUG_ON(count == 0 || count > HANDED_MAX);
     cmsg->cmsg_level = SOL_SOCKET;
     cmsg->cmsg_type = SCM_RIGHTS;
-    cmsg->cmsg_len = CMSG_LEN(count * sizeof(int));
+    cmsg->cmsg_len = (unsigned)CMSG_LEN(count * sizeof(int)); /* a size_t, or by musl a socklen_t */
     memcpy(CMSG_DATA(cmsg), handed, count * sizeof(int));
     if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes.len)
         return CODE_OK;
