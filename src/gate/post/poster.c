@@ -72,6 +72,11 @@ static enum code copy_url(struct poster *poster, const struct proxy_upstream *fr
     return code;
 }
 
+static struct tls_context *ref_tls(struct tls_context *tls)
+{
+    return tls != NULL ? tls_ref(tls) : NULL;
+}
+
 static enum code copy_server(struct poster *poster, const struct proxy_upstream *from)
 {
     struct proxy_upstream *to = &poster->server;
@@ -93,7 +98,7 @@ static enum code copy_server(struct poster *poster, const struct proxy_upstream 
         poster->headers[i] = (struct web_header){headers[i].name, headers[i].value};
     }
     to->host = code == CODE_OK ? host.at : NULL;
-    to->tls = from->tls != NULL ? tls_ref(from->tls) : NULL;
+    to->tls = ref_tls(from->tls);
     return code;
 }
 
@@ -114,6 +119,19 @@ enum code poster_new(const struct poster_conf *conf, struct poster **out, struct
     if (code == CODE_OK && conf->key.len > 0)
         code = copy_secret(conf->key, &poster->conf.key);
     return code == CODE_OK ? code : why_set(why, code, "not enough memory to post %ss", conf->what);
+}
+
+void poster_renew(struct poster *poster, const struct proxy_upstream *server)
+{
+    struct tls_context *old;
+
+    if (poster == NULL)
+        return;
+    lock_take(&poster->lock);
+    old = poster->server.tls;
+    poster->server.tls = ref_tls(server->tls);
+    lock_give(&poster->lock);
+    tls_unref(&old);
 }
 
 /* ---- the queue, under its lock ---- */
@@ -254,7 +272,7 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
 {
     size_t count = poster->server.header_count;
     struct web_request request = {
-        .url = poster->url, .headers = poster->headers, .body = text, .tls = poster->server.tls,
+        .url = poster->url, .headers = poster->headers, .body = text,
         .wait_us = poster->conf.wait_us, .body_max_bytes = ANSWER_BYTES,
         .insecure = true, /* the configuration has asked for it, or it would have been refused */
     };
@@ -270,7 +288,11 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
     request.header_count = count;
     if (code != CODE_OK)
         return why_set(why, code, "not enough memory to sign it");
+    lock_take(&poster->lock);
+    request.tls = ref_tls(poster->server.tls);
+    lock_give(&poster->lock);
     code = web_fetch(poster->conf.web, &request, &answer, why);
+    tls_unref(&request.tls);
     if (answer.status != 0) /* only the status matters, however long the answer is */
         code = check_status(poster, answer.status, why);
     web_answer_fini(&answer);

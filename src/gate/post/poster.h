@@ -31,6 +31,10 @@ struct poster_conf {
 enum code poster_new(const struct poster_conf *conf, struct poster **poster, struct why *why) MUST_USE;
 enum code poster_start(struct poster *poster, struct why *why) MUST_USE;
 
+/* What is posted from now on goes by this server's authorities, revocations and certificate, which a reload may have changed;
+ * where to stays. Takes: poster: may be NULL. */
+void poster_renew(struct poster *poster, const struct proxy_upstream *server);
+
 /* Takes: context: the poster. Never blocks for the network. */
 void poster_put(void *context, struct span text);
 /* The same for a text with a number. Returns: false: there is no room, or no memory. */

@@ -144,6 +144,9 @@ static enum code take_conf(struct serve *serve, struct why *why)
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;
+    poster_renew(serve->poster, &fresh->audit.checkpoint_server);
+    poster_renew(serve->notify.posters[0], &fresh->notify.server);
+    poster_renew(serve->alerts.posters[0], &fresh->alerts.to.server);
     return CODE_OK;
 }
 
