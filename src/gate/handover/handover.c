@@ -162,6 +162,8 @@ static void shown(void *context, unsigned ready)
     loop_watch_remove(handover->conf.loop, &handover->shows);
     fd = handover->visitor;
     handover->visitor = -1;
+    if (handover->asker != -1) /* or he could get the lock before the other, who gets the idle connections */
+        (void)send(handover->asker, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     begin(handover, &handover->asker, fd, &handover->asked, asked);
 }
 
@@ -251,6 +253,14 @@ static bool lives(int before)
     return before > 0 && recv(before, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && errno == EAGAIN;
 }
 
+/* Whether somebody else came to take over: one byte alone says so. */
+static bool is_displaced(int before)
+{
+    char bytes[2];
+
+    return before > 0 && recv(before, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
 /* Keeps what has come; what there is no room for is closed, as it would have been without this gate. */
 static void keep_idle(struct handover *handover)
 {
@@ -258,7 +268,7 @@ static void keep_idle(struct handover *handover)
     size_t count = 1;
     int fd;
 
-    while (handover->before > 0 &&
+    while (handover->before > 0 && !is_displaced(handover->before) &&
            local_take_handed(handover->before, &address, sizeof address, &fd, &count) == CODE_OK) {
         count = 1;
         if (handover->idle_count == handover->idle_max) {
@@ -299,7 +309,9 @@ enum code handover_take_lock(struct handover *handover, const char *audit, uint6
 
     if (code != CODE_OK)
         return code;
-    while ((code = audit_hold(audit, lock_fd, why)) == CODE_BUSY && clock_monotonic_us() < until_us) {
+    while ((code = is_displaced(handover->before)
+                       ? why_set(why, CODE_DENIED, "%s: another upgrade has begun and takes over", audit)
+                       : audit_hold(audit, lock_fd, why)) == CODE_BUSY && clock_monotonic_us() < until_us) {
         if (!is_told)
             say_that_it_waits(handover, audit, drain_ms);
         is_told = true;
