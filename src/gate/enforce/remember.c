@@ -60,6 +60,7 @@ const struct json_node *gate_recorded_met(struct span text, struct arena *arena,
     struct json_fault fault;
 
     met->rules = named;
+    memset(named, 0, VERDICT_RULES_MAX * sizeof *named); /* where nobody knows which rules, none of them has a name */
     arena_reset(arena);
     buf_clear(canonical);
     if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK || root->type != JSON_ARRAY)

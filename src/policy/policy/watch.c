@@ -20,7 +20,7 @@ const struct watch *policy_watch_of(const struct policy_watch *view)
 
 static enum policy_known is_met(const struct names *rules, const struct policy_met *met)
 {
-    for (uint32_t i = 0; i < met->count && i < VERDICT_RULES_MAX; i++)
+    for (uint32_t i = 0; i < met->count && i < VERDICT_RULES_MAX && met->rules[i].id.at != NULL; i++)
         if ((!met->rules[i].limited || span_equals(met->rules[i].id, met->deciding)) && is_named(rules, met->rules[i].id))
             return POLICY_YES;
     return met->count > VERDICT_RULES_MAX ? POLICY_UNKNOWN : POLICY_NO;
