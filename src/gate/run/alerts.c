@@ -20,6 +20,7 @@
 #define MOST (ALERT_CONDITIONS + ALERT_DENIALS + 1) /* all that is due is one post, so that none waits behind others' */
 #define POST_BYTES ((size_t)4 << 20)
 #define SENTENCE_BYTES 1024
+#define SHOWN_BYTES (8 * SENTENCE_BYTES) /* an unseen character is shown by eight at most */
 #define STORED_BYTES 512
 #define SAVES 16             /* at a look: each waits for the disk, and signals and the admin port wait behind it */
 #define VERSION 1            /* of what is posted */
@@ -167,7 +168,7 @@ static enum code add_alert(const struct serve *serve, const struct alert *alert,
     struct buf text;
     enum code code;
 
-    buf_init(&text, 2 * SENTENCE_BYTES);
+    buf_init(&text, SHOWN_BYTES);
     code = write_sentence(alert, &text);
     doc_text(doc, "kind", span_text(alert_kind_text(alert->kind)));
     doc_text(doc, "severity", alert_is_critical(alert->kind) ? SPAN_LIT("critical") : SPAN_LIT("warning"));
@@ -206,7 +207,7 @@ static void add_summary(const struct alert *alerts, size_t count, struct doc *do
     for (size_t i = 0; i < count; i++)
         if (alert_is_critical(alerts[i].kind) && !alert_is_critical(first->kind))
             first = &alerts[i];
-    buf_init(&text, 2 * SENTENCE_BYTES);
+    buf_init(&text, SHOWN_BYTES);
     (void)snprintf(more, sizeof more, " (and %zu more)", count - 1);
     if (write_sentence(first, &text) == CODE_OK && (count == 1 || buf_add_text(&text, more) == CODE_OK))
         doc_text(doc, "text", buf_peek(&text));

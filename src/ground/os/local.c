@@ -164,7 +164,11 @@ enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t
         else
             local_drop(&one);
     }
-    return got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & MSG_CTRUNC) == 0 ? CODE_OK : CODE_INVALID;
+    if (got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & MSG_CTRUNC) == 0)
+        return CODE_OK;
+    while (*count > 0)
+        local_drop(&handed[--*count]);
+    return CODE_INVALID;
 }
 
 enum code local_introduce(int fd, struct span name, const unsigned char digest[LOCAL_DIGEST_BYTES], int handed)

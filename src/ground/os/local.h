@@ -42,7 +42,8 @@ enum code local_pair(int ends[2]) MUST_USE;
  * CODE_BUSY where the other side has to read first, CODE_IO. */
 enum code local_hand(int fd, struct span bytes, const int *handed, size_t count) MUST_USE;
 /* Reads such a message of `len` bytes. Returns: CODE_OK; CODE_BUSY where none is there, CODE_NOT_FOUND where the other side has
- * gone, CODE_INVALID where it is another. Takes: count: how many descriptors there is room for; becomes how many came. */
+ * gone, CODE_INVALID where it is another, whose descriptors are closed. Takes: count: how many descriptors there is room for;
+ * becomes how many came. */
 enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t *count) MUST_USE;
 /* Closes what a stranger has handed over, without lingering: whoever closes a lingering connection last would wait until the
  * other side has taken everything. */

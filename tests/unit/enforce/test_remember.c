@@ -272,8 +272,10 @@ static void test_too_many_to_be_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct policy_met met = {.count = 0};
 
+        memset(named, 0x7f, sizeof named);
         (void)gate_recorded_met(span_text(cases[i].rules), &arena, &document, named, &met);
         assert_int_equal(met.count, cases[i].count);
+        assert_true(named[0].id.at != NULL ? met.count == 1 : met.count != 1); /* nor is one compared that nobody has named */
     }
     buf_fini(&document);
     arena_fini(&arena);
