@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proof/note.h"
+#include "proof/note_priv.h"
 
 #include "base/num.h"
 
 #include <stdio.h>
 
-#define KEY_ID_BYTES 4
-#define KEY_TYPE 1 /* Ed25519 */
 #define BASE64_LEN(bytes) (((bytes) + 2) / 3 * 4)
-#define DASH "\xe2\x80\x94 "
 
 /* ---- base64 of a known size -------------------------------------------------------------------------------------- */
 
-static enum code read_bytes(struct span text, void *out, size_t len)
+enum code note__read_bytes(struct span text, void *out, size_t len)
 {
     struct buf bytes;
     enum code code;
@@ -32,9 +29,10 @@ static enum code add_bytes(struct buf *out, const void *bytes, size_t len)
     return base64_encode(span_of(bytes, len), out);
 }
 
-static void key_id(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], unsigned char id[KEY_ID_BYTES])
+void note__key_id(struct span name, enum note_type type, const unsigned char public[SIGN_PUBLIC_BYTES],
+                  unsigned char id[NOTE_KEY_ID_BYTES])
 {
-    static const unsigned char middle[2] = {'\n', KEY_TYPE};
+    unsigned char middle[2] = {'\n', (unsigned char)type};
     unsigned char hash[DIGEST_BYTES];
     struct digest digest;
 
@@ -43,7 +41,7 @@ static void key_id(struct span name, const unsigned char public[SIGN_PUBLIC_BYTE
     digest_add(&digest, middle, sizeof middle);
     digest_add(&digest, public, SIGN_PUBLIC_BYTES);
     digest_final(&digest, hash);
-    memcpy(id, hash, KEY_ID_BYTES);
+    memcpy(id, hash, NOTE_KEY_ID_BYTES);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -73,12 +71,12 @@ enum code note_sign(struct span text, struct span name, const struct sign_key *k
 enum code note_seal(struct span text, struct span name, const unsigned char public[SIGN_PUBLIC_BYTES],
                     const unsigned char signature[SIGN_BYTES], struct buf *out)
 {
-    unsigned char line[KEY_ID_BYTES + SIGN_BYTES];
+    unsigned char line[NOTE_KEY_ID_BYTES + SIGN_BYTES];
 
     buf_add_span(out, text);
-    key_id(name, public, line);
-    memcpy(line + KEY_ID_BYTES, signature, SIGN_BYTES);
-    buf_addf(out, "\n" DASH "%.*s ", SPAN_ARG(name));
+    note__key_id(name, NOTE_TYPE_SIGNATURE, public, line);
+    memcpy(line + NOTE_KEY_ID_BYTES, signature, SIGN_BYTES);
+    buf_addf(out, "\n" NOTE_DASH "%.*s ", SPAN_ARG(name));
     add_bytes(out, line, sizeof line);
     return buf_add_byte(out, '\n');
 }
@@ -95,7 +93,8 @@ static enum code read_extension(struct span line, struct note *note)
         return line.len > 0 ? CODE_OK : CODE_INVALID; /* a line of somebody else */
     count = span_cut(rest, ' ', &rest);
     note->has_tenants = true;
-    return num_u64(count, &note->tenants) == CODE_OK ? read_bytes(rest, note->tenants_root, DIGEST_BYTES) : CODE_INVALID;
+    return num_u64(count, &note->tenants) == CODE_OK ? note__read_bytes(rest, note->tenants_root, DIGEST_BYTES)
+                                                     : CODE_INVALID;
 }
 
 /* The place of the last empty line, which ends the signed text; 0: there is none. */
@@ -109,19 +108,19 @@ static size_t end_of_text(struct span text)
 
 static bool is_signature(struct span line)
 {
-    return span_starts_with(line, SPAN_LIT(DASH));
+    return span_starts_with(line, SPAN_LIT(NOTE_DASH));
 }
 
 /* Whether the line has a name and base64 of an id and a signature, whoever signed. */
 static bool is_whole_signature(struct span line)
 {
-    struct span rest, name = span_cut(span_part(line, sizeof DASH - 1, SIZE_MAX), ' ', &rest);
+    struct span rest, name = span_cut(span_part(line, sizeof NOTE_DASH - 1, SIZE_MAX), ' ', &rest);
     struct buf bytes;
     bool whole;
 
     buf_init(&bytes, NOTE_BYTES);
     whole = is_signature(line) && name.len > 0 && base64_decode(rest, &bytes) == CODE_OK &&
-            buf_len(&bytes) >= KEY_ID_BYTES + SIGN_BYTES;
+            buf_len(&bytes) >= NOTE_KEY_ID_BYTES + SIGN_BYTES;
     buf_fini(&bytes);
     return whole;
 }
@@ -155,7 +154,7 @@ enum code note_read(struct span text, struct note *note)
         return CODE_INVALID;
     code = num_u64(size, &note->size);
     if (code == CODE_OK)
-        code = read_bytes(root, note->root, DIGEST_BYTES);
+        code = note__read_bytes(root, note->root, DIGEST_BYTES);
     while (code == CODE_OK && rest.len > 0)
         code = read_extension(span_cut(rest, '\n', &rest), note);
     return code == CODE_LIMIT ? CODE_INVALID : code;
@@ -168,7 +167,7 @@ static bool begins_signature(struct span line)
 {
     while (span_ends_with(line, span_of("", 1)))
         line.len--;
-    return line.len > 0 && (is_signature(line) || span_starts_with(SPAN_LIT(DASH), line));
+    return line.len > 0 && (is_signature(line) || span_starts_with(SPAN_LIT(NOTE_DASH), line));
 }
 
 /* The end of the piece that begins here: text, an empty line, signatures; or the beginning of these. */
@@ -248,12 +247,12 @@ static bool is_torn(struct span piece)
         pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(DIGEST_BYTES));
         pass_text(&torn, SPAN_LIT("\n"));
     }
-    pass_text(&torn, SPAN_LIT("\n" DASH));
+    pass_text(&torn, SPAN_LIT("\n" NOTE_DASH));
     pass_text(&torn, origin);
     pass_text(&torn, SPAN_LIT(" "));
-    if (torn.rest.len >= BASE64_LEN(KEY_ID_BYTES + SIGN_BYTES) && is_ended)
+    if (torn.rest.len >= BASE64_LEN(NOTE_KEY_ID_BYTES + SIGN_BYTES) && is_ended)
         return false;
-    pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(KEY_ID_BYTES + SIGN_BYTES));
+    pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(NOTE_KEY_ID_BYTES + SIGN_BYTES));
     return !torn.differs && torn.rest.len == 0;
 }
 
@@ -285,15 +284,15 @@ bool note_next(struct span *file, struct span *note)
 
 static enum code read_vkey(struct span line, struct note_key *key)
 {
-    unsigned char bytes[1 + SIGN_PUBLIC_BYTES], id[KEY_ID_BYTES], said[KEY_ID_BYTES];
+    unsigned char bytes[1 + SIGN_PUBLIC_BYTES], id[NOTE_KEY_ID_BYTES], said[NOTE_KEY_ID_BYTES];
     struct span rest, name = span_cut(line, '+', &rest), hex = span_cut(rest, '+', &rest);
 
     if (name.len == 0 || name.len >= sizeof key->name || num_unhex(hex, said, sizeof said) != CODE_OK ||
-        read_bytes(rest, bytes, sizeof bytes) != CODE_OK || bytes[0] != KEY_TYPE)
+        note__read_bytes(rest, bytes, sizeof bytes) != CODE_OK || bytes[0] != NOTE_TYPE_SIGNATURE)
         return CODE_INVALID;
     (void)snprintf(key->name, sizeof key->name, "%.*s", SPAN_ARG(name));
     memcpy(key->public, bytes + 1, SIGN_PUBLIC_BYTES);
-    key_id(name, key->public, id);
+    note__key_id(name, NOTE_TYPE_SIGNATURE, key->public, id);
     return memcmp(id, said, sizeof id) == 0 ? CODE_OK : CODE_INVALID;
 }
 
@@ -311,10 +310,10 @@ enum code note_key_read(struct span text, struct note_key *key)
 
 enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out)
 {
-    unsigned char bytes[1 + SIGN_PUBLIC_BYTES] = {KEY_TYPE}, id[KEY_ID_BYTES];
-    char hex[2 * KEY_ID_BYTES + 1] = {0};
+    unsigned char bytes[1 + SIGN_PUBLIC_BYTES] = {NOTE_TYPE_SIGNATURE}, id[NOTE_KEY_ID_BYTES];
+    char hex[2 * NOTE_KEY_ID_BYTES + 1] = {0};
 
-    key_id(name, public, id);
+    note__key_id(name, NOTE_TYPE_SIGNATURE, public, id);
     num_hex(id, sizeof id, hex);
     memcpy(bytes + 1, public, SIGN_PUBLIC_BYTES);
     buf_addf(out, "%.*s+%s+", SPAN_ARG(name), hex);
@@ -323,14 +322,14 @@ enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLI
 
 static enum note_check verify_line(const struct note *note, struct span name, const struct note_key *key, struct span line)
 {
-    unsigned char bytes[KEY_ID_BYTES + SIGN_BYTES], id[KEY_ID_BYTES];
-    struct span rest = span_part(line, sizeof DASH - 1, SIZE_MAX), signer = span_cut(rest, ' ', &rest);
+    unsigned char bytes[NOTE_KEY_ID_BYTES + SIGN_BYTES], id[NOTE_KEY_ID_BYTES];
+    struct span rest = span_part(line, sizeof NOTE_DASH - 1, SIZE_MAX), signer = span_cut(rest, ' ', &rest);
 
-    key_id(name, key->public, id);
-    if (!is_signature(line) || !span_equals(signer, name) || read_bytes(rest, bytes, sizeof bytes) != CODE_OK ||
+    note__key_id(name, NOTE_TYPE_SIGNATURE, key->public, id);
+    if (!is_signature(line) || !span_equals(signer, name) || note__read_bytes(rest, bytes, sizeof bytes) != CODE_OK ||
         memcmp(bytes, id, sizeof id) != 0)
         return NOTE_OTHER_KEY;
-    return sign_is_good(key->public, note->text, bytes + KEY_ID_BYTES) ? NOTE_SIGNED : NOTE_FORGED;
+    return sign_is_good(key->public, note->text, bytes + NOTE_KEY_ID_BYTES) ? NOTE_SIGNED : NOTE_FORGED;
 }
 
 bool note_is_named(const struct note *note)
@@ -340,7 +339,7 @@ bool note_is_named(const struct note *note)
     while (rest.len > 0) {
         struct span more, line = span_cut(rest, '\n', &rest);
 
-        if (span_equals(span_cut(span_part(line, sizeof DASH - 1, SIZE_MAX), ' ', &more), note->origin))
+        if (span_equals(span_cut(span_part(line, sizeof NOTE_DASH - 1, SIZE_MAX), ' ', &more), note->origin))
             return true;
     }
     return false;
