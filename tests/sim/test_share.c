@@ -277,7 +277,8 @@ static void test_pass_ends(void **state) /* 4.8 */
 
 /* ---- who is how many ---- */
 
-static void connects(const char *address)
+/* Accepts it, and ends no turn. */
+static void arrives(const char *address)
 {
     struct stream *stream;
     struct sock_address peer;
@@ -287,6 +288,11 @@ static void connects(const char *address)
     assert_true(mem_stream_pair(&stream, &sim->agent, sim->capacity_bytes));
     assert_true(budget_take_connection(&sim->budget));
     lane_accept(&sim->lane, 0, stream, &peer);
+}
+
+static void connects(const char *address)
+{
+    arrives(address);
     sim_run(sim);
 }
 
@@ -314,6 +320,8 @@ static void test_crowd(void **state)
     kept[1] = put_aside();
     connects("[::ffff:192.0.2.1]:3");
     assert_true(mem_stream_twin_ended(sim->agent));
+    arrives("192.0.2.1:5"); /* the next may be accepted in the same turn: the place is free before it ends */
+    assert_int_equal(atomic_load(&sim->budget.connections), 2);
     connects("192.0.2.2:1");
     assert_false(mem_stream_twin_ended(sim->agent));
     kept[2] = put_aside();

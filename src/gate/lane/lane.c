@@ -202,61 +202,71 @@ static void beat(void *context)
 #define CROWD_TOLD_US INT64_C(60000000)
 
 /* Closes a connection without an answer, since an answer would cost what is to be saved, and logs that now and then. */
-static void refuse_crowd(struct lane *lane, struct pair *pair)
+static void refuse_crowd(struct lane *lane, const struct sock_address *peer, uint32_t most)
 {
     int64_t now_us = loop_now_us(lane->worker.loop);
+    char client[SOCK_TEXT_BYTES];
 
-    pair_close(pair, REASON_CONNECTION_SHARE);
+    reason_count(REASON_CONNECTION_SHARE);
     if (lane->crowd_told_us != 0 && now_us - lane->crowd_told_us < CROWD_TOLD_US)
         return;
     lane->crowd_told_us = now_us;
+    sock_ip_text(peer, client);
     log_warn("proxy", "%s has %u connections that have shown no identity, as many as it may have now: more are closed unheard; "
-             "a larger `limits: {connections_per_address: N}` or limit of descriptors allows more", pair->client,
-             pair_connections_max(pair, &pair->peer));
+             "a larger `limits: {connections_per_address: N}` or limit of descriptors allows more", client, most);
+}
+
+/* A pair for a connection that was counted, within its address's share. That is asked before there is a pair: one that is
+ * refused would hold its place among all connections until the turn's end, and a turn accepts many.
+ * Returns: NULL: there is none, and the stream is closed. */
+static struct pair *pair_for(struct lane *lane, size_t listen, struct stream **stream, const struct sock_address *peer,
+                             const struct sock_address *client, bool is_within)
+{
+    struct budget *budget = lane->worker.budget;
+    uint32_t most = pair_connections_max(budget, lane->conf, client, is_within);
+    struct budget_account account;
+    struct pair *pair = NULL;
+
+    if (budget_open(budget, budget_address(client), 0, most, &account))
+        pair = pair_new(lane, listen, peer, client, account);
+    else
+        refuse_crowd(lane, client, most);
+    if (pair == NULL) {
+        stream_close(stream);
+        budget_give_connection(budget);
+    }
+    return pair;
 }
 
 void lane_accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
 {
-    struct pair *pair = pair_new(lane, listen, peer);
+    bool is_pipe = lane->conf->listens[listen].socket != NULL;
+    struct pair *pair = pair_for(lane, listen, &stream, peer, peer, is_pipe);
 
-    if (pair == NULL) {
-        stream_close(&stream);
-        budget_give_connection(lane->worker.budget);
-        return;
-    }
-    pair->is_tls = lane->conf->listens[listen].tls != NULL;
-    pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
-    leg_open(&pair->front, stream);
-    if (!pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, peer))) {
-        refuse_crowd(lane, pair);
+    if (pair == NULL)
         return;
-    }
+    pair->is_tls = lane->conf->listens[listen].tls != NULL;
+    pair->is_pipe = is_pipe;
+    leg_open(&pair->front, stream);
     leg_ready(&pair->front, LOOP_READ);
 }
 
 bool lane_serve(struct lane *lane, struct lent *lent, struct span route, struct stream *stream)
 {
-    bool is_taken = budget_take_connection(lane->worker.budget);
-    struct pair *pair = is_taken ? pair_new(lane, lent->listen, &lent->peer) : NULL;
+    struct pair *pair = NULL;
 
-    if (pair == NULL) {
+    if (!budget_take_connection(lane->worker.budget))
         stream_close(&stream);
-        if (is_taken)
-            budget_give_connection(lane->worker.budget);
+    else
+        pair = pair_for(lane, lent->listen, &stream, &lent->peer, &lent->client_address, true);
+    if (pair == NULL)
         return false;
-    }
     ref_take(&lent->ref);
     pair->lent = lent;
     pair->served = route;
-    pair->client_address = lent->client_address;
-    pair->client_who = budget_address(&pair->client_address);
     memcpy(pair->client, lent->client, sizeof pair->client);
     leg_open(&pair->front, stream);
-    if (!pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address))) {
-        pair_close(pair, REASON_CONNECTION_SHARE);
-        return false;
-    }
     leg_ready(&pair->front, LOOP_READ);
     return true;
 }

@@ -231,14 +231,13 @@ bool pair_charge_to(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t c
     return true;
 }
 
-/* How many connections an address may have without an identity. Behind this machine's own address, and
- * behind a trusted proxy, there may be many callers. */
-uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address)
+/* Behind this machine's own address, and behind a trusted proxy, there may be many callers. */
+uint32_t pair_connections_max(const struct budget *budget, const struct proxy_conf *conf, const struct sock_address *address,
+                              bool is_within)
 {
-    uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
+    uint32_t share = budget_connection_share(budget), most = conf->connections_per_address;
 
-    return most > share || pair->is_pipe || pair->lent != NULL || sock_is_loopback(address) ||
-                   proxy_conf_trusts(pair->conf, address) ? share : most;
+    return most > share || is_within || sock_is_loopback(address) || proxy_conf_trusts(conf, address) ? share : most;
 }
 
 enum reason pair_refuses(const struct pair *pair, size_t bytes)
@@ -468,20 +467,25 @@ void pair_take_conf(struct pair *pair)
     pair->names = pair->lane->names ? resolve_table_ref(pair->lane->names) : NULL;
 }
 
-struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer)
+struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer, const struct sock_address *client,
+                      struct budget_account account)
 {
     struct pair *pair = mem_zalloc(sizeof *pair);
 
-    if (pair == NULL)
+    if (pair == NULL) {
+        budget_close(lane->worker.budget, account);
         return NULL;
+    }
     pair->connection.drive = pair_drive;
     pair->connection.free = pair_free;
     pair->lane = lane;
     pair_take_conf(pair);
     pair->listen = listen;
-    pair->peer = pair->client_address = *peer;
-    pair->client_who = budget_address(peer);
-    sock_ip_text(peer, pair->client);
+    pair->peer = *peer;
+    pair->client_address = *client;
+    pair->client_who = pair->account_who = budget_address(client);
+    pair->account = account;
+    sock_ip_text(client, pair->client);
     leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     buf_wipes(&pair->front.in); /* agents' credentials come in here, and the upstream's go out there */

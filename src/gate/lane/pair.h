@@ -98,11 +98,16 @@ struct pair {
     struct span served;
 };
 
-struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+/* Takes: client: whose address it is, the peer's own where nobody speaks for him; account: of that address, which is charged
+ * already, and taken over in any case. So no pair holds a connection and is in nobody's share. */
+struct pair *pair_new(struct lane *lane, size_t listen, const struct sock_address *peer, const struct sock_address *client,
+                      struct budget_account account) MUST_USE;
 /* From now on `who` is charged for the connection and all that it holds. Returns: false: `who` has as many
  * connections as it may have. */
 bool pair_charge_to(struct pair *pair, uint64_t who, uint64_t tenant, uint32_t connections_max);
-uint32_t pair_connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
+/* How many connections an address may have without an identity. Takes: is_within: it comes from a pipe or a joined endpoint. */
+uint32_t pair_connections_max(const struct budget *budget, const struct proxy_conf *conf, const struct sock_address *address,
+                              bool is_within);
 /* Whether the account has room for a message of so many bytes, or for more of one that has so many. Returns: UNSET: yes;
  * else why not. */
 enum reason pair_refuses(const struct pair *pair, size_t bytes);

@@ -143,7 +143,9 @@ static enum reason charge(struct pair *pair)
         return REASON_UNSET;
     if (is_shown ? pair_charge_to(pair, exchange->who, budget_tenant(exchange->identity.home),
                                budget_connection_share(pair->lane->worker.budget))
-                 : pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair, &pair->client_address)))
+                 : pair_charge_to(pair, pair->client_who, 0, pair_connections_max(pair->lane->worker.budget, pair->conf,
+                                                                                  &pair->client_address,
+                                                                                  pair->is_pipe || pair->lent != NULL)))
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
