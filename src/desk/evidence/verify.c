@@ -10,6 +10,16 @@
 
 #define MOVING_STEPS 50 /* looks in the second that a rotation is given */
 
+/* Where the rows before the first one are gone. */
+static enum code begin_cut(struct verifier *verifier, const struct verify_source *source)
+{
+    verifier->continues = verifier->is_cut = true;
+    verifier->begin = verifier->seq = source->cut_seq;
+    memcpy(verifier->hash, source->cut_hash, DIGEST_BYTES);
+    memcpy(verifier->previous, source->cut_hash, DIGEST_BYTES);
+    return CODE_OK;
+}
+
 static enum code check_file(struct verifier *verifier)
 {
     static const unsigned char zeros[DIGEST_BYTES];
@@ -127,10 +137,10 @@ static enum code read_permits(struct verifier *verifier)
     return code;
 }
 
-/* A damaged page is a fault of the file: what can be read is checked. */
+/* A damaged page is a fault of the file: what can be read is checked. A source that cannot be reached is none. */
 static enum code survive(struct verifier *verifier, enum code code, const char *table)
 {
-    if (code != CODE_IO)
+    if (code != CODE_IO || verifier->conf->source != NULL)
         return code;
     verify__fault(verifier, 0, table, "page", "cannot be read whole: the file is damaged");
     return CODE_OK;
@@ -185,13 +195,42 @@ static enum code take_marks(struct verifier *verifier, struct marks *marks, int6
     return code;
 }
 
+/* Checkpoints before the row with this number, and the hashes that were kept of rows that stood before it. */
+static enum code come_to(struct verifier *verifier, struct marks *marks, int64_t seq)
+{
+    struct db_stmt *stmt;
+    enum code code;
+
+    if (verifier->conf->source == NULL)
+        return take_marks(verifier, marks, seq);
+    code = db_select(verifier->db, "SELECT seq, hash, tenant FROM kept WHERE seq > ? AND seq < ? ORDER BY seq",
+                     DB_VALUES(db_of_int(verifier->seq), db_of_int(seq)), &stmt);
+    while (db_next(&stmt, &code)) {
+        code = take_marks(verifier, marks, db_int(stmt, 0));
+        if (code == CODE_OK)
+            code = verify__passed(verifier, db_int(stmt, 0), db_blob(stmt, 1), db_text(stmt, 2));
+    }
+    return code == CODE_OK ? take_marks(verifier, marks, seq) : code;
+}
+
+enum code verify__bring(const struct verifier *verifier, int64_t first, int64_t *last)
+{
+    const struct verify_source *source = verifier->conf->source;
+    enum code code = CODE_OK;
+
+    *last = INT64_MAX;
+    if (source != NULL)
+        code = source->bring(source->context, first, last);
+    return code;
+}
+
 /* Rows from *first on. Two rows that share a number, which is a fault, are of one slice.
  * Returns: CODE_NOT_FOUND behind the last. */
-static enum code walk_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
+static enum code walk_slice(struct verifier *verifier, struct marks *marks, int64_t last, int64_t *first)
 {
     struct walk walk;
     struct walk_row row;
-    enum code code = walk_init(&walk, verifier->db, *first, verifier->last);
+    enum code code = walk_init(&walk, verifier->db, *first, last < verifier->last ? last : verifier->last);
 
     if (code != CODE_OK)
         return code;
@@ -201,26 +240,33 @@ static enum code walk_slice(struct verifier *verifier, struct marks *marks, int6
         *first = row.seq;
         if (is_enough)
             break;
-        code = take_marks(verifier, marks, row.seq);
+        code = come_to(verifier, marks, row.seq);
         if (code == CODE_OK)
             code = verify__walked(verifier, &row);
         if (code != CODE_OK)
             break;
     }
     walk_fini(&walk);
+    if (code == CODE_NOT_FOUND && last < verifier->last) {
+        *first = last + 1;
+        code = CODE_OK;
+    }
     return code;
 }
 
 /* Behind the last row stand the checkpoints over it, and those of rows that are gone. */
 static enum code check_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
 {
-    enum code code = db_exec(verifier->db, "BEGIN"), taken;
+    int64_t last = INT64_MAX;
+    enum code code = verify__bring(verifier, *first, &last), taken;
 
+    if (code == CODE_OK)
+        code = db_exec(verifier->db, "BEGIN");
     if (code == CODE_OK)
         code = begin_marks(verifier, marks);
     if (code == CODE_OK)
-        code = walk_slice(verifier, marks, first);
-    taken = code == CODE_NOT_FOUND ? take_marks(verifier, marks, INT64_MAX) : CODE_OK;
+        code = walk_slice(verifier, marks, last, first);
+    taken = code == CODE_NOT_FOUND ? come_to(verifier, marks, INT64_MAX) : CODE_OK;
     if (taken == CODE_OK && marks->code != CODE_OK && marks->code != CODE_NOT_FOUND) {
         taken = survive(verifier, marks->code, "checkpoint");
         marks->from = INT64_MAX; /* told once */
@@ -235,7 +281,7 @@ static void rest(const struct verifier *verifier, off_t *wal_bytes)
 {
     struct stat there;
 
-    if (stat(db_wal_path(verifier->db), &there) != 0)
+    if (verifier->conf->source != NULL || stat(db_wal_path(verifier->db), &there) != 0)
         return;
     if (*wal_bytes >= 0 && there.st_size >= *wal_bytes + WAL_GROWTH_BYTES)
         (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
@@ -259,7 +305,7 @@ static enum code check_rows(struct verifier *verifier)
             conf->progress(conf->context, (uint64_t)(verifier->seq - verifier->begin),
                            (uint64_t)(verifier->last - verifier->begin));
     }
-    if (code == CODE_IO) { /* a damaged page: what can be read was checked */
+    if (code == CODE_IO && conf->source == NULL) { /* a damaged page: what can be read was checked */
         verify__fault(verifier, verifier->seq + 1, "entry", "page", "what follows row %lld cannot be read: the file is damaged",
                       (long long)verifier->seq);
         code = CODE_NOT_FOUND;
@@ -275,6 +321,8 @@ static void doubt_stray(struct verifier *verifier)
     const char *suffix;
     struct stat is;
 
+    if (verifier->conf->source != NULL)
+        return;
     for (int i = 0; (suffix = db_stray(verifier->conf->path, &is)) != NULL && i < STRAY_LOOKS; i++)
         (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
     if (suffix != NULL)
@@ -313,7 +361,9 @@ static enum code count_checkpoints(struct verifier *verifier)
 /* What the file says by itself: most of the work, which needs no other file. */
 static enum code check_alone(struct verifier *verifier)
 {
-    enum code code = survive(verifier, check_file(verifier), "file");
+    const struct verify_source *source = verifier->conf->source;
+    enum code code = source != NULL && source->is_cut ? begin_cut(verifier, source)
+                                                      : survive(verifier, check_file(verifier), "file");
 
     verifier->now_us = clock_wall_us();
     if (code == CODE_OK) /* from here on the file may grow, but not below this row */
@@ -324,11 +374,13 @@ static enum code check_alone(struct verifier *verifier)
         code = survive(verifier, read_erasures(verifier), "event");
     if (code == CODE_OK)
         code = survive(verifier, read_permits(verifier), "permit_start");
-    if (code == CODE_OK)
+    if (code == CODE_OK && source == NULL)
         code = verify__find_indices(verifier);
     verifier->part = VERIFY_ROWS;
     if (code == CODE_OK)
         code = survive(verifier, check_rows(verifier), "entry");
+    if (code != CODE_OK || source != NULL) /* what is around the evidence is a file's */
+        return code;
     verifier->part = VERIFY_SCHEMA;
     if (code == CODE_OK)
         code = survive(verifier, verify__schema(verifier), "sqlite_schema");
@@ -415,7 +467,7 @@ static bool has_moved(const struct verify_conf *conf, bool may_move)
 static enum code begin(struct verifier *verifier, struct why *why)
 {
     const struct verify_conf *conf = verifier->conf;
-    enum code code = check_kind(verifier, conf->path, why);
+    enum code code = conf->source != NULL ? CODE_OK : check_kind(verifier, conf->path, why);
 
     db_stop_when(verifier->db, conf->stop);
     if (code == CODE_OK)
@@ -432,13 +484,14 @@ static void end(struct verifier *verifier)
     permits_fini(&verifier->permits);
     heads_fini(&verifier->heads);
     arena_fini(&verifier->arena);
-    db_close(&verifier->db);
+    if (verifier->conf->source == NULL)
+        db_close(&verifier->db);
 }
 
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
 {
-    struct verifier verifier = {.conf = conf, .report = report};
-    enum code code = trail_open_as(conf->path, DB_LOOK, &verifier.db, why);
+    struct verifier verifier = {.conf = conf, .report = report, .db = conf->source != NULL ? conf->source->db : NULL};
+    enum code code = conf->source != NULL ? CODE_OK : trail_open_as(conf->path, DB_LOOK, &verifier.db, why);
 
     *report = (struct verify_report){0};
     if (code != CODE_OK)

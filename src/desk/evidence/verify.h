@@ -33,6 +33,7 @@ struct verify_report {
     int64_t first_seq, last_seq;           /* 0: no rows */
     uint64_t under_way;                    /* permits of the running gate that wait for their outcome */
     uint64_t erased;                       /* decisions whose values were erased, as recorded */
+    uint64_t kept;                         /* rows that are gone, as recorded, and whose hashes stand in their place */
     uint64_t erasures_elsewhere;           /* recorded in files behind this one, if table `erasure` is right: not looked at */
     uint64_t checkpoints;                  /* of the database, that agree with the rows */
     uint64_t proven_seq;                   /* rows up to this one are covered by a checkpoint that the given key signed */
@@ -54,6 +55,8 @@ struct trail;
 /* What files say of each other: where the last one ended, and what those behind erase. */
 struct verify_sequence;
 enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **sequence, struct why *why) MUST_USE;
+/* The same where one database has the events of all files (pieces.h). */
+enum code verify_sequence_of(struct db *db, struct verify_sequence **sequence, struct why *why) MUST_USE;
 /* After a rotation: what the files of the new trail erase, and where the last verified file ended, as before. */
 enum code verify_sequence_renew(const struct trail *trail, struct verify_sequence *sequence, struct why *why) MUST_USE;
 void verify_sequence_forget(struct verify_sequence *sequence); /* the next file goes on from none that was verified */
@@ -62,8 +65,21 @@ void verify_sequence_free(struct verify_sequence **sequence);
 /* Adds a key that somebody gave: a file of it, or the key itself as name+id+key. CODE_INVALID where it is none. */
 enum code verify_key_read(const char *given, struct keyring *keys, struct why *why) MUST_USE;
 
+/* Rows that come from elsewhere than a file (pieces.h). */
+struct verify_source {
+    struct db *db; /* borrowed: one file of the trail, whose decisions and outcomes are those that were brought last */
+    /* Brings those from number `first` on, in place of what was brought before, up to *last; INT64_MAX: all that there are. */
+    enum code (*bring)(void *context, int64_t first, int64_t *last);
+    void *context;
+    int64_t last;       /* number of the last row */
+    bool is_cut;        /* what stood before it is gone, and with it which tenants and open permits there were; it left: */
+    int64_t cut_seq;    /* its last row, */
+    unsigned char cut_hash[DIGEST_BYTES]; /* whose hash is this */
+};
+
 struct verify_conf {
-    const char *path;
+    const char *path;           /* of a source: what it is called */
+    const struct verify_source *source; /* in place of the file; NULL: there is none */
     const struct keyring *keys; /* whose signatures prove, one behind the other; NULL: none is known */
     struct verify_sequence *sequence; /* of the files of a trail; NULL: the file by itself */
     bool follows;               /* a file of it before this one is verified, too, with what it shares with this one */

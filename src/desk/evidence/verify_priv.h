@@ -113,6 +113,7 @@ struct verifier {
     struct arena arena;
     struct erasure *erasures;
     bool continues;          /* the file before this one holds the beginning */
+    bool is_cut;             /* and is gone, so that nothing is known of it but where it ended */
     unsigned char previous[DIGEST_BYTES]; /* its last hash, as this one says */
     bool stopped;            /* the last row is a `stop` event */
     bool has_checkpoints;    /* the schema has them */
@@ -161,6 +162,9 @@ void verify__fault(struct verifier *verifier, int64_t seq, const char *table, co
 
 size_t verify__evident_faults(const struct verifier *verifier); /* so far, but for those of what is around the evidence */
 
+/* verify.c: brings rows from number `first` on, where they are in no file. *last: up to which number. */
+enum code verify__bring(const struct verifier *verifier, int64_t first, int64_t *last) MUST_USE;
+
 /* verify_sequence.c */
 enum code verify__read_erasures(struct db *db, const char *sql, struct arena *arena, struct erasure **list) MUST_USE;
 enum code verify__standing_init(struct verify_standing *standing) MUST_USE;
@@ -170,6 +174,8 @@ void verify__leave(struct verifier *verifier);                  /* to the file b
 
 /* verify_row.c: one row after the other. */
 enum code verify__walked(struct verifier *verifier, const struct walk_row *row) MUST_USE; /* with its hash and values */
+/* A row of which nothing but its hash was kept. */
+enum code verify__passed(struct verifier *verifier, int64_t seq, struct span hash, struct span tenant) MUST_USE;
 void verify__resolve(struct verifier *verifier);           /* after the last row */
 void verify__report_open(struct verifier *verifier, const char *when);
 bool verify__holds(const struct row_value *value, const unsigned char digest[DIGEST_BYTES]);

@@ -196,8 +196,8 @@ static enum code check_tenant(struct verifier *verifier, const struct verify_row
         return code;
     if ((*head)->known)
         right = row->previous_kind == ROW_BLOB && memcmp(row->previous, (*head)->hash, DIGEST_BYTES) == 0;
-    else /* a file of the first schema does not say how tenants stood before it */
-        right = row->previous_kind == ROW_NULL || (verifier->continues && !verifier->has_checkpoints);
+    else /* a file of the first schema does not say how tenants stood before it, and what is gone doesn't either */
+        right = row->previous_kind == ROW_NULL || (verifier->continues && !verifier->has_checkpoints) || verifier->is_cut;
     if (!right)
         verify__fault(verifier, row->seq, name_of(row->table), "tenant_previous",
                       "it does not follow the last row of its tenant");
@@ -418,4 +418,32 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
     if (values.fault != NULL)
         verify__fault(verifier, row->seq, name_of(row->table), values.field, "%s", values.fault);
     return check_row(verifier, &digested);
+}
+
+enum code verify__passed(struct verifier *verifier, int64_t seq, struct span hash, struct span tenant)
+{
+    struct verify_row row = {.table = ROW_DECISION, .seq = seq, .tenant = tenant, .has_hash = hash.len == DIGEST_BYTES};
+    struct head *head = NULL;
+    enum code code = tenant.at != NULL ? heads_find(&verifier->heads, tenant, &head) : CODE_OK;
+
+    resolve_suspect(verifier, SUSPECT_EITHER);
+    check_number(verifier, seq, ROW_DECISION);
+    if (!row.has_hash)
+        verify__fault(verifier, seq, "kept", "hash", "it is no hash");
+    else
+        memcpy(row.hash, hash.at, DIGEST_BYTES);
+    memcpy(verifier->hash, row.hash, DIGEST_BYTES);
+    merkle_leaf(span_of(row.hash, DIGEST_BYTES), row.leaf);
+    if (code == CODE_OK)
+        code = verify__add_leaf(verifier, &row);
+    if (head != NULL) {
+        head->known = true;
+        head->seq = (uint64_t)seq;
+        memcpy(head->hash, row.hash, DIGEST_BYTES);
+    }
+    verifier->last_head = head;
+    verifier->seq = seq;
+    verifier->stopped = verifier->report->is_sealed = false;
+    verifier->report->kept++;
+    return code;
 }

@@ -26,16 +26,48 @@ enum code verify__read_erasures(struct db *db, const char *sql, struct arena *ar
     return code;
 }
 
-enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **out, struct why *why)
+static enum code make(struct verify_sequence **out, struct why *why)
 {
     struct verify_sequence *sequence = mem_zalloc(sizeof *sequence);
-    enum code code = CODE_OK;
 
     *out = sequence;
     if (sequence == NULL)
         return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
     arena_init(&sequence->arena, (size_t)16 << 20);
-    sequence->read_to = trail->count > 0 ? trail->files[trail->count - 1].last_seq : 0;
+    return CODE_OK;
+}
+
+static enum code read_events(struct verify_sequence *sequence, struct db *db)
+{
+    enum code code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
+
+    if (code == CODE_OK)
+        code = losses_read(&sequence->losses, db);
+    return code == CODE_OK ? successions_read(&sequence->successions, db) : code;
+}
+
+enum code verify_sequence_of(struct db *db, struct verify_sequence **sequence, struct why *why)
+{
+    enum code code = make(sequence, why);
+
+    if (code != CODE_OK)
+        return code;
+    (*sequence)->read_to = INT64_MAX;
+    code = read_events(*sequence, db);
+    if (code != CODE_OK) {
+        (void)why_set(why, code, "%s", db_error(db));
+        verify_sequence_free(sequence);
+    }
+    return code;
+}
+
+enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **out, struct why *why)
+{
+    enum code code = make(out, why);
+
+    if (code != CODE_OK)
+        return code;
+    (*out)->read_to = trail->count > 0 ? trail->files[trail->count - 1].last_seq : 0;
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
         struct db *db;
 
@@ -44,11 +76,7 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
             break;
         code = audit_take_views(db);
         if (code == CODE_OK)
-            code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
-        if (code == CODE_OK)
-            code = losses_read(&sequence->losses, db);
-        if (code == CODE_OK)
-            code = successions_read(&sequence->successions, db);
+            code = read_events(*out, db);
         if (code == CODE_IO) /* a damaged page, which is told when the file's turn comes */
             code = CODE_OK;
         else if (code != CODE_OK)

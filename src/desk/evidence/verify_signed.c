@@ -17,18 +17,40 @@ struct unsigned_rows {
 #define OF_CHECKPOINT "kind = 'checkpoint' AND tenant IS NULL AND actor = 'gate' AND CASE WHEN json_valid(detail) THEN " \
                       "detail = json_object('root', detail ->> '$.root', 'size', detail ->> '$.size') ELSE 0 END"
 
-static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
+/* Of numbers behind `from`, up to `to`. */
+static enum code add_unsigned(const struct verifier *verifier, int64_t from, int64_t to, struct unsigned_rows *rows)
 {
     struct db_stmt *stmt;
     enum code code = db_find(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
                                 "SELECT seq, time_us FROM decision WHERE seq > ?1 AND seq <= ?2 UNION ALL "
                                 "SELECT seq, time_us FROM outcome WHERE seq > ?1 AND seq <= ?2 UNION ALL "
                                 "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND ("
-                                OF_CHECKPOINT ") IS NOT 1)", DB_VALUES(db_of_int(covered), db_of_int(verifier->last)), &stmt);
+                                OF_CHECKPOINT ") IS NOT 1)", DB_VALUES(db_of_int(from), db_of_int(to)), &stmt);
 
-    if (code == CODE_OK)
-        *rows = (struct unsigned_rows){db_int(stmt, 0), db_int(stmt, 1), db_int(stmt, 2), db_int(stmt, 3)};
+    if (code == CODE_OK && db_int(stmt, 0) > 0) {
+        int64_t oldest_us = db_int(stmt, 2), newest_us = db_int(stmt, 3);
+
+        if (rows->count == 0)
+            *rows = (struct unsigned_rows){0, db_int(stmt, 1), oldest_us, newest_us};
+        rows->count += db_int(stmt, 0);
+        rows->oldest_us = oldest_us < rows->oldest_us ? oldest_us : rows->oldest_us;
+        rows->newest_us = newest_us > rows->newest_us ? newest_us : rows->newest_us;
+    }
     db_finalize(&stmt);
+    return code;
+}
+
+static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
+{
+    int64_t last = covered, from;
+    enum code code = CODE_OK;
+
+    do {
+        from = last;
+        code = verify__bring(verifier, from < INT64_MAX ? from + 1 : from, &last);
+        if (code == CODE_OK)
+            code = add_unsigned(verifier, from, last < verifier->last ? last : verifier->last, rows);
+    } while (code == CODE_OK && last < verifier->last);
     return code;
 }
 

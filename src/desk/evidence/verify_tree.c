@@ -76,7 +76,7 @@ static enum code read_first(struct verifier *verifier)
                           "last checkpoint, which covers %lld rows", (long long)verifier->begin);
     }
     verifier->has_tree = verifier->has_tree || verifier->begin == 0;
-    verifier->has_tenants = verifier->has_tree;
+    verifier->has_tenants = verifier->has_tree && !verifier->is_cut;
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
@@ -256,8 +256,13 @@ static enum code check_tenants(struct verifier *verifier, const struct verify_ma
 
 enum code verify__last_seq(const struct verifier *verifier, int64_t *last)
 {
-    enum code code = db_number(verifier->db, ROW_MAX_SEQ, last);
+    const struct verify_source *source = verifier->conf->source;
+    enum code code = CODE_OK;
 
+    if (source != NULL)
+        *last = source->last;
+    else
+        code = db_number(verifier->db, ROW_MAX_SEQ, last);
     if (code == CODE_OK && *last < verifier->begin)
         *last = verifier->begin;
     return code;
