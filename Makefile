@@ -107,7 +107,7 @@ endif
 CONFUSABLES ?= /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 LOOKALIKES  := build/gen/lookalike_tbl.h
 ENTITIES    := build/gen/entity_tbl.h
-PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
+PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl libpq
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test ci demo bare deb packages
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
@@ -121,7 +121,8 @@ endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # cjose's file for pkg-config asks for headers of jansson, which we never see; its package for other processors has no link to link with.
 # libpg_query has no such file; last, since it has functions of common names. libcurl is loaded where somebody is asked (web/library.c).
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(filter-out libcurl,$(PACKAGES))) -l:libcjose.so.0 -lpg_query
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(filter-out libcurl libpq,$(PACKAGES))) -l:libcjose.so.0 -lpg_query
+PQ_LIBS    := $(shell $(PKG_CONFIG) --libs libpq)
 endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))
@@ -130,7 +131,9 @@ INCLUDES   := $(patsubst %/,-I%,$(wildcard src/*/))
 COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) $(INCLUDES) $(PKG_CFLAGS) $(CFLAGS)
 # A function of ours must not stand in for a library's of the same name (hash_bytes of libpg_query), as what a program exports does.
 LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
-LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
+LIBS        = $(PKG_LIBS) $(LLHTTP_LIBS) $(PQ_LIBS)
+# libpq brings Kerberos and LDAP along, and reads what a server says: these are linked without it, so that a call into src/ground/pg does not link.
+$(B)/callgate-gate $(B)/callgate-runner $(B)/hasty/callgate-gate $(B)/hasty/callgate-runner: private PQ_LIBS :=
 # Test programs are many; where gold is there, it links them in half the time.
 LINK_TEST  := $(LINK) $(if $(filter release debug asan cover mutants,$(FLAVOUR)),$(shell command -v ld.gold >/dev/null && echo -fuse-ld=gold))
 
