@@ -6,7 +6,7 @@
 #include "cli/policy_files.h"
 #include "cli/told.h"
 #include "args/print.h"
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 #include "store/store.h"
 #include "store/store_definitions.h"
 

@@ -7,7 +7,7 @@
 #include "cli/told.h"
 #include "people/control.h"
 #include "people/known_keys.h"
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 #include "store/store.h"
 #include "store/store_approvals.h"
 #include "store/store_definitions.h"

@@ -13,6 +13,7 @@
 #include "os/resolve.h"
 #include "runner/runner.h"
 #include "lane/conf.h"
+#include "lane/route_names.h"
 
 #define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: the log, /readyz and `status` say so */
 
@@ -199,6 +200,14 @@ const char *conf_file_path(struct conf_file *file);
 /* What `store:` and `audit: {database:}` name, or their defaults. *store and *database are the caller's (mem_free). */
 enum code conf_store_path(struct conf_file *file, char **store, struct faults *faults) MUST_USE;
 enum code conf_audit_path(struct conf_file *file, char **database, struct faults *faults) MUST_USE;
+
+/* What upstreams there are. Reads nothing but the names, so that whoever may read the file and nothing else can. */
+enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults) MUST_USE;
+/* The same for a command. Returns: OPTIONS_GO, or the exit status after a sentence. */
+int route_names_take(struct conf_file *file, struct route_names *names);
+/* Adds strays: what is lost to `faults`, the rest to `warnings`; one of them may be both. */
+void route_names_check(const struct policy *policy, const struct route_names *names, struct faults *faults,
+                       struct faults *warnings);
 
 /* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For commands; a gate has the whole configuration. */
 #include "conf/conf_priv.h"
-#include "conf/route_names.h"
+
+#include "args/command.h"
 
 enum code route_names_read(struct conf_file *file, struct route_names *names, struct faults *faults)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/serve_priv.h"
 
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 #include "store/store.h"
 #include "store/store_tools.h"
 #include "base/log.h"

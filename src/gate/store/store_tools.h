@@ -8,7 +8,7 @@
 #ifndef STORE_STORE_TOOLS_H
 #define STORE_STORE_TOOLS_H
 
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 #include "db/db.h"
 
 /* Takes: listed: "upstream NUL tool NUL" for each tool of some upstreams, which take the place of all that was there of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 11.9: parts of a configuration, for commands: read when the first is asked for and once, and no certificate or credential of it. */
 #include "conf/conf.h"
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 #include "base/mem.h"
 #include "fakes/cm.h"
 

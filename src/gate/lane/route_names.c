@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conf/route_names.h"
+#include "lane/route_names.h"
 
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
 #define NAME_MAX_BYTES 256
