@@ -68,9 +68,9 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *root,
 static void check_files(struct conf_reader *reader, const struct yaml_node *root, const struct conf *conf)
 {
     const char *files[] = {conf->store, conf->audit.database, conf->audit.checkpoints, conf->audit.checkpoint_key,
-                           conf->audit.redact_key, conf->path};
+                           conf->audit.redact_key, conf->path, conf->fleet.membership};
     static const char *const names[] = {"store", "audit.database", "audit.checkpoints", "audit.checkpoint_key",
-                                        "audit.redact_key", "the configuration"};
+                                        "audit.redact_key", "the configuration", "fleet.membership"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (size_t j = 0; j < i; j++)
@@ -132,6 +132,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     (void)conf__read(reader, root, conf__top, "the configuration", conf);
     conf->workers = read_workers(reader, root);
     read_audit(reader, root, &conf->audit);
+    conf__fleet_of(reader, root, &conf->fleet);
     check_files(reader, root, conf);
     conf__admin_of(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);

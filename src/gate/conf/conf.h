@@ -128,6 +128,14 @@ struct conf_telemetry {
     struct conf_admin admin;
 };
 
+/* `fleet:`: many gates with one policy and one trail, at a centre. membership NULL: this gate is by itself. */
+struct conf_fleet {
+    const char *database;      /* the centre's URL; NULL: the one of the membership */
+    const char *membership;    /* what `callgate fleet join` made */
+    uint32_t stale_ms;         /* calls go on so long without the centre */
+    bool keeps_arguments;      /* they stay here, and their digests go to the centre */
+};
+
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
@@ -145,6 +153,7 @@ struct conf {
     struct conf_pipe pipe;
     struct conf_console console;
     struct conf_people people;
+    struct conf_fleet fleet;
     struct proxy_conf *proxy;      /* sealed */
     struct runner_commands *commands; /* of upstreams and of `notify`; NULL: taken, or there are none */
     const struct resolve_name *names; /* hosts of all upstreams, each once */
@@ -211,6 +220,8 @@ void route_names_check(const struct policy *policy, const struct route_names *na
 
 /* What `people:` says. *out is the arena's, which is the caller's in any case (arena_fini). */
 enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
+/* Likewise of `fleet:`. */
+enum code conf_fleet(struct conf_file *file, struct arena *arena, struct conf_fleet *out, struct faults *faults) MUST_USE;
 /* Likewise of `console:`. */
 enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults) MUST_USE;
 /* Likewise of `telemetry:` and of `admin:`. *out holds secrets, which proxy_upstream_fini(&out->server) frees in any case. */

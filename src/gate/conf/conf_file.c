@@ -101,7 +101,10 @@ enum code conf__begin(struct conf_file *file, struct arena *arena, struct faults
     return code;
 }
 
-enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults)
+enum part { PEOPLE, CONSOLE, FLEET };
+
+/* Takes: out: zeroed. */
+static enum code read_part(struct conf_file *file, enum part part, struct arena *arena, void *out, struct faults *faults)
 {
     struct faults unheard;
     struct conf_reader reader;
@@ -109,24 +112,30 @@ enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_p
     size_t before = faults->added;
     enum code code = conf__begin(file, arena, &unheard, faults, &reader, &root);
 
-    *out = (struct conf_people){.is_on = false};
     if (code != CODE_OK)
         return code;
-    conf__people_of(&reader, root, out);
+    switch (part) {
+    case PEOPLE: conf__people_of(&reader, root, out); break;
+    case CONSOLE: conf__console_of(&reader, root, out); break;
+    case FLEET: conf__fleet_of(&reader, root, out); break;
+    }
     return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
+}
+
+enum code conf_people(struct conf_file *file, struct arena *arena, struct conf_people *out, struct faults *faults)
+{
+    *out = (struct conf_people){.is_on = false};
+    return read_part(file, PEOPLE, arena, out, faults);
 }
 
 enum code conf_console(struct conf_file *file, struct arena *arena, struct conf_console *out, struct faults *faults)
 {
-    struct faults unheard;
-    struct conf_reader reader;
-    const struct yaml_node *root;
-    size_t before = faults->added;
-    enum code code = conf__begin(file, arena, &unheard, faults, &reader, &root);
-
     *out = (struct conf_console){.address = NULL};
-    if (code != CODE_OK)
-        return code;
-    conf__console_of(&reader, root, out);
-    return reader.out_of_memory ? CODE_NOMEM : faults->added > before ? CODE_INVALID : CODE_OK;
+    return read_part(file, CONSOLE, arena, out, faults);
+}
+
+enum code conf_fleet(struct conf_file *file, struct arena *arena, struct conf_fleet *out, struct faults *faults)
+{
+    *out = (struct conf_fleet){.membership = NULL};
+    return read_part(file, FLEET, arena, out, faults);
 }

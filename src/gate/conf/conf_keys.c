@@ -408,6 +408,17 @@ const struct conf_key conf__people[] = {
     KEY("members", LIST, BY_HAND, 0, 0, NULL, "People by name, and their roles.", IN(conf__members, "a member")),
     {.name = NULL}};
 
+const struct conf_key conf__fleet[] = {
+    KEY("database", NAME, AT(conf_fleet, database), 0, 0, "(as the membership says)",
+        "The centre: 'postgresql://HOST/NAME?sslmode=verify-full&sslrootcert=db-ca.pem'."),
+    KEY("membership", FILE, AT(conf_fleet, membership), 0, 0, NULL,
+        "What `callgate fleet join` made; nobody but its owner may read it."),
+    KEY("stale", TIME, AT(conf_fleet, stale_ms), 5000, 2592000000, "15min",
+        "How long calls go on without the centre; then they are denied."),
+    KEY("arguments", FLAG, AT(conf_fleet, keeps_arguments), 0, 0, "all", "What of calls' arguments goes to the centre.",
+        WORDS("all", "digest")),
+    {.name = NULL}};
+
 /* ---- providers ---- */
 
 static const struct conf_key provider_keys[] = {
@@ -464,4 +475,6 @@ const struct conf_key conf__top[] = {
     KEY("telemetry", MAP, BY_HAND, 0, 0, NULL, "Of `callgate telemetry`.", IN(conf__telemetry, "`telemetry`")),
     KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",
         IN(conf__people, "`people`")),
+    KEY("fleet", MAP, BY_HAND, 0, 0, "(by itself)", "Many gates with one policy and one trail, on PostgreSQL.",
+        IN(conf__fleet, "`fleet`")),
     {.name = NULL}};

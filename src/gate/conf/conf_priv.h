@@ -76,7 +76,7 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__plan_keys[], conf__pipes[], conf__console[],
     conf__console_client[], conf__telemetry[],
     conf__people[], conf__logins[], conf__members[], conf__notify[], conf__notify_secret[],
-    conf__alerts[];
+    conf__alerts[], conf__fleet[];
 
 /* What is read by these tables of a program that says a secret. */
 struct conf_run {
@@ -200,6 +200,7 @@ void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct 
 void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route); /* the last of it */
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people);
+void conf__fleet_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_fleet *fleet);
 void conf__console_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_console *console);
 /* Finds whom `provider` names among `providers`. Where no proxy is read, nobody has read them, and *by gets its rules here.
  * *number: which it is. Returns: its map; NULL after a fault at `node`. */

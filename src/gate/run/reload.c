@@ -34,6 +34,12 @@ static bool same_notify(const struct conf_notify *a, const struct conf_notify *b
            (a->program.host == NULL) == (b->program.host == NULL);
 }
 
+static bool same_fleet(const struct conf_fleet *a, const struct conf_fleet *b)
+{
+    return same_text(a->database, b->database) && same_text(a->membership, b->membership) && a->stale_ms == b->stale_ms &&
+           a->keeps_arguments == b->keeps_arguments;
+}
+
 /* Refuses a change of what is opened only at the start. Taking it silently would leave a configuration that is not what
  * runs. */
 static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
@@ -63,6 +69,7 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
         {"admin: public", before->public_healthz != after->public_healthz || before->public_readyz != after->public_readyz ||
                           before->public_metrics != after->public_metrics},
         {"admin: tenants", before->tenants != after->tenants},
+        {"fleet", !same_fleet(&old->fleet, &fresh->fleet)},
         {"people: socket", old->people.is_on != fresh->people.is_on || !same_text(old->people.socket, fresh->people.socket)},
     };
 

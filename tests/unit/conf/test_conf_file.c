@@ -58,6 +58,36 @@ static void each_part_is_of_one_reading(void **state)
     conf_file_free(&file);
 }
 
+/* 14.1: which fleet a gate is of. */
+static void a_fleet_is_named_by_its_membership(void **state)
+{
+    static const char *const wrong[] = {
+        "fleet: {stale: 5min}\n", "fleet: {membership: m, stale: 0}\n", "fleet: {membership: m, stale: 1s}\n",
+        "fleet: {membership: m, database: 'mysql://db/x'}\n", "fleet: {membership: m, arguments: none}\n",
+    };
+    struct conf_fleet fleet;
+    struct faults faults;
+    struct arena arena;
+
+    (void)state;
+    for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
+        struct conf_file *file = conf_file_new(path);
+        bool is_good = i == sizeof wrong / sizeof *wrong;
+
+        faults_init(&faults);
+        put(is_good ? "fleet: {membership: eu.member, arguments: digest}\n" : wrong[i]);
+        assert_int_equal(conf_fleet(file, &arena, &fleet, &faults), is_good ? CODE_OK : CODE_INVALID);
+        assert_true(is_good ? faults.count == 0 : faults.count > 0);
+        if (is_good) {
+            assert_non_null(strstr(fleet.membership, "/eu.member"));
+            assert_null(fleet.database);
+            assert_true(fleet.keeps_arguments && fleet.stale_ms == 900000);
+        }
+        arena_fini(&arena);
+        conf_file_free(&file);
+    }
+}
+
 /* As a person's command reads it, who may not read what is the gate's. */
 static void people_are_read_where_a_providers_keys_are_not(void **state)
 {
@@ -177,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_part_is_of_one_reading),
+        cmocka_unit_test(a_fleet_is_named_by_its_membership),
         cmocka_unit_test(people_are_read_where_a_providers_keys_are_not),
         cmocka_unit_test(a_role_is_of_one_tenant),
         cmocka_unit_test(a_login_says_whose_it_is),
