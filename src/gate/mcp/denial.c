@@ -28,15 +28,16 @@ static bool is_call(const struct mcp_message *message)
 }
 
 /* What policy says, or what the gate cannot do, is told inside the protocol. What is wrong with the message, the
- * credentials or the upstream is told by HTTP, too. So is that a gate is starting, since whoever balances over several
- * gates takes another one then. */
+ * credentials or the upstream is told by HTTP, too. So is what is wrong with this gate alone, as that it is starting, since
+ * whoever balances over several gates takes another one then. */
 static bool is_told_inside(enum reason reason)
 {
     switch (reason_blame(reason)) {
     case BLAME_POLICY:
         return true;
     case BLAME_GATE:
-        return reason != REASON_STARTING;
+        return reason != REASON_STARTING && reason != REASON_FLEET_STALE && reason != REASON_FLEET_BEHIND &&
+               reason != REASON_FLEET_FORKED;
     case BLAME_NOBODY:
     case BLAME_AGENT:
     case BLAME_UPSTREAM:

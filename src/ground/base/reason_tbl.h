@@ -34,6 +34,10 @@
     X(PLAN_FOREIGN, "plan_foreign", AGENT, 403, 4030, POLICY, "The plan is somebody else's.")                                  \
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
     X(STARTING, "starting", GATE, 503, 5030, UNAVAILABLE, "The gate reads what was called before; try again soon.")            \
+    X(FLEET_STALE, "fleet_stale", GATE, 503, 5030, UNAVAILABLE, "The gate has not heard of its fleet for too long.")           \
+    X(FLEET_BEHIND, "fleet_behind", GATE, 503, 5030, UNAVAILABLE, "The gate could not take its fleet's policy.")               \
+    X(FLEET_FORKED, "fleet_forked", GATE, 503, 5030, UNAVAILABLE, "The gate's record is not the one that its fleet knows.")    \
+    X(FLEET_AWAY, "fleet_away", GATE, 503, 5030, UNAVAILABLE, "The gate's fleet cannot be asked at the moment.")               \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
     X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \
     X(CONFIGURATION_DIFFERS, "configuration_differs", GATE, 503, 5030, UNAVAILABLE,                                             \
