@@ -277,6 +277,46 @@ CREATE TRIGGER audit_hold_release_stays BEFORE UPDATE ON audit_hold_release
 CREATE TRIGGER audit_hold_release_remains BEFORE DELETE ON audit_hold_release
     BEGIN SELECT raise(ABORT, 'releases are append-only'); END;
 
+-- ---- the fleet: many gates with one policy --------------------------------------------------------------------------
+
+CREATE TABLE fleet_state ( -- what the courier has last heard of the centre, by which the gate goes; changes
+    name  TEXT PRIMARY KEY,
+    value ANY NOT NULL -- a number or a text
+) STRICT;
+
+-- What people here decided for all nodes. The courier makes a change of each row, signs it and puts it to the centre; it
+-- counts here when it comes from there, as on every node.
+CREATE TABLE fleet_outbox (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind     TEXT NOT NULL,
+    rows     TEXT NOT NULL, -- JSON: {table: [{column: value}]}
+    without  TEXT, -- nodes that need not have compiled it, a line each
+    asked_us INTEGER NOT NULL,
+    asked_by TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE fleet_outbox_end (
+    outbox   INTEGER PRIMARY KEY REFERENCES fleet_outbox(id),
+    change   INTEGER, -- the number that it got; NULL: it was refused
+    problem  TEXT, -- why
+    ended_us INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE fleet_change ( -- that this node has taken, in their order and without a gap
+    number    INTEGER PRIMARY KEY,
+    text      BLOB NOT NULL, -- canonical JSON, as it was signed
+    signature BLOB NOT NULL CHECK (length(signature) = 64),
+    taken_us  INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER fleet_outbox_stays BEFORE UPDATE ON fleet_outbox BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
+CREATE TRIGGER fleet_outbox_remains BEFORE DELETE ON fleet_outbox BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
+CREATE TRIGGER fleet_outbox_end_stays BEFORE UPDATE ON fleet_outbox_end
+    BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
+CREATE TRIGGER fleet_outbox_end_remains BEFORE DELETE ON fleet_outbox_end
+    BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
+CREATE TRIGGER fleet_change_stays BEFORE UPDATE ON fleet_change BEGIN SELECT raise(ABORT, 'changes are append-only'); END;
+CREATE TRIGGER fleet_change_remains BEFORE DELETE ON fleet_change BEGIN SELECT raise(ABORT, 'changes are append-only'); END;
+
 -- ---- tools that servers listed -------------------------------------------------------------------------------------
 
 CREATE TABLE listed_tool (

@@ -3,7 +3,9 @@
 
 #include "base/bug.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int64_t read_us(clockid_t id)
 {
@@ -26,6 +28,23 @@ int64_t clock_monotonic_us(void)
 int64_t clock_thread_cpu_us(void)
 {
     return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int64_t clock_up_us(void)
+{
+    return read_us(CLOCK_BOOTTIME);
+}
+
+void clock_start_name(char out[CLOCK_START_BYTES])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, out, CLOCK_START_BYTES - 1) : 0;
+
+    while (got > 0 && out[got - 1] == '\n')
+        got--;
+    out[got > 0 ? got : 0] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 struct timespec clock_after_ms(unsigned ms)
