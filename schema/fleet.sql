@@ -1,0 +1,537 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The centre of a fleet: all that its PostgreSQL (15 or later) has, in the schema `callgate`. This is the text that `callgate fleet init`
+-- runs, as the role that owns all of it. Nodes, which are roles of their own, may put rows into the trail's tables, in nobody's name but
+-- their own, and read none; all else they do by functions here that run as the owner.
+
+-- ---- roles and version ----------------------------------------------------------------------------------------------
+
+CREATE SCHEMA callgate;
+
+-- Roles are a cluster's, and another database of it may have a fleet, too.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'callgate_node') THEN
+        CREATE ROLE callgate_node NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'callgate_reader') THEN
+        CREATE ROLE callgate_reader NOLOGIN;
+    END IF;
+END $$;
+GRANT USAGE ON SCHEMA callgate TO callgate_node, callgate_reader;
+
+-- ---- trail ----------------------------------------------------------------------------------------------------------
+-- Every row of every node's audit, with the node's name and the day in whose partition it lies: that of its time (UTC), and of an
+-- outcome that of its decision, so that the two are dropped together. Columns are those of schema/audit.sql in their order, but for
+-- `node` there, which is `host` here. What anybody else than the gate may fill is bytea, since PostgreSQL's texts take no NUL and
+-- nothing but UTF-8; text_of shows it. Nothing but number, node and day must be there: no row may stop those behind it.
+
+-- Agents' bytes as text: what they say where they are UTF-8 without NUL, else PostgreSQL's escapes of them. Never an error, since one row
+-- would hide all others. The first function is for the few that are not plain: it looks by a pattern, because what catches an error
+-- cannot be asked by several processes at once. The second is put into a question's own text, and indices are made of it.
+CREATE FUNCTION callgate.text_of_any(said bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 1000
+    SET search_path = pg_catalog AS $$
+BEGIN
+    IF position('\x00'::bytea IN said) > 0 OR convert_from(said, 'LATIN1') !~
+       ('^(?:[\u0001-\u007f]|[\u00c2-\u00df][\u0080-\u00bf]|\u00e0[\u00a0-\u00bf][\u0080-\u00bf]|[\u00e1-\u00ec\u00ee\u00ef]'
+        '[\u0080-\u00bf]{2}|\u00ed[\u0080-\u009f][\u0080-\u00bf]|\u00f0[\u0090-\u00bf][\u0080-\u00bf]{2}|[\u00f1-\u00f3]'
+        '[\u0080-\u00bf]{3}|\u00f4[\u0080-\u008f][\u0080-\u00bf]{2})*$') THEN
+        RETURN encode(said, 'escape');
+    END IF;
+    RETURN convert_from(said, 'UTF8');
+END $$;
+CREATE FUNCTION callgate.text_of(said bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN octet_length(encode(said, 'escape')) = octet_length(said) THEN encode(said, 'escape')
+                ELSE callgate.text_of_any(said) END;
+
+CREATE TABLE callgate.decision (
+    node                 text COLLATE "C" NOT NULL DEFAULT session_user,
+    day                  date NOT NULL,
+    seq                  bigint NOT NULL,
+    time_us              bigint,
+    tenant_previous      bytea,
+    tenant               bytea,
+    principal            bytea,
+    authentication       text COLLATE "C",
+    client               bytea,
+    session              bytea,
+    host                 bytea,
+    correlation          bytea,
+    correlation_replaced bytea,
+    trace                bytea,
+    upstream             bytea,
+    dialect              bytea,
+    protocol_version     bytea,
+    direction            text COLLATE "C",
+    method               bytea,
+    tool                 bytea,
+    rpc_id               bytea,
+    arguments_bytes      bigint,
+    arguments_digest     bytea,
+    arguments_cut        bigint,
+    arguments_redacted   bigint,
+    begin_digest         bytea,
+    body_bytes           bigint,
+    body_digest          bytea,
+    query_bytes          bigint,
+    query_digest         bytea,
+    verdict              text COLLATE "C",
+    reason               text COLLATE "C",
+    rule                 bytea,
+    rule_reason          bytea,
+    rules                bytea,
+    undecided            bytea,
+    monitor              bytea,
+    policy_version       bigint,
+    policy_hash          bytea,
+    judge_us             bigint,
+    status               bigint,
+    latency_us           bigint,
+    expects_outcome      bigint,
+    target               bytea,
+    params_bytes         bigint,
+    params_digest        bytea,
+    groups               bytea,
+    scopes               bytea,
+    issuer               bytea,
+    token_key            bytea,
+    claims_bytes         bigint,
+    claims_digest        bytea,
+    plan                 bytea,
+    plan_step            bytea,
+    definition           bytea,
+    api_key              bigint,
+    agent                bytea,
+    agent_from           bytea,
+    actors               bytea,
+    client_says          bytea,
+    hash                 bytea,
+    salt                 bytea,
+    arguments            bytea,
+    arguments_begin      bytea,
+    params               bytea,
+    query                bytea,
+    claims               bytea
+) PARTITION BY RANGE (day);
+
+CREATE TABLE callgate.outcome (
+    node                 text COLLATE "C" NOT NULL DEFAULT session_user,
+    day                  date NOT NULL,
+    seq                  bigint NOT NULL,
+    time_us              bigint,
+    tenant_previous      bytea,
+    tenant               bytea,
+    decision             bigint,
+    outcome              text COLLATE "C",
+    reason               text COLLATE "C",
+    status               bigint,
+    error_code           bigint,
+    response_bytes       bigint,
+    response_digest      bytea,
+    server_requests      bigint,
+    server_notifications bigint,
+    server_denied        bigint,
+    latency_us           bigint,
+    upstream_us          bigint,
+    answer_bytes         bigint,
+    answer_digest        bytea,
+    answer_rule          bytea,
+    answer_effect        text COLLATE "C",
+    answer_found         bytea,
+    answer_rules         bytea,
+    answer_undecided     bytea,
+    response_digest_before bytea,
+    server_withheld      bigint,
+    hash                 bytea,
+    answer_salt          bytea,
+    answer               bytea
+) PARTITION BY RANGE (day);
+
+CREATE TABLE callgate.event (
+    node                 text COLLATE "C" NOT NULL DEFAULT session_user,
+    day                  date NOT NULL,
+    seq                  bigint NOT NULL,
+    time_us              bigint,
+    tenant_previous      bytea,
+    tenant               bytea,
+    kind                 text COLLATE "C",
+    actor                bytea,
+    detail               bytea,
+    hash                 bytea
+) PARTITION BY RANGE (day);
+
+-- What a file of a node's audit says of itself: the hash of its first row goes on from this one's.
+CREATE TABLE callgate.file (
+    node       text COLLATE "C" NOT NULL DEFAULT session_user,
+    seq        bigint NOT NULL,
+    format     bigint,
+    created_us bigint,
+    id         bytea,
+    previous   bytea,
+    hash       bytea,
+    PRIMARY KEY (node, seq)
+);
+
+-- Rows of days that no partition was opened for: of clocks that are wrong by days, and of nodes that come with years of rows.
+CREATE TABLE callgate.decision_other PARTITION OF callgate.decision DEFAULT;
+CREATE TABLE callgate.outcome_other PARTITION OF callgate.outcome DEFAULT;
+CREATE TABLE callgate.event_other PARTITION OF callgate.event DEFAULT;
+CREATE UNIQUE INDEX ON callgate.decision_other (node, seq);
+CREATE UNIQUE INDEX ON callgate.outcome_other (node, seq);
+CREATE UNIQUE INDEX ON callgate.event_other (node, seq);
+
+-- Up to where each node's rows are here, all of them: the last one's number and hash.
+CREATE TABLE callgate.trail_cursor (
+    node  text COLLATE "C" PRIMARY KEY,
+    seq   bigint NOT NULL,
+    hash  bytea,
+    moved timestamptz NOT NULL DEFAULT now()
+);
+
+-- Nodes that found another row under a number than they have: two with one name, or a trail that was changed.
+CREATE TABLE callgate.trail_fork (
+    node   text COLLATE "C" NOT NULL,
+    told   timestamptz NOT NULL DEFAULT now(),
+    seq    bigint NOT NULL,
+    here   bytea,
+    there  bytea,
+    UNIQUE (node, seq, here, there)
+);
+
+CREATE TABLE callgate.trail_day (
+    day    date PRIMARY KEY,
+    opened timestamptz NOT NULL DEFAULT now(),
+    closed timestamptz                    -- all indices are there
+);
+
+-- One row. keep_days: how many days are kept; NULL: all. `known` follows the server's date by one day an hour at most: a clock
+-- that was set years ahead drops nothing that somebody could not still save.
+CREATE TABLE callgate.trail_keep (
+    one       boolean PRIMARY KEY DEFAULT true CHECK (one),
+    keep_days integer CHECK (keep_days > 0),
+    known     date NOT NULL,
+    looked    timestamptz NOT NULL
+);
+INSERT INTO callgate.trail_keep (keep_days, known, looked) VALUES (NULL, (now() AT TIME ZONE 'UTC')::date, now());
+
+-- The chain's proof of days that were dropped: of each node the first and the last row, and how many there were.
+CREATE TABLE callgate.day_proof (
+    node       text COLLATE "C" NOT NULL,
+    day        date NOT NULL,
+    first_seq  bigint NOT NULL,
+    first_hash bytea,
+    last_seq   bigint NOT NULL,
+    last_hash  bytea,
+    count      bigint NOT NULL,
+    dropped    timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (node, day, last_seq)
+);
+-- Rows of them that stood between rows that are kept, such as outcomes from behind midnight: the chain of those needs their hashes.
+CREATE TABLE callgate.day_link (
+    node text COLLATE "C" NOT NULL,
+    seq  bigint NOT NULL,
+    hash bytea,
+    PRIMARY KEY (node, seq)
+);
+
+-- What is to be emptied here, since a node's trail says so in an event `erased`. Rows of `node` before `seq`.
+CREATE TABLE callgate.erasure (
+    node      text COLLATE "C" NOT NULL,
+    seq       bigint NOT NULL,
+    tenant    bytea NOT NULL,
+    before_us bigint NOT NULL,
+    after     date NOT NULL DEFAULT '-infinity', -- days up to here are done
+    emptied   bigint NOT NULL DEFAULT 0,
+    done      timestamptz,
+    PRIMARY KEY (node, seq)
+);
+
+-- ---- what nodes may do with it
+
+DO $$
+DECLARE
+    relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['decision', 'outcome', 'event', 'file'] LOOP
+        EXECUTE format('GRANT INSERT (%s) ON callgate.%I TO callgate_node',
+                       (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+                        WHERE attrelid = ('callgate.' || relation)::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'node'),
+                       relation);
+    END LOOP;
+END $$;
+GRANT SELECT ON callgate.decision, callgate.outcome, callgate.event, callgate.file, callgate.trail_cursor, callgate.trail_fork,
+    callgate.trail_day, callgate.trail_keep, callgate.day_proof, callgate.day_link, callgate.erasure TO callgate_reader;
+
+-- Where the rows of whoever asks end. No row: none are here.
+CREATE FUNCTION callgate.cursor_read() RETURNS TABLE (seq bigint, hash bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.seq, c.hash FROM callgate.trail_cursor AS c WHERE c.node = session_user
+$$;
+
+-- Moves it, where it stands as was said; a node's first rows go on from (any number, NULL). False: it stands elsewhere.
+CREATE FUNCTION callgate.cursor_move(seq_before bigint, hash_before bytea, seq_now bigint, hash_now bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE callgate.trail_cursor SET seq = seq_now, hash = hash_now, moved = now()
+    WHERE node = session_user AND seq = seq_before AND hash IS NOT DISTINCT FROM hash_before AND seq_now >= seq_before;
+    IF NOT FOUND AND hash_before IS NULL THEN
+        INSERT INTO callgate.trail_cursor (node, seq, hash) VALUES (session_user, seq_now, hash_now) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN FOUND;
+END $$;
+
+CREATE FUNCTION callgate.fork_tell(at bigint, hash_here bytea, hash_there bytea) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO callgate.trail_fork (node, seq, here, there) VALUES (session_user, at, hash_here, hash_there) ON CONFLICT DO NOTHING
+$$;
+
+-- ---- days
+
+CREATE FUNCTION callgate.day_suffix(of date) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT to_char(of, 'YYYYMMDD') $$;
+
+-- Makes a day's partitions, beside those that are written: attaching waits for nobody but who writes into `other`.
+CREATE FUNCTION callgate.day_make(of date) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    relation text;
+    part text;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('callgate.trail_day'));
+    IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
+        RETURN;
+    END IF;
+    FOREACH relation IN ARRAY ARRAY['decision', 'outcome', 'event'] LOOP
+        part := relation || '_' || callgate.day_suffix(of);
+        EXECUTE format('CREATE TABLE callgate.%I (LIKE callgate.%I INCLUDING DEFAULTS, CHECK (day = %L::date))', part, relation, of);
+        EXECUTE format('LOCK TABLE callgate.%I IN ACCESS EXCLUSIVE MODE', relation || '_other');
+        EXECUTE format('WITH moved AS (DELETE FROM callgate.%I WHERE day = %L RETURNING *) INSERT INTO callgate.%I SELECT * FROM moved',
+                       relation || '_other', of, part);
+        EXECUTE format('CREATE UNIQUE INDEX ON callgate.%I (node, seq)', part);
+        EXECUTE format('ALTER TABLE callgate.%I ATTACH PARTITION callgate.%I FOR VALUES FROM (%L) TO (%L)', relation, part, of, of + 1);
+    END LOOP;
+    UPDATE callgate.erasure SET after = least(after, of - 1) WHERE done IS NULL; -- rows came here out of `other`
+    INSERT INTO callgate.trail_day (day) VALUES (of);
+END $$;
+
+-- A node is about to ship rows of a day. False: that day lies too far from the server's; its rows go to `other`.
+CREATE FUNCTION callgate.day_open(of date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    today date := (now() AT TIME ZONE 'UTC')::date;
+BEGIN
+    IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
+        RETURN true;
+    END IF;
+    IF of > today + 2 OR of <= today - (SELECT least(coalesce(keep_days, 400), 400) FROM callgate.trail_keep) THEN
+        RETURN false;
+    END IF;
+    PERFORM callgate.day_make(of);
+    RETURN true;
+END $$;
+
+-- The indices of days that are over. `long`: what may be too long for an index, of the relation's columns.
+CREATE VIEW callgate.day_indices (place, relation, what, columns, long) AS VALUES
+    (1, 'outcome', 'decision', 'node, decision', NULL),
+    (2, 'decision', 'time', 'time_us', NULL),
+    (3, 'decision', 'correlation', 'callgate.text_of(correlation) COLLATE "C"', 'correlation'),
+    (4, 'decision', 'tenant', 'callgate.text_of(tenant) COLLATE "C", time_us', 'tenant'),
+    (5, 'decision', 'tool', 'callgate.text_of(tool) COLLATE "C", verdict, time_us', 'tool'),
+    (6, 'decision', 'principal', 'callgate.text_of(principal) COLLATE "C", time_us', 'principal'),
+    (7, 'decision', 'rule', 'callgate.text_of(rule) COLLATE "C", time_us', 'rule'),
+    (8, 'decision', 'session', 'session, time_us', NULL),
+    (9, 'event', 'kind', 'kind, time_us', NULL);
+
+-- Makes the next index that a day which is over still lacks. Where somebody has sent a text that is too long for one, it is of the
+-- rows without such texts, and helps who says so. Returns: its name; NULL: there are all.
+CREATE FUNCTION callgate.day_index(of date) RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wanted record;
+    name text;
+    command text;
+BEGIN
+    FOR wanted IN SELECT * FROM callgate.day_indices ORDER BY place LOOP
+        name := wanted.relation || '_' || callgate.day_suffix(of) || '_by_' || wanted.what;
+        IF to_regclass('callgate.' || quote_ident(name)) IS NULL THEN
+            command := format('CREATE INDEX %I ON callgate.%I (%s)', name, wanted.relation || '_' || callgate.day_suffix(of),
+                              wanted.columns);
+            BEGIN
+                EXECUTE command;
+            EXCEPTION WHEN program_limit_exceeded THEN
+                EXECUTE command || format(' WHERE octet_length(%I) <= 600', wanted.long);
+            END;
+            RETURN name;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+-- A row of a day that is over was refused since a text of it is too long for an index: they are made anew, without it.
+CREATE FUNCTION callgate.day_unindex(of date) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made record;
+BEGIN
+    FOR made IN SELECT * FROM callgate.day_indices WHERE long IS NOT NULL LOOP
+        EXECUTE format('DROP INDEX IF EXISTS callgate.%I', made.relation || '_' || callgate.day_suffix(of) || '_by_' || made.what);
+    END LOOP;
+    UPDATE callgate.trail_day SET closed = NULL WHERE day = of;
+END $$;
+
+-- Drops a day, and keeps the chain's proof of it.
+CREATE FUNCTION callgate.day_drop(of date) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    relation text;
+    whose record;
+    kept bigint;
+BEGIN
+    FOR whose IN SELECT node, min(seq) AS first, max(seq) AS last, count(*) AS rows FROM (
+                     SELECT node, seq FROM callgate.decision WHERE day = of UNION ALL
+                     SELECT node, seq FROM callgate.outcome WHERE day = of UNION ALL
+                     SELECT node, seq FROM callgate.event WHERE day = of) AS r GROUP BY node LOOP
+        INSERT INTO callgate.day_proof (node, day, first_seq, first_hash, last_seq, last_hash, count)
+        VALUES (whose.node, of, whose.first, callgate.row_hash_of(whose.node, of, whose.first), whose.last,
+                callgate.row_hash_of(whose.node, of, whose.last), whose.rows) ON CONFLICT DO NOTHING;
+        SELECT min(seq) INTO kept FROM (
+            SELECT min(seq) AS seq FROM callgate.decision WHERE node = whose.node AND day <> of UNION ALL
+            SELECT min(seq) FROM callgate.outcome WHERE node = whose.node AND day <> of UNION ALL
+            SELECT min(seq) FROM callgate.event WHERE node = whose.node AND day <> of) AS r;
+        INSERT INTO callgate.day_link (node, seq, hash)
+        SELECT whose.node, seq, hash FROM (
+            SELECT seq, hash FROM callgate.decision WHERE node = whose.node AND day = of AND seq > kept UNION ALL
+            SELECT seq, hash FROM callgate.outcome WHERE node = whose.node AND day = of AND seq > kept UNION ALL
+            SELECT seq, hash FROM callgate.event WHERE node = whose.node AND day = of AND seq > kept) AS r ON CONFLICT DO NOTHING;
+    END LOOP;
+    FOREACH relation IN ARRAY ARRAY['decision', 'outcome', 'event'] LOOP
+        IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
+            EXECUTE format('DROP TABLE callgate.%I', relation || '_' || callgate.day_suffix(of));
+        ELSE
+            EXECUTE format('DELETE FROM callgate.%I WHERE day = %L', relation || '_other', of);
+        END IF;
+    END LOOP;
+    DELETE FROM callgate.trail_day WHERE day = of;
+END $$;
+
+CREATE FUNCTION callgate.row_hash_of(whose text, of date, number bigint) RETURNS bytea LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT hash FROM callgate.decision WHERE node = whose AND day = of AND seq = number UNION ALL
+    SELECT hash FROM callgate.outcome WHERE node = whose AND day = of AND seq = number UNION ALL
+    SELECT hash FROM callgate.event WHERE node = whose AND day = of AND seq = number LIMIT 1
+$$;
+
+-- The oldest day that is to go; NULL: none.
+CREATE FUNCTION callgate.day_expired() RETURNS date LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    today date := (now() AT TIME ZONE 'UTC')::date;
+    until date;
+BEGIN
+    UPDATE callgate.trail_keep SET known = least(today, known + 1), looked = now()
+    WHERE today <> known AND (today < known OR now() >= looked + interval '1 hour' OR now() < looked);
+    SELECT known - keep_days INTO until FROM callgate.trail_keep;
+    RETURN (SELECT min(day) FROM (SELECT min(day) AS day FROM callgate.trail_day WHERE day < until UNION ALL
+                                  SELECT min(day) FROM callgate.decision_other WHERE day < until UNION ALL
+                                  SELECT min(day) FROM callgate.outcome_other WHERE day < until UNION ALL
+                                  SELECT min(day) FROM callgate.event_other WHERE day < until) AS d);
+END $$;
+
+-- One piece of the work that days make: those ahead opened, those that are over given their indices, those too old dropped. Any
+-- node may ask for it; how long days are kept is said here and nowhere else. Returns: what was done; NULL: nothing is to do.
+CREATE FUNCTION callgate.trail_tend() RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    today date := (now() AT TIME ZONE 'UTC')::date;
+    at date;
+    made text;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('callgate.trail_tend')) THEN
+        RETURN NULL;
+    END IF;
+    FOR ahead IN 0..2 LOOP
+        IF NOT EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = today + ahead) THEN
+            PERFORM callgate.day_make(today + ahead);
+            RETURN 'opened ' || (today + ahead);
+        END IF;
+    END LOOP;
+    at := callgate.day_expired();
+    IF at IS NOT NULL THEN
+        PERFORM callgate.day_drop(at);
+        RETURN 'dropped ' || at;
+    END IF;
+    -- a call may last over midnight, and its outcome comes into the day before
+    SELECT min(day) INTO at FROM callgate.trail_day WHERE closed IS NULL AND day < ((now() - interval '2 hours') AT TIME ZONE 'UTC')::date;
+    IF at IS NULL THEN
+        RETURN NULL;
+    END IF;
+    made := callgate.day_index(at);
+    IF made IS NULL THEN
+        UPDATE callgate.trail_day SET closed = now() WHERE day = at;
+    END IF;
+    RETURN coalesce('made ' || made, 'closed ' || at);
+END $$;
+
+-- ---- erasure
+
+-- Takes up what an event `erased` of the asking node's says, which must be here: it is the ground. False: it is no such event.
+CREATE FUNCTION callgate.erase_note(of date, number bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO callgate.erasure (node, seq, tenant, before_us)
+    SELECT e.node, e.seq, e.tenant, substring(encode(e.detail, 'escape') FROM '^\{"before_us":(-?[0-9]{1,18})[,}]')::bigint
+    FROM callgate.event AS e
+    WHERE e.node = session_user AND e.day = of AND e.seq = number AND e.kind = 'erased' AND e.tenant IS NOT NULL
+      AND encode(e.detail, 'escape') ~ '^\{"before_us":-?[0-9]{1,18}[,}]'
+    ON CONFLICT DO NOTHING;
+    RETURN FOUND;
+END $$;
+
+-- Empties what is outside the chain in some rows of one partition. Returns: in how many.
+CREATE FUNCTION callgate.erase_some(what callgate.erasure, suffix text, most integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    count_decisions bigint;
+    count_outcomes bigint;
+BEGIN
+    EXECUTE format('UPDATE callgate.%1$I SET salt = NULL, arguments = NULL, arguments_begin = NULL, params = NULL, query = NULL,'
+                   ' claims = NULL WHERE ctid = ANY (ARRAY(SELECT ctid FROM callgate.%1$I WHERE node = $1 AND seq < $2 AND tenant = $3'
+                   ' AND time_us < $4 AND (salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL OR'
+                   ' params IS NOT NULL OR query IS NOT NULL OR claims IS NOT NULL) LIMIT $5))', 'decision_' || suffix)
+        USING what.node, what.seq, what.tenant, what.before_us, most;
+    GET DIAGNOSTICS count_decisions = ROW_COUNT;
+    EXECUTE format('UPDATE callgate.%1$I SET answer_salt = NULL, answer = NULL WHERE ctid = ANY (ARRAY(SELECT ctid FROM callgate.%1$I'
+                   ' WHERE node = $1 AND seq < $2 AND tenant = $3 AND time_us < $4'
+                   ' AND (answer_salt IS NOT NULL OR answer IS NOT NULL) LIMIT $5))', 'outcome_' || suffix)
+        USING what.node, what.seq, what.tenant, what.before_us, most;
+    GET DIAGNOSTICS count_outcomes = ROW_COUNT;
+    RETURN count_decisions + count_outcomes;
+END $$;
+
+-- One piece of the asking node's oldest erasure that is not done. Returns: the number of its event, and whether it is done now;
+-- no row: there is none.
+CREATE FUNCTION callgate.erase_step() RETURNS TABLE (number bigint, is_done boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    what callgate.erasure;
+    at date;
+    emptied_now bigint;
+BEGIN
+    SELECT * INTO what FROM callgate.erasure WHERE node = session_user AND done IS NULL ORDER BY seq LIMIT 1 FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT min(day) INTO at FROM callgate.trail_day WHERE day > what.after;
+    IF at IS NOT NULL THEN
+        emptied_now := callgate.erase_some(what, callgate.day_suffix(at), 2000);
+    ELSE -- and those of no day last: from there rows only move into days, with day_make
+        emptied_now := callgate.erase_some(what, 'other', 2000);
+    END IF;
+    UPDATE callgate.erasure AS e SET emptied = e.emptied + emptied_now,
+        after = CASE WHEN emptied_now = 0 AND at IS NOT NULL THEN at ELSE e.after END,
+        done = CASE WHEN emptied_now = 0 AND at IS NULL THEN now() END
+    WHERE e.node = what.node AND e.seq = what.seq;
+    RETURN QUERY SELECT what.seq, emptied_now = 0 AND at IS NULL;
+END $$;
+
+REVOKE ALL ON FUNCTION callgate.cursor_read(), callgate.cursor_move(bigint, bytea, bigint, bytea),
+    callgate.fork_tell(bigint, bytea, bytea), callgate.day_suffix(date), callgate.day_make(date), callgate.day_open(date),
+    callgate.day_index(date), callgate.day_unindex(date),
+    callgate.day_drop(date), callgate.row_hash_of(text, date, bigint), callgate.day_expired(),
+    callgate.trail_tend(), callgate.erase_note(date, bigint), callgate.erase_some(callgate.erasure, text, integer),
+    callgate.erase_step() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.cursor_read(), callgate.cursor_move(bigint, bytea, bigint, bytea),
+    callgate.fork_tell(bigint, bytea, bytea), callgate.day_open(date), callgate.day_unindex(date), callgate.trail_tend(),
+    callgate.erase_note(date, bigint), callgate.erase_step() TO callgate_node;
