@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real PostgreSQL, which tests/integration/lib/fleet.py starts and which this program tells what to do over a pipe. Without one here the
- * tests are skipped. */
+/* A real PostgreSQL (fakes/pg_server.h). Without one here the tests are skipped. */
 #include "pg/pg.h"
 
 #include "os/clock.h"
+#include "fakes/pg_server.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,135 +11,19 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <ftw.h>
-#include <glob.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static struct {
-    pid_t pid;
-    FILE *to, *from;
-    char folder[64], url[512], local[512], root[256], port[16];
-} server;
-
-static void text_of(const char *line, const char *name, char *out, size_t size)
-{
-    char key[32];
-    const char *at;
-
-    (void)snprintf(key, sizeof key, "\"%s\": \"", name);
-    at = strstr(line, key);
-    assert_non_null(at);
-    (void)snprintf(out, size, "%.*s", (int)strcspn(at + strlen(key), "\""), at + strlen(key));
-}
-
-static int start(void **state)
-{
-    int in[2], out[2];
-    char line[2048];
-
-    (void)state;
-    (void)snprintf(server.folder, sizeof server.folder, "/tmp/callgate-pg-XXXXXX");
-    if (mkdtemp(server.folder) == NULL || pipe(in) != 0 || pipe(out) != 0)
-        return -1;
-    server.pid = fork();
-    if (server.pid == 0) {
-        (void)dup2(in[0], 0);
-        (void)dup2(out[1], 1);
-        for (int fd = 3; fd < 64; fd++)
-            (void)close(fd);
-        execlp("python3", "python3", "tests/integration/lib/fleet.py", server.folder, (char *)NULL);
-        _exit(127);
-    }
-    (void)close(in[0]);
-    (void)close(out[1]);
-    server.to = fdopen(in[1], "w");
-    server.from = fdopen(out[0], "r");
-    if (fgets(line, sizeof line, server.from) == NULL)
-        return -1;
-    text_of(line, "url", server.url, sizeof server.url);
-    text_of(line, "local", server.local, sizeof server.local);
-    text_of(line, "root", server.root, sizeof server.root);
-    text_of(line, "port", server.port, sizeof server.port);
-    return 0;
-}
-
-static int remove_one(const char *path, const struct stat *there, int kind, struct FTW *at)
-{
-    (void)there;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static int finish(void **state)
-{
-    int status;
-
-    (void)state;
-    (void)fclose(server.to);
-    (void)waitpid(server.pid, &status, 0);
-    (void)fclose(server.from);
-    (void)nftw(server.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    return 0;
-}
-
-static void tell(const char *word)
-{
-    char line[256];
-
-    (void)fprintf(server.to, "%s\n", word);
-    (void)fflush(server.to);
-    do
-        assert_non_null(fgets(line, sizeof line, server.from));
-    while (strcmp(line, "done\n") != 0); /* fleet.py says what it waited for, too */
-}
 
 static struct pg_place tester(void)
 {
-    return (struct pg_place){.database = server.url, .user = SPAN_LIT("tester"), .password = SPAN_LIT("secret words")};
-}
-
-static struct pg *connect_as(struct pg_place place)
-{
-    struct why why = {0};
-    struct pg *pg;
-
-    if (pg_open(&place, "callgate test", &pg, &why) != CODE_OK)
-        fail_msg("%s", why.text);
-    return pg;
-}
-
-static void ask(struct pg *pg, const char *sql)
-{
-    struct why why = {0};
-
-    if (pg_ask(pg, sql, NULL, 0, NULL, &why) != CODE_OK)
-        fail_msg("%s: %s", sql, why.text);
-}
-
-static int64_t number(struct pg *pg, const char *sql)
-{
-    struct why why = {0};
-    struct pg_rows *rows;
-    int64_t found;
-
-    if (pg_ask(pg, sql, NULL, 0, &rows, &why) != CODE_OK)
-        fail_msg("%s: %s", sql, why.text);
-    assert_int_equal(pg_rows_count(rows), 1);
-    found = pg_rows_int(rows, 0, 0);
-    pg_rows_free(&rows);
-    return found;
+    return (struct pg_place){.database = pg_server.url, .user = SPAN_LIT("tester"), .password = SPAN_LIT("secret words")};
 }
 
 static void test_values_come_back(void **state)
 {
-    struct pg *pg = connect_as(tester());
+    struct pg *pg = pg_server_open(tester());
     struct pg_rows *rows;
     struct why why = {0};
 
@@ -184,7 +68,7 @@ static void test_failures(void **state)
         {"SET statement_timeout = 50; SELECT pg_sleep(5)", CODE_IO, "57014"},
         {"BEGIN READ ONLY; INSERT INTO public.once VALUES(2)", CODE_IO, "25006"},
     };
-    struct pg *pg = connect_as(tester());
+    struct pg *pg = pg_server_open(tester());
 
     (void)state;
     assert_int_equal(pg_run(pg, "CREATE TABLE public.once(a int PRIMARY KEY); INSERT INTO public.once VALUES(1)", NULL), CODE_OK);
@@ -195,7 +79,7 @@ static void test_failures(void **state)
         assert_string_equal(pg_sqlstate(pg), cases[i].state);
         assert_non_null(strstr(why.text, cases[i].state));
         pg_rollback(pg);
-        assert_int_equal(number(pg, "SELECT 3"), 3);
+        assert_int_equal(pg_server_number(pg, "SELECT 3"), 3);
     }
     assert_false(pg_is_lost(pg));
     pg_close(&pg);
@@ -203,33 +87,33 @@ static void test_failures(void **state)
 
 static void test_transactions(void **state)
 {
-    struct pg *pg = connect_as(tester());
+    struct pg *pg = pg_server_open(tester());
     struct why why = {0};
     bool unknown = true;
 
     (void)state;
-    ask(pg, "CREATE TABLE public.t(a int)");
+    pg_server_ask(pg, "CREATE TABLE public.t(a int)");
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
-    ask(pg, "INSERT INTO public.t VALUES(1)");
+    pg_server_ask(pg, "INSERT INTO public.t VALUES(1)");
     assert_int_equal(pg_commit(pg, &unknown, &why), CODE_OK);
     assert_false(unknown);
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
-    ask(pg, "INSERT INTO public.t VALUES(2)");
+    pg_server_ask(pg, "INSERT INTO public.t VALUES(2)");
     assert_int_equal(pg_ask(pg, "SELECT 1/0", NULL, 0, NULL, &why), CODE_INVALID);
     assert_int_equal(pg_commit(pg, &unknown, &why), CODE_INVALID); /* the server rolls back, and calls that a success */
     assert_false(unknown);
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
-    ask(pg, "INSERT INTO public.t VALUES(3)");
+    pg_server_ask(pg, "INSERT INTO public.t VALUES(3)");
     pg_rollback(pg);
     pg_rollback(pg);
-    assert_int_equal(number(pg, "SELECT count(*) FROM public.t"), 1);
+    assert_int_equal(pg_server_number(pg, "SELECT count(*) FROM public.t"), 1);
     pg_close(&pg);
 }
 
 /* Every byte in every column, and more than a chunk. */
 static void test_copy(void **state)
 {
-    struct pg *pg = connect_as(tester());
+    struct pg *pg = pg_server_open(tester());
     struct why why = {0};
     unsigned char all[256];
     uint64_t rows;
@@ -237,7 +121,7 @@ static void test_copy(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof all; i++)
         all[i] = (unsigned char)i;
-    ask(pg, "CREATE TABLE public.c(a bigint, d date, t text, b bytea, n text)");
+    pg_server_ask(pg, "CREATE TABLE public.c(a bigint, d date, t text, b bytea, n text)");
     assert_int_equal(pg_copy_begin(pg, "COPY public.c FROM STDIN (FORMAT binary)", &why), CODE_OK);
     for (int64_t i = 0; i < 10000; i++) {
         pg_copy_row(pg, 5);
@@ -249,9 +133,9 @@ static void test_copy(void **state)
     }
     assert_int_equal(pg_copy_end(pg, &rows, &why), CODE_OK);
     assert_int_equal(rows, 10000);
-    assert_int_equal(number(pg, "SELECT count(*) FROM public.c WHERE d = '2026-11-29' AND t = 'permit' AND n IS NULL "
+    assert_int_equal(pg_server_number(pg, "SELECT count(*) FROM public.c WHERE d = '2026-11-29' AND t = 'permit' AND n IS NULL "
                                 "AND length(b) = 256"), 10000);
-    assert_int_equal(number(pg, "SELECT get_byte(b, 200) FROM public.c WHERE a = 7"), 200);
+    assert_int_equal(pg_server_number(pg, "SELECT get_byte(b, 200) FROM public.c WHERE a = 7"), 200);
 
     /* a row that the server refuses: none of all counts, its sentence is told, and the connection goes on */
     assert_int_equal(pg_copy_begin(pg, "COPY public.c FROM STDIN (FORMAT binary)", &why), CODE_OK);
@@ -265,13 +149,13 @@ static void test_copy(void **state)
     }
     assert_int_equal(pg_copy_end(pg, &rows, &why), CODE_INVALID);
     assert_string_equal(pg_sqlstate(pg), "22021");
-    assert_int_equal(number(pg, "SELECT count(*) FROM public.c"), 10000);
+    assert_int_equal(pg_server_number(pg, "SELECT count(*) FROM public.c"), 10000);
     pg_close(&pg);
 }
 
 static void test_notices(void **state)
 {
-    struct pg *pg = connect_as(tester()), *other = connect_as(tester());
+    struct pg *pg = pg_server_open(tester()), *other = pg_server_open(tester());
     struct why why = {0};
     bool is_notified = true;
 
@@ -279,7 +163,7 @@ static void test_notices(void **state)
     assert_int_equal(pg_listen(pg, "callgate_change", &why), CODE_OK);
     assert_int_equal(pg_notified(pg, &is_notified, &why), CODE_OK);
     assert_false(is_notified);
-    ask(other, "NOTIFY callgate_change");
+    pg_server_ask(other, "NOTIFY callgate_change");
     for (int i = 0; i < 500 && !is_notified; i++) {
         usleep(10000);
         assert_int_equal(pg_notified(pg, &is_notified, &why), CODE_OK);
@@ -313,17 +197,18 @@ static void test_who_is_not_let_in(void **state)
     place.user = SPAN_LIT("nobody");
     refused(place, CODE_DENIED, "28P01");
     place = tester();
-    (void)snprintf(url, sizeof url, "postgresql://127.0.0.1:%s/other?sslmode=verify-full&sslrootcert=%s", server.port, server.root);
+    (void)snprintf(url, sizeof url, "postgresql://127.0.0.1:%s/other?sslmode=verify-full&sslrootcert=%s", pg_server.port, pg_server.root);
     place.database = url;
     refused(place, CODE_NOT_FOUND, "3D000");
-    (void)snprintf(url, sizeof url, "postgresql://127.0.0.2:%s/callgate?sslmode=verify-full&sslrootcert=%s", server.port, server.root);
+    (void)snprintf(url, sizeof url, "postgresql://127.0.0.2:%s/callgate?sslmode=verify-full&sslrootcert=%s", pg_server.port,
+     pg_server.root);
     refused(place, CODE_IO, "127.0.0.2"); /* it listens at one address */
     (void)snprintf(url, sizeof url, "postgresql://other.example:%s/callgate?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert=%s",
-                   server.port, server.root);
+                   pg_server.port, pg_server.root);
     refused(place, CODE_DENIED, "must prove its name");
     (void)snprintf(url, sizeof url, "postgresql://127.0.0.2:%s,localhost:%s/callgate?sslmode=verify-full&sslrootcert=%s",
-                   server.port, server.port, server.root);
-    struct pg *pg = connect_as(place); /* the second of two hosts */
+                   pg_server.port, pg_server.port, pg_server.root);
+    struct pg *pg = pg_server_open(place); /* the second of two hosts */
     pg_close(&pg);
 }
 
@@ -338,11 +223,11 @@ static void test_who_does_not_answer(void **state)
 
     (void)state;
     place.wait_ms = 500;
-    pg = connect_as(place);
-    ask(pg, "CREATE TABLE public.late(a int)");
+    pg = pg_server_open(place);
+    pg_server_ask(pg, "CREATE TABLE public.late(a int)");
     assert_int_equal(pg_begin(pg, &why), CODE_OK);
-    ask(pg, "INSERT INTO public.late VALUES(1)");
-    tell("pause");
+    pg_server_ask(pg, "INSERT INTO public.late VALUES(1)");
+    pg_server_tell("pause");
     begun_us = clock_monotonic_us();
     assert_int_equal(pg_commit(pg, &unknown, &why), CODE_IO);
     assert_true(unknown);
@@ -350,18 +235,18 @@ static void test_who_does_not_answer(void **state)
     assert_true(pg_is_lost(pg));
     assert_int_equal(pg_socket(pg), -1);
     assert_int_equal(pg_ask(pg, "SELECT 1", NULL, 0, NULL, &why), CODE_IO);
-    tell("resume");
+    pg_server_tell("resume");
     pg_close(&pg);
-    pg = connect_as(place);
-    tell("kill");
+    pg = pg_server_open(place);
+    pg_server_tell("kill");
     assert_int_equal(pg_ask(pg, "SELECT 1", NULL, 0, NULL, &why), CODE_IO);
     assert_true(pg_is_lost(pg));
     assert_int_equal(pg_commit(pg, &unknown, &why), CODE_IO);
     assert_false(unknown); /* it was never sent */
     pg_close(&pg);
     refused(place, CODE_IO, "refused");
-    tell("start");
-    pg = connect_as(place);
+    pg_server_tell("start");
+    pg = pg_server_open(place);
     pg_close(&pg);
 }
 
@@ -372,14 +257,8 @@ int main(void)
         cmocka_unit_test(test_copy),             cmocka_unit_test(test_notices),           cmocka_unit_test(test_who_is_not_let_in),
         cmocka_unit_test(test_who_does_not_answer),
     };
-    glob_t found = {0};
-    bool is_there = glob("/usr/lib/postgresql/*/bin/postgres", 0, NULL, &found) == 0;
 
-    globfree(&found);
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (!is_there) {
-        (void)printf("there is no PostgreSQL here; tools/install-deps --tests installs it\n");
+    if (!pg_server_is_there())
         return 0;
-    }
-    return cmocka_run_group_tests(tests, start, finish);
+    return cmocka_run_group_tests(tests, pg_server_start, pg_server_finish);
 }
