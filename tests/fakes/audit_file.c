@@ -22,7 +22,9 @@ void audit_file_init(struct audit_file *file)
 {
     const char *base = getenv("CALLGATE_TEST_FOLDER");
 
-    (void)snprintf(file->folder, sizeof file->folder, "%s/callgate-audit-XXXXXX", base != NULL ? base : "/tmp");
+    int len = snprintf(file->folder, sizeof file->folder, "%s/callgate-audit-XXXXXX", base != NULL ? base : "/tmp");
+
+    must(len > 0 && (size_t)len < sizeof file->folder, "CALLGATE_TEST_FOLDER has more than 40 bytes; give a shorter one", base);
     must(mkdtemp(file->folder) != NULL, "mkdtemp", file->folder);
     (void)snprintf(file->path, sizeof file->path, "%s/audit.db", file->folder);
 }

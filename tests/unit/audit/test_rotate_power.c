@@ -36,7 +36,7 @@ struct change {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    char folder[48], store[48];     /* the audit's; copies of what was synced */
+    char folder[64], store[64];     /* the audit's; beside it, copies of what was synced */
     struct names durable;
     struct change pending[PENDING];
     int pending_count, most_pending;
@@ -338,9 +338,9 @@ static void watch(const struct bench *bench)
     char from[256], to[256];
 
     (void)pthread_mutex_lock(&lock);
-    (void)snprintf(disk.folder, sizeof disk.folder, "%.47s", bench->file.folder);
-    (void)snprintf(disk.store, sizeof disk.store, "%.40s.cuts", bench->file.folder);
-    assert_int_equal(mkdir(disk.store, 0700), 0);
+    (void)snprintf(disk.folder, sizeof disk.folder, "%s", bench->file.folder);
+    (void)snprintf(disk.store, sizeof disk.store, "%.*scuts-XXXXXX", (int)(base_of(disk.folder) - disk.folder), disk.folder);
+    assert_non_null(mkdtemp(disk.store)); /* with `/cut-4000` behind it no longer than the audit's folder */
     read_names(&disk.durable);
     for (int i = 0; i < disk.durable.count; i++) {
         (void)snprintf(from, sizeof from, "%s/%s", disk.folder, disk.durable.list[i].text);
