@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate console: pages over the gate's socket. It reads its configuration and certificate, then gives up every file, and
  * serves with a fixed number of threads, each one visit at a time. */
+#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/told.h"
 #include "console/by_code.h"
@@ -14,12 +15,14 @@
 #include "people/control.h"
 #include "people/login.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #define VISITS_MAX 48 /* at once */
 #define PAUSE_MS 100
+#define LARGE_BYTES (128 << 10) /* such blocks, and a free end of the heap, are the system's again at once */
 #define USUAL_ADDRESS "127.0.0.1:8480"
 
 static struct {
@@ -45,6 +48,7 @@ static void serve(void *nothing)
             visit_serve(&console.conf, fd, &peer);
         else if (code != CODE_BUSY)
             (void)poll(NULL, 0, PAUSE_MS); /* the machine is short of something: not as fast as it can */
+        mem_spare_drop(); /* each page gives back more than it takes, and there are many threads */
     }
 }
 
@@ -144,6 +148,16 @@ static int find_login(const char *socket)
 
 /* ---- the command ---- */
 
+/* Its many threads rest most of the time, so that one heap is enough: each of sixteen would keep what its largest page took. */
+static void share_heap(void)
+{
+#ifdef __GLIBC__ /* other libraries have one anyway */
+    (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* said, lest it grow with the largest answer so far */
+    (void)mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
+#endif
+}
+
 static int tell(const struct asked *asked)
 {
     const char *scheme = console.conf.tls != NULL ? "https" : "http", *host = console.conf.hosts[console.conf.host_count - 1];
@@ -216,6 +230,7 @@ int cmd_console(const struct asked *asked)
     int status = read_conf(asked, &arena);
     enum code code = sandbox_harden(&why);
 
+    share_heap();
     if (code == CODE_OK)
         code = secret_heap_open(&why);
     if (code != CODE_OK && status == OPTIONS_GO)
