@@ -144,7 +144,16 @@ WRAP(int, connect, (int fd, const struct sockaddr *to, socklen_t len), (fd, to, 
 WRAP(int, accept4, (int fd, struct sockaddr *peer, socklen_t *len, int flags), (fd, peer, len, flags))
 WRAP(ssize_t, recv, (int fd, void *at, size_t len, int flags), (fd, at, len, flags))
 WRAP(ssize_t, send, (int fd, const void *at, size_t len, int flags), (fd, at, len, flags))
-WRAP(int, epoll_ctl, (int epoll, int what, int fd, struct epoll_event *event), (epoll, what, fd, event))
+/* A descriptor that is in the set is always taken out: that needs no memory. */
+int epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
+{
+    static int (*real)(int, int, int, struct epoll_event *);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "epoll_ctl");
+    return what != EPOLL_CTL_DEL && must_fail(N_epoll_ctl) ? -1 : real(epoll, what, fd, event);
+}
+
 WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int max, int ms), (epoll, events, max, ms))
 WRAP(int, eventfd, (unsigned initial, int flags), (initial, flags))
 WRAP(int, setsockopt, (int fd, int level, int option, const void *at, socklen_t len), (fd, level, option, at, len))
