@@ -36,7 +36,7 @@ struct change {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    char folder[64], store[64];     /* the audit's; beside it, copies of what was synced */
+    char folder[64], store[48];     /* the audit's; beside it, copies of what was synced */
     struct names durable;
     struct change pending[PENDING];
     int pending_count, most_pending;
@@ -229,6 +229,12 @@ static void note_change(const char *from, const char *to, ino_t inode)
     change->inode = inode;
 }
 
+/* Copies are known by their inode's number, which is no other file's as long as this one is open: until the test ends. */
+static void keep_number(const char *path)
+{
+    (void)open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int changes_name(const char *what, const char *from, const char *to)
 {
     union { void *symbol; int (*two)(const char *, const char *); int (*one)(const char *); } next = {dlsym(RTLD_NEXT, what)};
@@ -245,6 +251,7 @@ static int changes_name(const char *what, const char *from, const char *to)
     if (counts)
         cut_power();
     inside = false;
+    keep_number(to != NULL ? to : from);
     result = to != NULL ? next.two(from, to) : next.one(from);
     if (counts && result == 0)
         note_change(base_of(from), to != NULL ? base_of(to) : "", inode);
@@ -339,8 +346,8 @@ static void watch(const struct bench *bench)
 
     (void)pthread_mutex_lock(&lock);
     (void)snprintf(disk.folder, sizeof disk.folder, "%s", bench->file.folder);
-    (void)snprintf(disk.store, sizeof disk.store, "%.*scuts-XXXXXX", (int)(base_of(disk.folder) - disk.folder), disk.folder);
-    assert_non_null(mkdtemp(disk.store)); /* with `/cut-4000` behind it no longer than the audit's folder */
+    (void)snprintf(disk.store, sizeof disk.store, "%.*sXXXXXX", (int)(base_of(disk.folder) - disk.folder), disk.folder);
+    assert_non_null(mkdtemp(disk.store)); /* with `/cut-4000` no longer than the folder */
     read_names(&disk.durable);
     for (int i = 0; i < disk.durable.count; i++) {
         (void)snprintf(from, sizeof from, "%s/%s", disk.folder, disk.durable.list[i].text);
