@@ -28,6 +28,8 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 FLAVOUR = os.environ.get("FLAVOUR", "release")
+# A sanitizer keeps a shadow of everything, of terabytes, and what was freed: how much memory there is, and what stands in it, says nothing then.
+SHADOWED = FLAVOUR in ("asan", "tsan")
 CALLGATE = os.environ.get("CALLGATE", str(TOP / "build" / FLAVOUR / "callgate"))
 HASTY = str(pathlib.Path(CALLGATE).parent / "hasty" / "callgate")  # the same program, but for tests/hasty/pause.c
 
