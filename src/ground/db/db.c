@@ -27,6 +27,7 @@ struct db {
     int wal_pages;
     const atomic_bool *stop;        /* db_stop_when, or NULL */
     int64_t until_us;               /* db_take_views; 0: no limit */
+    bool holds_back;                /* db_hold_back */
     bool is_at_rest;   /* opened as a file that does not change, which `was` describes as it was then */
     struct stat was;
 };
@@ -375,15 +376,28 @@ static enum code run_kept(struct db *db, struct db_stmt **stmt, const char *sql)
     return code == CODE_OK ? db_run_again(*stmt) : code;
 }
 
+void db_hold_back(struct db *db, bool holds)
+{
+    db->holds_back = holds;
+}
+
+/* Whether a transaction is open that what was held back stands in. */
+static bool goes_on(const struct db *db)
+{
+    return db->holds_back && !sqlite3_get_autocommit(db->handle);
+}
+
 enum code db_begin(struct db *db)
 {
-    return run_kept(db, &db->begin, "BEGIN IMMEDIATE");
+    return goes_on(db) ? CODE_OK : run_kept(db, &db->begin, "BEGIN IMMEDIATE");
 }
 
 enum code db_commit(struct db *db)
 {
     enum code code;
 
+    if (goes_on(db))
+        return CODE_OK;
     db__gather_begin(db, db->gather);
     code = run_kept(db, &db->commit, "COMMIT");
     db__gather_end(db, db->gather, code == CODE_OK);

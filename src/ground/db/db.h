@@ -95,6 +95,10 @@ enum code db_begin(struct db *db) MUST_USE;
 enum code db_commit(struct db *db) MUST_USE;
 void db_rollback(struct db *db);
 
+/* From here on a db_commit keeps nothing yet: its transaction stays open, a later db_begin goes on in it, and what was written
+ * can be read on this connection alone. db_rollback takes all of it back; false ends this, and db_commit keeps it. */
+void db_hold_back(struct db *db, bool holds);
+
 enum code db_prepare(struct db *db, const char *sql, struct db_stmt **stmt) MUST_USE;
 void db_finalize(struct db_stmt **stmt);
 
