@@ -290,6 +290,7 @@ CREATE TABLE fleet_outbox (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     kind     TEXT NOT NULL,
     rows     TEXT NOT NULL, -- JSON: {table: [{column: value}]}
+    onto     INTEGER NOT NULL, -- the version that was active
     without  TEXT, -- nodes that need not have compiled it, a line each
     asked_us INTEGER NOT NULL,
     asked_by TEXT NOT NULL
@@ -298,6 +299,7 @@ CREATE TABLE fleet_outbox (
 CREATE TABLE fleet_outbox_end (
     outbox   INTEGER PRIMARY KEY REFERENCES fleet_outbox(id),
     change   INTEGER, -- the number that it got; NULL: it was refused
+    id       INTEGER, -- of the first thing that it made; NULL: none has one
     problem  TEXT, -- why
     ended_us INTEGER NOT NULL
 ) STRICT;
@@ -306,7 +308,16 @@ CREATE TABLE fleet_change ( -- that this node has taken, in their order and with
     number    INTEGER PRIMARY KEY,
     text      BLOB NOT NULL, -- canonical JSON, as it was signed
     signature BLOB NOT NULL CHECK (length(signature) = 64),
+    hash      BLOB NOT NULL CHECK (length(hash) = 32), -- SHA-256 of text
+    node      TEXT NOT NULL, -- whose command it was
+    outbox    INTEGER NOT NULL, -- which of that node's; 0: none
     taken_us  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX fleet_change_outbox ON fleet_change(node, outbox);
+CREATE TABLE fleet_roster ( -- the newest that this node has seen: it takes none of a lower number
+    number    INTEGER PRIMARY KEY,
+    text      BLOB NOT NULL,
+    signature BLOB NOT NULL CHECK (length(signature) = 64)
 ) STRICT;
 CREATE TRIGGER fleet_outbox_stays BEFORE UPDATE ON fleet_outbox BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
 CREATE TRIGGER fleet_outbox_remains BEFORE DELETE ON fleet_outbox BEGIN SELECT raise(ABORT, 'the outbox is append-only'); END;
