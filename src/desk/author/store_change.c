@@ -82,6 +82,7 @@ static enum code lay_files(struct policy_set *set, const struct policy_store_cha
         /* Two new files of one name both go in: the compiler refuses them with their places. */
         if (old != NULL && old->fate == POLICY_KEPT) {
             old->fate = POLICY_REPLACED;
+            old->is_same = span_equals(old->text, change->files[i].text);
             keep_values(old, &change->files[i], path, faults);
             code = arena_keep(&set->arena, change->files[i].path, &old->path);
             if (code == CODE_OK)
@@ -159,18 +160,45 @@ static enum code insert_activation(struct db *db, uint64_t version, struct span 
 }
 
 static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,
-                           const struct policy *policy, size_t failing, bool is_lost, uint64_t *version, struct why *why)
+                           const struct policy *policy, size_t failing, bool is_lost, struct policy_stored *stored,
+                           struct why *why)
 {
     struct span despite = failing > 0 || is_lost ? change->why : SPAN_NONE;
-    enum code code = insert_version(db, change, policy_hash(policy), failing, despite, version);
+    enum code code = CODE_OK;
 
-    if (code == CODE_OK)
-        code = insert_files(db, set, *version);
-    if (code == CODE_OK && change->activate)
-        code = insert_activation(db, *version, change->author, change->why, change->now_us);
+    if (stored->is_new)
+        code = insert_version(db, change, policy_hash(policy), failing, despite, &stored->version);
+    if (code == CODE_OK && stored->is_new)
+        code = insert_files(db, set, stored->version);
+    stored->is_activated = change->activate && !stored->is_active;
+    stored->is_active |= change->activate;
+    if (code == CODE_OK && stored->is_activated)
+        code = insert_activation(db, stored->version, change->author, change->why, change->now_us);
     if (code == CODE_OK)
         code = db_commit(db);
     return db_why(why, code, db, "storing the policy");
+}
+
+/* The version that has these texts already: the active one, or the newest that was stored despite nothing. Somebody may have
+ * changed what stands there by hand; then it is stored anew. */
+static enum code find_equal(struct db *db, uint64_t active, struct span hash, bool is_despite, struct policy_stored *stored,
+                            struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code code = db_find(db, "SELECT version FROM policy_version WHERE hash = ?1 AND "
+                             "(version = ?2 OR (?3 = 0 AND despite IS NULL)) ORDER BY version = ?2 DESC, version DESC LIMIT 1",
+                             DB_VALUES(db_of_text(hash), db_of_int((int64_t)active), db_of_int(is_despite)), &stmt);
+
+    *stored = (struct policy_stored){.is_new = true};
+    if (code == CODE_OK)
+        stored->version = (uint64_t)db_int(stmt, 0);
+    db_finalize(&stmt);
+    if (code != CODE_OK)
+        return code == CODE_NOT_FOUND ? CODE_OK : db_why(why, code, db, "looking for a version with the same texts");
+    code = policy_store_check(db, stored->version, hash, why);
+    if (code == CODE_OK)
+        *stored = (struct policy_stored){.version = stored->version, .is_active = stored->version == active};
+    return code == CODE_INVALID ? CODE_OK : code;
 }
 
 /* ---- names that no route has ---- */
@@ -292,9 +320,10 @@ static enum code make(struct db *db, const struct policy_store_change *change, s
 }
 
 /* Returns: CODE_EXISTS: another version became active meanwhile. */
-static enum code store_made(struct db *db, const struct policy_store_change *change, const struct made *made, uint64_t *version,
-                            struct why *why)
+static enum code store_made(struct db *db, const struct policy_store_change *change, const struct made *made,
+                            struct policy_stored *stored, struct why *why)
 {
+    const bool is_despite = made->failing > 0 || made->lost > 0;
     uint64_t active = 0;
     enum code code = db_begin(db);
 
@@ -305,7 +334,9 @@ static enum code store_made(struct db *db, const struct policy_store_change *cha
         code = why_set(why, CODE_EXISTS, "other versions became active while this one was compiled and tested; look at them, "
                        "and give the command again");
     if (code == CODE_OK)
-        code = store_set(db, change, &made->set, made->policy, made->failing, made->lost > 0, version, why);
+        code = find_equal(db, active, policy_hash(made->policy), is_despite, stored, why);
+    if (code == CODE_OK)
+        code = store_set(db, change, &made->set, made->policy, made->failing, made->lost > 0, stored, why);
     if (code != CODE_OK)
         db_rollback(db);
     return code;
@@ -313,14 +344,14 @@ static enum code store_made(struct db *db, const struct policy_store_change *cha
 
 #define MAKE_TRIES 8
 
-enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, struct policy_stored *stored,
                              struct faults *faults, struct faults *warnings, struct why *why)
 {
     struct made made;
     enum code code;
     bool again;
 
-    *version = 0;
+    *stored = (struct policy_stored){.version = 0};
     for (int tries = 1;; tries++) {
         made = (struct made){.policy = NULL};
         policy_set_init(&made.set);
@@ -328,14 +359,17 @@ enum code policy_store_apply(struct db *db, const struct policy_store_change *ch
             faults_init(warnings); /* of the try before */
         code = make(db, change, &made, faults, warnings, why);
         if (code == CODE_OK)
-            code = store_made(db, change, &made, version, why);
+            code = store_made(db, change, &made, stored, why);
         again = code == CODE_EXISTS && tries < MAKE_TRIES && made.failing == 0; /* what failed has been told */
         if (!again)
             break;
         made_fini(&made);
     }
-    for (size_t i = 0; i < made.set.count && code == CODE_OK && change->tell != NULL; i++)
-        change->tell(change->context, made.set.members[i].name, made.set.members[i].fate);
+    for (size_t i = 0; i < made.set.count && code == CODE_OK && change->tell != NULL; i++) {
+        const struct policy_member *member = &made.set.members[i];
+
+        change->tell(change->context, member->name, member->is_same ? POLICY_KEPT : member->fate);
+    }
     made_fini(&made);
     return code;
 }

@@ -34,12 +34,20 @@ struct policy_store_change {
     void *context;
 };
 
+/* What became of a change. */
+struct policy_stored {
+    uint64_t version; /* which has these texts; 0: there is none, and none was made */
+    bool is_new, is_activated; /* by this change */
+    bool is_active;
+};
+
 /* Runs the `tests:` of the whole set that would be stored; as long as it compiles and tests, it locks nothing. What its new
- * files forbid, hold or redact for upstreams that no route has is a fault, in what stays a warning. Returns: CODE_OK with
- * *version; CODE_INVALID with faults; CODE_DENIED where tests fail and may not, or where --yes is missing; CODE_NOT_FOUND for
- * the name to remove; CODE_EXISTS where others' versions became active meanwhile; else the store's failure. Warnings may be
- * NULL. */
-enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+ * files forbid, hold or redact for upstreams that no route has is a fault, in what stays a warning. A set is stored once: where
+ * the active version has these very texts nothing happens. Where another has them that one is activated, unless it or this
+ * change was stored despite something, which the new version says of itself. Returns: CODE_OK with *stored; CODE_INVALID with
+ * faults; CODE_DENIED where tests fail and may not, or where --yes is missing; CODE_NOT_FOUND for the name to remove;
+ * CODE_EXISTS where others' versions became active meanwhile; else the store's failure. Warnings may be NULL. */
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, struct policy_stored *stored,
                              struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
 
 /* Compiles what policy_store_apply would store, and stores nothing; its version is 0. Errors as there. */

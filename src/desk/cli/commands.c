@@ -71,9 +71,9 @@ const struct command commands[] = {
     {IS("policy load", cmd_policy_load, "store policy files as a new version and activate it"),
      .example = "policy load mail.yaml --why 'mail to our own people'", .roles = AUTHORS | ADMINS, .writes = true, WAS_MESSAGE,
      ABOUT("Takes the active version, puts the files in the place of those with the same `policy:` name, keeps the rest,\n"
-           "runs the tests of the whole set, stores it as a new version and activates it. All or nothing: where a test fails\n"
-           "nothing is stored, and the exit status is 1. Names of upstreams are held against the configuration's routes,\n"
-           "unless --store is all that is given."),
+           "runs the tests of the whole set, stores it as a new version, unless one has these very texts, and activates that.\n"
+           "All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of upstreams are held\n"
+           "against the configuration's routes, unless --store is all that is given."),
      OPERANDS(MANY("FILE", CONTENT)),
      OPTIONS(VALUES, FLAG("only", only, "the version holds exactly these files"),
              FLAG("yes", yes, "--only may remove policies"),

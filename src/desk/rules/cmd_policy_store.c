@@ -69,19 +69,24 @@ static void tell_failed(void *context, const struct policy_test_result *result)
     policy_test_doc(result, storing->failures);
 }
 
-/* Takes: version: 0: nothing was stored. */
-static int tell_change(struct storing *storing, uint64_t version, const struct faults *warnings)
+/* What was stored before may have been so by somebody else, with another reason: that stays its own. */
+static int tell_change(struct storing *storing, const struct policy_stored *stored, const struct faults *warnings)
 {
-    if (!storing->asked->json && version != 0)
+    if (!storing->asked->json && stored->version != 0)
         print_faults(warnings, "warning: ");
-    print_number(storing->doc, "version", (int64_t)version);
-    doc_bool(storing->doc, "active", version != 0 && !storing->asked->no_activate);
+    print_number(storing->doc, "version", (int64_t)stored->version);
+    doc_bool(storing->doc, "active", stored->is_active);
+    doc_bool(storing->doc, "stored", stored->is_new);
+    doc_bool(storing->doc, "activated", stored->is_activated);
     policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
     doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
     return told_answer(&storing->doc, storing->asked->json,
                        "{*policies}{fate:left 9}{policy}\n{/}{*failing_tests}" POLICY_TEST_FAILED "{/}"
-                       "[{?version}version {version} is [{?active}active][{!active}stored, not active]"
-                       "[{?failing_tests}, although {failing_tests:count} of its tests failed]\n]");
+                       "[{?stored}version {version} is [{?active}active][{!active}stored, not active]"
+                       "[{?failing_tests}, although {failing_tests:count} of its tests failed]\n]"
+                       "[{?version}{!stored}{?active}{!activated}version {version} is active already, with these very texts\n]"
+                       "[{?version}{!stored}{?activated}version {version}, which has these very texts, is active\n]"
+                       "[{?version}{!stored}{!active}version {version} has these very texts already, and is not active\n]");
 }
 
 /* What is stored is held against the routes, the people and the audit, unless a store is all that is known. */
@@ -108,7 +113,7 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     char actor[ACTOR_BYTES];
     struct why why = {""};
     struct db *db = NULL;
-    uint64_t version = 0;
+    struct policy_stored stored = {.version = 0};
     enum code code = asked_store(storing->asked, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
     int status;
 
@@ -130,13 +135,14 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     storing->policies = doc_add_array(storing->doc, "policies");
     storing->failures = doc_add_array(storing->doc, "failing_tests");
     if (code == CODE_OK)
-        code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
+        code = policy_store_apply(db, change, &stored, &faults, &warnings, &why);
     if (code == CODE_OK)
-        warn_of_place(db, storing->asked, version, &warnings);
+        warn_of_place(db, storing->asked, stored.version, &warnings);
     if (code == CODE_OK)
-        status = tell_change(storing, version, &warnings);
+        status = tell_change(storing, &stored, &warnings);
     else if (code == CODE_DENIED && storing->failed > 0)
-        status = tell_change(storing, 0, &warnings) != STATUS_DONE ? STATUS_CANNOT : complain(STATUS_NEGATIVE, "%s", why.text);
+        status = tell_change(storing, &stored, &warnings) != STATUS_DONE ? STATUS_CANNOT
+                                                                         : complain(STATUS_NEGATIVE, "%s", why.text);
     else
         status = complain_store(db != NULL, code, &faults, &why);
     doc_free(&storing->doc);

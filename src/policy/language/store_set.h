@@ -17,6 +17,7 @@ enum policy_store_fate { POLICY_KEPT = 0, POLICY_REPLACED, POLICY_ADDED, POLICY_
 struct policy_member {
     struct span name, path, text;
     enum policy_store_fate fate;
+    bool is_same; /* replaced, by the same text */
 };
 
 struct policy_set {

@@ -14,7 +14,7 @@ struct shop {
     struct db *db;
     struct faults faults;
     struct why why;
-    uint64_t version;
+    struct policy_stored stored;
     char told[256];
 };
 
@@ -54,7 +54,7 @@ static enum code change(struct shop *shop, struct policy_store_change change)
     change.context = shop->told;
     shop->told[0] = '\0';
     faults_init(&shop->faults);
-    return policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why);
+    return policy_store_apply(shop->db, &change, &shop->stored, &shop->faults, NULL, &shop->why);
 }
 
 static enum code load(struct shop *shop, const char *first, const char *second)
@@ -108,7 +108,7 @@ static void test_load(void **state)
 
     assert_int_equal(active(shop), 0);
     assert_int_equal(load(shop, A1, NULL), CODE_OK);
-    assert_int_equal(shop->version, 1);
+    assert_int_equal(shop->stored.version, 1);
     assert_int_equal(active(shop), 1);
     assert_string_equal(shop->told, "a added;");
     assert_int_equal(load(shop, B1, NULL), CODE_OK);
@@ -181,7 +181,7 @@ static void test_broken(void **state)
     assert_int_equal(load(shop, "policy: c\nrules: [{id: a.1, effect: permit}]\n", NULL), CODE_INVALID); /* id taken */
     assert_int_equal(active(shop), 1);
     assert_int_equal(load(shop, A2, NULL), CODE_OK);
-    assert_int_equal(shop->version, 2); /* nothing of the failures was kept */
+    assert_int_equal(shop->stored.version, 2); /* nothing of the failures was kept */
 }
 
 struct listed {
@@ -208,7 +208,7 @@ static void test_activate(void **state)
     assert_int_equal(load(shop, A1, NULL), CODE_OK);
     assert_int_equal(
         change(shop, (struct policy_store_change){.files = &a2, .file_count = 1, .why = SPAN_LIT("why")}), CODE_OK);
-    assert_int_equal(shop->version, 2);
+    assert_int_equal(shop->stored.version, 2);
     assert_int_equal(active(shop), 1); /* --no-activate */
     assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), SPAN_LIT("back"), 5, &shop->faults, &shop->why), CODE_OK);
     assert_int_equal(active(shop), 2);
@@ -217,6 +217,85 @@ static void test_activate(void **state)
     assert_int_equal(policy_store_activate(shop->db, 7, SPAN_LIT("bob"), SPAN_LIT("back"), 7, &shop->faults, &shop->why), CODE_NOT_FOUND);
     assert_int_equal(policy_store_list(shop->db, note_version, &listed, &shop->why), CODE_OK);
     assert_string_equal(listed.text, "2 by ada (1) why;1* by ada (1) ;");
+}
+
+static enum code note_despite(void *context, const struct policy_store_version *version)
+{
+    char *text = context;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 256 - len, "%llu %llu %.*s;", (unsigned long long)version->version,
+             (unsigned long long)version->failing_tests, SPAN_ARG(version->despite));
+    return CODE_OK;
+}
+
+static void assert_stored(struct shop *shop, uint64_t version, bool is_new, bool is_activated, bool is_active)
+{
+    assert_int_equal(shop->stored.version, version);
+    assert_int_equal(shop->stored.is_new, is_new);
+    assert_int_equal(shop->stored.is_activated, is_activated);
+    assert_int_equal(shop->stored.is_active, is_active);
+}
+
+/* 13.4: the same texts are the same version, however often they are loaded, as at each start of a container. */
+static void test_same_again(void **state)
+{
+    struct shop *shop = *state;
+    struct policy_file a1 = {SPAN_LIT("other/place.yaml"), SPAN_LIT(A1)};
+    int64_t activations = 0;
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_stored(shop, 1, true, true, true);
+    assert_int_equal(change(shop, (struct policy_store_change){.files = &a1, .file_count = 1, .only = true, .activate = true}), CODE_OK);
+    assert_stored(shop, 1, false, false, true);
+    assert_string_equal(shop->told, "a kept;");
+    assert_int_equal(change(shop, (struct policy_store_change){.files = &a1, .file_count = 1}), CODE_OK);
+    assert_stored(shop, 1, false, false, true); /* --no-activate takes nothing back */
+    assert_int_equal(load(shop, A2, NULL), CODE_OK);
+    assert_stored(shop, 2, true, true, true);
+    assert_int_equal(change(shop, (struct policy_store_change){.files = &a1, .file_count = 1}), CODE_OK);
+    assert_stored(shop, 1, false, false, false);
+    assert_int_equal(active(shop), 2);
+    assert_int_equal(change(shop, (struct policy_store_change){.files = &a1, .file_count = 1, .why = SPAN_LIT("back"),
+                                                               .activate = true}), CODE_OK);
+    assert_stored(shop, 1, false, true, true);
+    assert_string_equal(shop->told, "a replaced;");
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation", &activations), CODE_OK);
+    assert_int_equal(activations, 3); /* who went back, and why, is kept */
+    assert_int_equal(db_number(shop->db, "SELECT count(*) FROM policy_activation WHERE version = 1 AND message = 'back'",
+                               &activations), CODE_OK);
+    assert_int_equal(activations, 1);
+}
+
+/* A hash that stands beside another text is no reason to store nothing. */
+static void test_same_but_changed_by_hand(void **state)
+{
+    struct shop *shop = *state;
+    struct policy_file a1 = {SPAN_LIT("1.yaml"), SPAN_LIT(A1)};
+    struct policy_store_change only = {.files = &a1, .file_count = 1, .only = true, .may_remove = true, .activate = true};
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(db_exec(shop->db, "DROP TRIGGER policy_file_stays; UPDATE policy_file SET text = text || '# more'"), CODE_OK);
+    assert_int_equal(change(shop, only), CODE_OK);
+    assert_stored(shop, 2, true, true, true);
+}
+
+/* What was stored although tests failed says so of itself: whoever stores it with another reason, or with none, has his own. */
+static void test_same_despite(void **state)
+{
+    struct shop *shop = *state;
+    char text[256] = "";
+    const char *failing = A1 "tests: [{name: t, call: {tool: x}, expect: {verdict: deny}}]\n";
+
+    assert_int_equal(load_despite(shop, failing, "first"), CODE_OK);
+    assert_int_equal(load_despite(shop, failing, "again"), CODE_OK);
+    assert_stored(shop, 1, false, false, true); /* a container says it each time */
+    assert_int_equal(load(shop, A2, NULL), CODE_OK);
+    assert_int_equal(load_despite(shop, failing, "second"), CODE_OK);
+    assert_stored(shop, 3, true, true, true);
+    assert_int_equal(policy_store_list(shop->db, note_despite, text, &shop->why), CODE_OK);
+    assert_string_equal(text, "3 1 second;2 0 ;1 1 first;");
 }
 
 static enum code note_activation(void *context, const struct policy_store_version *activation)
@@ -258,21 +337,11 @@ static void test_tests_hold_no_lock(void **state)
                                          .why = SPAN_LIT("why"), .despite_tests = true, .failed = load_beside, .context = &beside};
 
     faults_init(&shop->faults);
-    assert_int_equal(policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why), CODE_EXISTS);
+    assert_int_equal(policy_store_apply(shop->db, &change, &shop->stored, &shop->faults, NULL, &shop->why), CODE_EXISTS);
     assert_non_null(strstr(shop->why.text, "other versions became active"));
     assert_int_equal(active(shop), 1);
-    assert_int_equal(policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_apply(shop->db, &change, &shop->stored, &shop->faults, NULL, &shop->why), CODE_OK);
     assert_int_equal(active(shop), 2);
-}
-
-static enum code note_despite(void *context, const struct policy_store_version *version)
-{
-    char *text = context;
-    size_t len = strlen(text);
-
-    snprintf(text + len, 256 - len, "%llu %llu %.*s;", (unsigned long long)version->version,
-             (unsigned long long)version->failing_tests, SPAN_ARG(version->despite));
-    return CODE_OK;
 }
 
 /* 7.1: the tests of the whole set decide, those of files that were not touched too; who stores it all the same says why. */
@@ -291,8 +360,7 @@ static void test_failing_tests(void **state)
     assert_string_equal(shop->told, "t failed;a kept;b added;");
     assert_int_equal(active(shop), 2);
     /* Nothing fails, so the reason for it is not kept. */
-    assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("b"), .activate = true,
-                                                               .why = SPAN_LIT("no need"), .despite_tests = true}), CODE_OK);
+    assert_int_equal(load_despite(shop, "policy: b\nrules: [{id: b.1, effect: permit}]\n", "no need"), CODE_OK);
     assert_int_equal(policy_store_list(shop->db, note_despite, text, &shop->why), CODE_OK);
     assert_string_equal(text, "3 0 ;2 1 an attack is under way;1 0 ;");
     /* Taking a policy away is a change like any other. */
@@ -473,6 +541,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_same_again, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_same_but_changed_by_hand, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_same_despite, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_strays, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
