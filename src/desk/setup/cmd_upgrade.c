@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,15 +30,15 @@
 /* ---- the gate that runs ---- */
 
 /* The new gate is to be whom the old one is: files that it makes have an owner. */
-static enum code check_user(const struct conf *conf, int gate, struct why *why)
+static enum code check_user(const struct conf *conf, const char *place, struct why *why)
 {
-    uid_t uid;
+    struct stat there;
 
-    if (local_listener(gate, &uid) != CODE_OK)
-        return why_set(why, CODE_IO, "nobody knows whose the gate is that runs: %s", strerror(errno));
-    if (uid == geteuid() || (geteuid() == 0 && conf->user != NULL && user_is(conf->user, uid)))
+    if (lstat(place, &there) != 0)
+        return CODE_OK; /* whoever sends something there is told */
+    if (there.st_uid == geteuid() || (geteuid() == 0 && conf->user != NULL && user_is(conf->user, there.st_uid)))
         return CODE_OK;
-    return why_set(why, CODE_DENIED, "the gate that runs is user %u's; upgrade it as that user", (unsigned)uid);
+    return why_set(why, CODE_DENIED, "the gate that runs is user %u's; upgrade it as that user", (unsigned)there.st_uid);
 }
 
 /* Reads one of the messages, with its sockets. */
@@ -58,38 +59,39 @@ static enum code take_some(struct upgrade_offer *offer, struct why *why)
                                    "restart it");
 }
 
-/* Shows that this process may write what the gate writes. */
-static enum code show(const struct conf *conf, int gate, const char *magic, struct why *why)
+/* Shows that this process may write what the gate writes, with a stream's end on which it answers. */
+static enum code show(const struct conf *conf, const char *place, const char *magic, int *gate, struct why *why)
 {
     char path[4096];
-    int lock;
-    enum code code = CODE_IO;
+    int ends[2] = {-1, -1}, lock;
+    enum code code;
 
     (void)snprintf(path, sizeof path, "%s" FILES_LOCK, conf->audit.database);
     lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (lock != -1)
-        code = local_hand(gate, span_of(magic, sizeof HANDOVER_MAGIC), &lock, 1);
-    if (code != CODE_OK)
-        (void)why_set(why, code, "%s: %s", path, strerror(errno));
+    if (lock == -1)
+        code = errno == ENOENT ? CODE_NOT_FOUND : why_set(why, CODE_IO, "%s: %s", path, strerror(errno));
+    else if ((code = local_pair(ends)) == CODE_OK)
+        code = local_post(place, span_of(magic, sizeof HANDOVER_MAGIC), (const int[]){lock, ends[1]}, 2, OFFER_MS);
+    if (code == CODE_NOT_FOUND)
+        (void)why_set(why, code, "no gate runs that hands over its sockets at %s: start one", place);
+    else if (code != CODE_OK && lock != -1)
+        (void)why_set(why, code, "%s cannot be reached: %s", place, strerror(errno));
+    *gate = ends[0];
+    sock_close(&ends[1]); /* the gate alone has it now, so that its end is seen */
     sock_close(&lock);
     return code;
 }
 
 enum code upgrade_ask(const struct conf *conf, bool looks, struct upgrade_offer *offer, struct why *why)
 {
-    char path[4096];
+    char place[4096];
     enum code code;
 
     *offer = (struct upgrade_offer){.gate = -1};
-    (void)snprintf(path, sizeof path, "%s" FILES_HANDOVER, conf->audit.database);
-    code = local_connect(path, &offer->gate);
-    if (code == CODE_NOT_FOUND)
-        return why_set(why, code, "no gate runs that hands over its sockets at %s: start one", path);
-    if (code != CODE_OK)
-        return why_set(why, code, "%s cannot be reached: %s", path, strerror(errno));
-    code = check_user(conf, offer->gate, why);
+    (void)snprintf(place, sizeof place, "%s" FILES_HANDOVER, conf->audit.database);
+    code = check_user(conf, place, why);
     if (code == CODE_OK)
-        code = show(conf, offer->gate, looks ? HANDOVER_LOOKS : HANDOVER_MAGIC, why);
+        code = show(conf, place, looks ? HANDOVER_LOOKS : HANDOVER_MAGIC, &offer->gate, why);
     do
         code = code == CODE_OK ? take_some(offer, why) : code;
     while (code == CODE_OK && offer->sockets.count < offer->said.sockets);

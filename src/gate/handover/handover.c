@@ -86,20 +86,11 @@ static void asked(void *context, unsigned ready)
         serve_again(handover);
 }
 
-static void end(struct handover *handover, int *fd, struct loop_watch *watch)
+static void forget(struct handover *handover)
 {
-    if (*fd != -1)
-        loop_watch_remove(handover->conf.loop, watch);
-    sock_close(fd);
-}
-
-static void begin(struct handover *handover, int *fd, int fd_take, struct loop_watch *watch, loop_ready_fn ready)
-{
-    end(handover, fd, watch);
-    *fd = fd_take;
-    loop_watch_init(watch, fd_take, ready, handover);
-    if (loop_watch_begin(handover->conf.loop, watch, LOOP_READ) != CODE_OK)
-        sock_close(fd);
+    if (handover->asker != -1)
+        loop_watch_remove(handover->conf.loop, &handover->asked);
+    sock_close(&handover->asker);
 }
 
 static char *place_of(const char *audit, const char *behind)
@@ -134,53 +125,44 @@ static void log_refused(struct handover *handover, enum code code)
     log_warn("app", "somebody asked for the listening sockets and did not get them: %s", code_text(code));
 }
 
-/* The last who may take over counts, so that one who hangs keeps nobody out. */
+/* The last who may take over counts, so that one who hangs keeps nobody out. Takes: way: his stream, which is kept. */
+static void expect(struct handover *handover, int way)
+{
+    if (handover->asker != -1) /* or he could get the lock before the other, who gets the idle connections */
+        (void)send(handover->asker, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    forget(handover);
+    handover->asker = way;
+    loop_watch_init(&handover->asked, way, asked, handover);
+    if (loop_watch_begin(handover->conf.loop, &handover->asked, LOOP_READ) != CODE_OK)
+        sock_close(&handover->asker);
+}
+
+/* Reads one message, whoever sent it: the next one is another turn's, so that many hold nobody else up. */
 static void shown(void *context, unsigned ready)
 {
     struct handover *handover = context;
     char magic[sizeof HANDOVER_MAGIC] = "";
-    int lock = -1, fd;
-    size_t count = 1;
+    int fds[2] = {-1, -1}; /* the lock, and the stream */
+    size_t count = 2;
     bool looks;
-    enum code code = local_take_handed(handover->visitor, magic, sizeof magic, &lock, &count);
+    enum code code = local_take_handed(handover->listener, magic, sizeof magic, fds, &count);
 
     (void)ready;
     if (code == CODE_BUSY)
         return;
     looks = memcmp(magic, HANDOVER_LOOKS, sizeof magic) == 0;
-    if (code == CODE_OK && ((!looks && memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0) || !is_lock(handover, lock)))
+    if (code == CODE_OK && ((!looks && memcmp(magic, HANDOVER_MAGIC, sizeof magic) != 0) || count != 2 ||
+                            !is_lock(handover, fds[0])))
         code = CODE_DENIED;
-    local_drop(&lock);
     if (code == CODE_OK)
-        code = hand_sockets(handover, handover->visitor);
+        code = hand_sockets(handover, fds[1]);
     if (code != CODE_OK)
         log_refused(handover, code);
-    if (code != CODE_OK || looks) {
-        end(handover, &handover->visitor, &handover->shows);
-        return;
-    }
-    loop_watch_remove(handover->conf.loop, &handover->shows);
-    fd = handover->visitor;
-    handover->visitor = -1;
-    if (handover->asker != -1) /* or he could get the lock before the other, who gets the idle connections */
-        (void)send(handover->asker, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    begin(handover, &handover->asker, fd, &handover->asked, asked);
-}
-
-static void came(void *context, unsigned ready)
-{
-    struct handover *handover = context;
-    struct ucred peer = {.uid = (uid_t)-1};
-    socklen_t len = sizeof peer;
-    int fd = accept4(handover->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-    (void)ready;
-    if (fd == -1)
-        return;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && (peer.uid == geteuid() || peer.uid == 0))
-        begin(handover, &handover->visitor, fd, &handover->shows, shown);
+    local_drop(&fds[0]);
+    if (code == CODE_OK && !looks)
+        expect(handover, fds[1]);
     else
-        sock_close(&fd);
+        local_drop(&fds[1]);
 }
 
 static enum code listen_there(struct handover *handover, struct why *why)
@@ -191,12 +173,12 @@ static enum code listen_there(struct handover *handover, struct why *why)
     if (path == NULL)
         return CODE_NOMEM;
     code = strlen(path) < sizeof ((struct sockaddr_un *)NULL)->sun_path
-               ? local_listen(path, "audit", 0600, &handover->listener, why)
+               ? local_receive(path, "audit", 0600, &handover->listener, why)
                : why_set(why, CODE_LIMIT, "%s is longer than a socket's path may be", path);
     mem_free(path);
     if (code != CODE_OK)
         return code;
-    loop_watch_init(&handover->listening, handover->listener, came, handover);
+    loop_watch_init(&handover->listening, handover->listener, shown, handover);
     return loop_watch_begin(handover->conf.loop, &handover->listening, LOOP_READ);
 }
 
@@ -219,9 +201,8 @@ void handover_pause(struct handover *handover, bool pauses)
     if (handover->listener == -1)
         return;
     loop_watch_want(handover->conf.loop, &handover->listening, pauses ? 0 : LOOP_READ);
-    end(handover, &handover->visitor, &handover->shows); /* nobody else gets what is handed over now */
-    if (handover->heir == 0) /* nor takes over from who was told to end: that would cut its calls off */
-        end(handover, &handover->asker, &handover->asked);
+    if (handover->heir == 0) /* who asks later takes over nothing from who was told to end: that would cut its calls off */
+        forget(handover);
 }
 
 void handover_end(struct handover *handover)
@@ -338,7 +319,7 @@ void handover_adopt(struct handover *handover, struct proxy *proxy)
 
 void handover_init(struct handover *handover, int before_take)
 {
-    *handover = (struct handover){.before = before_take, .listener = -1, .visitor = -1, .asker = -1};
+    *handover = (struct handover){.before = before_take, .listener = -1, .asker = -1};
 }
 
 void handover_fini(struct handover *handover)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate hands over its listening sockets to the one that comes after it, and the audit by ending.
  *
- * Who connects to the Unix socket AUDIT.handover (FILES_HANDOVER) shows that he can open the audit's lock to write it: he
- * hands it over, behind the magic word. A command that is an upstream runs as the gate's user and may connect, but is kept
- * from that file (os/cage.h). He gets messages that are all the same, with the gate's listening sockets, until he has as many
- * as they say. That alone changes nothing. With the number of its process a
- * new gate asks the old one to end: that accepts no more, and when its calls have ended it hands over its idle connections,
- * each with the struct sock_address on which it was accepted (proxy/front.c), and ends. The end of the connection is the end
- * of the other process: where the new one ends first, the old one goes on, which still has its sockets.
+ * Who takes over sends one datagram to the Unix socket AUDIT.handover (FILES_HANDOVER): the magic word, and two descriptors.
+ * The audit's lock, opened to be written, shows that he may: a command that is an upstream runs as the gate's user and may
+ * send, but is kept from that file (os/cage.h). The other is an end of a stream socket. Before the lock is seen nobody has a
+ * place that he could keep from others, and what he sent is closed again. At the stream's other end he gets messages that are
+ * all the same, with the gate's listening sockets, until he has as many as they say. That alone changes nothing. With the
+ * number of its process a new gate asks the old one to end: that accepts no more, and when its calls have ended it hands over
+ * its idle connections, each with the struct sock_address on which it was accepted (proxy/front.c), and ends. The end of the
+ * stream is the end of the other process: where the new one ends first, the old one goes on, which still has its sockets.
  *
  * Threads: main.
  * Owns: its sockets and connections.
@@ -60,8 +61,8 @@ struct handover {
     int *idle;                 /* connections that it has handed over, and where they were accepted */
     struct sock_address *idle_at;
     size_t idle_count, idle_max;
-    struct loop_watch listening, shows, asked;
-    int listener, visitor, asker; /* where whoever takes over connects; who has, and may be anybody; who may. -1: nobody */
+    struct loop_watch listening, asked;
+    int listener, asker;       /* where whoever takes over sends to; his stream. -1: nobody's */
     int64_t told_us;           /* when it last said that somebody got nothing; 0: never */
     uint32_t heir;             /* the process that takes over, for as long as it lives; 0: none */
 };

@@ -3,9 +3,11 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/sock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,18 +24,18 @@ static bool set_path(struct sockaddr_un *address, const char *path)
     return snprintf(address->sun_path, sizeof address->sun_path, "%s", path) < (int)sizeof address->sun_path;
 }
 
-static int local_socket(void)
+static int local_socket(int type)
 {
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-enum code local_connect(const char *path, int *out)
+static enum code connect_as(int type, const char *path, int *out)
 {
     struct sockaddr_un address;
     int fd, error;
 
     *out = -1;
-    if (!set_path(&address, path) || (fd = local_socket()) == -1)
+    if (!set_path(&address, path) || (fd = local_socket(type)) == -1)
         return CODE_IO;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
         *out = fd;
@@ -45,6 +47,11 @@ enum code local_connect(const char *path, int *out)
     return error == ENOENT || error == ECONNREFUSED ? CODE_NOT_FOUND
            : error == EAGAIN                        ? CODE_BUSY
            : error == EACCES || error == EPERM      ? CODE_DENIED : CODE_IO;
+}
+
+enum code local_connect(const char *path, int *out)
+{
+    return connect_as(SOCK_STREAM, path, out);
 }
 
 enum code local_listener(int fd, uid_t *uid)
@@ -59,7 +66,7 @@ enum code local_listener(int fd, uid_t *uid)
 }
 
 /* Returns: whether the place is free now. */
-static enum code clear_place(const char *path, const char *key, struct why *why)
+static enum code clear_place(int type, const char *path, const char *key, struct why *why)
 {
     struct stat found;
     int fd;
@@ -69,7 +76,7 @@ static enum code clear_place(const char *path, const char *key, struct why *why)
     if (!S_ISSOCK(found.st_mode))
         return why_set(why, CODE_EXISTS, "%s is there and is no socket; name another place with `%s: {socket: FILE}`", path,
                        key);
-    if (local_connect(path, &fd) != CODE_NOT_FOUND) {
+    if (connect_as(type, path, &fd) != CODE_NOT_FOUND) {
         sock_close(&fd);
         return why_set(why, CODE_BUSY, "somebody listens on %s already; does another gate run?", path);
     }
@@ -78,10 +85,10 @@ static enum code clear_place(const char *path, const char *key, struct why *why)
     return CODE_OK;
 }
 
-enum code local_listen(const char *path, const char *key, mode_t mode, int *out, struct why *why)
+static enum code listen_as(int type, const char *path, const char *key, mode_t mode, int *out, struct why *why)
 {
     struct sockaddr_un address;
-    enum code code = clear_place(path, key, why);
+    enum code code = clear_place(type, path, key, why);
     int fd;
 
     *out = -1;
@@ -90,16 +97,26 @@ enum code local_listen(const char *path, const char *key, mode_t mode, int *out,
     if (!set_path(&address, path))
         return why_set(why, CODE_INVALID, "%s is longer than a socket's path may be (%zu bytes); name another place with "
                        "`%s: {socket: FILE}`", path, sizeof address.sun_path - 1, key);
-    fd = local_socket();
+    fd = local_socket(type);
     /* bind gives the name the descriptor's mode, so that others can connect at no time. */
     if (fd == -1 || fchmod(fd, mode) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(fd, BACKLOG) != 0) {
+        (type == SOCK_STREAM && listen(fd, BACKLOG) != 0)) {
         code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerror(errno));
         sock_close(&fd);
         return code;
     }
     *out = fd;
     return CODE_OK;
+}
+
+enum code local_listen(const char *path, const char *key, mode_t mode, int *out, struct why *why)
+{
+    return listen_as(SOCK_STREAM, path, key, mode, out, why);
+}
+
+enum code local_receive(const char *path, const char *key, mode_t mode, int *out, struct why *why)
+{
+    return listen_as(SOCK_DGRAM, path, key, mode, out, why);
 }
 
 enum code local_pair(int ends[2])
@@ -139,6 +156,23 @@ enum code local_hand(int fd, struct span bytes, const int *handed, size_t count)
     return errno == EAGAIN || errno == ETOOMANYREFS ? CODE_BUSY : CODE_IO;
 }
 
+enum code local_post(const char *path, struct span bytes, const int *handed, size_t count, int wait_ms)
+{
+    const int64_t until_us = clock_monotonic_us() + (int64_t)wait_ms * 1000;
+    struct pollfd room = {.events = POLLOUT};
+    enum code code = connect_as(SOCK_DGRAM, path, &room.fd);
+    int error;
+
+    if (code != CODE_OK)
+        return code;
+    while ((code = local_hand(room.fd, bytes, handed, count)) == CODE_BUSY && clock_monotonic_us() < until_us)
+        (void)poll(&room, 1, 100); /* others take the room, too, and descriptors under way have a limit that no socket tells */
+    error = errno;
+    sock_close(&room.fd);
+    errno = error;
+    return code;
+}
+
 enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t *count)
 {
     union {
@@ -164,7 +198,7 @@ enum code local_take_handed(int fd, void *bytes, size_t len, int *handed, size_t
         else
             local_drop(&one);
     }
-    if (got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & MSG_CTRUNC) == 0)
+    if (got == (ssize_t)len && came > 0 && came <= room && (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) == 0)
         return CODE_OK;
     while (*count > 0)
         local_drop(&handed[--*count]);

@@ -29,6 +29,10 @@
  * Errors: CODE_BUSY where somebody listens. */
 enum code local_listen(const char *path, const char *key, mode_t mode, int *fd, struct why *why) MUST_USE;
 
+/* Likewise, for messages of their own (datagrams), which local_post sends and local_take_handed reads. Who sends has no
+ * connection: he takes no place, and one who cannot be given descriptors for want of room has sent in vain. */
+enum code local_receive(const char *path, const char *key, mode_t mode, int *fd, struct why *why) MUST_USE;
+
 /* Returns: CODE_OK; CODE_NOT_FOUND where nobody listens; CODE_BUSY where too many wait; CODE_DENIED; CODE_IO (errno). */
 enum code local_connect(const char *path, int *fd) MUST_USE;
 
@@ -41,6 +45,9 @@ enum code local_pair(int ends[2]) MUST_USE;
 /* Sends these bytes in one message with descriptors, at least one and at most 253; they stay the caller's. Returns: CODE_OK,
  * CODE_BUSY where the other side has to read first, CODE_IO. */
 enum code local_hand(int fd, struct span bytes, const int *handed, size_t count) MUST_USE;
+/* Likewise, to who receives at `path`, waiting for room. Takes: wait_ms: for how long. Returns: as of local_connect, and
+ * CODE_BUSY where there was none. */
+enum code local_post(const char *path, struct span bytes, const int *handed, size_t count, int wait_ms) MUST_USE;
 /* Reads such a message of `len` bytes. Returns: CODE_OK; CODE_BUSY where none is there, CODE_NOT_FOUND where the other side has
  * gone, CODE_INVALID where it is another, whose descriptors are closed. Takes: count: how many descriptors there is room for;
  * becomes how many came. */

@@ -175,6 +175,40 @@ static void descriptors_come_with_their_message_or_not_at_all(void **state)
     assert_int_equal(local_hand(front[1], SPAN_LIT("x"), back, 1), CODE_IO);
 }
 
+/* Datagrams: who sends keeps no place, and waits for room for as long as he wants. */
+static void what_is_posted_comes_whole_or_not_at_all(void **state)
+{
+    char folder[] = "/tmp/callgate-local-XXXXXX", path[64], heard[5] = "";
+    const int64_t began_us = clock_monotonic_us();
+    struct why why = {""};
+    int place, got[2] = {-1, -1};
+    size_t count = 2;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/s", folder);
+    assert_int_equal(local_post(path, SPAN_LIT("word"), back, 2, 1000), CODE_NOT_FOUND);
+    assert_int_equal(local_receive(path, "audit", 0600, &place, &why), CODE_OK);
+    assert_int_equal(local_receive(path, "audit", 0600, &got[0], &why), CODE_BUSY);
+    assert_int_equal(local_post(path, SPAN_LIT("word\0"), back, 2, 1000), CODE_OK);
+    assert_int_equal(local_take_handed(place, heard, 5, got, &count), CODE_OK);
+    assert_string_equal(heard, "word");
+    assert_int_equal(count, 2);
+    sock_close(&got[0]);
+    sock_close(&got[1]);
+    assert_int_equal(local_post(path, SPAN_LIT("word\0and more"), back, 2, 1000), CODE_OK);
+    assert_int_equal(local_take_handed(place, heard, 5, got, &count), CODE_INVALID);
+    assert_int_equal(count, 0);
+    while (local_post(path, SPAN_LIT("x"), back, 1, 0) == CODE_OK)
+        continue;
+    assert_int_equal(local_post(path, SPAN_LIT("x"), back, 1, 50), CODE_BUSY);
+    assert_true(clock_monotonic_us() - began_us >= 50000);
+    sock_close(&place);
+    assert_int_equal(local_post(path, SPAN_LIT("x"), back, 1, 1000), CODE_NOT_FOUND); /* left behind */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* A connection that waits at its close until the other side has taken everything, and that one takes nothing. */
 static void lingering(int *fd, int *other)
 {
@@ -220,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_within_it_is_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_introduces_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(descriptors_come_with_their_message_or_not_at_all, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_posted_comes_whole_or_not_at_all, setup, teardown),
         cmocka_unit_test(a_place_is_taken_once),
     };
 
