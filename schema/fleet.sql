@@ -192,6 +192,8 @@ CREATE TABLE callgate.trail_cursor (
 CREATE TABLE callgate.trail_fork (
     node   text COLLATE "C" NOT NULL,
     told   timestamptz NOT NULL DEFAULT now(),
+    told_by text COLLATE "C" NOT NULL DEFAULT session_user, -- the node itself, or its witness
+    what   text,
     seq    bigint NOT NULL,
     here   bytea,
     there  bytea,
@@ -227,10 +229,12 @@ CREATE TABLE callgate.day_proof (
     UNIQUE (node, day, last_seq)
 );
 -- Rows of them that stood between rows that are kept, such as outcomes from behind midnight: the chain of those needs their hashes.
+-- So does the tree from the last checkpoint before the first row that is left.
 CREATE TABLE callgate.day_link (
-    node text COLLATE "C" NOT NULL,
-    seq  bigint NOT NULL,
-    hash bytea,
+    node   text COLLATE "C" NOT NULL,
+    seq    bigint NOT NULL,
+    hash   bytea,
+    tenant bytea,
     PRIMARY KEY (node, seq)
 );
 
@@ -392,11 +396,13 @@ BEGIN
             SELECT min(seq) AS seq FROM callgate.decision WHERE node = whose.node AND day <> of UNION ALL
             SELECT min(seq) FROM callgate.outcome WHERE node = whose.node AND day <> of UNION ALL
             SELECT min(seq) FROM callgate.event WHERE node = whose.node AND day <> of) AS r;
-        INSERT INTO callgate.day_link (node, seq, hash)
-        SELECT whose.node, seq, hash FROM (
-            SELECT seq, hash FROM callgate.decision WHERE node = whose.node AND day = of AND seq > kept UNION ALL
-            SELECT seq, hash FROM callgate.outcome WHERE node = whose.node AND day = of AND seq > kept UNION ALL
-            SELECT seq, hash FROM callgate.event WHERE node = whose.node AND day = of AND seq > kept) AS r ON CONFLICT DO NOTHING;
+        kept := callgate.proof_from(whose.node, kept);
+        INSERT INTO callgate.day_link (node, seq, hash, tenant)
+        SELECT whose.node, seq, hash, tenant FROM (
+            SELECT seq, hash, tenant FROM callgate.decision WHERE node = whose.node AND day = of AND seq >= kept UNION ALL
+            SELECT seq, hash, tenant FROM callgate.outcome WHERE node = whose.node AND day = of AND seq >= kept UNION ALL
+            SELECT seq, hash, tenant FROM callgate.event WHERE node = whose.node AND day = of AND seq >= kept) AS r ON CONFLICT DO NOTHING;
+        DELETE FROM callgate.day_link WHERE node = whose.node AND seq < kept;
     END LOOP;
     FOREACH relation IN ARRAY ARRAY['decision', 'outcome', 'event'] LOOP
         IF EXISTS (SELECT 1 FROM callgate.trail_day WHERE day = of) THEN
@@ -535,3 +541,80 @@ REVOKE ALL ON FUNCTION callgate.cursor_read(), callgate.cursor_move(bigint, byte
 GRANT EXECUTE ON FUNCTION callgate.cursor_read(), callgate.cursor_move(bigint, bytea, bigint, bytea),
     callgate.fork_tell(bigint, bytea, bytea), callgate.day_open(date), callgate.day_unindex(date), callgate.trail_tend(),
     callgate.erase_note(date, bigint), callgate.erase_step() TO callgate_node;
+
+-- ---- checkpoints ----------------------------------------------------------------------------------------------------
+-- Every checkpoint of every node, with the peaks of its tree, and under its note one line more than the node's own file has: the node's
+-- key signs it, too, so that nobody else can put one here in its name. The next node by name looks whether each goes on from the last
+-- one that it saw, and says so in a cosignature (c2sp.org/tlog-cosignature). Nothing here is ever changed.
+
+CREATE TABLE callgate.checkpoint (
+    node    text COLLATE "C" NOT NULL DEFAULT session_user,
+    size    bigint NOT NULL,
+    time_us bigint NOT NULL,
+    peaks   bytea NOT NULL,
+    note    bytea NOT NULL,
+    put     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (node, size)
+);
+
+CREATE TABLE callgate.cosignature (
+    node     text COLLATE "C" NOT NULL,
+    size     bigint NOT NULL,
+    cosigner text COLLATE "C" NOT NULL DEFAULT session_user,
+    line     bytea NOT NULL,
+    put      timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (node, size, cosigner),
+    FOREIGN KEY (node, size) REFERENCES callgate.checkpoint
+);
+
+-- These stop mistakes. Who owns the tables can drop them, but not make a checkpoint.
+CREATE FUNCTION callgate.only_appended() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE TRIGGER checkpoint_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.checkpoint EXECUTE FUNCTION callgate.only_appended();
+CREATE TRIGGER cosignature_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.cosignature EXECUTE FUNCTION callgate.only_appended();
+CREATE TRIGGER trail_fork_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.trail_fork EXECUTE FUNCTION callgate.only_appended();
+
+GRANT SELECT ON callgate.checkpoint, callgate.cosignature TO callgate_reader;
+
+-- From which row on the hashes of a node's rows are kept, where the first row that is left is this one (NULL: none is): from the last
+-- checkpoint before it.
+CREATE FUNCTION callgate.proof_from(whose text, first_left bigint) RETURNS bigint LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(max(size), 0) FROM callgate.checkpoint
+    WHERE node = whose AND size < coalesce(first_left, (SELECT seq + 1 FROM callgate.trail_cursor WHERE node = whose))
+$$;
+
+-- The last checkpoint of whoever asks.
+CREATE FUNCTION callgate.checkpoint_last() RETURNS TABLE (size bigint, note bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.size, c.note FROM callgate.checkpoint AS c WHERE c.node = session_user ORDER BY c.size DESC LIMIT 1
+$$;
+
+-- Puts one behind the last. False: it is not behind it, or covers rows that are not here yet.
+CREATE FUNCTION callgate.checkpoint_put(new_size bigint, new_time_us bigint, new_peaks bytea, new_note bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    until bigint;
+BEGIN
+    SELECT seq INTO until FROM callgate.trail_cursor WHERE node = session_user FOR UPDATE; -- one at a time, in their order
+    IF until IS NULL OR new_size > until
+       OR EXISTS (SELECT FROM callgate.checkpoint AS c WHERE c.node = session_user AND c.size >= new_size) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO callgate.checkpoint (node, size, time_us, peaks, note) VALUES (session_user, new_size, new_time_us, new_peaks, new_note);
+    RETURN true;
+END $$;
+
+-- Whether there are two records of a node: nobody gives it uses or approvals until it has come back under another name.
+CREATE FUNCTION callgate.is_forked(whose text) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM callgate.trail_fork WHERE node = whose)
+$$;
+
+-- What was told of whoever asks; no row: he is not forked.
+CREATE FUNCTION callgate.fork_read() RETURNS TABLE (seq bigint, told_by text, what text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT f.seq, f.told_by, f.what FROM callgate.trail_fork AS f WHERE f.node = session_user ORDER BY f.told LIMIT 1
+$$;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/verify_centre.h"
+
+#include "base/num.h"
+#include "evidence/centre_rows.h"
+#include "evidence/centre_words.h"
+#include "rows/walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define FILES_MAX 100000 /* of one node; a gate begins one a day, or one a gigabyte */
+#define LAST_ROW "greatest(" \
+    "(SELECT max(seq) FROM callgate.decision WHERE node = $1), (SELECT max(seq) FROM callgate.outcome WHERE node = $1), " \
+    "(SELECT max(seq) FROM callgate.event WHERE node = $1), (SELECT max(seq) FROM callgate.day_link WHERE node = $1))"
+#define FIRST_ROW "least(" \
+    "(SELECT min(seq) FROM callgate.decision WHERE node = $1), (SELECT min(seq) FROM callgate.outcome WHERE node = $1), " \
+    "(SELECT min(seq) FROM callgate.event WHERE node = $1))"
+
+/* A node's trail as it stands at the centre. */
+struct standing {
+    int64_t last;            /* row; 0: none */
+    bool is_cut;             /* its beginning went with its days: up to `cut`, whose hash this is */
+    int64_t cut;
+    unsigned char cut_hash[DIGEST_BYTES];
+    struct pg_rows *files;   /* seq, hash, by seq */
+    size_t first_file;       /* of these, the one that holds the first row that is left */
+};
+
+struct run {
+    struct pg *pg;
+    const struct verify_centre_conf *conf;
+    struct verify_centre_report *report;
+    struct why *why;
+    struct standing standing;
+    struct centre_rows rows;
+    struct verify_sequence *sequence;
+    struct keyring keys;
+};
+
+static struct pg_value node_of(const struct run *run)
+{
+    return pg_of_text(run->conf->node);
+}
+
+void centre_fault(struct verify_report *report, int64_t seq, const char *table, const char *field, const char *format, ...)
+{
+    struct verify_fault *fault;
+    va_list args;
+
+    report->is_proven = false;
+    if (report->fault_count++ >= VERIFY_FAULTS_MAX)
+        return;
+    fault = &report->fault[report->fault_count - 1];
+    fault->seq = seq;
+    (void)snprintf(fault->table, sizeof fault->table, "%s", table);
+    (void)snprintf(fault->field, sizeof fault->field, "%s", field);
+    va_start(args, format);
+    (void)vsnprintf(fault->text, sizeof fault->text, format, args);
+    va_end(args);
+}
+
+/* ---- where it stands ---------------------------------------------------------------------------------------------- */
+
+/* The last checkpoint before the first row that is left, where rows before it are gone: day_drop keeps hashes from there on. */
+static enum code find_cut(struct run *run)
+{
+    struct standing *standing = &run->standing;
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(run->pg, "SELECT l.seq, l.hash FROM callgate.day_link AS l JOIN callgate.checkpoint AS c "
+                            "ON c.node = l.node AND c.size = l.seq WHERE l.node = $1 AND l.seq < coalesce(" FIRST_ROW
+                            ", 9223372036854775807) AND EXISTS (SELECT FROM callgate.day_proof AS p WHERE p.node = $1) "
+                            "ORDER BY l.seq DESC LIMIT 1", PG_VALUES(node_of(run)), &rows, run->why);
+
+    if (code == CODE_OK && pg_rows_count(rows) == 1 && pg_rows_bytes(rows, 0, 1).len == DIGEST_BYTES) {
+        standing->is_cut = true;
+        standing->cut = pg_rows_int(rows, 0, 0);
+        memcpy(standing->cut_hash, pg_rows_bytes(rows, 0, 1).at, DIGEST_BYTES);
+        run->report->dropped_seq = standing->cut;
+    }
+    pg_rows_free(&rows);
+    return code;
+}
+
+static enum code find_standing(struct run *run)
+{
+    struct standing *standing = &run->standing;
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(run->pg, "SELECT coalesce(" LAST_ROW ", 0)", PG_VALUES(node_of(run)), &rows, run->why);
+
+    standing->last = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
+    run->report->last_seq = standing->last;
+    pg_rows_free(&rows);
+    if (code == CODE_OK)
+        code = find_cut(run);
+    if (code == CODE_OK)
+        code = pg_ask(run->pg, "SELECT seq, hash FROM callgate.file WHERE node = $1 ORDER BY seq LIMIT 100000",
+                      PG_VALUES(node_of(run)), &standing->files, run->why);
+    if (code != CODE_OK || !standing->is_cut)
+        return code;
+    while (standing->first_file + 1 < pg_rows_count(standing->files) &&
+           pg_rows_int(standing->files, standing->first_file + 1, 0) <= standing->cut)
+        standing->first_file++;
+    if (pg_rows_count(standing->files) > 0 && pg_rows_int(standing->files, standing->first_file, 0) == standing->cut &&
+        pg_rows_bytes(standing->files, standing->first_file, 1).len == DIGEST_BYTES) /* what the next row goes on from */
+        memcpy(standing->cut_hash, pg_rows_bytes(standing->files, standing->first_file, 1).at, DIGEST_BYTES);
+    return CODE_OK;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+static struct centre_file file_at(const struct standing *standing, size_t at)
+{
+    size_t count = pg_rows_count(standing->files);
+    struct centre_file file = {.is_first = at == 0, .last = INT64_MAX};
+
+    file.before = at < count ? pg_rows_int(standing->files, at, 0) : 0;
+    if (at + 1 < count)
+        file.last = pg_rows_int(standing->files, at + 1, 0);
+    if (standing->is_cut && at == standing->first_file) {
+        file.is_first = false;
+        file.before = standing->cut;
+    }
+    return file;
+}
+
+/* What is told of the last file is told of the whole, too. */
+static enum code end_file(struct run *run, bool is_last, struct verify_report *report)
+{
+    if (run->rows.moved_seq != 0)
+        centre_fault(report, run->rows.moved_seq, "day", "day", "it lies in another day than its own: it would go before its time, "
+                     "or is not found by its day");
+    run->rows.moved_seq = 0;
+    return is_last ? centre_words(run->pg, run->conf, run->report, report, run->why) : CODE_OK;
+}
+
+static enum code verify_file(struct run *run, size_t at, bool is_last)
+{
+    const struct standing *standing = &run->standing;
+    struct centre_file file = file_at(standing, at);
+    struct verify_source source = {.last = is_last ? standing->last : file.last,
+                                   .is_cut = standing->is_cut && at == standing->first_file, .cut_seq = standing->cut};
+    struct verify_conf conf = {.source = &source, .keys = &run->keys, .sequence = run->sequence, .ends_trail = is_last,
+                               .follows = at > standing->first_file, .progress = run->conf->progress, .context = run->conf->context};
+    struct verify_report report;
+    char name[160];
+    enum code code;
+
+    memcpy(source.cut_hash, standing->cut_hash, DIGEST_BYTES);
+    (void)snprintf(name, sizeof name, "%.*s at the centre%s", SPAN_ARG(run->conf->node), is_last ? "" : ", file");
+    if (!is_last)
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), " %zu", at + 1);
+    conf.path = name;
+    code = centre_rows_begin(&run->rows, &file, run->sequence, &source);
+    if (code == CODE_OK)
+        code = audit_verify(&conf, &report, run->why);
+    if (code == CODE_OK)
+        code = end_file(run, is_last, &report);
+    if (code == CODE_OK)
+        run->conf->tell(run->conf->context, &conf, &report);
+    return code;
+}
+
+static enum code verify_files(struct run *run)
+{
+    size_t count = pg_rows_count(run->standing.files), at = run->standing.first_file;
+    struct pieces events;
+    enum code code = pieces_init(&events);
+
+    if (code == CODE_OK)
+        code = centre_rows_events(&run->rows, &events);
+    if (code == CODE_OK)
+        code = verify_sequence_of(events.db, &run->sequence, run->why);
+    pieces_fini(&events);
+    if (count == 0) /* which is a fault of the one that there must be */
+        count = 1;
+    for (; at < count && code == CODE_OK; at++)
+        code = verify_file(run, at, at + 1 == count);
+    return code;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+
+enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report, struct why *why)
+{
+    struct run run = {.pg = pg, .conf = conf, .report = report, .why = why};
+    struct note_key key;
+    enum code code = centre_rows_init(&run.rows, pg, conf->node, why);
+
+    *report = (struct verify_centre_report){.last_seq = 0};
+    if (conf->key_of(conf->context, conf->node, &key))
+        keyring_add(&run.keys, &key);
+    if (code == CODE_OK)
+        code = find_standing(&run);
+    if (code == CODE_OK && run.standing.last > 0)
+        code = verify_files(&run);
+    report->hollow = run.rows.hollow;
+    pg_rows_free(&run.standing.files);
+    verify_sequence_free(&run.sequence);
+    centre_rows_fini(&run.rows);
+    if (code != CODE_OK && why->text[0] == '\0')
+        (void)why_set(why, code, "%.*s at the centre: %s", SPAN_ARG(conf->node), code_text(code));
+    return code;
+}
