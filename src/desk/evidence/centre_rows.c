@@ -22,7 +22,8 @@ static enum code learn_column(struct db *model, struct centre_table *table, enum
         (void)snprintf(table->select + len, sizeof table->select - len, "%s%s", at == 0 ? "SELECT " : ", ",
                        which == ROW_DECISION && strcmp(name, "node") == 0 ? "host" : name);
     if (code == CODE_OK)
-        table->kinds[at] = span_is(db_text(stmt, 0), "INTEGER") ? ROW_INT : span_is(db_text(stmt, 0), "TEXT") ? ROW_TEXT : ROW_BLOB;
+        table->kinds[at] = span_is(db_text(stmt, 0), "INTEGER") ? ROW_INT : span_is(db_text(stmt, 0),
+                                                                                    "TEXT") ? ROW_TEXT : ROW_BLOB;
     db_finalize(&stmt);
     return code;
 }
@@ -116,12 +117,14 @@ static bool is_in_its_day(const struct walk_row *row, int64_t day)
     int64_t time_us = row->values[D_TIME].number, its = time_us / DAY_US - (time_us % DAY_US < 0);
 
     _Static_assert((int)D_TIME == (int)E_TIME, "the same place in both");
-    if (row->table == ROW_OUTCOME || row->values[D_TIME].kind != ROW_INT || its < -700000 || its > 2900000) /* no day that there is */
+    if (row->table == ROW_OUTCOME || row->values[D_TIME].kind != ROW_INT || its < -700000 ||
+        its > 2900000) /* no day that there is */
         return true;
     return day == its;
 }
 
-static enum code put_row(struct centre_rows *rows, struct pieces *pieces, enum row_table table, const struct pg_rows *from, size_t at)
+static enum code put_row(struct centre_rows *rows, struct pieces *pieces, enum row_table table, const struct pg_rows *from,
+                         size_t at)
 {
     const struct row_shape *shape = row_shape(table);
     struct walk_row row;
@@ -136,7 +139,8 @@ static enum code put_row(struct centre_rows *rows, struct pieces *pieces, enum r
     return pieces_put_kept(pieces, row.seq, row.hash.bytes, SPAN_NONE);
 }
 
-static enum code ask(struct centre_rows *rows, enum row_table table, const char *more, int64_t first, int64_t last, struct pg_rows **out)
+static enum code ask(struct centre_rows *rows, enum row_table table, const char *more, int64_t first, int64_t last,
+                     struct pg_rows **out)
 {
     char sql[CENTRE_SELECT_BYTES + 256];
 
@@ -183,7 +187,8 @@ static enum code bring(void *context, int64_t first, int64_t *last)
         to = whole_to(outcomes, to);
         to = whole < to ? whole : to;
         if (to < from && from <= rows->file.last)
-            code = why_set(rows->why, CODE_INVALID, "%.*s: more than %d rows have the number %lld", SPAN_ARG(rows->node), PIECE_ROWS,
+            code = why_set(rows->why, CODE_INVALID, "%.*s: more than %d rows have the number %lld", SPAN_ARG(rows->node),
+                           PIECE_ROWS,
                            (long long)from);
     }
     if (code == CODE_OK)
@@ -246,7 +251,8 @@ static enum code put_marks(struct centre_rows *rows, int64_t last)
         count = code == CODE_OK ? pg_rows_count(answer) : 0;
         for (size_t i = 0; i < count && code == CODE_OK; i++) {
             from = pg_rows_int(answer, i, 0) + 1;
-            code = pieces_put_mark(&rows->pieces, pg_rows_int(answer, i, 0), pg_rows_int(answer, i, 1), pg_rows_bytes(answer, i, 2),
+            code = pieces_put_mark(&rows->pieces, pg_rows_int(answer, i, 0), pg_rows_int(answer, i, 1), pg_rows_bytes(answer,
+                                                                                                                      i, 2),
                                    pg_rows_bytes(answer, i, 3));
         }
         pg_rows_free(&answer);
@@ -258,12 +264,15 @@ static enum code put_marks(struct centre_rows *rows, int64_t last)
 static enum code put_kept(struct centre_rows *rows)
 {
     struct pg_rows *answer = NULL;
-    enum code code = pg_ask(rows->pg, "SELECT seq, hash, tenant FROM callgate.day_link WHERE node = $1 AND seq > $2 AND seq <= $3",
-                            PG_VALUES(pg_of_text(rows->node), pg_of_int(rows->file.before), pg_of_int(rows->file.last)), &answer,
+    enum code code = pg_ask(rows->pg, "SELECT seq, hash, tenant FROM callgate.day_link WHERE node = $1 AND seq > $2 AND seq <= "
+                                      "$3",
+                            PG_VALUES(pg_of_text(rows->node), pg_of_int(rows->file.before),
+                                      pg_of_int(rows->file.last)), &answer,
                             rows->why);
 
     for (size_t i = 0; i < pg_rows_count(answer) && code == CODE_OK; i++)
-        code = pieces_put_kept(&rows->pieces, pg_rows_int(answer, i, 0), pg_rows_bytes(answer, i, 1), pg_rows_bytes(answer, i, 2));
+        code = pieces_put_kept(&rows->pieces, pg_rows_int(answer, i, 0), pg_rows_bytes(answer, i, 1), pg_rows_bytes(answer, i,
+                                                                                                                    2));
     pg_rows_free(&answer);
     return code;
 }

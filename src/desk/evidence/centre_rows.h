@@ -40,8 +40,8 @@ struct centre_rows {
 enum code centre_rows_init(struct centre_rows *rows, struct pg *pg, struct span node, struct why *why) MUST_USE;
 void centre_rows_fini(struct centre_rows *rows);
 
-/* Begins with a file: all of it but decisions and outcomes, which `source.bring` brings. Takes: sequence: what the file before it
- * left. The source is good until the next file. */
+/* Begins with a file: all of it but decisions and outcomes, which `source.bring` brings. Takes: sequence: what the file before
+ * it left. The source is good until the next file. */
 enum code centre_rows_begin(struct centre_rows *rows, const struct centre_file *file, const struct verify_sequence *sequence,
                             struct verify_source *source) MUST_USE;
 

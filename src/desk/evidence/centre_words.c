@@ -30,17 +30,20 @@ static enum code check_cursor(struct asking *asking)
 {
     struct verify_report *report = asking->report;
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(asking->pg, "SELECT seq, hash FROM callgate.trail_cursor WHERE node = $1", PG_VALUES(node_of(asking)), &rows,
+    enum code code = pg_ask(asking->pg, "SELECT seq, hash FROM callgate.trail_cursor WHERE node = $1",
+                            PG_VALUES(node_of(asking)), &rows,
                             asking->why);
 
     if (code == CODE_OK && pg_rows_count(rows) == 0)
         centre_fault(report, 0, "trail_cursor", "seq", "nothing says up to where its rows are here");
     else if (code == CODE_OK && pg_rows_int(rows, 0, 0) != asking->said->last_seq)
-        centre_fault(report, asking->said->last_seq + 1, "trail_cursor", "seq", "the node has put rows here up to %lld, but the last one "
+        centre_fault(report, asking->said->last_seq + 1, "trail_cursor", "seq", "the node has put rows here up to %lld, but "
+                                                                                "the last one "
                      "is %lld: the end was cut off, or rows were put in", (long long)pg_rows_int(rows, 0, 0),
                      (long long)asking->said->last_seq);
     else if (code == CODE_OK && !span_equals(pg_rows_bytes(rows, 0, 1), span_of(report->head, DIGEST_BYTES)))
-        centre_fault(report, asking->said->last_seq, "trail_cursor", "hash", "the row that the node has put here last is another one");
+        centre_fault(report, asking->said->last_seq, "trail_cursor", "hash", "the row that the node has put here last is "
+                                                                             "another one");
     pg_rows_free(&rows);
     return code;
 }
@@ -48,11 +51,13 @@ static enum code check_cursor(struct asking *asking)
 static enum code check_fork(struct asking *asking)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(asking->pg, "SELECT seq, told_by, coalesce(what, '') FROM callgate.trail_fork WHERE node = $1 ORDER BY told "
+    enum code code = pg_ask(asking->pg, "SELECT seq, told_by, coalesce(what, '') FROM callgate.trail_fork WHERE node = $1 "
+                                        "ORDER BY told "
                             "LIMIT 1", PG_VALUES(node_of(asking)), &rows, asking->why);
 
     if (code == CODE_OK && pg_rows_count(rows) == 1)
-        centre_fault(asking->report, pg_rows_int(rows, 0, 0), "trail_fork", "seq", "the node is forked, as %.*s has told: there are two "
+        centre_fault(asking->report, pg_rows_int(rows, 0, 0), "trail_fork", "seq", "the node is forked, as %.*s has told: "
+                                                                                   "there are two "
                      "records of it%s%.*s", SPAN_ARG(pg_rows_bytes(rows, 0, 1)), pg_rows_bytes(rows, 0, 2).len > 0 ? "; " : "",
                      SPAN_ARG(pg_rows_bytes(rows, 0, 2)));
     pg_rows_free(&rows);
@@ -62,7 +67,8 @@ static enum code check_fork(struct asking *asking)
 static enum code check_pairs(struct asking *asking)
 {
     struct pg_rows *rows = NULL;
-    enum code code = pg_ask(asking->pg, "SELECT o.seq FROM callgate.outcome AS o JOIN callgate.decision AS d ON d.node = o.node AND "
+    enum code code = pg_ask(asking->pg, "SELECT o.seq FROM callgate.outcome AS o JOIN callgate.decision AS d ON d.node = "
+                                        "o.node AND "
                             "d.seq = o.decision WHERE o.node = $1 AND d.day <> o.day ORDER BY o.seq LIMIT 1",
                             PG_VALUES(node_of(asking)), &rows, asking->why);
 
@@ -76,7 +82,8 @@ static enum code check_pairs(struct asking *asking)
 
 static void fault_cosigned(struct asking *asking, int64_t size, struct span by, const char *what)
 {
-    centre_fault(asking->report, size, "cosignature", "line", "the cosignature of '%.*s' over %lld rows %s", by.len > 64 ? 64 : (int)by.len,
+    centre_fault(asking->report, size, "cosignature", "line", "the cosignature of '%.*s' over %lld rows %s",
+                 by.len > 64 ? 64 : (int)by.len,
                  by.at, (long long)size, what);
 }
 
@@ -86,12 +93,14 @@ static void doubt_clock(struct asking *asking, const struct note *note, struct s
 
     if (report->doubt_count == VERIFY_DOUBTS_MAX)
         return;
-    (void)snprintf(report->doubt[report->doubt_count++], sizeof report->doubt[0], "the node dates its checkpoint over %llu rows at %lld "
+    (void)snprintf(report->doubt[report->doubt_count++], sizeof report->doubt[0], "the node dates its checkpoint over %llu "
+                                                                                  "rows at %lld "
                    "s, and '%.*s' cosigned it at %llu s: a clock is wrong, or was set", (unsigned long long)note->size,
                    (long long)(note->time_us / 1000000), SPAN_ARG(by), (unsigned long long)time_s);
 }
 
-/* Witnesses look within seconds, unless they are away: only a checkpoint that is dated behind its cosignature cannot be. One that
+/* Witnesses look within seconds, unless they are away: only a checkpoint that is dated behind its cosignature cannot be. One
+ * that
  * waited for long may have waited for a node. */
 static bool is_apart(const struct note *note, uint64_t time_s)
 {
@@ -148,7 +157,8 @@ static enum code check_cosignatures(struct asking *asking)
     do {
         code = pg_ask(asking->pg, "SELECT s.size, s.cosigner, s.line, c.note FROM callgate.cosignature AS s LEFT JOIN "
                       "callgate.checkpoint AS c USING (node, size) WHERE s.node = $1 AND (s.size, s.cosigner) > ($2, $3) "
-                      "ORDER BY s.size, s.cosigner LIMIT 8192", PG_VALUES(node_of(asking), pg_of_int(size), pg_of_text(by)), &rows,
+                      "ORDER BY s.size, s.cosigner LIMIT 8192", PG_VALUES(node_of(asking), pg_of_int(size),
+                                                                          pg_of_text(by)), &rows,
                       asking->why);
         count = code == CODE_OK ? pg_rows_count(rows) : 0;
         for (size_t i = 0; i < count; i++)
@@ -176,11 +186,14 @@ static enum code turn(struct asking *asking, struct page *page)
 {
     pg_rows_free(&page->rows);
     page->at = 0;
-    return pg_ask(asking->pg, "SELECT seq, hash FROM (SELECT seq, hash FROM callgate.decision WHERE node = $1 AND seq > $2 AND seq <= $3 "
+    return pg_ask(asking->pg, "SELECT seq, hash FROM (SELECT seq, hash FROM callgate.decision WHERE node = $1 AND seq > $2 AND "
+                              "seq <= $3 "
                   "UNION ALL SELECT seq, hash FROM callgate.outcome WHERE node = $1 AND seq > $2 AND seq <= $3 "
                   "UNION ALL SELECT seq, hash FROM callgate.event WHERE node = $1 AND seq > $2 AND seq <= $3 "
-                  "UNION ALL SELECT seq, hash FROM callgate.day_link WHERE node = $1 AND seq > $2 AND seq <= $3) AS r ORDER BY seq",
-                  PG_VALUES(node_of(asking), pg_of_int(page->last), pg_of_int(page->last + PAGE_ROWS)), &page->rows, asking->why);
+                  "UNION ALL SELECT seq, hash FROM callgate.day_link WHERE node = $1 AND seq > $2 AND seq <= $3) AS r ORDER BY "
+                  "seq",
+                  PG_VALUES(node_of(asking), pg_of_int(page->last),
+                            pg_of_int(page->last + PAGE_ROWS)), &page->rows, asking->why);
 }
 
 /* The centre's hash of a row; at == NULL: it has none. Numbers are asked for in their order. */
@@ -219,8 +232,10 @@ static enum code compare_leaf(struct asking *asking, struct page *page, const st
         said->same++;
     } else if (!*differs) {
         *differs = true;
-        centre_fault(asking->report, leaf->seq, "entry", "hash", hash.at == NULL ? "the node's files have this row, and the centre has not"
-                                                                                 : "the node's files have another row of this number");
+        centre_fault(asking->report, leaf->seq, "entry", "hash", hash.at == NULL ? "the node's files have this row, and the "
+                                                                                   "centre has not"
+                                                                                 : "the node's files have another row of this "
+                                                                                   "number");
     }
     return CODE_OK;
 }
@@ -255,7 +270,8 @@ static enum code compare(struct asking *asking)
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
         code = compare_file(asking, &page, trail->files[i].path, &differs);
     if (code == CODE_OK && asking->said->here_seq < asking->said->last_seq)
-        centre_fault(asking->report, asking->said->here_seq + 1, "entry", "seq", "the node's files end before this row, which the centre has");
+        centre_fault(asking->report, asking->said->here_seq + 1, "entry", "seq", "the node's files end before this row, which "
+                                                                                 "the centre has");
     pg_rows_free(&page.rows);
     return code;
 }

@@ -33,6 +33,7 @@ struct verify_report {
     int64_t first_seq, last_seq;           /* 0: no rows */
     uint64_t under_way;                    /* permits of the running gate that wait for their outcome */
     uint64_t erased;                       /* decisions whose values were erased, as recorded */
+    uint64_t at_home;                      /* rows of a source whose values it does not have: they stayed in the file */
     uint64_t kept;                         /* rows that are gone, as recorded, and whose hashes stand in their place */
     uint64_t erasures_elsewhere;           /* recorded in files behind this one, if table `erasure` is right: not looked at */
     uint64_t checkpoints;                  /* of the database, that agree with the rows */

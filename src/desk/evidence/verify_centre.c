@@ -3,7 +3,6 @@
 
 #include "base/num.h"
 #include "evidence/centre_rows.h"
-#include "evidence/centre_words.h"
 #include "rows/walk.h"
 
 #include <stdarg.h>
@@ -128,7 +127,8 @@ static struct centre_file file_at(const struct standing *standing, size_t at)
 static enum code end_file(struct run *run, bool is_last, struct verify_report *report)
 {
     if (run->rows.moved_seq != 0)
-        centre_fault(report, run->rows.moved_seq, "day", "day", "it lies in another day than its own: it would go before its time, "
+        centre_fault(report, run->rows.moved_seq, "day", "day", "it lies in another day than its own: it would go before its "
+                                                                "time, "
                      "or is not found by its day");
     run->rows.moved_seq = 0;
     return is_last ? centre_words(run->pg, run->conf, run->report, report, run->why) : CODE_OK;
@@ -141,7 +141,8 @@ static enum code verify_file(struct run *run, size_t at, bool is_last)
     struct verify_source source = {.last = is_last ? standing->last : file.last,
                                    .is_cut = standing->is_cut && at == standing->first_file, .cut_seq = standing->cut};
     struct verify_conf conf = {.source = &source, .keys = &run->keys, .sequence = run->sequence, .ends_trail = is_last,
-                               .follows = at > standing->first_file, .progress = run->conf->progress, .context = run->conf->context};
+                               .follows = at > standing->first_file, .progress = run->conf->progress,
+                               .context = run->conf->context};
     struct verify_report report;
     char name[160];
     enum code code;
@@ -181,7 +182,8 @@ static enum code verify_files(struct run *run)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report, struct why *why)
+enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report,
+                        struct why *why)
 {
     struct run run = {.pg = pg, .conf = conf, .report = report, .why = why};
     struct note_key key;

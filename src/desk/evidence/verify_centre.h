@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verifies a node's trail at the centre of its fleet, by nothing but what stands there: the verifier takes it file by file, in
- * pieces (pieces.h). Besides it looks whether rows lie in their days, what other nodes have cosigned, and, where it is asked, whether
- * the node's own files say the same.
+ * pieces (pieces.h). Besides it looks whether rows lie in their days, what other nodes have cosigned, and, where it is asked,
+ * whether the node's own files say the same.
  *
  * Threads: the connection's.
  * Owns: nothing; the conf is the caller's.
@@ -10,35 +10,7 @@
 #ifndef EVIDENCE_VERIFY_CENTRE_H
 #define EVIDENCE_VERIFY_CENTRE_H
 
-#include "evidence/verify.h"
-#include "files/trail.h"
-#include "pg/pg.h"
-
-/* The key of a node, under the name with which it signs (note_key.name); false: the roster has no such node. */
-typedef bool (*centre_key)(void *context, struct span node, struct note_key *key);
-/* One file of the node's trail was verified. */
-typedef void (*centre_tell)(void *context, const struct verify_conf *conf, const struct verify_report *report);
-
-struct verify_centre_conf {
-    struct span node;
-    centre_key key_of;
-    centre_tell tell;
-    void *context;
-    const struct trail *against; /* or NULL; its files */
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL */
-};
-
-/* What is said of a node besides its files' reports. */
-struct verify_centre_report {
-    int64_t last_seq;       /* of the centre's last row; 0: it has none */
-    int64_t dropped_seq;    /* up to here rows went with their days, as recorded */
-    int64_t cosigned_seq;   /* up to here another node has cosigned; 0: nowhere */
-    char cosigner[64];      /* which */
-    uint64_t cosignatures;  /* that are good */
-    uint64_t hollow;        /* rows of which the centre has number and hash alone */
-    uint64_t same;          /* rows that the node's files have, too, and as they are here */
-    int64_t here_seq;       /* the last of the files; rows behind last_seq have not come to the centre yet */
-};
+#include "evidence/centre_words.h"
 
 enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, struct verify_centre_report *report,
                         struct why *why) MUST_USE;

@@ -183,7 +183,7 @@ bool verify__holds(const struct row_value *value, const unsigned char digest[DIG
 /* What is wrong with a row's values; fault == NULL: nothing. */
 struct verify_values {
     const char *field, *fault;
-    bool is_erased;
+    bool is_erased, is_at_home;
 };
 struct verify_values verify__values(const struct verifier *verifier, const struct walk_row *row);
 void verify__digest(const struct walk_row *row, struct verify_row *out); /* borrows */

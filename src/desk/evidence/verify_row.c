@@ -251,13 +251,13 @@ static struct verify_values check_arguments(const struct walk_row *row)
     bool cut = row->values[D_ARGUMENTS_CUT].number == 1, some = row->values[D_ARGUMENTS_BYTES].kind == ROW_INT;
 
     if (cut ? arguments->kind != ROW_NULL : (arguments->kind == ROW_TEXT) != some)
-        return (struct verify_values){"arguments", "they are not what was written", false};
+        return (struct verify_values){"arguments", "they are not what was written", false, false};
     if (cut ? begin->kind != ROW_TEXT : begin->kind != ROW_NULL)
-        return (struct verify_values){"arguments_begin", "it is not what was written", false};
+        return (struct verify_values){"arguments_begin", "it is not what was written", false, false};
     if (cut && !vouches(&row->values[D_BEGIN_DIGEST], salt, begin))
-        return (struct verify_values){"arguments_begin", "it or its salt is not what was written", false};
+        return (struct verify_values){"arguments_begin", "it or its salt is not what was written", false, false};
     if (!cut && !vouches(&row->values[D_ARGUMENTS_DIGEST], salt, arguments))
-        return (struct verify_values){"arguments", "they or their salt are not what was written", false};
+        return (struct verify_values){"arguments", "they or their salt are not what was written", false, false};
     return (struct verify_values){.field = NULL};
 }
 
@@ -272,17 +272,17 @@ static struct verify_values check_decided(const struct walk_row *row)
     const struct row_value *salt = &row->outside[OUTSIDE_SALT];
 
     if (!IS_SALT(salt))
-        return (struct verify_values){"salt", "it is not what was written", false};
+        return (struct verify_values){"salt", "it is not what was written", false, false};
     if (!is_kept(&row->outside[OUTSIDE_PARAMS], row->values[D_PARAMS_BYTES].kind == ROW_INT,
                  &row->values[D_PARAMS_DIGEST], salt))
-        return (struct verify_values){"params", "they or their salt are not what was written", false};
+        return (struct verify_values){"params", "they or their salt are not what was written", false, false};
     if (!is_kept(&row->outside[OUTSIDE_CLAIMS], row->values[D_CLAIMS_BYTES].kind == ROW_INT,
                  &row->values[D_CLAIMS_DIGEST], salt))
-        return (struct verify_values){"claims", "they or their salt are not what was written", false};
+        return (struct verify_values){"claims", "they or their salt are not what was written", false, false};
     if (!is_kept(&row->outside[OUTSIDE_QUERY],
                  row->values[D_TARGET].kind == ROW_TEXT && row->values[D_QUERY_BYTES].kind == ROW_INT,
                  &row->values[D_QUERY_DIGEST], salt))
-        return (struct verify_values){"query", "it or its salt is not what was written", false};
+        return (struct verify_values){"query", "it or its salt is not what was written", false, false};
     return check_arguments(row);
 }
 
@@ -291,9 +291,9 @@ static struct verify_values check_answer(const struct walk_row *row)
     const struct row_value *salt = &row->outside[ANSWER_SALT];
 
     if (!IS_SALT(salt) || row->values[O_ANSWER_BYTES].kind != ROW_INT)
-        return (struct verify_values){"answer_salt", "it is not what was written", false};
+        return (struct verify_values){"answer_salt", "it is not what was written", false, false};
     if (!is_kept(&row->outside[ANSWER_TEXT], true, &row->values[O_ANSWER_DIGEST], salt))
-        return (struct verify_values){"answer", "it or its salt is not what was written", false};
+        return (struct verify_values){"answer", "it or its salt is not what was written", false, false};
     return (struct verify_values){.field = NULL};
 }
 
@@ -308,8 +308,10 @@ struct verify_values verify__values(const struct verifier *verifier, const struc
             return (struct verify_values){.field = NULL}; /* none was kept */
         if (was_erased(verifier, row))
             return (struct verify_values){.is_erased = decided};
+        if (verifier->conf->source != NULL)
+            return (struct verify_values){.is_at_home = true};
         return (struct verify_values){decided ? "salt" : "answer", "its values are gone, and no erasure of them is recorded",
-                                      false};
+                                      false, false};
     }
     return decided ? check_decided(row) : check_answer(row);
 }
@@ -415,6 +417,7 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
     check_hash(verifier, row);
     verify__digest(row, &digested);
     digested.is_erased = values.is_erased;
+    verifier->report->at_home += values.is_at_home;
     if (values.fault != NULL)
         verify__fault(verifier, row->seq, name_of(row->table), values.field, "%s", values.fault);
     return check_row(verifier, &digested);

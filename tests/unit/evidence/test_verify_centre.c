@@ -149,7 +149,8 @@ static void cosign_one(size_t node, size_t by, int64_t size, struct span note_te
     assert_int_equal(cosign_line(note.text, span_text(rig.known[by].name), rig.keys[by], (uint64_t)(clock_wall_us() / 1000000), &line),
                      CODE_OK);
     if (pg_ask(rig.pg, "INSERT INTO callgate.cosignature (node, size, cosigner, line) VALUES ($1, $2, $3, $4)",
-               PG_VALUES(pg_of_text(span_text(names[node])), pg_of_int(size), pg_of_text(span_text(names[by])), pg_of_bytes(buf_peek(&line))),
+               PG_VALUES(pg_of_text(span_text(names[node])), pg_of_int(size), pg_of_text(span_text(names[by])),
+                         pg_of_bytes(buf_peek(&line))),
                NULL, &why) != CODE_OK)
         fail_msg("%s", why.text);
     buf_fini(&line);
@@ -389,11 +390,13 @@ static void test_changed(void **state)
         for (size_t i = 0; i < pg_rows_count(rows); i++) {
             struct span name = pg_rows_bytes(rows, i, 0), type = pg_rows_bytes(rows, i, 1);
             const char *none = span_is(type, "bigint") ? "5" : span_is(type, "date") ? "'2026-01-01'" : "''";
-            const char *more = span_is(type, "bigint") ? "+ 1" : span_is(type, "date") ? "- 1" : span_is(type, "bytea") ? "|| '\\x41'" : "|| 'x'";
+            const char *more = span_is(type, "bigint") ? "+ 1" : span_is(type, "date") ? "- 1"
+                               : span_is(type, "bytea") ? "|| '\\x41'" : "|| 'x'";
             char sql[512];
 
             (void)snprintf(sql, sizeof sql, "UPDATE callgate.%s SET %.*s = coalesce(%.*s, %s) %s WHERE node = 'gate-a' AND seq = (SELECT "
-                           "max(seq) FROM callgate.%s WHERE node = 'gate-a')", tables[t], SPAN_ARG(name), SPAN_ARG(name), none, more, tables[t]);
+                           "max(seq) FROM callgate.%s WHERE node = "
+                           "'gate-a')", tables[t], SPAN_ARG(name), SPAN_ARG(name), none, more, tables[t]);
             if ((t == 3 && span_is(name, "seq")) || tried++ % sample_step() != 0)
                 continue; /* a file's number is below */
             expect_found(sql);
@@ -418,12 +421,14 @@ static void test_taken_and_put(void **state)
         "DELETE FROM callgate.outcome WHERE " A " AND seq > 30; UPDATE callgate.trail_cursor SET seq = 30 WHERE " A,
         "DELETE FROM callgate.event WHERE " A " AND seq > 30; DELETE FROM callgate.decision WHERE " A " AND seq > 30; "
         "DELETE FROM callgate.outcome WHERE " A " AND seq > 30; DELETE FROM callgate.checkpoint WHERE " A " AND size > 30; "
-        "UPDATE callgate.trail_cursor SET seq = 30, hash = (SELECT hash FROM (SELECT seq, hash FROM callgate.decision WHERE " A " UNION ALL "
+        "UPDATE callgate.trail_cursor SET seq = 30, hash = (SELECT hash FROM (SELECT seq, hash FROM callgate.decision WHERE " A " UNION "
+                                                                                                                                "ALL "
         "SELECT seq, hash FROM callgate.outcome WHERE " A " UNION ALL SELECT seq, hash FROM callgate.event WHERE " A ") AS r "
         "WHERE r.seq = 30) WHERE " A,
         /* put in twice, put in behind the end, swapped within a node and between nodes, given to another */
         "INSERT INTO callgate.decision SELECT * FROM callgate.decision WHERE " A " AND false; INSERT INTO callgate.event (node, day, seq, "
-        "time_us, kind, hash) SELECT node, day, seq + 1, time_us, 'reload', hash FROM callgate.event WHERE " A " AND " LAST "event WHERE " A ")",
+        "time_us, kind, hash) SELECT node, day, seq + 1, time_us, 'reload', hash FROM callgate.event WHERE " A " AND " LAST "event WHERE "
+                                                                                                                            "" A ")",
         "UPDATE callgate.decision SET seq = -seq WHERE " A "; UPDATE callgate.decision SET seq = 3 + seq WHERE " A " AND false; "
         "UPDATE callgate.decision SET seq = -seq + 1 WHERE " A,
         "UPDATE callgate.decision SET node = 'gate-x' WHERE node = 'gate-a'; UPDATE callgate.decision SET node = 'gate-a' WHERE node = "
@@ -449,12 +454,16 @@ static void test_taken_and_put(void **state)
         "DELETE FROM callgate.checkpoint WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE " A ")",
         "UPDATE callgate.checkpoint SET note = (SELECT note FROM callgate.checkpoint WHERE node = 'gate-b' ORDER BY size DESC LIMIT 1) "
         "WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE " A ")",
-        "UPDATE callgate.checkpoint SET peaks = peaks || '\\x00' WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE " A ")",
-        "UPDATE callgate.checkpoint SET time_us = time_us + 1 WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE " A ")",
+        "UPDATE callgate.checkpoint SET peaks = peaks || '\\x00' WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE "
+                                                                           "" A ")",
+        "UPDATE callgate.checkpoint SET time_us = time_us + 1 WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE "
+                                                                        "" A ")",
         "UPDATE callgate.checkpoint SET note = set_byte(note, 60, 65) WHERE " A,
-        "UPDATE callgate.checkpoint SET note = substring(note FROM 1 FOR position('\\xe28094'::bytea || ' callgate/fleet'::bytea IN note) - 1) "
+        "UPDATE callgate.checkpoint SET note = substring(note FROM 1 FOR position('\\xe28094'::bytea || ' callgate/fleet'::bytea IN note) "
+        "- 1) "
         "WHERE " A,
-        "UPDATE callgate.checkpoint SET note = substring(note FROM 1 FOR position('\\xe28094'::bytea || ' callgate/fleet'::bytea IN note) - 1) "
+        "UPDATE callgate.checkpoint SET note = substring(note FROM 1 FOR position('\\xe28094'::bytea || ' callgate/fleet'::bytea IN note) "
+        "- 1) "
         "WHERE " A " AND size = (SELECT max(size) FROM callgate.checkpoint WHERE " A ")",
         "INSERT INTO callgate.checkpoint (node, size, time_us, peaks, note) SELECT node, size + 1000, time_us, peaks, note FROM "
         "callgate.checkpoint WHERE " A " LIMIT 1",
@@ -499,7 +508,8 @@ static void test_dropped(void **state)
 
     (void)state;
     pg_server_ask(rig.pg, "BEGIN");
-    pg_server_ask(rig.pg, "SELECT callgate.day_drop(day) FROM (SELECT DISTINCT day FROM callgate.decision WHERE node = 'gate-a' ORDER BY day "
+    pg_server_ask(rig.pg, "SELECT callgate.day_drop(day) FROM (SELECT DISTINCT day FROM callgate.decision WHERE node = 'gate-a' ORDER BY "
+                          "day "
                           "LIMIT 1) AS d");
     at_centre = verify_node(0, true);
     if (said.faults > 0)
