@@ -62,6 +62,22 @@ enum code sign_key_read(struct span pem, struct sign_key **key)
     return CODE_OK;
 }
 
+enum code sign_key_of_seed(const unsigned char seed[SIGN_SEED_BYTES], struct sign_key **key)
+{
+    struct sign_key *made = mem_zalloc(sizeof *made);
+
+    *key = NULL;
+    if (made == NULL)
+        return CODE_NOMEM;
+    made->pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, SIGN_SEED_BYTES);
+    if (made->pkey == NULL) {
+        sign_key_free(&made);
+        return clean(CODE_NOMEM);
+    }
+    *key = made;
+    return CODE_OK;
+}
+
 void sign_key_free(struct sign_key **key)
 {
     if (*key == NULL)

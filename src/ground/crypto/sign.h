@@ -12,6 +12,7 @@
 
 #define SIGN_PUBLIC_BYTES 32
 #define SIGN_BYTES 64
+#define SIGN_SEED_BYTES 32
 
 struct sign_key;
 
@@ -20,6 +21,8 @@ enum code sign_key_make(struct buf *pem) MUST_USE;
 
 /* Reads a PEM text with a private key. */
 enum code sign_key_read(struct span pem, struct sign_key **key) MUST_USE;
+/* The key whose private half is this seed (RFC 8032, 5.1.5), as 32 random bytes are. */
+enum code sign_key_of_seed(const unsigned char seed[SIGN_SEED_BYTES], struct sign_key **key) MUST_USE;
 void sign_key_free(struct sign_key **key); /* NULL is fine */
 enum code sign_key_public(const struct sign_key *key, unsigned char out[SIGN_PUBLIC_BYTES]) MUST_USE;
 enum code sign_text(const struct sign_key *key, struct span text, unsigned char out[SIGN_BYTES]) MUST_USE;
