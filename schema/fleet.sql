@@ -572,9 +572,9 @@ CREATE FUNCTION callgate.only_appended() RETURNS trigger LANGUAGE plpgsql SET se
 BEGIN
     RAISE EXCEPTION '%.% is append-only', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
 END $$;
-CREATE TRIGGER checkpoint_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.checkpoint EXECUTE FUNCTION callgate.only_appended();
-CREATE TRIGGER cosignature_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.cosignature EXECUTE FUNCTION callgate.only_appended();
-CREATE TRIGGER trail_fork_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON callgate.trail_fork EXECUTE FUNCTION callgate.only_appended();
+CREATE TRIGGER checkpoint_stays BEFORE UPDATE OR DELETE ON callgate.checkpoint EXECUTE FUNCTION callgate.only_appended();
+CREATE TRIGGER cosignature_stays BEFORE UPDATE OR DELETE ON callgate.cosignature EXECUTE FUNCTION callgate.only_appended();
+CREATE TRIGGER trail_fork_stays BEFORE UPDATE OR DELETE ON callgate.trail_fork EXECUTE FUNCTION callgate.only_appended();
 
 GRANT SELECT ON callgate.checkpoint, callgate.cosignature TO callgate_reader;
 
