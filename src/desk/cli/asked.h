@@ -37,6 +37,8 @@ struct asked {
     struct option_values policies, sets;
     const char *as;
     uint64_t version;
+    struct option_values without; /* nodes of a fleet */
+    bool fleet;                   /* for, or of, all of its nodes */
     bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
     /* who says so, and why */
     const char *by, *why;

@@ -78,11 +78,14 @@
 #define SAID(example)                                                                                            \
     REASON(example),                                                                                             \
         LINE("by", by, "NAME", 128, "who says so; else the login, which is recorded anyway")
+#define FLEET FLAG("fleet", fleet, "for all nodes of the fleet; waits until it counts, and says which have it")
+#define FLEET_ACTIVE                                                                                             \
+    FLEET, LIST("without", without, "NODE", "of a fleet: also where this node cannot take it; it denies then; may be repeated")
 #define MAYBE_APPROVALS NUMBERED("APPROVAL", "approvals list", .may_lack = true, .is_many = true)
 #define OF_DECISION NUMBER("decision", decision, "N", 1, 0, "by the number that the agent was told")
 #define FOR_HISTORY WHY("for the history; kept with the version and in the audit"), JSON, STORE
 #define CHANGE                                                                                                   \
-    FLAG("no-activate", no_activate, "store only"),                                                              \
+    FLEET_ACTIVE, FLAG("no-activate", no_activate, "store only"),                                                              \
         FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), FOR_HISTORY
 #define WAS_MESSAGE WAS({"message", "why"})
 #define FORMAT(words, ...) WORD("format", format, "FORM", words, __VA_ARGS__)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate key: keys of agents and people. The store holds only their SHA-256; a key itself is printed once, never again. */
 #include "cli/commands.h"
+#include "cli/fleet_words.h"
 #include "cli/table.h"
 #include "cli/told.h"
 #include "args/print.h"
@@ -69,15 +70,16 @@ static int make_key(struct store_key *key, const struct asked *asked)
     unsigned char digest[DIGEST_BYTES];
     char text[48];
     struct why why = {0};
-    struct db *db = NULL;
+    struct fleet_words words;
     int status;
-    enum code code = asked_store(asked, DB_CREATE, &db, &why);
+    enum code code = fleet_words_open(&words, asked, DB_CREATE, FLEET_WORDS_LOCKED, &why);
 
     if (code == CODE_OK)
         code = identity_key_make(text, digest);
     if (code == CODE_OK)
-        code = store_key_add(db, key, digest, &key->id, &why);
-    db_close(&db);
+        code = store_key_add(words.db, key, digest, &key->id, &why);
+    code = fleet_words_end(&words, code, "key", &key->id, &why);
+    fleet_words_close(&words);
     status = code == CODE_OK ? print_made(key, text, asked->json) : complain_why(code, &why);
     mem_wipe(text, sizeof text);
     return status;
@@ -204,17 +206,25 @@ int cmd_key_revoke(const struct asked *asked)
     struct revoking revoking = {.as_json = asked->json};
     char actor[ACTOR_BYTES];
     struct why why = {0};
-    struct db *db = NULL;
-    enum code code = asked_store(asked, DB_WRITE, &db, &why);
+    struct fleet_words words;
+    int done = 0;
+    enum code code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_CLOSING, &why), told = CODE_OK;
 
     actor_name(actor);
-    for (int i = 0; code == CODE_OK && i < asked->given.count; i++) {
-        revoking.id = (int64_t)asked_number(asked, i);
-        code = store_key_revoke(db, revoking.id, actor, span_text(asked->why), clock_wall_us(), &why);
-        if (code == CODE_OK)
-            code = store_keys_each(db, tell_revoked, &revoking, &why);
+    while (code == CODE_OK && done < asked->given.count) {
+        code = store_key_revoke(words.db, (int64_t)asked_number(asked, done), actor, span_text(asked->why), clock_wall_us(),
+                                &why);
+        done += code == CODE_OK;
     }
-    db_close(&db);
+    if (words.is_fleets && code != CODE_OK)
+        done = 0; /* there it is all or nothing */
+    code = fleet_words_end(&words, code, "revocation", NULL, &why);
+    for (int i = 0; told == CODE_OK && i < done; i++) {
+        revoking.id = (int64_t)asked_number(asked, i);
+        told = store_keys_each(words.db, tell_revoked, &revoking, &why);
+    }
+    code = code == CODE_OK ? told : code;
+    fleet_words_close(&words);
     if (code == CODE_NOT_FOUND || code == CODE_EXISTS)
         return complain(STATUS_NEGATIVE, "%s", why.text);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
 #include "cli/commands.h"
+#include "cli/fleet_words.h"
 #include "cli/policy_files.h"
 #include "cli/table.h"
 #include "cli/told.h"
@@ -38,6 +39,7 @@ static int complain_store(bool is_open, enum code code, const struct faults *fau
 /* ---- load and remove ---- */
 
 struct storing {
+    bool is_open; /* the store */
     const struct asked *asked;
     struct route_names *names; /* of load; where none are known it has none */
     size_t failed;
@@ -107,14 +109,36 @@ static void warn_of_place(struct db *db, const struct asked *asked, uint64_t ver
     policy_unref(&policy);
 }
 
+/* Stores it, for the fleet where it is one's: the version has the number that it got there. */
+static enum code apply(struct storing *storing, const struct policy_store_change *change, struct policy_stored *stored,
+                       struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct fleet_words words;
+    int64_t number = 0;
+    enum code code = fleet_words_open(&words, storing->asked, change->remove.at != NULL ? DB_WRITE : DB_CREATE,
+                                      FLEET_WORDS_FREE, why);
+
+    storing->is_open = words.db != NULL;
+    if (storing->names != NULL && code == CODE_OK)
+        code = store_tools_take(words.db, storing->names, why);
+    if (code == CODE_OK)
+        code = policy_store_apply(words.db, change, stored, faults, warnings, why);
+    number = (int64_t)stored->version;
+    code = fleet_words_end(&words, code, "policy", &number, why);
+    stored->version = (uint64_t)number;
+    if (code == CODE_OK)
+        warn_of_place(words.db, storing->asked, stored->version, warnings);
+    fleet_words_close(&words);
+    return code;
+}
+
 static int store_change(struct storing *storing, struct policy_store_change *change)
 {
     static struct faults faults, warnings;
     char actor[ACTOR_BYTES];
     struct why why = {""};
-    struct db *db = NULL;
     struct policy_stored stored = {.version = 0};
-    enum code code = asked_store(storing->asked, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
+    enum code code;
     int status;
 
     faults_init(&faults);
@@ -129,24 +153,18 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     change->now_us = clock_wall_us();
     change->tell = tell_fate;
     change->context = storing;
-    if (storing->names != NULL && code == CODE_OK)
-        code = store_tools_take(db, storing->names, &why);
     storing->doc = doc_object();
     storing->policies = doc_add_array(storing->doc, "policies");
     storing->failures = doc_add_array(storing->doc, "failing_tests");
-    if (code == CODE_OK)
-        code = policy_store_apply(db, change, &stored, &faults, &warnings, &why);
-    if (code == CODE_OK)
-        warn_of_place(db, storing->asked, stored.version, &warnings);
+    code = apply(storing, change, &stored, &faults, &warnings, &why);
     if (code == CODE_OK)
         status = tell_change(storing, &stored, &warnings);
     else if (code == CODE_DENIED && storing->failed > 0)
         status = tell_change(storing, &stored, &warnings) != STATUS_DONE ? STATUS_CANNOT
                                                                          : complain(STATUS_NEGATIVE, "%s", why.text);
     else
-        status = complain_store(db != NULL, code, &faults, &why);
+        status = complain_store(storing->is_open, code, &faults, &why);
     doc_free(&storing->doc);
-    db_close(&db);
     return status;
 }
 
@@ -225,26 +243,28 @@ int cmd_policy_activate(const struct asked *asked)
     static struct faults faults;
     char actor[ACTOR_BYTES];
     struct why why = {""};
-    struct db *db = NULL;
+    struct fleet_words words;
     const uint64_t version = asked_number(asked, 0);
     enum code code;
     int status;
 
     faults_init(&faults);
     actor_name(actor);
-    code = asked_store(asked, DB_WRITE, &db, &why);
+    code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_LOCKED, &why);
     if (code == CODE_OK)
-        code = policy_store_activate(db, version, span_text(actor), span_text(asked->why), clock_wall_us(), &faults, &why);
+        code = policy_store_activate(words.db, version, span_text(actor), span_text(asked->why), clock_wall_us(), &faults,
+                                     &why);
+    code = fleet_words_end(&words, code, "activation", NULL, &why);
     if (code == CODE_INVALID && faults.count > 0) {
         print_faults(&faults, "");
         status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
     } else if (code != CODE_OK) {
-        status = complain_store(db != NULL, code, NULL, &why);
+        status = complain_store(words.db != NULL, code, NULL, &why);
     } else {
-        find_strays(db, asked, version, &faults);
+        find_strays(words.db, asked, version, &faults);
         status = tell_active(version, asked->json, &faults);
     }
-    db_close(&db);
+    fleet_words_close(&words);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "rules/cmd_tools_priv.h"
 
 #include "args/print.h"
+#include "cli/fleet_words.h"
 #include "cli/told.h"
 #include "store/store.h"
 #include "os/clock.h"
@@ -137,20 +138,24 @@ static int tell(const struct saying *saying)
 static int say(struct saying *saying)
 {
     struct why why = {0};
-    struct db *db = NULL;
-    enum code code = asked_store(saying->asked, DB_WRITE, &db, &why);
+    struct fleet_words words;
+    enum code code = fleet_words_open(&words, saying->asked, DB_WRITE,
+                                      saying->accepts ? FLEET_WORDS_LOCKED : FLEET_WORDS_CLOSING,
+                                      &why);
     int status;
 
-    if (code != CODE_OK)
+    if (code != CODE_OK) {
+        fleet_words_close(&words);
         return complain_why(code, &why);
+    }
     cmd_tools__init(&saying->meant);
-    status = find_all(saying, db);
+    status = find_all(saying, words.db);
     if (status == OPTIONS_GO) {
-        code = say_all(saying, db, &why);
+        code = fleet_words_end(&words, say_all(saying, words.db, &why), "definition", NULL, &why);
         status = code == CODE_OK ? tell(saying) : complain_why(code, &why);
     }
     cmd_tools__drop(&saying->meant);
-    db_close(&db);
+    fleet_words_close(&words);
     return status;
 }
 

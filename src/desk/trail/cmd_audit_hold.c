@@ -2,6 +2,7 @@
 /* callgate audit hold, release and holds: what no erasure may take. */
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
+#include "cli/fleet_words.h"
 #include "cli/store_words.h"
 #include "cli/told.h"
 
@@ -53,17 +54,18 @@ static int place_hold(const struct asked *asked, const struct store_hold *hold)
                               .words = "hold {hold} is placed; erasures of what it keeps are refused until "
                                        "`callgate audit release {hold} --why TEXT`\n"};
     struct why why = {0};
-    struct db *db = NULL;
+    struct fleet_words words;
     int64_t erasing = 0;
-    enum code code = asked_store(asked, DB_WRITE, &db, &why);
+    enum code code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_LOCKED, &why);
 
     if (code == CODE_OK)
-        code = store_hold_add(db, hold, &telling.id, &why);
+        code = store_hold_add(words.db, hold, &telling.id, &why);
+    code = fleet_words_end(&words, code, "hold", &telling.id, &why);
     if (code == CODE_OK)
-        code = store_audit_erasing(db, hold->tenant, &erasing, &why);
+        code = store_audit_erasing(words.db, hold->tenant, &erasing, &why);
     if (code == CODE_OK)
-        code = store_holds_each(db, tell_one, &telling, &why);
-    db_close(&db);
+        code = store_holds_each(words.db, tell_one, &telling, &why);
+    fleet_words_close(&words);
     if (code != CODE_OK)
         return complain_why(code, &why);
     if (erasing != 0)
@@ -108,17 +110,18 @@ int cmd_audit_release(const struct asked *asked)
     struct telling telling = {.id = (int64_t)asked_number(asked, 0), .as_json = asked->json,
                               .words = "hold {hold} is released\n"};
     struct why why = {0};
-    struct db *db = NULL;
+    struct fleet_words words;
     char actor[ACTOR_BYTES];
     enum code code;
 
     actor_name(actor);
-    code = asked_store(asked, DB_WRITE, &db, &why);
+    code = fleet_words_open(&words, asked, DB_WRITE, FLEET_WORDS_LOCKED, &why);
     if (code == CODE_OK)
-        code = store_hold_release(db, telling.id, span_text(actor), span_text(asked->why), clock_wall_us(), &why);
+        code = store_hold_release(words.db, telling.id, span_text(actor), span_text(asked->why), clock_wall_us(), &why);
+    code = fleet_words_end(&words, code, "release", NULL, &why);
     if (code == CODE_OK)
-        code = store_holds_each(db, tell_one, &telling, &why);
-    db_close(&db);
+        code = store_holds_each(words.db, tell_one, &telling, &why);
+    fleet_words_close(&words);
     if (code == CODE_NOT_FOUND || code == CODE_EXISTS)
         return complain(STATUS_NEGATIVE, "%s", why.text);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
