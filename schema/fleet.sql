@@ -618,3 +618,98 @@ CREATE FUNCTION callgate.fork_read() RETURNS TABLE (seq bigint, told_by text, wh
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT f.seq, f.told_by, f.what FROM callgate.trail_fork AS f WHERE f.node = session_user ORDER BY f.told LIMIT 1
 $$;
+
+-- ---- changes --------------------------------------------------------------------------------------------------------
+-- What the fleet decided, in one chain: each signed by the node whose command it was. Nothing here is believed by anybody: a node
+-- verifies each text, its signature and its place, and puts again what it has and finds missing.
+
+CREATE TABLE callgate.change (
+    number    bigint PRIMARY KEY CHECK (number > 0),
+    text      bytea NOT NULL, -- canonical JSON, as it was signed
+    signature bytea NOT NULL,
+    hash      bytea NOT NULL GENERATED ALWAYS AS (sha256(text)) STORED,
+    put_by    text COLLATE "C" NOT NULL DEFAULT session_user, -- often another node than signed it, after a restore
+    put_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Who wants a version to be active asks all others whether it compiles there.
+CREATE TABLE callgate.compile_ask (
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    version  bigint NOT NULL,
+    asked_by text COLLATE "C" NOT NULL DEFAULT session_user,
+    asked_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TABLE callgate.compile_answer (
+    ask     bigint NOT NULL REFERENCES callgate.compile_ask (id) ON DELETE CASCADE,
+    node    text COLLATE "C" NOT NULL DEFAULT session_user,
+    problem bytea, -- a sentence; NULL: it compiles
+    PRIMARY KEY (ask, node)
+);
+GRANT SELECT ON callgate.change, callgate.compile_ask, callgate.compile_answer TO callgate_reader;
+
+-- What each node looks at each second: the last change, and a version that somebody asks about and this node has not spoken of.
+CREATE FUNCTION callgate.change_last() RETURNS TABLE (number bigint, hash bytea, ask bigint, version bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(c.number, 0), c.hash, coalesce(a.id, 0), coalesce(a.version, 0) FROM (VALUES (1)) AS one
+    LEFT JOIN LATERAL (SELECT number, hash FROM callgate.change ORDER BY number DESC LIMIT 1) AS c ON true
+    LEFT JOIN LATERAL (SELECT id, version FROM callgate.compile_ask WHERE asked_at > clock_timestamp() - interval '1 minute' AND NOT
+        EXISTS (SELECT FROM callgate.compile_answer WHERE ask = id AND node = session_user) ORDER BY id DESC LIMIT 1) AS a ON true
+$$;
+
+CREATE FUNCTION callgate.changes_after(after bigint, most bigint) RETURNS TABLE (text bytea, signature bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT text, signature FROM callgate.change WHERE number > after ORDER BY number LIMIT most
+$$;
+
+-- One more behind the last. Returns: whether it was: another may have come before it.
+CREATE FUNCTION callgate.change_put(at bigint, previous bytea, what bytea, sign bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    last callgate.change;
+BEGIN
+    SELECT * INTO last FROM callgate.change ORDER BY number DESC LIMIT 1;
+    IF at <> coalesce(last.number, 0) + 1 OR last.hash <> previous THEN
+        RETURN false;
+    END IF;
+    INSERT INTO callgate.change (number, text, signature) VALUES (at, what, sign);
+    PERFORM pg_notify('callgate_change', '');
+    RETURN true;
+END $$;
+
+CREATE FUNCTION callgate.compile_ask(what bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    ask bigint;
+BEGIN
+    DELETE FROM callgate.compile_ask WHERE asked_at < clock_timestamp() - interval '1 hour';
+    INSERT INTO callgate.compile_ask (version) VALUES (what) RETURNING id INTO ask;
+    PERFORM pg_notify('callgate_change', '');
+    RETURN ask;
+END $$;
+
+CREATE FUNCTION callgate.compile_tell(which bigint, why bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO callgate.compile_answer (ask, problem) SELECT id, why FROM callgate.compile_ask WHERE id = which
+    ON CONFLICT (ask, node) DO UPDATE SET problem = excluded.problem
+$$;
+
+-- All who live, or have said something.
+CREATE FUNCTION callgate.compile_state(which bigint) RETURNS TABLE (node text, told boolean, problem bytea)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT n.name, a.node IS NOT NULL, a.problem FROM callgate.node AS n
+    LEFT JOIN callgate.compile_answer AS a ON a.ask = which AND a.node = n.name
+    WHERE a.node IS NOT NULL OR n.beat_at > clock_timestamp() - interval '10 seconds' ORDER BY n.name;
+END $$;
+
+-- Which nodes have taken a change, and how many seconds ago they were heard of.
+CREATE FUNCTION callgate.change_holders(at bigint) RETURNS TABLE (node text, has boolean, seen_s bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT n.name, n.change >= at, greatest(0, extract(epoch FROM clock_timestamp() - n.beat_at))::bigint
+    FROM callgate.node AS n ORDER BY n.name;
+END $$;
+REVOKE ALL ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
+    callgate.compile_state, callgate.change_holders FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
+    callgate.compile_state, callgate.change_holders TO callgate_node;

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people decided here becomes changes: at once, but for what is to be active, which all nodes compile before.
+ *
+ * How far a command has come stands in the chain: what it led to bears its number. So a courier that died goes on, and nothing
+ * is put twice, also where the answer to a commit was lost. */
+#include "courier/down_priv.h"
+
+#include "base/log.h"
+#include "json/text.h"
+#include "language/store.h"
+#include "os/clock.h"
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COMPILE_US (INT64_C(30) * 1000000) /* so long others have to compile what is to be active */
+#define TELL_US (INT64_C(3) * 1000000)     /* so long a command waits to hear that all have it */
+#define ACTIVATION "activation"
+#define CHANGES_MAX 4 /* of one command: two, and it is one of them that is looked for */
+
+/* A command on its way, copied out of the store, since the store is written meanwhile. */
+struct command {
+    struct arena arena;
+    struct store_fleet_command asked;
+    struct json_text rows;
+    struct down_pending *pending;
+    int64_t now_us;
+};
+
+static enum code copy_command(void *context, const struct store_fleet_command *asked)
+{
+    struct command *command = context;
+    enum code code = arena_keep(&command->arena, asked->kind, &command->asked.kind);
+
+    command->asked.id = asked->id;
+    command->asked.onto = asked->onto;
+    command->asked.asked_us = asked->asked_us;
+    if (code == CODE_OK)
+        code = arena_keep(&command->arena, asked->rows, &command->asked.rows);
+    if (code == CODE_OK)
+        code = arena_keep(&command->arena, asked->without, &command->asked.without);
+    return code == CODE_OK ? arena_keep(&command->arena, asked->asked_by, &command->asked.asked_by) : code;
+}
+
+/* ---- how it ends ---- */
+
+static enum code end_command(struct down *down, struct command *command, const struct store_fleet_answer *answer,
+                             struct why *why)
+{
+    enum code code = store_fleet_answer(down->self.store, command->asked.id, answer, clock_wall_us(), why);
+
+    if (answer->change == 0)
+        log_warn("app", "what %.*s asked for the fleet was refused: %.*s", SPAN_ARG(command->asked.asked_by),
+                 SPAN_ARG(answer->problem));
+    if (command->pending != NULL)
+        command->pending->command = 0;
+    return code;
+}
+
+static enum code refuse(struct down *down, struct command *command, const char *problem, struct why *why)
+{
+    const struct store_fleet_answer answer = {.problem = span_text(problem)};
+
+    return end_command(down, command, &answer, why);
+}
+
+/* "a, b have it; c does not yet (last heard of 40 s ago)" */
+struct telling {
+    char have[200], lack[200];
+    size_t lacking;
+};
+
+/* Takes: age_s: since when nothing was heard of it; -1: that is not said. */
+static void add_name(char *out, size_t size, struct span name, int64_t age_s)
+{
+    size_t at = strlen(out);
+    char age[48] = "";
+
+    if (age_s >= 0)
+        (void)snprintf(age, sizeof age, " (heard of %" PRId64 " s ago)", age_s);
+    if (at + name.len + sizeof age + 2 < size)
+        (void)snprintf(out + at, size - at, "%s%.*s%s", at > 0 ? ", " : "", SPAN_ARG(name), age);
+}
+
+static enum code ask_who_has(struct down *down, struct pg *pg, int64_t number, struct telling *telling, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(pg, "SELECT node, has, seen_s FROM callgate.change_holders($1)", PG_VALUES(pg_of_int(number)),
+                            &rows,
+                            why);
+
+    *telling = (struct telling){.lacking = 0};
+    add_name(telling->have, sizeof telling->have, down->self.node, -1); /* what its last beat said is older */
+    for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++) {
+        const int64_t seen_s = pg_rows_int(rows, i, 2);
+        const struct span node = pg_rows_bytes(rows, i, 0);
+
+        if (span_equals(node, down->self.node))
+            continue;
+        if (pg_rows_int(rows, i, 1) != 0) {
+            add_name(telling->have, sizeof telling->have, node, -1);
+            continue;
+        }
+        telling->lacking += seen_s < 10;
+        add_name(telling->lack, sizeof telling->lack, node, seen_s);
+    }
+    pg_rows_free(&rows);
+    return code;
+}
+
+/* It counts here. The command waits some seconds for the others, and says which have it. */
+static enum code tell(struct down *down, struct pg *pg, struct command *command, int64_t number, int64_t first,
+                      struct why *why)
+{
+    struct store_fleet_answer answer = {.change = number, .id = first};
+    struct telling telling;
+    char text[512];
+    enum code code = ask_who_has(down, pg, number, &telling, why);
+
+    if (code != CODE_OK)
+        return code;
+    if (command->pending->done_us == 0)
+        command->pending->done_us = command->now_us;
+    if (telling.lacking > 0 && command->now_us - command->pending->done_us < TELL_US)
+        return CODE_OK;
+    (void)snprintf(text, sizeof text, "%s %s it%s%s", telling.have, strchr(telling.have, ',') != NULL ? "have" : "has",
+                   telling.lack[0] != '\0' ? "; not yet: " : "", telling.lack);
+    answer.problem = span_text(text);
+    return end_command(down, command, &answer, why);
+}
+
+/* ---- what is there already ---- */
+
+struct own {
+    int64_t number;             /* 0: there is no such change */
+    int64_t version, first;     /* that it brought */
+    bool is_activation;         /* which one is looked for */
+    struct why *why;
+};
+
+static enum code look_at(void *context, const struct store_fleet_change *change)
+{
+    struct own *own = context;
+    struct down_text read;
+    enum code code = down__read(&read, change->text, own->why);
+
+    if (code == CODE_OK && span_is(read.change.kind, ACTIVATION) == own->is_activation) {
+        own->number = change->number;
+        own->version = store_fleet_version(read.change.rows, STORE_FLEET_BUT_ACTIVE);
+        own->first = store_fleet_first(read.change.rows);
+    }
+    down__done(&read);
+    return code;
+}
+
+static enum code find_own(struct down *down, const struct command *command, bool is_activation, struct own *own,
+                          struct why *why)
+{
+    int64_t numbers[CHANGES_MAX];
+    size_t count = 0;
+    enum code code = store_fleet_changes_of(down->self.store, down->self.node, command->asked.id, numbers, CHANGES_MAX, &count,
+                                            why);
+
+    *own = (struct own){.is_activation = is_activation, .why = why};
+    for (size_t i = 0; i < count && code == CODE_OK; i++)
+        code = store_fleet_change(down->self.store, numbers[i], look_at, own, why);
+    return code;
+}
+
+/* ---- put ---- */
+
+/* Returns: CODE_OK, with number->rows 0: there is no such part; making->number 0: somebody else was quicker. */
+static enum code make(struct down *down, struct pg *pg, const struct command *command, struct store_fleet_number *number,
+                      int64_t *made, struct why *why)
+{
+    struct down_making making = {.kind = number->part == STORE_FLEET_ACTIVE ? SPAN_LIT(ACTIVATION) : command->asked.kind,
+                                 .by = command->asked.asked_by, .outbox = command->asked.id,
+                                 .time_us = command->asked.asked_us};
+    struct buf rows;
+    enum code code;
+
+    *made = 0;
+    buf_init(&rows, STORE_FLEET_ROWS_BYTES);
+    code = store_fleet_number(down->self.store, command->rows.root, number, &rows, why);
+    if (code == CODE_OK && number->rows > 0) {
+        making.rows = buf_peek(&rows);
+        code = down__make(down, pg, &making, why);
+        *made = making.number;
+    }
+    buf_fini(&rows);
+    return code;
+}
+
+/* A version was made out of the one that was active: where that is another one now, it would take back what others did. */
+static enum code is_of_old(struct down *down, const struct command *command, bool *is, struct why *why)
+{
+    uint64_t active = 0;
+    enum code code = policy_store_active(down->self.store, &active, why);
+
+    *is = code == CODE_OK && store_fleet_version(command->rows.root, STORE_FLEET_BUT_ACTIVE) != 0 &&
+          (int64_t)active != command->asked.onto;
+    return code;
+}
+
+static enum code put_first(struct down *down, struct pg *pg, struct command *command, struct own *own, struct why *why)
+{
+    struct store_fleet_number number = {.part = STORE_FLEET_BUT_ACTIVE};
+    bool is_old = false;
+    enum code code = is_of_old(down, command, &is_old, why);
+
+    if (code == CODE_OK && is_old)
+        return refuse(down, command, "another version became active in the fleet meanwhile; look at it, and give the command "
+                                     "again",
+                      why);
+    if (code == CODE_OK)
+        code = make(down, pg, command, &number, &own->number, why);
+    own->first = number.first;
+    own->version = number.first;
+    return code;
+}
+
+/* ---- active on all nodes or on none ---- */
+
+static bool is_without(const struct command *command, struct span node)
+{
+    struct span rest = command->asked.without;
+
+    while (rest.len > 0)
+        if (span_equals(span_cut(rest, '\n', &rest), node))
+            return true;
+    return false;
+}
+
+/* What keeps a version from being active. */
+struct hindered {
+    char lacking[200]; /* nodes that say nothing */
+    char problem[300]; /* what one said that cannot */
+};
+
+static enum code ask_compiled(struct pg *pg, const struct command *command, struct hindered *hindered, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(pg, "SELECT node, told, problem FROM callgate.compile_state($1)",
+                            PG_VALUES(pg_of_int(command->pending->ask)), &rows, why);
+
+    *hindered = (struct hindered){.lacking = ""};
+    for (size_t i = 0; code == CODE_OK && i < pg_rows_count(rows); i++) {
+        const struct span node = pg_rows_bytes(rows, i, 0), problem = pg_rows_bytes(rows, i, 2);
+
+        if (is_without(command, node))
+            continue;
+        if (pg_rows_int(rows, i, 1) == 0)
+            add_name(hindered->lacking, sizeof hindered->lacking, node, -1);
+        else if (problem.len > 0)
+            (void)snprintf(hindered->problem, sizeof hindered->problem, "node %.*s cannot compile it: %.*s", SPAN_ARG(node),
+                           SPAN_ARG(span_part(problem, 0, 200)));
+    }
+    pg_rows_free(&rows);
+    return code;
+}
+
+static enum code ask_to_compile(struct down *down, struct pg *pg, struct command *command, int64_t version, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(pg, "SELECT callgate.compile_ask($1)", PG_VALUES(pg_of_int(version)), &rows, why);
+
+    command->pending->ask = pg_rows_int(rows, 0, 0);
+    pg_rows_free(&rows);
+    if (command->pending->asked_us == 0)
+        command->pending->asked_us = command->now_us;
+    return code == CODE_OK ? down__compile(down, pg, command->pending->ask, version, why) : code;
+}
+
+static enum code activate(struct down *down, struct pg *pg, struct command *command, const struct own *first, struct why *why)
+{
+    struct store_fleet_number number = {.part = STORE_FLEET_ACTIVE, .is = first->version,
+                                        .was = store_fleet_version(command->rows.root, STORE_FLEET_BUT_ACTIVE)};
+    const int64_t version = number.was != 0 ? number.is : store_fleet_version(command->rows.root, STORE_FLEET_ACTIVE);
+    struct hindered hindered;
+    char text[768];
+    int64_t made;
+    enum code code = CODE_OK;
+
+    if (command->pending->ask == 0)
+        code = ask_to_compile(down, pg, command, version, why);
+    if (code == CODE_OK)
+        code = ask_compiled(pg, command, &hindered, why);
+    if (code != CODE_OK)
+        return code;
+    if (hindered.problem[0] == '\0' && hindered.lacking[0] == '\0')
+        return make(down, pg, command, &number, &made, why);
+    if (hindered.problem[0] == '\0' && command->now_us - command->pending->asked_us < COMPILE_US)
+        return CODE_OK;
+    if (hindered.problem[0] == '\0')
+        (void)snprintf(hindered.problem, sizeof hindered.problem, "nothing was heard within 30 s of %s", hindered.lacking);
+    (void)snprintf(text, sizeof text, "version %" PRId64 " is stored and active nowhere: %s; with --without NODE it is active "
+                                                         "all the "
+                   "same, and that node denies", version, hindered.problem);
+    return refuse(down, command, text, why);
+}
+
+/* ---- a step ---- */
+
+static enum code step(struct down *down, struct pg *pg, struct command *command, struct why *why)
+{
+    const bool activates = store_fleet_version(command->rows.root, STORE_FLEET_ACTIVE) != 0;
+    const bool is_only_active = activates && store_fleet_first(command->rows.root) == 0;
+    struct own first = {0}, active = {0};
+    enum code code = is_only_active ? CODE_OK : find_own(down, command, false, &first, why);
+
+    if (code == CODE_OK && activates)
+        code = find_own(down, command, true, &active, why);
+    if (code == CODE_OK && !is_only_active && first.number == 0)
+        code = put_first(down, pg, command, &first, why);
+    if (code != CODE_OK || command->pending->command == 0 || (!is_only_active && first.number == 0))
+        return code;
+    if (activates && active.number == 0) {
+        code = activate(down, pg, command, &first, why);
+        if (code == CODE_OK && command->pending->command != 0)
+            code = find_own(down, command, true, &active, why);
+        if (code != CODE_OK || active.number == 0)
+            return code;
+    }
+    return command->pending->command == 0 ? CODE_OK
+                                          : tell(down, pg, command, activates ? active.number : first.number, first.first, why);
+}
+
+static struct down_pending *place_of(struct down *down, int64_t command)
+{
+    struct down_pending *free_one = NULL;
+
+    for (size_t i = 0; i < DOWN_COMMANDS; i++) {
+        if (down->pending[i].command == command)
+            return &down->pending[i];
+        if (down->pending[i].command == 0)
+            free_one = &down->pending[i];
+    }
+    if (free_one != NULL)
+        *free_one = (struct down_pending){.command = command};
+    return free_one;
+}
+
+static enum code carry(struct down *down, struct pg *pg, int64_t now_us, int64_t *above, struct why *why)
+{
+    struct command command = {.now_us = now_us};
+    enum code code;
+
+    arena_init(&command.arena, 2 * STORE_FLEET_ROWS_BYTES);
+    code = store_fleet_next(down->self.store, *above, copy_command, &command, why);
+    if (code == CODE_OK) {
+        *above = command.asked.id;
+        command.pending = place_of(down, command.asked.id);
+    }
+    if (code == CODE_OK && command.pending != NULL) {
+        code = json_text_read(&command.rows, command.asked.rows, &json_file_rules, STORE_FLEET_ROWS_BYTES);
+        code = code == CODE_OK ? step(down, pg, &command, why)
+                               : refuse(down, &command, "what waits in the store's outbox is no JSON", why);
+        if (code == CODE_INVALID && command.pending->command != 0)
+            code = refuse(down, &command, why->text, why);
+        json_text_fini(&command.rows);
+    }
+    arena_fini(&command.arena);
+    return code;
+}
+
+enum code down__outbox(struct down *down, struct pg *pg, int64_t now_us, struct why *why)
+{
+    int64_t above = 0;
+    enum code code = CODE_OK;
+
+    /* whoever gave a command and left it has ended it in the store: its place is free */
+    while (code == CODE_OK)
+        code = carry(down, pg, now_us, &above, why);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
