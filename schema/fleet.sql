@@ -619,6 +619,97 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT f.seq, f.told_by, f.what FROM callgate.trail_fork AS f WHERE f.node = session_user ORDER BY f.told LIMIT 1
 $$;
 
+-- ---- who is whose witness
+
+-- The next node by name, in a ring, of those that were heard of in the last minute; NULL: there is no other.
+CREATE FUNCTION callgate.witness_of(whose text) RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (SELECT coalesce(min(n.name) FILTER (WHERE n.name > whose), min(n.name)) FROM callgate.node AS n
+            WHERE n.name <> whose AND n.beat_at > clock_timestamp() - interval '1 minute');
+END $$;
+
+-- Those whose witness the asking node is, but for those that are forked, with the size of their last checkpoint.
+CREATE FUNCTION callgate.witnessed() RETURNS TABLE (node text, size bigint) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT n.name, (SELECT max(c.size) FROM callgate.checkpoint AS c WHERE c.node = n.name) FROM callgate.node AS n
+        WHERE callgate.witness_of(n.name) = session_user AND NOT callgate.is_forked(n.name) ORDER BY n.name;
+END $$;
+
+-- Checkpoints behind a size, of a node whose witness the asking one is.
+CREATE FUNCTION callgate.witness_marks(whose text, behind bigint, most bigint)
+RETURNS TABLE (size bigint, peaks bytea, note bytea) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF callgate.witness_of(whose) = session_user THEN
+        RETURN QUERY SELECT c.size, c.peaks, c.note FROM callgate.checkpoint AS c WHERE c.node = whose AND c.size > behind
+            ORDER BY c.size LIMIT most;
+    END IF;
+END $$;
+
+-- The last one that some node has cosigned, for a witness that has seen none yet.
+CREATE FUNCTION callgate.witness_begin(whose text) RETURNS TABLE (size bigint, peaks bytea, note bytea, cosigner text, line bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF callgate.witness_of(whose) = session_user THEN
+        RETURN QUERY SELECT c.size, c.peaks, c.note, s.cosigner, s.line FROM callgate.cosignature AS s
+            JOIN callgate.checkpoint AS c ON c.node = s.node AND c.size = s.size WHERE s.node = whose ORDER BY s.size DESC LIMIT 1;
+    END IF;
+END $$;
+
+-- The hashes of rows `first` to `last` in their order, 32 bytes each; NULL: not all of them are here. Those that lie in the days
+-- since `since` are asked first: there are hundreds of days, and a witness asks every few seconds.
+CREATE FUNCTION callgate.witness_hashes(whose text, first bigint, last bigint, since date) RETURNS bytea
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found bigint;
+    hashes bytea;
+BEGIN
+    IF callgate.witness_of(whose) IS DISTINCT FROM session_user::text THEN
+        RETURN NULL;
+    END IF;
+    FOR attempt IN 1..2 LOOP
+        SELECT count(*), string_agg(r.hash, ''::bytea ORDER BY r.seq) INTO found, hashes FROM (
+            SELECT seq, hash FROM callgate.decision WHERE node = whose AND seq BETWEEN first AND last AND day >= since UNION ALL
+            SELECT seq, hash FROM callgate.outcome WHERE node = whose AND seq BETWEEN first AND last AND day >= since UNION ALL
+            SELECT seq, hash FROM callgate.event WHERE node = whose AND seq BETWEEN first AND last AND day >= since UNION ALL
+            SELECT seq, hash FROM callgate.day_link WHERE node = whose AND seq BETWEEN first AND last) AS r;
+        IF found = last - first + 1 THEN
+            RETURN hashes;
+        END IF;
+        since := '-infinity';
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION callgate.cosign(whose text, at bigint, said bytea) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF callgate.witness_of(whose) IS DISTINCT FROM session_user::text THEN
+        RETURN false;
+    END IF;
+    INSERT INTO callgate.cosignature (node, size, line) VALUES (whose, at, said) ON CONFLICT DO NOTHING;
+    RETURN true;
+END $$;
+
+-- A witness says that a node's checkpoint does not go on from the last one that it saw.
+CREATE FUNCTION callgate.fork_found(whose text, at bigint, why text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF callgate.witness_of(whose) = session_user AND NOT EXISTS (
+        SELECT FROM callgate.trail_fork AS f WHERE f.node = whose AND f.told_by = session_user AND f.seq = at) THEN
+        INSERT INTO callgate.trail_fork (node, seq, what) VALUES (whose, at, why);
+    END IF;
+END $$;
+
+REVOKE ALL ON FUNCTION callgate.proof_from, callgate.checkpoint_last, callgate.checkpoint_put, callgate.is_forked, callgate.fork_read,
+    callgate.witness_of, callgate.witnessed, callgate.witness_marks, callgate.witness_begin, callgate.witness_hashes, callgate.cosign,
+    callgate.fork_found FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.checkpoint_last, callgate.checkpoint_put, callgate.fork_read, callgate.witnessed,
+    callgate.witness_marks, callgate.witness_begin, callgate.witness_hashes, callgate.cosign, callgate.fork_found TO callgate_node;
+GRANT EXECUTE ON FUNCTION callgate.is_forked, callgate.witness_of TO callgate_reader;
+
 -- ---- changes --------------------------------------------------------------------------------------------------------
 -- What the fleet decided, in one chain: each signed by the node whose command it was. Nothing here is believed by anybody: a node
 -- verifies each text, its signature and its place, and puts again what it has and finds missing.

@@ -284,6 +284,14 @@ CREATE TABLE fleet_state ( -- what the courier has last heard of the centre, by 
     value ANY NOT NULL -- a number or a text
 ) STRICT;
 
+CREATE TABLE fleet_witness ( -- what this node, as its witness, has seen last of another one's checkpoints; changes
+    node   TEXT PRIMARY KEY,
+    origin TEXT NOT NULL, -- of its log
+    size   INTEGER NOT NULL, -- of that checkpoint
+    root   BLOB NOT NULL,
+    peaks  BLOB NOT NULL -- of its tree
+) STRICT;
+
 -- What people here decided for all nodes. The courier makes a change of each row, signs it and puts it to the centre; it
 -- counts here when it comes from there, as on every node.
 CREATE TABLE fleet_outbox (

@@ -2,6 +2,7 @@
 #include "courier/up_trail.h"
 
 #include "cli/trail_place.h"
+#include "base/mem.h"
 #include "files/reader.h"
 
 enum code up_trail_init(struct up_trail *trail, const char *audit, struct why *why)
@@ -284,5 +285,66 @@ enum code up_trail_look(struct up_trail *trail, int64_t seq, int64_t *tip, int64
     if (code == CODE_OK && seq < *tip)
         code = ask_file(file_of(trail, seq), "SELECT time_us FROM decision WHERE seq = ?1 UNION ALL SELECT time_us FROM "
                         "outcome WHERE seq = ?1 UNION ALL SELECT time_us FROM event WHERE seq = ?1", seq + 1, waits_us, why);
+    return code;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------------------------------- */
+
+void up_mark_free(struct up_mark *mark)
+{
+    mem_free(mark->bytes);
+    *mark = (struct up_mark){.size = 0};
+}
+
+static enum code keep_mark(struct db_stmt *stmt, struct up_mark *mark)
+{
+    struct span peaks = db_blob(stmt, 2), note = db_text(stmt, 3);
+
+    mark->bytes = mem_alloc(peaks.len + note.len + 1);
+    if (mark->bytes == NULL)
+        return CODE_NOMEM;
+    if (peaks.len > 0)
+        memcpy(mark->bytes, peaks.at, peaks.len);
+    if (note.len > 0)
+        memcpy(mark->bytes + peaks.len, note.at, note.len);
+    mark->size = db_int(stmt, 0);
+    mark->time_us = db_int(stmt, 1);
+    mark->peaks = span_of(mark->bytes, peaks.len);
+    mark->note = span_of(mark->bytes + peaks.len, note.len);
+    return CODE_OK;
+}
+
+static enum code mark_in(const struct trail_file *file, int64_t from, int64_t to, struct up_mark *mark, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    struct db *db = NULL;
+    enum code code = open_file(file, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_find(db, "SELECT size, time_us, peaks, note FROM checkpoint WHERE size >= ?1 AND size <= ?2 ORDER BY size "
+                   "LIMIT 1", DB_VALUES(db_of_int(from), db_of_int(to)), &stmt);
+    if (code == CODE_OK)
+        code = keep_mark(stmt, mark);
+    else if (code != CODE_NOT_FOUND)
+        (void)reader_why(why, code, file->path, db);
+    db_finalize(&stmt);
+    db_close(&db);
+    return code;
+}
+
+enum code up_trail_mark(struct up_trail *trail, int64_t from, int64_t to, struct up_mark *mark, struct why *why)
+{
+    enum code code = from <= to ? find_files(trail, why) : CODE_NOT_FOUND;
+    const struct trail_file *last, *file;
+
+    *mark = (struct up_mark){.size = 0};
+    if (code != CODE_OK)
+        return code;
+    last = &trail->files.files[trail->files.count - 1];
+    file = file_of(trail, from - 1);
+    do
+        code = mark_in(file, from, to, mark, why);
+    while (code == CODE_NOT_FOUND && file++ != last);
     return code;
 }

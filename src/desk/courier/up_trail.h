@@ -49,4 +49,14 @@ enum code up_trail_is_retired(const struct up_trail *trail, int64_t last, bool *
 /* How far the trail is: *tip the last row's number, *waits_us the time of the first row behind `seq`; 0: there is none. */
 enum code up_trail_look(struct up_trail *trail, int64_t seq, int64_t *tip, int64_t *waits_us, struct why *why) MUST_USE;
 
+/* A checkpoint of the trail. Owns its bytes: up_mark_free. */
+struct up_mark {
+    int64_t size, time_us;
+    struct span peaks, note;
+    char *bytes;
+};
+/* The first one over at least `from` rows and at most `to`. CODE_NOT_FOUND: there is none, and `mark` is empty. */
+enum code up_trail_mark(struct up_trail *trail, int64_t from, int64_t to, struct up_mark *mark, struct why *why) MUST_USE;
+void up_mark_free(struct up_mark *mark);
+
 #endif

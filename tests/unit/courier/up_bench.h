@@ -100,7 +100,7 @@ static void open_up(void)
 }
 
 /* Nothing of the tests before. */
-static int arrive(void **state)
+static inline int arrive(void **state)
 {
     (void)state;
     run(owner, "ALTER TABLE callgate.trail_fork DISABLE TRIGGER trail_fork_stays; TRUNCATE callgate.decision, callgate.outcome, "
@@ -218,7 +218,7 @@ static size_t same_file(const struct trail_file *file)
     return count;
 }
 
-static void same_as_here(void)
+static inline void same_as_here(void)
 {
     struct why why = {0};
     struct trail trail;
