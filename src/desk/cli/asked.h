@@ -39,6 +39,7 @@ struct asked {
     uint64_t version;
     struct option_values without; /* nodes of a fleet */
     bool fleet;                   /* for, or of, all of its nodes */
+    const char *membership, *node, *against;
     bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
     /* who says so, and why */
     const char *by, *why;

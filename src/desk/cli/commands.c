@@ -358,7 +358,8 @@ const struct command commands[] = {
      ABOUT("Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
            "has its one outcome, that values match their digests, and signed checkpoints against all\n"
            "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
-           "A file that `callgate audit prove` wrote is checked by itself.\n"
+           "A file that `callgate audit prove` wrote is checked by itself. --fleet proves every node's\n"
+           "trail from the fleet's centre alone, by the keys that its roster has.\n"
            "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
            "4 consistent, but rows at the end are not signed although they are older than seconds,\n"
            "nothing stands behind a sealed file, the key of checkpoints was lost, or something\n"
@@ -371,7 +372,10 @@ const struct command commands[] = {
              PATH("store", store, "FILE", "callgate.db: it must hold the policies that rows name, as they were"), FROM,
              DURATION("unsigned", unsigned_ms, "so old may rows be that nobody signed yet; 10s by default, "
                       "more where `checkpoint_interval` is"),
-             TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), CONFIG_OF_AUDIT, PROGRESS, JSON)},
+             TEXT("tenant", tenant, "NAME", "the file is a proof of this tenant's rows"), OF_FLEET,
+             TEXT("node", node, "NAME", "with --fleet: of this node alone"),
+             PATH("against", against, "DATABASE", "with --fleet and --node: that node's own audit.db must say the same"),
+             CONFIG_OF_AUDIT, PROGRESS, JSON)},
     {IS("audit prove", cmd_audit_prove, "write a proof of a row, of two checkpoints or of a tenant's rows"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true,
      BEHIND("ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]"),

@@ -79,6 +79,9 @@
     REASON(example),                                                                                             \
         LINE("by", by, "NAME", 128, "who says so; else the login, which is recorded anyway")
 #define FLEET FLAG("fleet", fleet, "for all nodes of the fleet; waits until it counts, and says which have it")
+#define OF_FLEET                                                                                                 \
+    FLAG("fleet", fleet, "the trails of all gates of a fleet, at its centre; needs --membership"),               \
+        PATH("membership", membership, "FILE", "with --fleet: who asks; `fleet join --reader` made it")
 #define FLEET_ACTIVE                                                                                             \
     FLEET, LIST("without", without, "NODE", "of a fleet: also where this node cannot take it; it denies then; may be repeated")
 #define MAYBE_APPROVALS NUMBERED("APPROVAL", "approvals list", .may_lack = true, .is_many = true)

@@ -107,6 +107,16 @@ static bool is_apart(const struct note *note, uint64_t time_s)
     return time_s < INT64_MAX / 2000000 && note->time_us > (int64_t)time_s * 1000000 + CLOCK_US;
 }
 
+static bool is_line_of(struct asking *asking, struct span by, struct span text, struct span line, uint64_t *time_s)
+{
+    struct note_key key;
+
+    for (size_t i = 0; asking->conf->key_of(asking->conf->context, by, i, &key); i++)
+        if (cosign_check(text, line, &key, time_s) == NOTE_SIGNED)
+            return true;
+    return false;
+}
+
 /* One line of a witness. *told: a clock was told of already. */
 static void check_line(struct asking *asking, const struct pg_rows *rows, size_t at, bool *told)
 {
@@ -127,11 +137,11 @@ static void check_line(struct asking *asking, const struct pg_rows *rows, size_t
         fault_cosigned(asking, size, by, "is the node's own: nobody is a witness of himself");
         return;
     }
-    if (!asking->conf->key_of(asking->conf->context, by, &key)) {
+    if (!asking->conf->key_of(asking->conf->context, by, 0, &key)) {
         fault_cosigned(asking, size, by, "is of nobody in the fleet");
         return;
     }
-    if (cosign_check(note.text, pg_rows_bytes(rows, at, 2), &key, &time_s) != NOTE_SIGNED) {
+    if (!is_line_of(asking, by, note.text, pg_rows_bytes(rows, at, 2), &time_s)) {
         fault_cosigned(asking, size, by, "is not of that node's key, or of another checkpoint");
         return;
     }

@@ -13,8 +13,9 @@
 #include "files/trail.h"
 #include "pg/pg.h"
 
-/* The key of a node, under the name with which it signs (note_key.name); false: the roster has no such node. */
-typedef bool (*centre_key)(void *context, struct span node, struct note_key *key);
+/* The key of a node, under the name with which it signs (note_key.name). at: from 0 on: one that has left and come again has
+ * had several. False: the roster has no such node, or no further key of it. */
+typedef bool (*centre_key)(void *context, struct span node, size_t at, struct note_key *key);
 /* One file of the node's trail was verified. */
 typedef void (*centre_tell)(void *context, const struct verify_conf *conf, const struct verify_report *report);
 

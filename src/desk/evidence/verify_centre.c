@@ -190,7 +190,7 @@ enum code verify_centre(struct pg *pg, const struct verify_centre_conf *conf, st
     enum code code = centre_rows_init(&run.rows, pg, conf->node, why);
 
     *report = (struct verify_centre_report){.last_seq = 0};
-    if (conf->key_of(conf->context, conf->node, &key))
+    for (size_t i = 0; conf->key_of(conf->context, conf->node, i, &key); i++)
         keyring_add(&run.keys, &key);
     if (code == CODE_OK)
         code = find_standing(&run);

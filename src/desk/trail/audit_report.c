@@ -11,6 +11,8 @@ static const char words[] =
     "[{?under_way}calls [{?sealed}that ended in the next file][{!sealed}under way]: {under_way}\n]"
     "[decisions whose values were erased, as recorded: {erased}\n]"
     "[{?erasures_elsewhere}of these, some by erasures that files behind this one record; `audit verify --all` looks there\n]"
+    "[rows whose values stayed at the node: {at_home}\n]"
+    "[rows that went with their days, as recorded, and left their hashes: {kept}\n]"
     "{*faults}[row {seq}, ]{table}.{field}: {text}\n{/}[and {further_faults} faults more\n]"
     "[losses that somebody accepted to go on (events loss_accepted): {losses}\n]"
     "head {head}\n"
@@ -27,7 +29,7 @@ static const char words[] =
     "[{?key_given}{!losses}{!all_signed}proven up to row {proven_seq}; the {unsigned} behind it are consistent and not signed "
     "yet\n]"
     "{*unproven}NOT VOUCHED FOR: {.}\n{/}"
-    "[{!outside}rows cut off at the end are found with --checkpoints FILE, which somebody else has kept\n]]";
+    "[{!outside}{!at_centre}rows cut off at the end are found with --checkpoints FILE, which somebody else has kept\n]]";
 
 static void fill_faults(struct doc *list, const struct verify_report *report, size_t shown)
 {
@@ -85,6 +87,9 @@ int audit_report_tell(const struct verify_conf *conf, const char *heads_path, co
     doc_int(doc, "erased", (int64_t)report->erased);
     doc_int(doc, "erasures_elsewhere", (int64_t)report->erasures_elsewhere);
     doc_int(doc, "losses", (int64_t)report->losses);
+    doc_bool(doc, "at_centre", conf->source != NULL);
+    doc_int(doc, "at_home", (int64_t)report->at_home);
+    doc_int(doc, "kept", (int64_t)report->kept);
     doc_int(doc, "fault_count", (int64_t)report->fault_count);
     doc_int(doc, "further_faults", (int64_t)(report->fault_count - shown));
     fill_faults(doc_add_array(doc, "faults"), report, shown);

@@ -2,6 +2,7 @@
 #include "trail/audit_filter.h"
 #include "trail/audit_policies.h"
 #include "trail/audit_report.h"
+#include "trail/audit_verify_fleet.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
 #include "cli/progress.h"
@@ -344,7 +345,11 @@ int cmd_audit_verify(const struct asked *asked)
     struct why why = {""};
     char *path = NULL;
     enum code code;
-    int status = asked_trail(asked, asked_operand(asked, 0), &path);
+    int status;
+
+    if (asked->fleet)
+        return audit_verify_fleet(asked);
+    status = asked_trail(asked, asked_operand(asked, 0), &path);
 
     for (size_t i = 0; i < asked->public_keys.count && status == OPTIONS_GO; i++)
         if ((code = verify_key_read(asked->public_keys.value[i], &keys, &why)) != CODE_OK)

@@ -101,7 +101,7 @@ static enum code read_roster(const struct json_node *root, struct member *member
     const struct json_node *object = json_member(root, SPAN_LIT("roster"));
     struct span text = object != NULL ? json_member_text(object, "text") : SPAN_NONE;
 
-    if (num_unhex(json_member_text(root, "root"), member->root, sizeof member->root) != CODE_OK || text.len == 0 ||
+    if (text.len == 0 ||
         num_unhex(json_member_text(object, "signature"), member->roster_signature, SIGN_BYTES) != CODE_OK)
         return CODE_INVALID;
     (void)buf_add_span(&member->roster_text, text);
@@ -139,6 +139,8 @@ static enum code read_member(const struct json_node *root, struct member *member
         code = read_text(root, "role", &member->role);
     if (code == CODE_OK)
         code = read_text(root, "password", &member->password);
+    if (code == CODE_OK)
+        code = num_unhex(json_member_text(root, "root"), member->root, sizeof member->root);
     member->is_reader = code == CODE_OK && json_member(root, SPAN_LIT("node_key")) == NULL;
     if (code != CODE_OK || member->is_reader)
         return code;
@@ -170,12 +172,12 @@ enum code member_write(const struct member *member, struct buf *text)
     (void)json_write_string(text, span_text(member->role));
     (void)buf_add_text(text, ", \"password\": ");
     (void)json_write_string(text, span_text(member->password));
+    write_hex(text, ",\n \"root\": ", member->root, sizeof member->root);
     if (member->is_reader) {
         (void)buf_add_text(text, "}\n");
         return buf_code(text);
     }
     write_hex(text, ",\n \"node_key\": ", member->seed, sizeof member->seed);
-    write_hex(text, ",\n \"root\": ", member->root, sizeof member->root);
     (void)buf_add_text(text, ",\n \"roster\": {\"text\": ");
     (void)json_write_string(text, buf_peek(&member->roster_text));
     write_hex(text, ", \"signature\": ", member->roster_signature, SIGN_BYTES);

@@ -2,7 +2,8 @@
 /* The membership file of a node, as `callgate fleet join` makes it: who the node is, how it signs, by which role it gets at the
  * centre, and the secrets that the nodes of a fleet share. They travel in this file alone, never through the centre.
  *
- * A reader's (`fleet join --reader`) has a role and its password, and neither keys nor secrets.
+ * A reader's (`fleet join --reader`) has a role and its password, and the root's public key, so that he can verify what nodes
+ * signed; neither keys nor secrets.
  *
  * Threads: one at a time; a finished one may be read by several.
  * Owns: all that it points to; secrets stand apart (crypto/secret.h).
@@ -30,10 +31,10 @@ struct member {
     char *database;               /* the URL */
     char *role;                   /* at the centre */
     char *password;               /* wiped */
+    unsigned char root[SIGN_PUBLIC_BYTES];
     bool is_reader;               /* then nothing of what follows is there */
     struct sign_key *key;         /* the node's */
     unsigned char seed[SIGN_SEED_BYTES]; /* of that; wiped */
-    unsigned char root[SIGN_PUBLIC_BYTES];
     struct roster *roster;        /* as it was when the node joined: the centre may show a later one, and none before */
     struct buf roster_text;       /* as it is signed */
     unsigned char roster_signature[SIGN_BYTES];

@@ -300,10 +300,10 @@ static struct {
     struct verify_fault first;
 } said;
 
-static bool key_of(void *context, struct span node, struct note_key *key)
+static bool key_of(void *context, struct span node, size_t at, struct note_key *key)
 {
     (void)context;
-    for (size_t i = 0; i < NODES; i++)
+    for (size_t i = 0; i < NODES && at == 0; i++)
         if (span_is(node, names[i])) {
             *key = rig.known[i];
             return true;

@@ -95,6 +95,7 @@ static void test_it_comes_back(void **state)
         assert_string_equal(read->role, "gate-a");
         assert_string_equal(read->password, "hunter2");
         assert_int_equal(read->is_reader, is_reader);
+        assert_memory_equal(read->root, member->root, sizeof read->root);
         if (is_reader == 0) {
             assert_memory_equal(read->secrets, member->secrets, sizeof *read->secrets);
             assert_memory_equal(read->seed, member->seed, sizeof read->seed);
