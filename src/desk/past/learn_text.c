@@ -118,7 +118,7 @@ static void escaped(struct draft *draft, struct span text, const char *special)
 
 void draft__name(struct draft *draft, struct span name)
 {
-    escaped(draft, name, "*?\\");
+    escaped(draft, name, variable_in(name) ? "*?\\}" : "*?\\"); /* `match` has no variables, and refuses what looks like one */
 }
 
 /* ---- values ---- */
