@@ -246,7 +246,8 @@ static void test_more_places_than_are_learned(void **state)
 /* Names that a glob, YAML or an id would read otherwise. */
 static void test_odd_names(void **state)
 {
-    static const char *const tools[] = {"a*", "a?", "a\\b", "null", "a b", "a-b", "a/b", "\"quoted\"", "'", "#x", "{}", "{tenant}", "a{upstream}b", "{{principal}}"};
+    static const char *const tools[] = {"a*", "a?", "a\\b", "null", "a b", "a-b", "a/b", "\"quoted\"", "'", "#x", "{}",
+                                        "{tenant}", "a{upstream}b", "{{principal}}"};
     struct house *house = *state;
 
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
