@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/process.h"
 
+#include "os/clock.h"
 #include "os/sock.h"
 
 #include <errno.h>
@@ -265,6 +266,10 @@ int process_finish(pid_t pid)
 
 /* ---- programs of ours ---- */
 
+#define KEEP_FIRST_MS 200
+#define KEEP_MOST_MS 5000
+#define KEEP_CALM_US INT64_C(60000000) /* what has lived so long begins at the first pause again */
+
 void process_become(const char *const *places, char *const *argv, char path[PROCESS_PATH_BYTES])
 {
     char own[PROCESS_PATH_BYTES / 2] = "";
@@ -279,5 +284,43 @@ void process_become(const char *const *places, char *const *argv, char path[PROC
     for (const char *const *place = places; *place != NULL && errno == ENOENT; place++) {
         (void)snprintf(path, PROCESS_PATH_BYTES, "%.*s/%.*s", PROCESS_PATH_BYTES / 2 - 1, own, PROCESS_PATH_BYTES / 4, *place);
         (void)execv(path, argv);
+    }
+}
+
+static _Noreturn void be_kept(const char *const *places, char *const *argv, int end, pid_t parent)
+{
+    char path[PROCESS_PATH_BYTES], text[PROCESS_PATH_BYTES + 256];
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && fcntl(end, F_SETFD, 0) == 0) {
+        sock_descriptor_limit_restore();
+        process_become(places, argv, path);
+        (void)snprintf(text, sizeof text, "%s cannot be started: %s; install it, with this program", path, strerror(errno));
+        (void)!send(end, text, strlen(text) + 1, MSG_NOSIGNAL);
+    }
+    _exit(127);
+}
+
+_Noreturn void process_keep(const char *const *places, char *const *argv, int end)
+{
+    const struct sigaction waited = {.sa_handler = SIG_DFL};
+    int64_t pause_ms = KEEP_FIRST_MS;
+    pid_t parent = getpid(), child;
+
+    if (sigaction(SIGCHLD, &waited, NULL) != 0)
+        _exit(1);
+    for (;;) {
+        int64_t begun_us = clock_monotonic_us();
+        struct timespec pause;
+
+        child = fork();
+        if (child == 0)
+            be_kept(places, argv, end, parent);
+        while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        if (clock_monotonic_us() - begun_us >= KEEP_CALM_US)
+            pause_ms = KEEP_FIRST_MS;
+        pause = (struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
+        (void)nanosleep(&pause, NULL);
+        pause_ms = 2 * pause_ms < KEEP_MOST_MS ? 2 * pause_ms : KEEP_MOST_MS;
     }
 }

@@ -59,6 +59,11 @@ enum code process_start(const struct process_program *program, pid_t *pid, int *
  * wait(2) status. */
 int process_finish(pid_t pid);
 
+/* For a process beside: starts a program of the gate's with `end` as its own, again whenever it has ended: after 0.2 s at
+ * first, then after twice as long, 5 s at most. The program is killed when this process ends. Never returns. Takes: places,
+ * argv: as process_become. Who started the process beside is told where there is no such program. */
+_Noreturn void process_keep(const char *const *places, char *const *argv, int end);
+
 /* Replaces this process by a program of the gate's, which stands at one of `places`, as seen from the folder of the running
  * program.
  * Returns: where none could be started, with errno and the place that was tried last. */

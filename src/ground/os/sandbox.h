@@ -36,6 +36,7 @@ enum sandbox_part {
     SANDBOX_POSTER,
     SANDBOX_SIGNER,   /* a process of its own */
     SANDBOX_VISIT,    /* a browser's, at the console */
+    SANDBOX_COURIER,  /* a process of its own: between the store, the audit and a fleet's database */
     SANDBOX_PARTS
 };
 #define SANDBOX_BIT(part) (1u << (part))

@@ -36,12 +36,14 @@
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define SIGNER SANDBOX_BIT(SANDBOX_SIGNER)
 #define VISIT SANDBOX_BIT(SANDBOX_VISIT)
+#define COURIER SANDBOX_BIT(SANDBOX_COURIER)
 #define ALL (SANDBOX_BIT(SANDBOX_PARTS) - 1)
 #define THREADS (ALL & ~(SIGNER | JUDGE)) /* all but those that see nothing of the system */
-#define FILES (MAIN | WRITER | KEEPER | NOTARY) /* who has databases */
+#define FILES (MAIN | WRITER | KEEPER | NOTARY | COURIER) /* who has databases */
 #define NETS (WORKER | RESOLVER | POSTER)        /* who reads some files of the system */
 #define STARTERS (MAIN | WRITER | VISIT) /* who starts threads */
-#define SPEAKERS (MAIN | NETS | VISIT)
+#define SPEAKERS (MAIN | NETS | VISIT | COURIER)
+#define NAMERS (RESOLVER | COURIER) /* who asks the name service */
 #define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* before a thread is narrowed */
 
 #define SET_VMA 0x53564d41 /* PR_SET_VMA, by which newer C libraries name their mappings */
@@ -76,7 +78,7 @@ struct system_call {
 /* The kernel goes through a filter from its beginning for each call whose arguments are looked at, and remembers the answer
  * for FREE ones. So the call that a worker makes twice for each request stands first. */
 static const struct system_call calls[] = {
-    {SYS_sendto, WORKER | POSTER | VISIT, CONNECTED}, {SYS_sendto, MAIN | RESOLVER, SENT_TO},
+    {SYS_sendto, WORKER | POSTER | VISIT, CONNECTED}, {SYS_sendto, MAIN | NAMERS, SENT_TO},
     /* memory, time, threads, ends */
     {SYS_read, ALL, FREE}, {SYS_write, ALL, FREE}, {SYS_close, ALL, FREE}, {SYS_futex, ALL, FREE}, {SYS_munmap, ALL, FREE},
     {SYS_madvise, ALL, FREE}, {SYS_mremap, ALL, FREE}, {SYS_brk, ALL, FREE}, {SYS_exit, ALL, FREE}, {SYS_exit_group, ALL, FREE},
@@ -85,7 +87,7 @@ static const struct system_call calls[] = {
     {SYS_clock_gettime, ALL, FREE},
     {SYS_gettimeofday, ALL, FREE}, {SYS_clock_nanosleep, ALL, FREE}, {SYS_nanosleep, ALL, FREE}, {SYS_sched_yield, ALL, FREE},
     {SYS_ppoll, ALL, FREE}, {SYS_writev, ALL, FREE}, {SYS_tgkill, ALL, OURSELVES}, {SYS_prctl, ALL, SMALL},
-    {SYS_mmap, ALL & ~RESOLVER, NO_CODE}, {SYS_mmap, RESOLVER, LIBRARY}, {SYS_mprotect, ALL, NO_CODE},
+    {SYS_mmap, ALL & ~NAMERS, NO_CODE}, {SYS_mmap, NAMERS, LIBRARY}, {SYS_mprotect, ALL, NO_CODE},
     {SYS_clone, STARTERS, A_THREAD}, {SYS_set_robust_list, STARTERS, FREE},
     {SYS_sched_getaffinity, THREADS | JUDGE, FREE}, {SYS_membarrier, THREADS | JUDGE, FREE},
     {SYS_sysinfo, THREADS | JUDGE, FREE},
@@ -116,24 +118,24 @@ static const struct system_call calls[] = {
     {SYS_rename, FILES, FREE}, {SYS_symlink, FILES, FREE},
 #endif
     /* the network */
-    {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN | VISIT, LOCAL},
+    {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, NAMERS, NAMES}, {SYS_socket, MAIN | VISIT, LOCAL},
     {SYS_socketpair, MAIN | WORKER | POSTER, LOCAL}, /* to what the runner starts: it gets the other end */
     {SYS_socketpair, VISIT, LOCAL},           /* for what a command prints: the gate gets the other end */
     {SYS_pipe2, POSTER, FREE}, /* libcurl 8.5 wakes itself by one, as Ubuntu 24.04 has it */
-    {SYS_connect, NETS | VISIT, FREE}, {SYS_getsockopt, SPEAKERS, FREE}, {SYS_setsockopt, SPEAKERS, FREE},
+    {SYS_connect, NETS | VISIT | COURIER, FREE}, {SYS_getsockopt, SPEAKERS, FREE}, {SYS_setsockopt, SPEAKERS, FREE},
     {SYS_getsockname, SPEAKERS, FREE}, {SYS_getpeername, SPEAKERS, FREE}, {SYS_shutdown, SPEAKERS, FREE},
     {SYS_recvfrom, SPEAKERS, FREE}, {SYS_recvmsg, SPEAKERS, FREE}, {SYS_sendmsg, SPEAKERS, SENT},
-    {SYS_sendmmsg, RESOLVER, SENT_TO}, {SYS_recvmmsg, RESOLVER, FREE},
-    {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER | VISIT, FREE},
+    {SYS_sendmmsg, NAMERS, SENT_TO}, {SYS_recvmmsg, NAMERS, FREE},
+    {SYS_bind, NAMERS, FREE}, {SYS_accept4, MAIN | WORKER | VISIT, FREE},
     {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN | POSTER, FREE},
 #ifdef SYS_epoll_wait
     {SYS_epoll_wait, MAIN | WORKER, FREE},
 #endif
     /* modules of the name service, and the libraries under them while they are loaded */
-    {SYS_statfs, RESOLVER, FREE}, {SYS_fstatfs, RESOLVER, FREE}, {SYS_getgid, RESOLVER, FREE}, {SYS_getegid, RESOLVER, FREE},
-    {SYS_getresuid, RESOLVER, FREE}, {SYS_getresgid, RESOLVER, FREE}, {SYS_pselect6, RESOLVER, FREE},
+    {SYS_statfs, NAMERS, FREE}, {SYS_fstatfs, NAMERS, FREE}, {SYS_getgid, NAMERS, FREE}, {SYS_getegid, NAMERS, FREE},
+    {SYS_getresuid, NAMERS, FREE}, {SYS_getresgid, NAMERS, FREE}, {SYS_pselect6, NAMERS, FREE},
 #ifdef SYS_select
-    {SYS_select, RESOLVER, FREE},
+    {SYS_select, NAMERS, FREE},
 #endif
     {SYS_seccomp, ENTRY, FREE}, {SYS_landlock_restrict_self, ENTRY, FREE},
 };

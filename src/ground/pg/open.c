@@ -3,6 +3,7 @@
  * environment, from a file of services or from the home folder, and who can write one of those must not choose the server,
  * the authority or the password. */
 #include "base/mem.h"
+#include "base/num.h"
 #include "pg/pg_priv.h"
 
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PG_PORT 5432 /* where the URL says none */
 #define NOWHERE "/proc/self/nothing" /* in place of files that libpq would look for at home */
 
 extern char **environ;
@@ -192,6 +194,25 @@ void pg__options_fini(struct pg__options *options)
     mem_free(options->password);
     if (options->parsed != NULL)
         PQconninfoFree(options->parsed);
+}
+
+/* A list of ports has one for each host, or one for all. */
+enum code pg_needs(const struct pg_place *place, struct pg_needs *needs, struct why *why)
+{
+    struct pg__options options;
+    enum code code = pg__options_read(place, &options, why);
+    const char *ports = code == CODE_OK ? given(&options, "port") : NULL;
+    struct span rest = span_text(ports != NULL ? ports : "");
+    bool is_local = code != CODE_OK || given(&options, "host")[0] == '/';
+    uint64_t number;
+
+    *needs = (struct pg_needs){.port_count = 0};
+    while (!is_local && needs->port_count < PG_PORTS_MAX && (needs->port_count == 0 || rest.len > 0))
+        needs->ports[needs->port_count++] =
+            num_u64(span_cut(rest, ',', &rest), &number) == CODE_OK ? (uint16_t)number : PG_PORT;
+    memcpy(needs->root, options.root, sizeof needs->root);
+    pg__options_fini(&options);
+    return code;
 }
 
 enum code pg_check(const struct pg_place *place, struct why *why)

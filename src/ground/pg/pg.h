@@ -43,6 +43,14 @@ struct pg_place {
 
 /* Reads a place's URL without connecting. Returns: CODE_INVALID with the parameter that is wrong. */
 enum code pg_check(const struct pg_place *place, struct why *why) MUST_USE;
+/* What pg_open needs of the system, for who confines himself: TCP ports (of the folder of a Unix socket none), and a file. */
+#define PG_PORTS_MAX 8
+struct pg_needs {
+    uint16_t ports[PG_PORTS_MAX];
+    size_t port_count;
+    char root[1024]; /* sslrootcert; "": there is none */
+};
+enum code pg_needs(const struct pg_place *place, struct pg_needs *needs, struct why *why) MUST_USE;
 /* Takes: application: how the server's administrators see us, in ASCII. Blocks up to 5 s a host. */
 enum code pg_open(const struct pg_place *place, const char *application, struct pg **out, struct why *why) MUST_USE;
 void pg_close(struct pg **pg); /* *pg may be NULL */

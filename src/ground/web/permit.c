@@ -16,16 +16,23 @@ static const char *const trusted[] = {
 /* Names: resolv.conf is replaced whenever the network changes, so its folder counts; modules of the name service. */
 static const char *const naming[] = {"/etc", "/run", "/usr/lib", "/usr/lib64", "/lib", "/lib64"};
 
+enum code web_permit_names(unsigned parts)
+{
+    enum code code = sandbox_may_connect(DNS_PORT, parts);
+
+    for (size_t i = 0; i < sizeof naming / sizeof naming[0] && code == CODE_OK; i++)
+        code = sandbox_may_read(naming[i], parts);
+    return code;
+}
+
 enum code web_permit(unsigned parts)
 {
     const char *own[] = {tls_trust_file(), tls_trust_folder()};
-    enum code code = sandbox_may_connect(DNS_PORT, RESOLVER);
+    enum code code = web_permit_names(RESOLVER);
 
     for (size_t i = 0; i < sizeof trusted / sizeof trusted[0] && code == CODE_OK; i++)
         code = sandbox_may_read(trusted[i], parts | POSTER);
     for (size_t i = 0; i < sizeof own / sizeof own[0] && code == CODE_OK; i++)
         code = sandbox_may_read(own[i], parts | POSTER);
-    for (size_t i = 0; i < sizeof naming / sizeof naming[0] && code == CODE_OK; i++)
-        code = sandbox_may_read(naming[i], RESOLVER);
     return code;
 }

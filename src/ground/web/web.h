@@ -79,6 +79,8 @@ struct span web_answer_header(const struct web_answer *answer, const char *name)
 /* Whether its Content-Type is `media`, whatever its parameters. */
 bool web_answer_is(const struct web_answer *answer, const char *media);
 
+/* Permits to ask for names. Likewise. */
+enum code web_permit_names(unsigned parts) MUST_USE;
 /* Permits what this room reads and asks by itself, but for the proxy: names, authorities. Before the process confines itself.
  * Takes: parts: which of its other threads look at authorities, too. */
 enum code web_permit(unsigned parts) MUST_USE;

@@ -72,6 +72,28 @@ static void test_an_authority_is_beside_its_file(void **state)
     assert_int_equal(pg_check(&place, NULL), CODE_INVALID);
 }
 
+/* What whoever confines himself has to permit. */
+static void test_needs(void **state)
+{
+    struct pg_place place = {.folder = "/etc", .user = SPAN_LIT("node"),
+                             .database = "postgresql://a,b:6543/callgate?sslmode=verify-full&sslrootcert=passwd"};
+    struct pg_needs needs;
+
+    (void)state;
+    assert_int_equal(pg_needs(&place, &needs, NULL), CODE_OK);
+    assert_int_equal(needs.port_count, 2);
+    assert_int_equal(needs.ports[0], 5432);
+    assert_int_equal(needs.ports[1], 6543);
+    assert_string_equal(needs.root, "/etc/passwd");
+    place.database = "postgresql://%2Frun/callgate";
+    assert_int_equal(pg_needs(&place, &needs, NULL), CODE_OK);
+    assert_int_equal(needs.port_count, 0);
+    assert_string_equal(needs.root, "");
+    place.database = "mysql://db/callgate";
+    assert_int_equal(pg_needs(&place, &needs, NULL), CODE_INVALID);
+    assert_int_equal(needs.port_count, 0);
+}
+
 /* What the environment says of PostgreSQL is forgotten before libpq reads it. */
 static void test_the_environment_is_forgotten(void **state)
 {
@@ -101,6 +123,7 @@ int main(void)
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_what_weakens_is_refused),
         cmocka_unit_test(test_an_authority_is_beside_its_file),
+        cmocka_unit_test(test_needs),
         cmocka_unit_test(test_the_environment_is_forgotten),
         cmocka_unit_test(test_quotes),
     };
