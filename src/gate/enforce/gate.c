@@ -77,6 +77,11 @@ void gate_hold_back(struct gate_shared *shared, bool is_starting)
     atomic_store_explicit(&shared->is_starting, is_starting, memory_order_release);
 }
 
+void gate_withhold(struct gate_shared *shared, enum reason reason)
+{
+    atomic_store_explicit(&shared->withheld, (int)reason, memory_order_release);
+}
+
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
 {
     struct identity_keys *old;
@@ -339,6 +344,8 @@ static bool folds(struct gate *gate, const struct call *call)
 
 void gate_judge(struct gate *gate, struct call *call)
 {
+    enum reason withheld;
+
     gate__follow(gate);
     call->policy = gate->policy;
     call->held = gate->held;
@@ -348,6 +355,8 @@ void gate_judge(struct gate *gate, struct call *call)
         settle_unjudged(call->refused != REASON_UNSET ? call->refused : REASON_PERMITTED, &call->verdict);
     } else if (atomic_load_explicit(&gate->shared->is_starting, memory_order_acquire)) {
         settle_unjudged(REASON_STARTING, &call->verdict);
+    } else if ((withheld = (enum reason)atomic_load_explicit(&gate->shared->withheld, memory_order_acquire)) != REASON_UNSET) {
+        settle_unjudged(withheld, &call->verdict);
     } else {
         ask_policy(gate, call);
     }

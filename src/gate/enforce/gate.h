@@ -38,6 +38,9 @@ void gate_announce_policy(struct gate_shared *shared, struct policy *coming);
  * known yet. */
 void gate_hold_back(struct gate_shared *shared, bool is_starting);
 
+/* From now on every call that rules would judge is denied for this reason; REASON_UNSET: for none. */
+void gate_withhold(struct gate_shared *shared, enum reason reason);
+
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);

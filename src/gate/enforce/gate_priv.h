@@ -45,6 +45,7 @@ struct gate_shared {
     struct alerts *alerts;
     struct gate_state *state;
     atomic_bool is_starting; /* `state` does not know yet what was called before */
+    atomic_int withheld;     /* enum reason: by which all are denied; REASON_UNSET: by none */
     bool knows_plans; /* `state` has the steps of plans that were used before the gate began; only who reads the past uses
                        * this */
     struct hash_key past_key; /* names shares in what is kept of `state` */

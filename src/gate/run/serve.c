@@ -66,7 +66,8 @@ static enum code open_shared(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = store_secret(serve->store, "past", true, conf.past_key, why);
     if (code == CODE_OK)
-        code = serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
+        code = serve->fleet.is_on ? store_secret(serve->store, "redact", false, conf.redact_key, why)
+                                  : serve_redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
     if (code == CODE_OK) {
         db_busy_wait(serve->store, STORE_WAIT_MS);
         code = gate_shared_new(&conf, &serve->shared);
@@ -235,6 +236,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const struct s
                              .continue_why = asked->why,
                              .linger_us = (int64_t)asked->while_used_ms * 1000};
     handover_init(&serve->handover, asked->before_fd);
+    fleet_watch_init(&serve->fleet, conf_take);
     serve->file.taken_us = clock_wall_us();
     serve->clock_ahead_us = clock_wall_us() - clock_monotonic_us();
     buf_init(&serve->listed, LISTED_MAX_BYTES);
@@ -260,6 +262,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const struct s
     if (code == CODE_OK) /* what stands above changes nothing: where it fails, a gate that runs goes on */
         code = handover_take_lock(&serve->handover, serve->conf->audit.database, serve->conf->drain_ms, &serve->lock_fd,
                                   &serve->is_called_off, why);
+    if (code == CODE_OK) /* a node has one at a time, as one gate has the audit's lock; it brings the store the fleet's keys */
+        code = fleet_watch_start(&serve->fleet, serve->conf, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
     if (code == CODE_OK)
@@ -414,6 +418,7 @@ static void poll_store(void *context)
     serve__follow_conf(serve, false);
     serve__mind_past(serve, 0);
     serve__follow_store(serve);
+    gate_withhold(serve->shared, fleet_watch_look(&serve->fleet, serve->store));
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
     serve__keep_definitions(serve);
@@ -482,6 +487,7 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
         return code;
     db_busy_wait(serve->store, START_WAIT_MS);
     serve__follow_store(serve);
+    gate_withhold(serve->shared, fleet_watch_look(&serve->fleet, serve->store));
     code = serve__open_approvals(serve, why);
     db_busy_wait(serve->store, STORE_WAIT_MS);
     if (code != CODE_OK)
@@ -568,6 +574,7 @@ void serve_close(struct serve *serve)
     if (serve->loop != NULL)
         loop_free(&serve->loop);
     handover_fini(&serve->handover);
+    fleet_watch_fini(&serve->fleet);
     buf_fini(&serve->confined);
     buf_fini(&serve->listed);
     buf_fini(&serve->definitions.notes);

@@ -15,6 +15,7 @@
 #include "args/command.h"
 #include "conf/conf.h"
 #include "handover/handover.h"
+#include "fleet/watch.h"
 #include "run/disk.h"
 #include "providers/providers.h"
 #include "post/poster.h"
@@ -167,6 +168,7 @@ struct serve {
     struct serve_notify notify;
     struct serve_alerts alerts;
     struct serve_past past;
+    struct fleet_watch fleet;
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */

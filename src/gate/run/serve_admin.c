@@ -37,6 +37,7 @@ static enum code unready(void *context, struct buf *out)
     if (serve->past.is_starting)
         buf_add_text(out, "the gate is starting: calls are denied until the audit is read as far back as limits and sequences "
                      "reach\n");
+    fleet_watch_say(&serve->fleet, out);
     if (serve->is_draining)
         buf_add_text(out, "the gate is draining\n");
     return buf_code(out);
@@ -219,6 +220,7 @@ static void write_labelled(const struct serve *serve, const struct proxy_gauges 
     write_answers(proxy, out);
     write_checkpoints(serve, out);
     serve__measure_alerts(serve, out);
+    fleet_watch_measure(&serve->fleet, out);
     write_definitions(&serve->definitions, out);
 }
 

@@ -20,6 +20,8 @@ enum code serve_check(const struct conf *conf, struct why *why)
     if (code == CODE_OK)
         code = serve__check_people(conf, why);
     if (code == CODE_OK)
+        code = fleet_watch_check(conf, why);
+    if (code == CODE_OK)
         code = serve_redact_key(conf->audit.redact_key, false, key, why);
     mem_wipe(key, sizeof key);
     if (code == CODE_OK || code == CODE_NOT_FOUND)

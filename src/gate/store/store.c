@@ -62,6 +62,15 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
     return db_why(why, code, db, "reading a key of the store");
 }
 
+enum code store_secret_take(struct db *db, const char *name, const unsigned char key[DIGEST_BYTES], struct why *why)
+{
+    enum code code = db_change(db, "INSERT INTO secret(name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET "
+                               "value = excluded.value WHERE value IS NOT excluded.value",
+                               DB_VALUES(db_of_text(span_text(name)), db_of_blob(span_of(key, DIGEST_BYTES))));
+
+    return db_why(why, code, db, "writing a key of the store");
+}
+
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why)
 {
     struct db_stmt *stmt;

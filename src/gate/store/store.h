@@ -37,6 +37,9 @@ enum code store_data_version(struct db *db, int64_t *version, struct why *why) M
 enum code store_secret(struct db *db, const char *name, bool may_make, unsigned char key[DIGEST_BYTES],
                        struct why *why) MUST_USE;
 
+/* Puts a key that comes from elsewhere in the place of what the store has. */
+enum code store_secret_take(struct db *db, const char *name, const unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
+
 struct store_key {
     int64_t id;
     struct span principal, tenant, made_by, made_why, revoked_by, revoked_why;
