@@ -142,7 +142,8 @@ LINK_TEST  := $(LINK) $(if $(filter release debug asan cover mutants,$(FLAVOUR))
 MAIN      := $(wildcard src/desk/cli/main.c)
 GATE_MAIN := $(wildcard src/gate/run/gate_main.c)
 RUNNER_MAIN := $(wildcard src/gate/launch/runner_main.c)
-SRC       := $(filter-out $(MAIN) $(GATE_MAIN) $(RUNNER_MAIN),$(sort $(wildcard src/*/*/*.c)))
+COURIER_MAIN := $(wildcard src/desk/courier/courier_main.c)
+SRC       := $(filter-out $(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(COURIER_MAIN),$(sort $(wildcard src/*/*/*.c)))
 KEPT_OUT  := $(wildcard src/desk/*/*.c src/gate/pipe/*.c src/gate/launch/*.c)
 # The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
 FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
@@ -165,6 +166,7 @@ FAKES_LIB := $(if $(FAKES),$(B)/libfakes.a)
 BIN       := $(if $(MAIN),$(B)/callgate)
 GATE_BIN  := $(if $(GATE_MAIN),$(B)/callgate-gate)
 RUNNER_BIN := $(if $(RUNNER_MAIN),$(B)/callgate-runner)
+COURIER_BIN := $(if $(COURIER_MAIN),$(B)/callgate-courier)
 GATE_LIB  := $(if $(filter mutants,$(FLAVOUR)),$(LIB),$(B)/libgate.a)
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 prog       = $(patsubst tests/%.c,$(B)/tests/%,$(1))
@@ -177,7 +179,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
 BENCH_BIN  := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c tests/hasty/pause.c))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(RUNNER_MAIN) $(COURIER_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE) $(wildcard tests/proven/proven.c tests/hasty/pause.c))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 .SECONDARY:
 .SUFFIXES:
 
-all: $(LIB) $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(BIN),$(if $(filter release debug arm64,$(FLAVOUR)),proven))
+all: $(LIB) $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(COURIER_BIN) $(if $(filter 1,$(WERROR)),strict) $(if $(BIN),$(if $(filter release debug arm64,$(FLAVOUR)),proven))
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.
@@ -261,14 +263,19 @@ $(B)/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
+$(B)/callgate-courier: $(B)/obj/src/desk/courier/courier_main.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
+
 # The same programs with short pauses, for scenarios: the linker takes their pause_us from here, and that of the library no more. So
 # do unit tests.
 HASTE := $(B)/obj/tests/hasty/pause.o
-HASTY := $(B)/hasty/callgate $(B)/hasty/callgate-gate $(B)/hasty/callgate-runner
+HASTY := $(B)/hasty/callgate $(B)/hasty/callgate-gate $(B)/hasty/callgate-runner $(B)/hasty/callgate-courier
 $(HASTY): $(HASTE)
 $(B)/hasty/callgate: $(B)/obj/src/desk/cli/main.o $(LIB)
 $(B)/hasty/callgate-gate: $(B)/obj/src/gate/run/gate_main.o $(GATE_LIB)
 $(B)/hasty/callgate-runner: $(B)/obj/src/gate/launch/runner_main.o $(LIB)
+$(B)/hasty/callgate-courier: $(B)/obj/src/desk/courier/courier_main.o $(LIB)
 $(HASTY):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a %.so,$^) $(LIBS) -o $@
@@ -519,9 +526,9 @@ demo:
 pgo:
 	@$(CC) --version | grep -qi 'free software foundation' || { echo "make pgo needs GCC; plain make does without" >&2; exit 1; }
 	@rm -rf $(PROFILE)
-	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner
+	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner build/pgo/callgate-courier
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/train
-	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner
+	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate build/pgo/callgate-runner build/pgo/callgate-courier
 
 bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/run
@@ -552,6 +559,7 @@ install: $(BIN) $(GATE_BIN) $(RUNNER_BIN) $(B)/man/callgate.1 $(SHELLS:%=$(BIN).
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate
 	install -D -m 0755 $(RUNNER_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-runner
+	install -D -m 0755 $(COURIER_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-courier
 	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
@@ -585,7 +593,7 @@ clean:
 help:
 	@sed -n 's/^#: //p' Makefile
 
-#: make              build/release/callgate, callgate-gate and callgate-runner (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
+#: make              build/release/callgate, callgate-gate, callgate-runner and callgate-courier (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
 #: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
 #: make test         installs what is missing, builds, runs everything; one closing line
 #: make check        about a minute on two cores: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs

@@ -20,6 +20,35 @@ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA callgate TO callgate_node, callgate_reader;
 
+-- ---- nodes and beats ------------------------------------------------------------------------------------------------
+
+CREATE TABLE callgate.node ( -- what each node tells of itself once a second; for people, nothing goes by it
+    name          text COLLATE "C" PRIMARY KEY,
+    beat_at       timestamptz NOT NULL, -- by this server's clock
+    clock_us      bigint NOT NULL, -- what the node's own said then: UTC microseconds since 1970
+    version       bytea NOT NULL, -- of the program
+    configuration bytea NOT NULL, -- SHA-256 of its text, hexadecimal
+    change        bigint NOT NULL, -- the last that it took
+    behind        bigint NOT NULL, -- the active version of the policy that it could not take; 0: none
+    shipped_seq   bigint NOT NULL,
+    lag_rows      bigint NOT NULL,
+    lag_us        bigint NOT NULL,
+    problem       bytea NOT NULL -- a sentence; empty: there is none
+);
+GRANT SELECT ON callgate.node TO callgate_reader;
+
+CREATE FUNCTION callgate.beat(version bytea, configuration bytea, clock_us bigint, change bigint, behind bigint, shipped_seq bigint,
+                              lag_rows bigint, lag_us bigint, problem bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO callgate.node AS n VALUES (session_user, clock_timestamp(), clock_us, version, configuration, change, behind, shipped_seq,
+                                           lag_rows, lag_us, problem)
+    ON CONFLICT (name) DO UPDATE SET (beat_at, clock_us, version, configuration, change, behind, shipped_seq, lag_rows, lag_us, problem) =
+        (excluded.beat_at, excluded.clock_us, excluded.version, excluded.configuration, excluded.change, excluded.behind,
+         excluded.shipped_seq, excluded.lag_rows, excluded.lag_us, excluded.problem)
+$$;
+REVOKE ALL ON FUNCTION callgate.beat FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.beat TO callgate_node;
+
 -- ---- trail ----------------------------------------------------------------------------------------------------------
 -- Every row of every node's audit, with the node's name and the day in whose partition it lies: that of its time (UTC), and of an
 -- outcome that of its decision, so that the two are dropped together. Columns are those of schema/audit.sql in their order, but for

@@ -139,6 +139,7 @@ static void look_at_store(struct report *report, const struct conf *conf)
 
     look_at_policy(report, conf, store, code, &why);
     look_at_approvals(report, code == CODE_OK ? store : NULL);
+    cmd_status__fleet(report, conf, code == CODE_OK ? store : NULL);
     db_close(&store);
 }
 

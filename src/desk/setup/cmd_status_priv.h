@@ -9,6 +9,7 @@
 #define SETUP_CMD_STATUS_PRIV_H
 
 #include "conf/conf.h"
+#include "db/db.h"
 #include "json/doc.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ void cmd_status__find(struct report *report, const char *about, bool is_good, co
 /* ---- cmd_status_audit.c ---- */
 void cmd_status__ask_gate(struct report *report, const struct conf *conf); /* before the next two */
 void cmd_status__audit(struct report *report, const struct conf *conf);
+void cmd_status__fleet(struct report *report, const struct conf *conf, struct db *store); /* store: NULL: there is none */
 void cmd_status__disk(struct report *report, const struct conf *conf);
 
 #endif

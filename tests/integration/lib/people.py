@@ -44,7 +44,7 @@ class People:
         place.mkdir(mode=0o755)
         self.socket = str(place / "control.sock")
         # The programs where everybody may run them, whatever folder this repository lies in.
-        for name in ("callgate", "callgate-gate", "callgate-runner"):
+        for name in ("callgate", "callgate-gate", "callgate-runner", "callgate-courier"):
             shutil.copy(pathlib.Path(CALLGATE).with_name(name), place / name)
             (place / name).chmod(0o755)
         self.program = str(place / "callgate")

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "courier/courier.h"
+
+#include "base/log.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TURN_US INT64_C(1000000)
+#define FIRST_PAUSE_US INT64_C(200000)
+#define MOST_PAUSE_US INT64_C(5000000)
+/* A beat is written when so small a part of `stale` has passed: each write has all who read the store look. */
+#define SAVE_PART 16
+#define SAVE_MOST_US INT64_C(10000000)
+
+/* What all nodes of a fleet know, so that each knows the others' sessions, held calls and redacted values. The gate waits for
+ * this before it opens the store. */
+static enum code take_secrets(struct courier *courier, struct why *why)
+{
+    const struct fleet_secrets *secrets = courier->member->secrets;
+    enum code code = store_secret_take(courier->store, "session", secrets->session, why);
+
+    if (code == CODE_OK)
+        code = store_secret_take(courier->store, "approval", secrets->approval, why);
+    return code == CODE_OK ? store_secret_take(courier->store, "redact", secrets->redact, why) : code;
+}
+
+static enum code read_member(struct courier *courier, struct why *why)
+{
+    const char *path = courier->conf->fleet.membership;
+    enum code code = member_read(path, &courier->member, why);
+
+    if (code == CODE_OK && courier->member->is_reader)
+        code = why_set(why, CODE_INVALID, "%s is a reader's membership; a gate needs one of its own (`callgate fleet join "
+                       "NAME`)", path);
+    return code;
+}
+
+enum code courier_check(const struct conf *conf, struct why *why)
+{
+    struct courier courier = {.conf = conf};
+    struct pg_place place;
+    enum code code = read_member(&courier, why);
+
+    if (code == CODE_OK) {
+        place = courier_place(&courier);
+        code = pg_check(&place, why);
+    }
+    courier_close(&courier);
+    return code;
+}
+
+static enum code open_down(struct courier *courier, struct why *why)
+{
+    const struct member *member = courier->member;
+    const struct down_self self = {.store = courier->store, .fleet = span_text(member->fleet), .node = span_text(member->name),
+                                   .key = member->key, .key_of = down_roster_key_of, .context = &courier->roster};
+    enum code code = down_roster_open(&courier->roster, courier->store, member->root, member->fleet,
+                                      buf_peek(&member->roster_text),
+                                      span_of(member->roster_signature, sizeof member->roster_signature), why);
+
+    return code == CODE_OK ? down_new(&self, &courier->down, why) : code;
+}
+
+enum code courier_open(struct courier *courier, const struct conf *conf, int gate, struct why *why)
+{
+    enum code code;
+
+    *courier = (struct courier){.conf = conf, .pause_us = FIRST_PAUSE_US, .gate = gate};
+    clock_start_name(courier->start);
+    code = read_member(courier, why);
+    if (code == CODE_OK)
+        code = store_open(conf->store, DB_CREATE, &courier->store, why);
+    if (code == CODE_OK)
+        code = take_secrets(courier, why);
+    if (code == CODE_OK)
+        code = open_down(courier, why);
+    if (code == CODE_OK)
+        code = fleet_state_load(courier->store, &courier->state, why);
+    if (code == CODE_OK)
+        code = up_new(conf->audit.database, conf->fleet.keeps_arguments, courier->state.shipped_seq, &courier->up, why);
+    courier->saved = courier->state;
+    return code;
+}
+
+void courier_close(struct courier *courier)
+{
+    pg_close(&courier->pg);
+    up_free(&courier->up);
+    down_free(&courier->down);
+    down_roster_close(&courier->roster);
+    db_close(&courier->store);
+    member_free(&courier->member);
+}
+
+/* ---- the connection ---- */
+
+static void note(struct courier *courier, const struct why *why)
+{
+    if (strcmp(courier->state.problem, why->text) != 0 && why->text[0] != '\0')
+        log_warn("fleet", "%s", why->text);
+    (void)snprintf(courier->state.problem, sizeof courier->state.problem, "%s", why->text);
+}
+
+/* The pauses grow, and differ by up to a quarter from node to node, so that a database that comes back is not met by all of
+ * them at once. */
+static void lose(struct courier *courier, const struct why *why)
+{
+    uint16_t chance;
+
+    note(courier, why);
+    pg_close(&courier->pg);
+    random_bytes(&chance, sizeof chance);
+    courier->retry_us = clock_monotonic_us() + courier->pause_us - courier->pause_us / 4 * chance / UINT16_MAX;
+    courier->pause_us = 2 * courier->pause_us < MOST_PAUSE_US ? 2 * courier->pause_us : MOST_PAUSE_US;
+}
+
+struct pg_place courier_place(const struct courier *courier)
+{
+    const struct member *member = courier->member;
+    const char *database = courier->conf->fleet.database;
+
+    return (struct pg_place){.database = database != NULL ? database : member->database, .folder = member->folder,
+                             .user = span_text(member->role), .password = span_text(member->password)};
+}
+
+static void connect_again(struct courier *courier)
+{
+    const struct member *member = courier->member;
+    const struct pg_place place = courier_place(courier);
+    char name[FLEET_NAME_BYTES + 16];
+    struct why why = {""};
+
+    (void)snprintf(name, sizeof name, "callgate %s", member->name);
+    if (pg_open(&place, name, &courier->pg, &why) != CODE_OK || pg_listen(courier->pg, DOWN_CHANNEL, &why) != CODE_OK)
+        lose(courier, &why);
+    else
+        log_info("fleet", "the centre is there");
+    up_anew(courier->up);
+}
+
+/* ---- a turn ---- */
+
+/* A beat that counts is one of a node that has all that the centre has, so that comes first. What the beat says is so told
+ * before somebody waits for it. */
+static enum code take_turn(struct courier *courier, struct why *why)
+{
+    struct down_state down = {.change = 0};
+    bool is_notified;
+    enum code code = pg_notified(courier->pg, &is_notified, why), told;
+
+    if (code == CODE_OK)
+        code = down_roster_turn(&courier->roster, courier->pg, why);
+    if (code == CODE_OK)
+        code = down_turn(courier->down, courier->pg, clock_monotonic_us(), why);
+    if (code == CODE_NOMEM || pg_is_lost(courier->pg))
+        return code;
+    if (down_state(courier->down, &down, NULL) == CODE_OK) {
+        courier->state.change = down.change;
+        courier->state.behind = down.behind;
+        (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
+    }
+    told = courier_beat(courier, code == CODE_OK ? why : NULL);
+    return code == CODE_OK ? told : code;
+}
+
+/* Tells by the state how far the trail's way up is, also while the centre is away. */
+static void note_figures(struct courier *courier)
+{
+    const struct up_figures *up = up_figures(courier->up);
+
+    courier->state.shipped_seq = up->shipped_seq;
+    courier->state.lag_rows = up->lag_rows;
+    courier->state.lag_us = up->lag_us;
+    courier->state.forked = up->is_forked;
+}
+
+/* A transaction's worth of the trail. What it does not get on with leaves calls as they are: rows wait, and lag is told. */
+static void ship(struct courier *courier)
+{
+    struct why why = {""};
+    enum code code = courier->pg != NULL ? up_turn(courier->up, courier->pg, &courier->has_more, &why)
+                                         : up_look(courier->up, &why);
+
+    if (code != CODE_OK)
+        courier->has_more = false;
+    if (strcmp(why.text, courier->up_fault.text) != 0 && code != CODE_OK)
+        log_warn("fleet", "%s", why.text);
+    courier->up_fault = code == CODE_OK ? (struct why){""} : why;
+    if (courier->pg != NULL && pg_is_lost(courier->pg))
+        lose(courier, &why);
+    note_figures(courier);
+}
+
+static int64_t save_after_us(const struct courier *courier)
+{
+    int64_t part_us = (int64_t)courier->conf->fleet.stale_ms * 1000 / SAVE_PART;
+
+    return part_us < SAVE_MOST_US ? part_us : SAVE_MOST_US;
+}
+
+/* What the gate decides by is written at once, the rest when it is due. */
+static enum code save(struct courier *courier, struct why *why)
+{
+    const struct fleet_state *is = &courier->state, *was = &courier->saved;
+    int64_t now_us = clock_monotonic_us();
+    bool is_urgent = is->change != was->change || is->behind != was->behind || is->forked != was->forked ||
+                     (is->problem[0] == '\0') != (was->problem[0] == '\0');
+    enum code code;
+
+    if (!is_urgent && now_us - courier->saved_us < save_after_us(courier))
+        return CODE_OK;
+    if (is->beat_us == was->beat_us) { /* the gate may have written what was spent of it */
+        struct fleet_state now;
+
+        code = fleet_state_load(courier->store, &now, why);
+        if (code != CODE_OK)
+            return code == CODE_BUSY ? CODE_OK : code;
+        courier->state.spent_us = now.spent_us;
+    }
+    code = fleet_state_save(courier->store, is, why);
+    if (code == CODE_BUSY)
+        return CODE_OK; /* at the next turn */
+    courier->saved = *is;
+    courier->saved_us = now_us;
+    return code;
+}
+
+/* A beat counts from before it was sent, and where all of the turn went well. */
+static enum code turn(struct courier *courier, struct why *why)
+{
+    int64_t wall_us = clock_wall_us(), up_us = clock_up_us();
+    struct why fault = {""};
+    enum code code = CODE_OK;
+
+    if (courier->pg == NULL && clock_monotonic_us() >= courier->retry_us)
+        connect_again(courier);
+    if (courier->pg == NULL)
+        return save(courier, why);
+    code = take_turn(courier, &fault);
+    if (code == CODE_OK) {
+        courier->state.beat_us = wall_us;
+        courier->state.beat_up_us = up_us;
+        memcpy(courier->state.start, courier->start, sizeof courier->start);
+        courier->state.spent_us = 0;
+        (void)memccpy(courier->state.problem, courier->up_fault.text, '\0', sizeof courier->state.problem);
+        courier->pause_us = FIRST_PAUSE_US;
+    } else if (code == CODE_NOMEM) {
+        return why_set(why, code, "%s", fault.text);
+    } else if (code == CODE_IO || pg_is_lost(courier->pg)) {
+        lose(courier, &fault);
+    } else {
+        note(courier, &fault);
+    }
+    return save(courier, why);
+}
+
+/* Waits until the next turn is due, or the gate says something. Returns: whether there is a gate. */
+static bool wait_for_more(struct courier *courier)
+{
+    struct pollfd ends[] = {{.fd = courier->gate, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    int64_t left_us = courier->turn_us - clock_monotonic_us();
+    struct fleet_message message;
+
+    if (courier->pg != NULL)
+        ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
+    if (poll(ends, 2, left_us <= 0 || courier->has_more ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
+        return false;
+    if (ends[1].revents != 0)
+        courier->turn_us = 0;
+    if (ends[0].revents == 0)
+        return true;
+    return recv(courier->gate, &message, sizeof message, MSG_DONTWAIT) > 0 || errno == EAGAIN || errno == EINTR;
+}
+
+enum code courier_run(struct courier *courier, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK) {
+        int64_t now_us = clock_monotonic_us();
+
+        if (now_us >= courier->turn_us) {
+            courier->turn_us = now_us + TURN_US;
+            code = turn(courier, why);
+            ship(courier);
+        } else if (courier->has_more) {
+            ship(courier);
+        }
+        if (code == CODE_OK && !wait_for_more(courier))
+            break;
+    }
+    return code;
+}

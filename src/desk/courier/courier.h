@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate-courier: the process between a gate and its fleet's centre. The gate is linked without a client of PostgreSQL, and
+ * waits for the centre in no call but those that ask it (fleet/courier_end.h). What the centre says is not believed.
+ *
+ * One loop, a turn a second and whenever somebody has something to say: it connects, with pauses that grow, tells the centre
+ * that this node lives, takes what the fleet decided, ships what the trail has more, and writes into the store what it has
+ * heard, by which the gate goes (fleet/fleet_state.h).
+ *
+ * Threads: one.
+ * Owns: all that it opens.
+ * Lifetime: the process's; it is killed when its parent ends, and loses nothing by that.
+ * Errors: the centre away: it tries again; its own files: it ends, and is started again. */
+#ifndef COURIER_COURIER_H
+#define COURIER_COURIER_H
+
+#include "conf/conf.h"
+#include "courier/down.h"
+#include "courier/down_roster.h"
+#include "courier/up.h"
+#include "fleet/courier_end.h"
+#include "fleet/fleet_state.h"
+#include "fleet/member.h"
+#include "pg/pg.h"
+
+struct courier {
+    const struct conf *conf;     /* as it was at the start */
+    struct member *member;
+    struct db *store;            /* to write */
+    struct down_roster roster;
+    struct down *down;
+    struct up *up;
+    struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */
+    bool has_more;               /* of the trail, than one transaction took */
+    struct pg *pg;               /* NULL: the centre is away */
+    int64_t retry_us, pause_us;  /* when it is tried again, and after how long then; by the monotonic clock */
+    struct fleet_state state;
+    struct fleet_state saved;    /* what the store has of it */
+    int64_t saved_us;            /* when it was written last, by the monotonic clock */
+    int64_t turn_us;             /* the next turn's beginning */
+    char start[CLOCK_START_BYTES];
+    int gate;                    /* a socket; -1: nobody is there any more */
+};
+
+/* Reads the files that the configuration names. Takes: conf: borrowed. */
+enum code courier_open(struct courier *courier, const struct conf *conf, int gate, struct why *why) MUST_USE;
+void courier_close(struct courier *courier);
+/* Whether courier_open would get on with what the configuration names; changes nothing. */
+enum code courier_check(const struct conf *conf, struct why *why) MUST_USE;
+/* Where its centre is, and as whom it comes. */
+struct pg_place courier_place(const struct courier *courier);
+/* Shuts the process in: the folders of the store, the audit and the database's authority, the database's ports, names. */
+enum code courier_confine(const struct courier *courier, struct why *why) MUST_USE;
+/* Until the gate is gone, or a file of its own fails, which `why` tells. */
+enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
+
+/* Tells the centre that this node lives, and what it has. CODE_IO: it is away. */
+enum code courier_beat(struct courier *courier, struct why *why) MUST_USE;
+
+#endif
