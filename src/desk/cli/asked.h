@@ -40,7 +40,7 @@ struct asked {
     struct option_values without; /* nodes of a fleet */
     bool fleet;                   /* for, or of, all of its nodes */
     const char *membership, *node, *against;
-    bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams;
+    bool only, yes, strict, no_activate, despite_failing_tests, despite_unknown_upstreams, despite_unshipped;
     /* who says so, and why */
     const char *by, *why;
     uint64_t lasts_ms;

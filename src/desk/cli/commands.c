@@ -409,8 +409,10 @@ const struct command commands[] = {
      ABOUT("Records that a sealed file of the trail and all files before it are given away: an event `retired` with the rows,\n"
            "who says so and why. It prints their paths and leaves them where they are: move them then. Where they are\n"
            "missing later, --all takes the event's word for it. Nothing is given away that a hold keeps, or may have kept,\n"
-           "of rows that are not here any more."),
-     OPERANDS(ONE("FILE", FILE)), OPTIONS(REASON("to the archive of the auditors, on tape 12"), CONFIG, JSON)},
+           "of rows that are not here any more; nor what of a node's trail its fleet's centre does not have yet."),
+     OPERANDS(ONE("FILE", FILE)),
+     OPTIONS(REASON("to the archive of the auditors, on tape 12"),
+             FLAG("despite-unshipped", despite_unshipped, "although the centre has not all of it, and will not get it"), CONFIG, JSON)},
     {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
      .writes = true,
      ABOUT("Keeps values from erasure: of a tenant, of a person, of a time, or of all that are named together.\n"

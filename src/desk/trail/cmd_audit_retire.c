@@ -4,6 +4,7 @@
 #include "args/print.h"
 #include "cli/store_words.h"
 #include "cli/told.h"
+#include "fleet/fleet_state.h"
 #include "store/store.h"
 #include "store/store_behind.h"
 #include "store/store_holds.h"
@@ -26,6 +27,7 @@ struct retiring {
     const struct trail *trail;
     size_t count;
     int64_t before;
+    bool despite_unshipped;
 };
 
 /* The last of the files that go. Returns: OPTIONS_GO with *at, or a status. */
@@ -129,6 +131,22 @@ static enum code refuse_held(struct db *store, const struct retiring *retiring, 
     return code;
 }
 
+/* CODE_DENIED: the fleet's centre lacks rows that would be nowhere then. */
+static enum code refuse_unshipped(const struct conf *conf, struct db *store, int64_t last, struct why *why)
+{
+    struct fleet_state state;
+    enum code code;
+
+    if (conf->fleet.membership == NULL)
+        return CODE_OK;
+    code = fleet_state_load(store, &state, why);
+    if (code != CODE_OK || state.shipped_seq >= last)
+        return code;
+    return why_set(why, CODE_DENIED, "nothing was given away: the fleet's centre has the trail up to row %" PRId64 ", and these "
+                   "files go to row %" PRId64 "; wait for it (`callgate status` shows how far it is), or say --despite-unshipped",
+                   state.shipped_seq, last);
+}
+
 /* Takes: *runs: set where a gate is told, and has told its trail. */
 static int record(const struct conf *conf, const struct retiring *retiring, struct store_retirement *retirement, bool *runs)
 {
@@ -146,6 +164,8 @@ static int record(const struct conf *conf, const struct retiring *retiring, stru
         (void)close(lock_fd);
     if (code == CODE_OK && !*runs) /* an older one may lack a hold */
         code = store_is_behind(store, conf->store, conf->audit.database, &places, &why);
+    if (code == CODE_OK && !retiring->despite_unshipped)
+        code = refuse_unshipped(conf, store, retirement->last, &why);
     if (code == CODE_OK)
         code = store_audit_mark(conf->audit.database, mark, &why);
     while (code == CODE_OK && id == 0) { /* whether a file has calls of a hold's may take long: another may come meanwhile */
@@ -207,7 +227,7 @@ static int retire(const struct conf *conf, const struct asked *asked)
         retirement.actor = span_text(actor);
         retirement.first = before + 1;
         retirement.last = trail.files[at].last_seq;
-        status = record(conf, &(struct retiring){&trail, at + 1, before}, &retirement, &runs);
+        status = record(conf, &(struct retiring){&trail, at + 1, before, asked->despite_unshipped}, &retirement, &runs);
     }
     if (status == STATUS_DONE)
         status = tell(&retirement, &trail, at, runs, asked->json);
