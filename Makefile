@@ -535,6 +535,7 @@ bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/wires
 	@tests/bench/policy
 	@tests/bench/audit
+	@tests/bench/ship
 
 # The way of one call through the gate.
 way:

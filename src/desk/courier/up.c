@@ -11,8 +11,8 @@
 
 #define ROWS_MIN 1
 #define ROWS_FIRST 512
-#define ROWS_MAX 8192
-#define QUICK_US INT64_C(300000) /* a turn that took less may be larger next time */
+#define ROWS_MAX 16384
+#define QUICK_US INT64_C(500000) /* a turn that took less may be larger next time */
 #define SLOW_US INT64_C(3000000)
 #define TOO_LONG "54000" /* program_limit_exceeded */
 

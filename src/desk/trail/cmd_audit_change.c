@@ -160,6 +160,9 @@ static int change(const struct asked *asked, struct store_audit_request *request
         else
             status = code == CODE_OK ? do_here(&serve, request, asked->json) : complain_why(code, &why);
     }
+    if (status == STATUS_DONE && request->kind == STORE_AUDIT_ERASE && serve.conf->fleet.membership != NULL)
+        print_safely(stderr, "callgate: the fleet's centre empties its rows of this node once it has the event `erased`; the "
+                     "database's own log, pages that it has not cleaned up, and its backups keep copies until they are over\n");
     serve_close_audit(&serve);
     conf_free(&serve.conf);
     return status;

@@ -142,9 +142,9 @@ static enum code refuse_unshipped(const struct conf *conf, struct db *store, int
     code = fleet_state_load(store, &state, why);
     if (code != CODE_OK || state.shipped_seq >= last)
         return code;
-    return why_set(why, CODE_DENIED, "nothing was given away: the fleet's centre has the trail up to row %" PRId64 ", and these "
-                   "files go to row %" PRId64 "; wait for it (`callgate status` shows how far it is), or say --despite-unshipped",
-                   state.shipped_seq, last);
+    return why_set(why, CODE_DENIED, "nothing was given away: the fleet's centre has the trail up to row %" PRId64 ", and "
+                   "these files go to row %" PRId64 "; wait for it (`callgate status` shows how far it is), or say "
+                   "--despite-unshipped", state.shipped_seq, last);
 }
 
 /* Takes: *runs: set where a gate is told, and has told its trail. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads that ship the trail (courier/up.h) and look after the centre's days, each with a connection of its own: what they
+ * wait for holds up no beat, no change and no question of the gate's.
+ *
+ * Threads: the courier's, but for the two of its own.
+ * Owns: both threads, their connections and what they have read.
+ * Lifetime: shipper_start to the process's end: a thread may wait for a database, and nobody waits for it.
+ * Errors: enum code with a sentence; later ones are logged, and told in the report. */
+#ifndef COURIER_SHIPPER_H
+#define COURIER_SHIPPER_H
+
+#include "courier/up.h"
+
+struct shipper;
+
+struct shipper_conf {
+    struct pg_place place; /* what it points to must live on, and so must `audit` */
+    const char *name;      /* the node's */
+    const char *audit;
+    bool digests;          /* as up_new takes it */
+    int64_t shipped_seq;
+};
+
+struct shipper_report {
+    struct up_figures figures;
+    struct why problem; /* why nothing is shipped at the moment; "": it is */
+};
+
+enum code shipper_start(const struct shipper_conf *conf, struct shipper **out, struct why *why) MUST_USE;
+void shipper_report(struct shipper *shipper, struct shipper_report *out);
+
+#endif
