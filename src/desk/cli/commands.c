@@ -412,7 +412,8 @@ const struct command commands[] = {
            "of rows that are not here any more; nor what of a node's trail its fleet's centre does not have yet."),
      OPERANDS(ONE("FILE", FILE)),
      OPTIONS(REASON("to the archive of the auditors, on tape 12"),
-             FLAG("despite-unshipped", despite_unshipped, "although the centre has not all of it, and will not get it"), CONFIG, JSON)},
+             FLAG("despite-unshipped", despite_unshipped, "although the centre has not all of it, and will not get it"), CONFIG,
+             JSON)},
     {IS("audit hold", cmd_audit_hold, "keep values from erasure: a tenant's, a person's, of a time"), .roles = ADMINS,
      .writes = true,
      ABOUT("Keeps values from erasure: of a tenant, of a person, of a time, or of all that are named together.\n"
