@@ -227,12 +227,13 @@ $(ENTITIES): tools/make-entities
 # Texts that are taken in (base/take_in.h) are not among the dependencies that the compiler writes down, and names that only the
 # assembler knows are lost where files are optimised together.
 $(B)/obj/src/desk/cli/text_detectors.o $(B)/obj/src/record/rows/schema.o $(B)/obj/src/policy/words/public.o \
-  $(B)/obj/src/gate/store/store_open.o $(B)/obj/src/desk/console/texts.o: EXTRA += -fno-lto
+  $(B)/obj/src/gate/store/store_open.o $(B)/obj/src/desk/console/texts.o $(B)/obj/src/desk/enrol/enrol.o: EXTRA += -fno-lto
 $(B)/obj/src/desk/console/texts.o: $(filter-out %.c %.h %.md,$(wildcard src/desk/console/*))
 $(B)/obj/src/policy/words/public.o: policies/words/public.yaml
 $(B)/obj/src/desk/cli/text_detectors.o: policies/detectors/text.yaml
 $(B)/obj/src/record/rows/schema.o: schema/audit.sql schema/indices.sql
 $(B)/obj/src/gate/store/store_open.o: schema/store.sql
+$(B)/obj/src/desk/enrol/enrol.o: schema/fleet.sql
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)

@@ -20,6 +20,63 @@ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA callgate TO callgate_node, callgate_reader;
 
+-- One row. Nodes of this number and of the one before go on; a newer node ships nothing until `callgate fleet upgrade`.
+CREATE TABLE callgate.schema_version (
+    one    boolean PRIMARY KEY DEFAULT true CHECK (one),
+    number integer NOT NULL,
+    since  timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO callgate.schema_version (number) VALUES (1);
+GRANT SELECT ON callgate.schema_version TO callgate_node, callgate_reader;
+
+-- ---- roster and seats -----------------------------------------------------------------------------------------------
+-- Which nodes there are, each time signed by the fleet's root key, which is not here. A node takes none that is not, and none older than
+-- it has seen.
+
+CREATE TABLE callgate.fleet (
+    one  boolean PRIMARY KEY DEFAULT true CHECK (one),
+    id   text COLLATE "C" NOT NULL, -- hexadecimal
+    root bytea NOT NULL             -- its public key; nodes have it in their memberships
+);
+CREATE TABLE callgate.roster (
+    number    bigint PRIMARY KEY CHECK (number > 0),
+    text      bytea NOT NULL,
+    signature bytea NOT NULL,
+    why       text, -- somebody joined, or left
+    put_by    text COLLATE "C" NOT NULL DEFAULT session_user,
+    put_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+GRANT SELECT ON callgate.fleet, callgate.roster TO callgate_node, callgate_reader;
+
+-- Which process is a node: the one whose session took its seat, until that session has ended. A server that loses sight of it says
+-- so within seconds, since its sessions ask for that (src/ground/pg).
+CREATE TABLE callgate.seat (
+    node     text COLLATE "C" PRIMARY KEY,
+    instance bytea NOT NULL, -- random, of one process
+    pid      integer NOT NULL,
+    since    timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+GRANT SELECT ON callgate.seat TO callgate_reader;
+
+-- For whoever asks. False: another process of the same name lives. One that comes back on a new session takes its own seat again.
+CREATE FUNCTION callgate.seat_take(who bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    taken callgate.seat;
+BEGIN
+    INSERT INTO callgate.seat (node, instance, pid) VALUES (session_user, who, pg_backend_pid()) ON CONFLICT DO NOTHING;
+    SELECT * INTO taken FROM callgate.seat WHERE node = session_user FOR UPDATE;
+    IF taken.instance <> who AND taken.pid <> pg_backend_pid() AND
+       EXISTS (SELECT FROM pg_stat_activity WHERE pid = taken.pid AND usename = session_user) THEN
+        RETURN false;
+    END IF;
+    UPDATE callgate.seat SET instance = who, pid = pg_backend_pid(),
+        since = CASE WHEN taken.instance = who THEN taken.since ELSE clock_timestamp() END WHERE node = session_user;
+    RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION callgate.seat_take FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.seat_take TO callgate_node;
+
 -- ---- nodes and beats ------------------------------------------------------------------------------------------------
 
 CREATE TABLE callgate.node ( -- what each node tells of itself once a second; for people, nothing goes by it
@@ -833,3 +890,23 @@ REVOKE ALL ON FUNCTION callgate.change_last, callgate.changes_after, callgate.ch
     callgate.compile_state, callgate.change_holders FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.change_last, callgate.changes_after, callgate.change_put, callgate.compile_ask, callgate.compile_tell,
     callgate.compile_state, callgate.change_holders TO callgate_node;
+
+-- ---- status ---------------------------------------------------------------------------------------------------------
+-- What each node last told of itself, and what is here of it: for `callgate fleet status`, of a node or a reader.
+
+CREATE FUNCTION callgate.fleet_status() RETURNS TABLE (name text, heard_us bigint, clock_off_us bigint, program bytea, configuration bytea,
+    change bigint, behind bigint, shipped_seq bigint, lag_rows bigint, lag_us bigint, problem bytea, checkpoint bigint, cosigned bigint,
+    cosigner text, is_forked boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.name, (extract(epoch FROM clock_timestamp() - n.beat_at) * 1000000)::bigint,
+        n.clock_us - (extract(epoch FROM n.beat_at) * 1000000)::bigint, n.version, n.configuration, n.change, n.behind, n.shipped_seq,
+        n.lag_rows, n.lag_us, n.problem, coalesce((SELECT max(c.size) FROM callgate.checkpoint AS c WHERE c.node = n.name), 0),
+        coalesce(s.size, 0), s.cosigner, callgate.is_forked(n.name)
+    FROM callgate.node AS n
+    LEFT JOIN LATERAL (SELECT g.size, g.cosigner FROM callgate.cosignature AS g WHERE g.node = n.name ORDER BY g.size DESC LIMIT 1) AS s ON true
+    ORDER BY n.name;
+END $$;
+REVOKE ALL ON FUNCTION callgate.fleet_status FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.fleet_status TO callgate_node, callgate_reader;

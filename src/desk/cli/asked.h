@@ -52,6 +52,9 @@ struct asked {
     /* routes, servers and logins */
     const char *route, *slug, *dialect, *name, *url, *line, *ca, *bearer_file, *provider, *address;
     bool insecure, who;
+    /* many gates */
+    const char *admin, *password_file, *database;
+    bool reader;
 };
 
 /* Ends what reading the words has begun. */

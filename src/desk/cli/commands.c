@@ -439,6 +439,32 @@ const struct command commands[] = {
              TIME("before", before_us, "of calls before: " WHEN_FORMS, MUST),
              REASON("the contract with them has ended"), FLAG("yes", yes, "do not ask"), JSON, CONFIG)},
 
+    GROUP("fleet", "many gates with one policy and one trail, at a PostgreSQL database"),
+    {IS("fleet init", cmd_fleet_init, "make a database the centre of a new fleet"),
+     ABOUT("Makes the schema `callgate` and its roles in a PostgreSQL database (15 or later), and writes the fleet's key.\n"
+           "Nodes join by that key: keep it away from them, and a copy elsewhere. --admin may make roles."),
+     OPTIONS(ADMIN, TEXT("database", database, "URL", "how nodes find the centre, without a role; by default as --admin"),
+             PATH("output", output, "FILE", "where the fleet's key goes; it must not be there yet (required)", MUST), JSON)},
+    {IS("fleet join", cmd_fleet_join, "make a node, or somebody who only reads, a member"), .writes = true,
+     ABOUT("Makes a role of that name at the centre, puts the node into the roster that the fleet's key signs, and writes its\n"
+           "membership: the one file that the node's gate needs (`fleet: {membership: FILE}`). It holds secrets.\n"
+           "With --reader it is for who asks the centre by `callgate audit query --fleet`, and sees the whole trail."),
+     OPERANDS(ONE("NAME", TEXT)),
+     OPTIONS(ADMIN, FLEET_KEY, WHY_MEMBER, FLAG("reader", reader, "who reads, and is no node"),
+             PATH("output", output, "FILE", "where the membership goes; it must not be there yet (required)", MUST), JSON)},
+    {IS("fleet leave", cmd_fleet_leave, "end a membership; what the node recorded stays"), .writes = true,
+     ABOUT("Takes the node out of the roster and its role from the centre. What it signed until now counts, and nothing more:\n"
+           "so it is to be said at once where a node was stolen. Its rows stay at the centre."),
+     OPERANDS(ONE("NAME", TEXT)),
+     OPTIONS(ADMIN, FLEET_KEY, WHY_MEMBER, FLAG("reader", reader, "who reads, and is no node"), JSON)},
+    {IS("fleet upgrade", cmd_fleet_upgrade, "bring the centre's schema to this version, before any node"),
+     ABOUT("Brings the centre's schema to what this callgate needs. Nodes of the version before go on; newer ones ship\n"
+           "nothing until then."), OPTIONS(ADMIN, JSON)},
+    {IS("fleet status", cmd_fleet_status, "every node: when it was heard, how far it is, what ails it"),
+     ABOUT("Asks the centre what each node of the roster last told of itself. Exit status 1: one is late, behind, forked or\n"
+           "has a problem; 3: the centre cannot be asked."),
+     OPTIONS(PATH("membership", membership, "FILE", "a node's or a reader's; by default the configuration's"), JSON, CONFIG)},
+
     {IS("backup", cmd_backup, "configuration, store, trail and keys in one folder"),
      ABOUT(
         "Writes the configuration and every file that it names, the store, the trail with its checkpoints, and the keys into\n"

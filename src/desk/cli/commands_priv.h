@@ -91,6 +91,12 @@
     FLEET_ACTIVE, FLAG("no-activate", no_activate, "store only"),                                                              \
         FLAG("despite-failing-tests", despite_failing_tests, "store the set although its tests fail; needs --why"), FOR_HISTORY
 #define WAS_MESSAGE WAS({"message", "why"})
+#define ADMIN                                                                                                    \
+    TEXT("admin", admin, "URL", "the centre, as who owns it: postgresql://ROLE@HOST/NAME?sslmode=verify-full&"      \
+         "sslrootcert=FILE, or the folder of its socket as HOST (required)", MUST),                                  \
+        PATH("password-file", password_file, "FILE", "that role's password; - is the standard input")
+#define FLEET_KEY PATH("key-file", key_file, "FILE", "what `callgate fleet init` wrote (required)", MUST)
+#define WHY_MEMBER WHY("for the history; kept at the centre, with the roster")
 #define FORMAT(words, ...) WORD("format", format, "FORM", words, __VA_ARGS__)
 #define DECISION                                                                                                 \
     TEXT("tenant", tenant, "NAME", "of this tenant; in texts * stands for anything"),                            \

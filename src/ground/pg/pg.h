@@ -133,6 +133,9 @@ enum code pg_notified(struct pg *pg, bool *is_notified, struct why *why) MUST_US
 enum code pg_quote_name(struct span name, char *out, size_t size) MUST_USE;    /* CODE_LIMIT: out is too small */
 enum code pg_quote_text(struct span text, char *out, size_t size) MUST_USE;
 
+/* What the server keeps of a role's password (SCRAM-SHA-256), for CREATE ROLE ... PASSWORD. Takes: size: 256 is enough. */
+enum code pg_verifier(struct pg *pg, const char *role, const char *password, char *out, size_t size, struct why *why) MUST_USE;
+
 /* The library behind this room and its version, for people. */
 const char *pg_library(void);
 

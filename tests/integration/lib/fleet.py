@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PostgreSQL of a scenario's own, and a fleet of gates on it.
 
-    from fleet import Database, Fleet, Wire, needs_postgresql
+    from integration.lib.fleet import Database, Fleet, Wire, needs_postgresql
     needs_postgresql()
     with Database() as database:
         database.sql("SELECT 1")                     # as its superuser, over its Unix socket: [["1"]]
@@ -30,8 +30,11 @@ import tempfile
 import threading
 import time
 
-from gate import CALLGATE, Failed, check, eventually, free_port, skip
-from pki import Authority
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from integration.lib.gate import CALLGATE, Failed, Gate, eventually, free_port, skip
+from integration.lib.pki import Authority
 
 SUPERUSER = "root_of_all"
 
@@ -60,6 +63,9 @@ class Database:
         self.port = port or free_port()
         self.tls, self.process, self.standbys = tls, None, []
         self.folder.chmod(0o755)
+        for above in self.folder.resolve().parents if self.user else ():  # a scenario's own folder, through which its user must get
+            if above.stat().st_uid == os.getuid() and not above.stat().st_mode & 0o001:
+                above.chmod(above.stat().st_mode | 0o011)
         self.authority = authority or Authority(self.folder / "authority", "Database CA")
         self.data, self.socket = self.folder / "data", self.folder / "s"
         if base is None:
@@ -348,6 +354,77 @@ class Wire:
         self.server.close()
         self.mend()
         self.drop()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Fleet:
+    """A fleet on a database: its key, and what `callgate fleet` makes by it. Its folder has one for each node."""
+
+    def __init__(self, database, folder=None, **environment):
+        self.database = database
+        self.own_folder = folder is None
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="callgate-fleet-"))
+        self.environment = dict(os.environ, **environment)
+        self.key = self.folder / "fleet.key"
+        self.id = json.loads(self.must("init", "--database", database.url(), "--output", self.key, "--json"))["fleet"]
+
+    def run(self, *words):
+        """`callgate fleet WORDS` as who owns the centre; returns the finished process."""
+        return subprocess.run([CALLGATE, "fleet", *map(str, words), "--admin", self.database.local_url()], capture_output=True, text=True, check=False,
+                              timeout=240, cwd=self.folder, env=self.environment)
+
+    def must(self, *words):
+        done = self.run(*words)
+        if done.returncode != 0:
+            raise Failed(f"fleet {' '.join(map(str, words))}: {done.returncode}: {done.stderr}{done.stdout}")
+        return done.stdout
+
+    def join(self, name, *options):
+        """The path of its new membership."""
+        place = self.folder / name
+        place.mkdir(exist_ok=True)
+        path = place / f"{name}.member"
+        self.must("join", name, "--key-file", self.key, "--output", path, *options)
+        return path
+
+    def leave(self, name, *options):
+        self.must("leave", name, "--key-file", self.key, *options)
+
+    def gate(self, name, routes, url=None, fleet=None, conf=None, **more):
+        """A gate that is this node of it, which joins where it has not. `url`: another way to the centre, through a Wire, say; `fleet`: more
+        of that part of its configuration."""
+        path = self.folder / name / f"{name}.member"
+        if not path.exists():
+            self.join(name)
+        part = {"membership": path.name, **({"database": url} if url else {}), **(fleet or {})}
+        return Gate(routes, conf={"fleet": part, **(conf or {})}, folder=path.parent, **more)
+
+    def status(self, membership):
+        """What `callgate fleet status` tells: (its exit status, the document or its sentence)."""
+        done = subprocess.run([CALLGATE, "fleet", "status", "--membership", str(membership), "--json"], capture_output=True, text=True, check=False,
+                              timeout=60, env=self.environment)
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+    def session(self, membership):
+        """A session at the centre by a membership's role and password: psql, which takes SQL until its stdin ends."""
+        has = json.loads(pathlib.Path(membership).read_text())
+        return subprocess.Popen([self.database.bin / "psql", "-X", "-q", "-A", "-t", self.database.url(user=has["role"])], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1, env={"LC_ALL": "C.UTF-8", "PGPASSWORD": has["password"]})
+
+    def asks(self, membership, sql):
+        """What that role is answered: (whether it was, text)."""
+        process = self.session(membership)
+        said, _ = process.communicate("\\set ON_ERROR_STOP on\n" + sql + "\n", timeout=60)
+        return process.returncode == 0, said.strip()
+
+    def close(self):
+        if self.own_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
         return self

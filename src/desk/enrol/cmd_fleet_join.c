@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate fleet join and leave: a node's role at the centre, its place in the roster, its membership file. */
+#include "args/print.h"
+#include "cli/commands.h"
+#include "cli/told.h"
+#include "enrol/enrol.h"
+
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "crypto/secret.h"
+#include "fleet/change.h"
+#include "json/doc.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SQL_BYTES 1024
+#define PASSWORD_RANDOM_BYTES 32
+#define CHANGE_ARENA_BYTES ((size_t)256 << 20)
+
+/* ---- join ---- */
+
+static enum code make_password(char **password)
+{
+    unsigned char bytes[PASSWORD_RANDOM_BYTES];
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, 4 * sizeof bytes);
+    buf_wipes(&text);
+    random_bytes(bytes, sizeof bytes);
+    code = base64url_encode(span_of(bytes, sizeof bytes), &text);
+    *password = code == CODE_OK ? mem_dup(buf_peek(&text).at, buf_len(&text)) : NULL;
+    mem_wipe(bytes, sizeof bytes);
+    buf_fini(&text);
+    return *password != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+/* Who nobody has been yet: name, role and password; of a node its keys and what all nodes know, too. */
+static enum code make_member(const struct asked *asked, const struct enrol *enrol, struct member **out, struct why *why)
+{
+    struct member *member = secret_new(sizeof *member);
+    const struct fleet_key *key = enrol->key;
+    enum code code = CODE_NOMEM;
+
+    *out = member;
+    if (member == NULL)
+        return why_set(why, CODE_NOMEM, "not enough memory for a membership");
+    buf_init(&member->roster_text, ROSTER_TEXT_BYTES);
+    memcpy(member->fleet, key->fleet, sizeof member->fleet);
+    memcpy(member->name, enrol->name, sizeof member->name);
+    member->is_reader = asked->reader;
+    member->database = mem_dup(key->database, strlen(key->database));
+    member->role = mem_dup(enrol->name, strlen(enrol->name));
+    if (member->database != NULL && member->role != NULL)
+        code = make_password(&member->password);
+    memcpy(member->root, key->root_public, sizeof member->root);
+    if (code == CODE_OK && !asked->reader) {
+        random_bytes(member->seed, sizeof member->seed);
+        code = sign_key_of_seed(member->seed, &member->key);
+        member->secrets = secret_copy(key->secrets, sizeof *key->secrets);
+        code = member->secrets == NULL ? CODE_NOMEM : code;
+    }
+    return code == CODE_OK ? code : why_set(why, code, "a membership cannot be made: %s", code_text(code));
+}
+
+/* Only what the password proves goes to the server. A name of [a-z0-9-] needs quotes, and no more. */
+static enum code make_role(struct enrol *enrol, const struct member *member, struct why *why)
+{
+    char verifier[256], quoted[600], sql[SQL_BYTES];
+    enum code code = pg_verifier(enrol->pg, member->role, member->password, verifier, sizeof verifier, why);
+
+    if (code == CODE_OK)
+        code = pg_quote_text(span_text(verifier), quoted, sizeof quoted);
+    if (code != CODE_OK)
+        return code;
+    (void)snprintf(sql, sizeof sql, "CREATE ROLE \"%s\" LOGIN PASSWORD %s; GRANT %s TO \"%s\"", member->role, quoted,
+                   member->is_reader ? "callgate_reader" : "callgate_node", member->role);
+    code = pg_run(enrol->pg, sql, why);
+    return code == CODE_EXISTS ? why_set(why, code,
+                                         "the server has a role %s already; take another name, or let it leave first",
+                                         member->role)
+                               : code;
+}
+
+static enum code put_into_roster(const struct asked *asked, struct enrol *enrol, struct member *member, struct why *why)
+{
+    unsigned char key[SIGN_PUBLIC_BYTES];
+    enum code code = sign_key_public(member->key, key);
+
+    if (code == CODE_OK)
+        code = roster_add(enrol->roster, span_text(member->name), key);
+    if (code != CODE_OK)
+        return why_set(why, code, code == CODE_EXISTS ? "%s is a node already" : "%s cannot go into the roster", member->name);
+    return enrol_put_roster(enrol, asked->why, &member->roster_text, member->roster_signature, why);
+}
+
+/* The file before the commit: it would be of no use without the role, and the role of none without it. */
+static enum code join(const struct asked *asked, struct enrol *enrol, struct member *member, struct why *why)
+{
+    struct buf text;
+    bool unknown = false;
+    enum code code = pg_begin(enrol->pg, why);
+
+    if (code == CODE_OK && !member->is_reader)
+        code = put_into_roster(asked, enrol, member, why);
+    if (code == CODE_OK)
+        code = make_role(enrol, member, why);
+    if (code != CODE_OK)
+        return code;
+    buf_init(&text, MEMBER_FILE_BYTES);
+    buf_wipes(&text);
+    code = member_write(member, &text);
+    code = enrol_write(asked->output, &text, code, why);
+    if (code != CODE_OK)
+        return code;
+    code = pg_commit(enrol->pg, &unknown, why);
+    if (code != CODE_OK && !unknown)
+        (void)unlink(asked->output);
+    return code;
+}
+
+/* What join and leave begin with. */
+static enum code begin(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    const char *name = asked_operand(asked, 0);
+    enum code code;
+
+    memset(enrol, 0, sizeof *enrol);
+    if (!fleet_name_is_good(span_text(name)))
+        return why_set(why, CODE_INVALID, "\"%.80s\" is no node's name; write small letters, digits and dashes, 63 at most",
+                       name);
+    code = enrol_open(asked, enrol, why);
+    if (code == CODE_OK)
+        code = enrol_must_be_ready(enrol, why);
+    if (code == CODE_OK)
+        code = enrol_read_key(asked, enrol, why);
+    memcpy(enrol->name, name, strlen(name) + 1);
+    return code;
+}
+
+int cmd_fleet_join(const struct asked *asked)
+{
+    struct enrol enrol;
+    struct member *member = NULL;
+    struct why why = {0};
+    enum code code = begin(asked, &enrol, &why);
+
+    if (code == CODE_OK)
+        code = make_member(asked, &enrol, &member, &why);
+    if (code == CODE_OK)
+        code = join(asked, &enrol, member, &why);
+    if (code == CODE_OK) {
+        struct doc *doc = doc_object();
+
+        doc_text(doc, "name", span_text(enrol.name));
+        doc_text(doc, "membership", span_text(asked->output));
+        doc_bool(doc, "reader", asked->reader);
+        print_number(doc, "roster", asked->reader ? 0 : enrol.roster->number);
+        (void)told_answer(&doc, asked->json,
+                          "[{?reader}{name} may read the centre, by {membership}: callgate audit query --fleet --membership "
+                          "{membership}\n]"
+                          "[{!reader}{name} is a node; its membership is {membership}. Bring it there, readable by the gate's "
+                          "user "
+                          "alone, and write in callgate.yaml:\n  fleet: \\{membership: {membership}}\n]");
+    }
+    member_free(&member);
+    enrol_close(&enrol);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}
+
+/* ---- leave ---- */
+
+/* The number of the last change, as its signer says it: the database alone could name a later one, and the key of who leaves
+ * would count up to there. */
+static enum code read_last(const struct enrol *enrol, struct span text, struct span signature, int64_t *number, struct why *why)
+{
+    struct change change = {.number = 0};
+    unsigned char key[SIGN_PUBLIC_BYTES];
+    struct arena arena;
+    struct buf bytes;
+    enum code code;
+
+    arena_init(&arena, CHANGE_ARENA_BYTES);
+    buf_init(&bytes, CHANGE_TEXT_BYTES);
+    code = change_read(text, &arena, &bytes, &change, why);
+    if (code == CODE_OK && (!span_is(change.fleet, enrol->key->fleet) ||
+                            !roster_key_of(enrol->roster, change.node, change.number, key) ||
+                            !change_is_signed(&change, signature, key)))
+        code = why_set(why, CODE_DENIED,
+                       "the last change at the centre is signed by no node of the fleet: somebody put it there; "
+                                         "see `callgate fleet status` at a node, and restore the centre first");
+    *number = change.number;
+    arena_fini(&arena);
+    buf_fini(&bytes);
+    return code;
+}
+
+static enum code last_change(struct enrol *enrol, int64_t *until, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(enrol->pg, "SELECT text, signature FROM callgate.change ORDER BY number DESC LIMIT 1", NULL, 0,
+                            &rows,
+                            why);
+
+    *until = ROSTER_NONE;
+    if (code == CODE_OK && pg_rows_count(rows) > 0)
+        code = read_last(enrol, pg_rows_bytes(rows, 0, 0), pg_rows_bytes(rows, 0, 1), until, why);
+    pg_rows_free(&rows);
+    return code;
+}
+
+/* Before its sessions end, or it comes back on another; they would outlive their role. A role that somebody has dropped is
+ * none. Who may not end them hears of it. */
+static enum code shut_out(struct enrol *enrol, bool *has_ended, struct why *why)
+{
+    char sql[SQL_BYTES];
+    enum code code;
+
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE \"%s\" NOLOGIN", enrol->name);
+    code = pg_run(enrol->pg, sql, why);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        return code;
+    code = pg_ask(enrol->pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1",
+                  PG_VALUES(pg_of_text(span_text(enrol->name))), NULL, why);
+    *has_ended = code == CODE_OK;
+    return code == CODE_DENIED ? CODE_OK : code;
+}
+
+static enum code leave(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    const bool is_reader = asked->reader;
+    unsigned char signature[SIGN_BYTES];
+    char sql[SQL_BYTES];
+    struct buf text;
+    int64_t until;
+    enum code code = pg_begin(enrol->pg, why);
+
+    buf_init(&text, ROSTER_TEXT_BYTES);
+    if (code == CODE_OK && !is_reader)
+        code = last_change(enrol, &until, why);
+    if (code == CODE_OK && !is_reader && roster_leave(enrol->roster, span_text(enrol->name), until) != CODE_OK)
+        code = why_set(why, CODE_NOT_FOUND, "%s is no node of the roster; a reader leaves by --reader", enrol->name);
+    if (code == CODE_OK && !is_reader)
+        code = enrol_put_roster(enrol, asked->why, &text, signature, why);
+    (void)snprintf(sql, sizeof sql, "DROP ROLE IF EXISTS \"%s\"", enrol->name);
+    if (code == CODE_OK)
+        code = pg_run(enrol->pg, sql, why);
+    if (code == CODE_OK)
+        code = pg_commit(enrol->pg, NULL, why);
+    buf_fini(&text);
+    return code;
+}
+
+int cmd_fleet_leave(const struct asked *asked)
+{
+    struct enrol enrol;
+    struct why why = {0};
+    bool has_ended = true;
+    enum code code = begin(asked, &enrol, &why);
+
+    if (code == CODE_OK && asked->reader && roster_find(enrol.roster, span_text(enrol.name)) != NULL)
+        code = why_set(&why, CODE_INVALID, "%s is a node, and no reader", enrol.name);
+    if (code == CODE_OK)
+        code = shut_out(&enrol, &has_ended, &why);
+    if (code == CODE_OK)
+        code = leave(asked, &enrol, &why);
+    if (code == CODE_OK) {
+        struct doc *doc = doc_object();
+
+        doc_text(doc, "name", span_text(enrol.name));
+        doc_bool(doc, "ended", has_ended);
+        (void)told_answer(&doc, asked->json,
+                          "{name} has left: its role is gone, and its key signs nothing more; its rows stay\n"
+                          "[{!ended}Its open sessions go on until they end by themselves: this role may not end them\n]");
+    }
+    enrol_close(&enrol);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}

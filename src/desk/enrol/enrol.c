@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enrol/enrol.h"
+
+#include "base/mem.h"
+#include "base/take_in.h"
+#include "os/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PASSWORD_BYTES ((size_t)1024)
+#define LEAST_SERVER 150000
+#define STATEMENT_MS 120000 /* a schema is made while others use the server */
+
+TAKE_IN(enrol_schema, "schema/fleet.sql");
+
+/* ---- the connection ---- */
+
+static enum code read_password(const char *path, struct buf *text, struct why *why)
+{
+    char line[PASSWORD_BYTES];
+    enum code code;
+
+    if (path == NULL)
+        return CODE_OK;
+    if (strcmp(path, "-") != 0)
+        return file_read(path, FILE_SECRET, PASSWORD_BYTES, text, why);
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "the password: ");
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return why_set(why, CODE_INVALID, "standard input holds no password");
+    code = buf_add_text(text, line);
+    mem_wipe(line, sizeof line);
+    return code;
+}
+
+static enum code read_server(struct enrol *enrol, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(enrol->pg, "SELECT current_setting('server_version_num')::bigint, "
+                                       "current_setting('synchronous_standby_names') <> '' AND "
+                                       "current_setting('synchronous_commit') "
+                                       "IN ('on', 'remote_write', 'remote_apply'), to_regclass('callgate.schema_version') IS "
+                                       "NOT NULL",
+                            NULL, 0, &rows, why);
+    bool has_schema = code == CODE_OK && pg_rows_int(rows, 0, 2) != 0;
+
+    enrol->is_synchronous = code == CODE_OK && pg_rows_int(rows, 0, 1) != 0;
+    if (code == CODE_OK && pg_rows_int(rows, 0, 0) < LEAST_SERVER)
+        code = why_set(why, CODE_LIMIT, "the server is PostgreSQL %" PRId64 "; a fleet needs 15 or later",
+                       pg_rows_int(rows, 0, 0) / 10000);
+    pg_rows_free(&rows);
+    if (code != CODE_OK || !has_schema)
+        return code;
+    code = pg_ask(enrol->pg, "SELECT number FROM callgate.schema_version", NULL, 0, &rows, why);
+    enrol->schema = code == CODE_OK ? pg_rows_int(rows, 0, 0) : 0;
+    pg_rows_free(&rows);
+    return code;
+}
+
+enum code enrol_open(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    struct pg_place place = {.database = asked->admin, .wait_ms = STATEMENT_MS};
+    struct buf password;
+    enum code code;
+
+    memset(enrol, 0, sizeof *enrol);
+    buf_init(&password, PASSWORD_BYTES);
+    buf_wipes(&password);
+    code = read_password(asked->password_file, &password, why);
+    if (code == CODE_OK) {
+        place.password = span_part(buf_peek(&password), 0, span_find(buf_peek(&password), '\n'));
+        code = pg_open(&place, "callgate fleet", &enrol->pg, why);
+    }
+    buf_fini(&password);
+    return code == CODE_OK ? read_server(enrol, why) : why_before(why, code, "--admin");
+}
+
+void enrol_close(struct enrol *enrol)
+{
+    pg_close(&enrol->pg);
+    fleet_key_free(&enrol->key);
+    roster_free(&enrol->roster);
+}
+
+enum code enrol_must_be_ready(const struct enrol *enrol, struct why *why)
+{
+    if (enrol->schema == ENROL_SCHEMA)
+        return CODE_OK;
+    if (enrol->schema == 0)
+        return why_set(why, CODE_NOT_FOUND, "that database has no fleet; make one by `callgate fleet init`");
+    return why_set(why, CODE_INVALID, "the schema there is number %" PRId64 ", and this callgate's %d; %s", enrol->schema,
+                   ENROL_SCHEMA, enrol->schema < ENROL_SCHEMA ? "run `callgate fleet upgrade`" : "upgrade this callgate");
+}
+
+/* ---- the roster ---- */
+
+static enum code read_roster(struct enrol *enrol, struct why *why)
+{
+    struct fleet_key *key = enrol->key;
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(enrol->pg, "SELECT id FROM callgate.fleet", NULL, 0, &rows, why);
+
+    if (code == CODE_OK && !span_is(pg_rows_bytes(rows, 0, 0), key->fleet))
+        code = why_set(why, CODE_INVALID, "that database is fleet %.*s's, and the key is of fleet %s",
+                       SPAN_ARG(pg_rows_bytes(rows, 0, 0)),
+                       key->fleet);
+    pg_rows_free(&rows);
+    if (code == CODE_OK)
+        code = pg_ask(enrol->pg, "SELECT number, text, signature FROM callgate.roster ORDER BY number DESC LIMIT 1", NULL, 0,
+                      &rows,
+                      why);
+    if (code == CODE_OK && pg_rows_count(rows) == 0)
+        code = roster_new(key->fleet, &enrol->roster);
+    else if (code == CODE_OK)
+        code = roster_read(pg_rows_bytes(rows, 0, 1), pg_rows_bytes(rows, 0, 2), key->root_public, key->fleet, &enrol->roster,
+                           why);
+    pg_rows_free(&rows);
+    return code;
+}
+
+enum code enrol_read_key(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    enum code code = fleet_key_read(asked->key_file, &enrol->key, why);
+
+    return code == CODE_OK ? read_roster(enrol, why) : code;
+}
+
+enum code enrol_put_roster(struct enrol *enrol, const char *reason, struct buf *text, unsigned char signature[SIGN_BYTES],
+                           struct why *why)
+{
+    enum code code;
+
+    enrol->roster->number++;
+    code = roster_write(enrol->roster, text);
+    if (code == CODE_OK)
+        code = roster_sign(buf_peek(text), enrol->key->root, signature);
+    if (code != CODE_OK)
+        return why_set(why, code, "the roster cannot be written: %s", code_text(code));
+    return pg_ask(enrol->pg, "INSERT INTO callgate.roster (number, text, signature, why) VALUES ($1, $2, $3, $4)",
+                  PG_VALUES(pg_of_int(enrol->roster->number), pg_of_bytes(buf_peek(text)),
+                            pg_of_bytes(span_of(signature, SIGN_BYTES)), pg_of_text(span_text(reason))), NULL, why);
+}
+
+/* ---- files ---- */
+
+enum code enrol_database(const struct asked *asked, char **url, struct why *why)
+{
+    const char *given = asked->database != NULL ? asked->database : asked->admin, *host = strstr(given, "://");
+    const char *at = host != NULL ? strchr(host, '@') : NULL;
+    struct pg_place place = {.user = SPAN_LIT("node")};
+    struct buf text;
+    enum code code;
+
+    *url = NULL;
+    buf_init(&text, 4096);
+    if (asked->database == NULL && at != NULL)
+        (void)buf_addf(&text, "%.*s%s", (int)(host + 3 - given), given, at + 1);
+    else
+        (void)buf_add_text(&text, given);
+    code = buf_code(&text);
+    if (code == CODE_OK)
+        *url = mem_dup(buf_peek(&text).at, buf_len(&text));
+    buf_fini(&text);
+    if (*url == NULL)
+        return why_set(why, CODE_NOMEM, "not enough memory for the database's URL");
+    place.database = *url;
+    code = pg_check(&place, why);
+    return code == CODE_OK ? CODE_OK : why_before(why, code, "--database");
+}
+
+enum code enrol_write(const char *path, struct buf *text, enum code code, struct why *why)
+{
+    if (code == CODE_OK)
+        code = file_create(path, 0600, buf_peek(text), why);
+    else
+        code = why_set(why, code, "%s: cannot be made: %s", path, code_text(code));
+    buf_fini(text);
+    return code;
+}
