@@ -67,6 +67,16 @@ static enum code open_down(struct courier *courier, struct why *why)
     return code == CODE_OK ? down_new(&self, &courier->down, why) : code;
 }
 
+static enum code open_evidence(struct courier *courier, struct why *why)
+{
+    const struct member *member = courier->member;
+    const struct evidence_self self = {.store = courier->store, .audit = courier->conf->audit.database,
+                                       .fleet = span_text(member->fleet), .node = span_text(member->name), .key = member->key,
+                                       .roster = &courier->roster};
+
+    return evidence_new(&self, &courier->evidence, why);
+}
+
 enum code courier_open(struct courier *courier, const struct conf *conf, int gate, struct why *why)
 {
     enum code code;
@@ -84,6 +94,8 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
         code = fleet_state_load(courier->store, &courier->state, why);
     if (code == CODE_OK)
         code = up_new(conf->audit.database, conf->fleet.keeps_arguments, courier->state.shipped_seq, &courier->up, why);
+    if (code == CODE_OK)
+        code = open_evidence(courier, why);
     courier->saved = courier->state;
     return code;
 }
@@ -91,6 +103,7 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 void courier_close(struct courier *courier)
 {
     pg_close(&courier->pg);
+    evidence_free(&courier->evidence);
     up_free(&courier->up);
     down_free(&courier->down);
     down_roster_close(&courier->roster);
@@ -142,6 +155,7 @@ static void connect_again(struct courier *courier)
     else
         log_info("fleet", "the centre is there");
     up_anew(courier->up);
+    evidence_anew(courier->evidence);
 }
 
 /* ---- a turn ---- */
@@ -177,7 +191,7 @@ static void note_figures(struct courier *courier)
     courier->state.shipped_seq = up->shipped_seq;
     courier->state.lag_rows = up->lag_rows;
     courier->state.lag_us = up->lag_us;
-    courier->state.forked = up->is_forked;
+    courier->state.forked = up->is_forked || evidence_is_forked(courier->evidence);
 }
 
 /* A transaction's worth of the trail. What it does not get on with leaves calls as they are: rows wait, and lag is told. */
@@ -195,6 +209,30 @@ static void ship(struct courier *courier)
     if (courier->pg != NULL && pg_is_lost(courier->pg))
         lose(courier, &why);
     note_figures(courier);
+}
+
+/* What proves the trail, once it is up as far as it goes. */
+static void prove(struct courier *courier)
+{
+    struct why why = {""};
+
+    if (courier->pg == NULL || courier->has_more)
+        return;
+    if (evidence_turn(courier->evidence, courier->pg, clock_monotonic_us(), courier->state.shipped_seq, &why) != CODE_OK &&
+        strcmp(why.text, courier->evidence_fault.text) != 0)
+        log_warn("fleet", "%s", why.text);
+    courier->evidence_fault = why;
+    if (pg_is_lost(courier->pg))
+        lose(courier, &why);
+    note_figures(courier);
+}
+
+/* The first that there is. */
+static const char *problem_of(const struct courier *courier)
+{
+    return courier->up_fault.text[0] != '\0'         ? courier->up_fault.text
+           : courier->evidence_fault.text[0] != '\0' ? courier->evidence_fault.text
+                                                     : evidence_problem(courier->evidence);
 }
 
 static int64_t save_after_us(const struct courier *courier)
@@ -248,7 +286,7 @@ static enum code turn(struct courier *courier, struct why *why)
         courier->state.beat_up_us = up_us;
         memcpy(courier->state.start, courier->start, sizeof courier->start);
         courier->state.spent_us = 0;
-        (void)memccpy(courier->state.problem, courier->up_fault.text, '\0', sizeof courier->state.problem);
+        (void)memccpy(courier->state.problem, problem_of(courier), '\0', sizeof courier->state.problem);
         courier->pause_us = FIRST_PAUSE_US;
     } else if (code == CODE_NOMEM) {
         return why_set(why, code, "%s", fault.text);
@@ -289,6 +327,7 @@ enum code courier_run(struct courier *courier, struct why *why)
             courier->turn_us = now_us + TURN_US;
             code = turn(courier, why);
             ship(courier);
+            prove(courier);
         } else if (courier->has_more) {
             ship(courier);
         }

@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "courier/down.h"
 #include "courier/down_roster.h"
+#include "courier/evidence.h"
 #include "courier/up.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
@@ -29,7 +30,9 @@ struct courier {
     struct down_roster roster;
     struct down *down;
     struct up *up;
+    struct evidence *evidence;
     struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */
+    struct why evidence_fault;   /* likewise what proves it */
     bool has_more;               /* of the trail, than one transaction took */
     struct pg *pg;               /* NULL: the centre is away */
     int64_t retry_us, pause_us;  /* when it is tried again, and after how long then; by the monotonic clock */

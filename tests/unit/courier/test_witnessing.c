@@ -302,17 +302,6 @@ static void test_set_back(void **state)
 
 #define FLEET_TEST(name) cmocka_unit_test_setup_teardown(name, join, part)
 
-/* The nodes' table, where the schema does not have it. */
-static int begin_fleet(void **state)
-{
-    if (begin(state) != 0)
-        return -1;
-    run(owner, "CREATE TABLE IF NOT EXISTS callgate.node (name text COLLATE \"C\" PRIMARY KEY, beat_at timestamptz NOT NULL, a bigint, b "
-               "bytea, "
-               "c bytea, d bigint, e bigint, f bigint, g bigint, h bigint, i bytea)");
-    return 0;
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -320,5 +309,5 @@ int main(void)
         FLEET_TEST(test_set_back),
     };
 
-    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin_fleet, end) : 0;
+    return pg_server_is_there() ? cmocka_run_group_tests(tests, begin, end) : 0;
 }
