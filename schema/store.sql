@@ -322,6 +322,14 @@ CREATE TABLE fleet_change ( -- that this node has taken, in their order and with
     taken_us  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX fleet_change_outbox ON fleet_change(node, outbox);
+CREATE TABLE fleet_refusal ( -- what the centre showed and no node takes; the audit is told of it
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    change     INTEGER NOT NULL, -- behind which this node took nothing
+    why        TEXT NOT NULL,
+    refused_us INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER fleet_refusal_stays BEFORE UPDATE ON fleet_refusal BEGIN SELECT raise(ABORT, 'refusals are append-only'); END;
+CREATE TRIGGER fleet_refusal_remains BEFORE DELETE ON fleet_refusal BEGIN SELECT raise(ABORT, 'refusals are append-only'); END;
 CREATE TABLE fleet_roster ( -- the newest that this node has seen: it takes none of a lower number
     number    INTEGER PRIMARY KEY,
     text      BLOB NOT NULL,

@@ -179,6 +179,7 @@ static enum code take_turn(struct courier *courier, struct why *why)
         courier->state.behind = down.behind;
         (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
     }
+    courier_note_refused(courier, code, why);
     told = courier_beat(courier, code == CODE_OK ? why : NULL);
     return code == CODE_OK ? told : code;
 }
@@ -298,6 +299,8 @@ static enum code turn(struct courier *courier, struct why *why)
     return save(courier, why);
 }
 
+#define LOOK_US INT64_C(100000) /* so often it looks whether somebody here asks something of the fleet */
+
 /* Waits until the next turn is due, or the gate says something. Returns: whether there is a gate. */
 static bool wait_for_more(struct courier *courier)
 {
@@ -307,9 +310,11 @@ static bool wait_for_more(struct courier *courier)
 
     if (courier->pg != NULL)
         ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
+    if (courier->pg != NULL && left_us > LOOK_US)
+        left_us = LOOK_US;
     if (poll(ends, 2, left_us <= 0 || courier->has_more ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
         return false;
-    if (ends[1].revents != 0)
+    if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
         courier->turn_us = 0;
     if (ends[0].revents == 0)
         return true;

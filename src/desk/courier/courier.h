@@ -29,6 +29,9 @@ struct courier {
     struct db *store;            /* to write */
     struct down_roster roster;
     struct down *down;
+    struct why refused;             /* what of the centre was refused last */
+    int64_t refused_us;             /* and when that was noted; by the monotonic clock */
+    int64_t store_seen, asked_last; /* when the outbox was looked at, and its last number then */
     struct up *up;
     struct evidence *evidence;
     struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */
@@ -55,6 +58,11 @@ struct pg_place courier_place(const struct courier *courier);
 enum code courier_confine(const struct courier *courier, struct why *why) MUST_USE;
 /* Until the gate is gone, or a file of its own fails, which `why` tells. */
 enum code courier_run(struct courier *courier, struct why *why) MUST_USE;
+
+/* Notes for the audit what of the centre was refused, if that is what failed. */
+void courier_note_refused(struct courier *courier, enum code code, const struct why *why);
+/* Whether somebody has put into the outbox since it was asked last. */
+bool courier_is_asked(struct courier *courier);
 
 /* Tells the centre that this node lives, and what it has. CODE_IO: it is away. */
 enum code courier_beat(struct courier *courier, struct why *why) MUST_USE;

@@ -119,6 +119,8 @@ static enum code put(struct db *store, const struct change *change, struct span 
     if (code != CODE_OK)
         return code;
     code = store_fleet_put(store, change->rows, why);
+    if (code == CODE_IO) /* a row refers to one that is not there; else the next turn finds the file as it was */
+        code = CODE_INVALID;
     if (code == CODE_OK)
         code = store_fleet_keep(store, &kept, clock_wall_us(), why);
     return store_end(store, code, NULL, why);

@@ -80,6 +80,9 @@ const struct store_source store_sources[STORE_SOURCES] = {
      "SELECT r.id, h.tenant, r.released_by, json_object('row', r.id, 'hold', h.id, 'principal', h.principal, 'released_us', "
      "r.released_us, 'why', r.why) FROM audit_hold_release r JOIN audit_hold h ON h.id = r.hold WHERE r.id > ?1 "
      "ORDER BY r.id LIMIT 64"},
+    {"fleet_refusal", "fleet_refused", "refused_us",
+     "SELECT id, NULL, 'gate', json_object('row', id, 'change', change, 'refused_us', refused_us, 'why', why) FROM "
+     "fleet_refusal WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"audit_reading", "audit_read", NULL,
      "SELECT id, NULL, asked_by, json_object('row', id, 'command', command, 'tenants', json(tenants), 'asked_us', asked_us) "
      "FROM audit_reading WHERE id > ?1 AND audit = ?2 ORDER BY id LIMIT 64"},

@@ -225,6 +225,14 @@ enum code store_fleet_changes_of(struct db *db, struct span node, int64_t outbox
     return db_why(why, code, db, "reading the fleet's changes");
 }
 
+enum code store_fleet_refuse(struct db *db, int64_t change, struct span reason, int64_t now_us, struct why *why)
+{
+    enum code code = db_change(db, "INSERT INTO fleet_refusal(change, why, refused_us) VALUES (?1, ?2, ?3)",
+                               DB_VALUES(db_of_int(change), db_of_text(reason), db_of_int(now_us)));
+
+    return db_why(why, code, db, "noting what was refused");
+}
+
 /* ---- commands ---- */
 
 enum code store_fleet_ask(struct db *db, const struct store_fleet_command *command, int64_t *id, struct why *why)

@@ -85,6 +85,9 @@ enum code store_fleet_change(struct db *db, int64_t number, store_fleet_change_f
 enum code store_fleet_changes_of(struct db *db, struct span node, int64_t outbox, int64_t *numbers, size_t room, size_t *count,
                                  struct why *why) MUST_USE;
 
+/* Notes that something was refused behind that change, for the audit. */
+enum code store_fleet_refuse(struct db *db, int64_t change, struct span reason, int64_t now_us, struct why *why) MUST_USE;
+
 /* ---- commands that wait for the courier ---- */
 
 struct store_fleet_command {
