@@ -93,8 +93,6 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
     if (code == CODE_OK)
         code = fleet_state_load(courier->store, &courier->state, why);
     if (code == CODE_OK)
-        code = up_new(conf->audit.database, conf->fleet.keeps_arguments, courier->state.shipped_seq, &courier->up, why);
-    if (code == CODE_OK)
         code = open_evidence(courier, why);
     courier->saved = courier->state;
     return code;
@@ -102,9 +100,10 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 
 void courier_close(struct courier *courier)
 {
+    if (!shipper_stop(&courier->shipper)) /* it waits for the database, and loses nothing by the end */
+        _exit(0);
     pg_close(&courier->pg);
     evidence_free(&courier->evidence);
-    up_free(&courier->up);
     down_free(&courier->down);
     down_roster_close(&courier->roster);
     db_close(&courier->store);
@@ -154,7 +153,6 @@ static void connect_again(struct courier *courier)
         lose(courier, &why);
     else
         log_info("fleet", "the centre is there");
-    up_anew(courier->up);
     evidence_anew(courier->evidence);
 }
 
@@ -184,32 +182,32 @@ static enum code take_turn(struct courier *courier, struct why *why)
     return code == CODE_OK ? told : code;
 }
 
-/* Tells by the state how far the trail's way up is, also while the centre is away. */
-static void note_figures(struct courier *courier)
+/* The trail goes up on threads of its own. They begin behind the first turn, when the process is confined. */
+static enum code begin_shipping(struct courier *courier, struct why *why)
 {
-    const struct up_figures *up = up_figures(courier->up);
+    const struct conf *conf = courier->conf;
+    const struct shipper_conf shipped = {.place = courier_place(courier), .name = courier->member->name,
+                                         .audit = conf->audit.database, .digests = conf->fleet.keeps_arguments,
+                                         .shipped_seq = courier->state.shipped_seq};
 
-    courier->state.shipped_seq = up->shipped_seq;
-    courier->state.lag_rows = up->lag_rows;
-    courier->state.lag_us = up->lag_us;
-    courier->state.forked = up->is_forked || evidence_is_forked(courier->evidence);
+    return courier->shipper != NULL ? CODE_OK : shipper_start(&shipped, &courier->shipper, why);
 }
 
-/* A transaction's worth of the trail. What it does not get on with leaves calls as they are: rows wait, and lag is told. */
-static void ship(struct courier *courier)
+/* Tells by the state how far the trail's way up is, also while the centre is away. What that does not get on with leaves calls
+ * as they are: rows wait, and lag is told. */
+static void note_figures(struct courier *courier)
 {
-    struct why why = {""};
-    enum code code = courier->pg != NULL ? up_turn(courier->up, courier->pg, &courier->has_more, &why)
-                                         : up_look(courier->up, &why);
+    struct shipper_report report;
 
-    if (code != CODE_OK)
-        courier->has_more = false;
-    if (strcmp(why.text, courier->up_fault.text) != 0 && code != CODE_OK)
-        log_warn("fleet", "%s", why.text);
-    courier->up_fault = code == CODE_OK ? (struct why){""} : why;
-    if (courier->pg != NULL && pg_is_lost(courier->pg))
-        lose(courier, &why);
-    note_figures(courier);
+    courier->state.forked = evidence_is_forked(courier->evidence);
+    if (courier->shipper == NULL)
+        return;
+    shipper_report(courier->shipper, &report);
+    courier->state.shipped_seq = report.figures.shipped_seq;
+    courier->state.lag_rows = report.figures.lag_rows;
+    courier->state.lag_us = report.figures.lag_us;
+    courier->state.forked = courier->state.forked || report.figures.is_forked;
+    courier->up_fault = report.problem;
 }
 
 /* What proves the trail, once it is up as far as it goes. */
@@ -217,7 +215,7 @@ static void prove(struct courier *courier)
 {
     struct why why = {""};
 
-    if (courier->pg == NULL || courier->has_more)
+    if (courier->pg == NULL)
         return;
     if (evidence_turn(courier->evidence, courier->pg, clock_monotonic_us(), courier->state.shipped_seq, &why) != CODE_OK &&
         strcmp(why.text, courier->evidence_fault.text) != 0)
@@ -312,7 +310,7 @@ static bool wait_for_more(struct courier *courier)
         ends[1].fd = pg_socket(courier->pg); /* something is told, or the centre is gone */
     if (courier->pg != NULL && left_us > LOOK_US)
         left_us = LOOK_US;
-    if (poll(ends, 2, left_us <= 0 || courier->has_more ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
+    if (poll(ends, 2, left_us <= 0 ? 0 : (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
         return false;
     if (ends[1].revents != 0 || (courier->pg != NULL && courier_is_asked(courier)))
         courier->turn_us = 0;
@@ -331,10 +329,10 @@ enum code courier_run(struct courier *courier, struct why *why)
         if (now_us >= courier->turn_us) {
             courier->turn_us = now_us + TURN_US;
             code = turn(courier, why);
-            ship(courier);
+            note_figures(courier);
             prove(courier);
-        } else if (courier->has_more) {
-            ship(courier);
+            if (code == CODE_OK)
+                code = begin_shipping(courier, why);
         }
         if (code == CODE_OK && !wait_for_more(courier))
             break;

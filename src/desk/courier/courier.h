@@ -3,7 +3,7 @@
  * waits for the centre in no call but those that ask it (fleet/courier_end.h). What the centre says is not believed.
  *
  * One loop, a turn a second and whenever somebody has something to say: it connects, with pauses that grow, tells the centre
- * that this node lives, takes what the fleet decided, ships what the trail has more, and writes into the store what it has
+ * that this node lives, takes what the fleet decided, and writes into the store what it has
  * heard, by which the gate goes (fleet/fleet_state.h).
  *
  * Threads: one.
@@ -17,7 +17,7 @@
 #include "courier/down.h"
 #include "courier/down_roster.h"
 #include "courier/evidence.h"
-#include "courier/up.h"
+#include "courier/shipper.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
 #include "fleet/member.h"
@@ -32,11 +32,10 @@ struct courier {
     struct why refused;             /* what of the centre was refused last */
     int64_t refused_us;             /* and when that was noted; by the monotonic clock */
     int64_t store_seen, asked_last; /* when the outbox was looked at, and its last number then */
-    struct up *up;
+    struct shipper *shipper;     /* NULL: it has not begun */
     struct evidence *evidence;
     struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */
     struct why evidence_fault;   /* likewise what proves it */
-    bool has_more;               /* of the trail, than one transaction took */
     struct pg *pg;               /* NULL: the centre is away */
     int64_t retry_us, pause_us;  /* when it is tried again, and after how long then; by the monotonic clock */
     struct fleet_state state;

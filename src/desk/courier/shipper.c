@@ -15,6 +15,7 @@
 
 #define LOOK_MS 250            /* how often it is looked whether the trail has more */
 #define FORKED_MS 5000
+#define STOP_MS 500
 #define FIRST_PAUSE_US INT64_C(200000)
 #define MOST_PAUSE_US INT64_C(5000000)
 #define SHIP_WAIT_MS 30000     /* for one statement: eight megabytes over a slow line */
@@ -155,4 +156,24 @@ enum code shipper_start(const struct shipper_conf *conf, struct shipper **out, s
     if (code == CODE_OK)
         code = thread_start(&shipper->ships, "ship", ship, shipper, why);
     return code == CODE_OK ? thread_start(&shipper->tends, "tend", tend, shipper, why) : code;
+}
+
+bool shipper_stop(struct shipper **shipper)
+{
+    struct shipper *it = *shipper;
+
+    if (it == NULL)
+        return true;
+    atomic_store(&it->ships.is_stopping, true);
+    atomic_store(&it->tends.is_stopping, true);
+    thread_poke(&it->ships);
+    thread_poke(&it->tends);
+    if (!thread_join_within(&it->ships, STOP_MS) || !thread_join_within(&it->tends, STOP_MS))
+        return false;
+    pg_close(&it->pg);
+    up_free(&it->up);
+    (void)pthread_mutex_destroy(&it->lock);
+    mem_free(it);
+    *shipper = NULL;
+    return true;
 }

@@ -4,7 +4,7 @@
  *
  * Threads: the courier's, but for the two of its own.
  * Owns: both threads, their connections and what they have read.
- * Lifetime: shipper_start to the process's end: a thread may wait for a database, and nobody waits for it.
+ * Lifetime: shipper_start to shipper_stop.
  * Errors: enum code with a sentence; later ones are logged, and told in the report. */
 #ifndef COURIER_SHIPPER_H
 #define COURIER_SHIPPER_H
@@ -27,6 +27,8 @@ struct shipper_report {
 };
 
 enum code shipper_start(const struct shipper_conf *conf, struct shipper **out, struct why *why) MUST_USE;
+/* Returns: false: a thread waits for the database, and all is as it was; the process may end all the same. NULL is fine. */
+bool shipper_stop(struct shipper **shipper) MUST_USE;
 void shipper_report(struct shipper *shipper, struct shipper_report *out);
 
 #endif

@@ -41,7 +41,7 @@
 #define THREADS (ALL & ~(SIGNER | JUDGE)) /* all but those that see nothing of the system */
 #define FILES (MAIN | WRITER | KEEPER | NOTARY | COURIER) /* who has databases */
 #define NETS (WORKER | RESOLVER | POSTER)        /* who reads some files of the system */
-#define STARTERS (MAIN | WRITER | VISIT) /* who starts threads */
+#define STARTERS (MAIN | WRITER | VISIT | COURIER) /* who starts threads */
 #define SPEAKERS (MAIN | NETS | VISIT | COURIER)
 #define NAMERS (RESOLVER | COURIER) /* who asks the name service */
 #define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* before a thread is narrowed */
