@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 14.1: any bytes as a fleet's roster, signed and unsigned, as a membership and as a fleet's key. What is not signed is not read; what is
- * read and written again is the same. The first byte chooses which. */
+/* 14.1, P192: any bytes as a fleet's roster, signed and unsigned, as a membership and as a fleet's key. What is not signed is not read;
+ * what is read and written again is the same. The first byte chooses which. */
 #include "base/bug.h"
 #include "crypto/secret.h"
 #include "fleet/member.h"

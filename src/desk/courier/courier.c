@@ -2,6 +2,7 @@
 #include "courier/courier.h"
 
 #include "base/log.h"
+#include "crypto/digest.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -83,6 +84,7 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
 
     *courier = (struct courier){.conf = conf, .pause_us = FIRST_PAUSE_US, .gate = gate};
     clock_start_name(courier->start);
+    random_bytes(courier->instance, sizeof courier->instance);
     code = read_member(courier, why);
     if (code == CODE_OK)
         code = store_open(conf->store, DB_CREATE, &courier->store, why);
@@ -149,7 +151,9 @@ static void connect_again(struct courier *courier)
     struct why why = {""};
 
     (void)snprintf(name, sizeof name, "callgate %s", member->name);
-    if (pg_open(&place, name, &courier->pg, &why) != CODE_OK || pg_listen(courier->pg, DOWN_CHANNEL, &why) != CODE_OK)
+    if (pg_open(&place, name, &courier->pg, &why) != CODE_OK ||
+        seat_take(courier->pg, courier->instance, member->name, &why) != CODE_OK ||
+        pg_listen(courier->pg, DOWN_CHANNEL, &why) != CODE_OK)
         lose(courier, &why);
     else
         log_info("fleet", "the centre is there");

@@ -17,6 +17,7 @@
 #include "courier/down.h"
 #include "courier/down_roster.h"
 #include "courier/evidence.h"
+#include "courier/seat.h"
 #include "courier/shipper.h"
 #include "fleet/courier_end.h"
 #include "fleet/fleet_state.h"
@@ -43,6 +44,7 @@ struct courier {
     int64_t saved_us;            /* when it was written last, by the monotonic clock */
     int64_t turn_us;             /* the next turn's beginning */
     char start[CLOCK_START_BYTES];
+    unsigned char instance[SEAT_INSTANCE_BYTES]; /* which process this is, at the centre */
     int gate;                    /* a socket; -1: nobody is there any more */
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* 14.1, P192. */
 #include "fleet/roster.h"
 
 #include "base/mem.h"

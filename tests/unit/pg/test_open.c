@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a database's URL may say, without a server; test_pg.c asks a real one. */
+/* 14.1, P191: what a database's URL may say, without a server; test_pg.c asks a real one. */
 #include "pg/pg.h"
 
 #include <stdarg.h>
