@@ -457,6 +457,14 @@ const struct command commands[] = {
            "so it is to be said at once where a node was stolen. Its rows stay at the centre."),
      OPERANDS(ONE("NAME", TEXT)),
      OPTIONS(ADMIN, FLEET_KEY, WHY_MEMBER, FLAG("reader", reader, "who reads, and is no node"), JSON)},
+    {IS("fleet rejoin", cmd_fleet_rejoin, "bring a node that forked back, under another name"), .writes = true,
+     ABOUT("For a node of which there are two records: its trail was restored from an older copy, or two had its\n"
+           "name. It denies until then. Ends its membership, and makes one under a name that no node had. Both records\n"
+           "stay at the centre. All that the node's own files have goes up again under the new name."),
+     OPERANDS(ONE("NAME", TEXT)),
+     OPTIONS(ADMIN, FLEET_KEY, TEXT("as", as, "NAME", "the name under which it comes back (required)", MUST),
+             PATH("output", output, "FILE", "where the membership goes; it must not be there yet (required)", MUST),
+             REASON("its disk was restored from Monday's copy"), JSON)},
     {IS("fleet upgrade", cmd_fleet_upgrade, "bring the centre's schema to this version, before any node"),
      ABOUT("Brings the centre's schema to what this callgate needs. Nodes of the version before go on; newer ones ship\n"
            "nothing until then."), OPTIONS(ADMIN, JSON)},

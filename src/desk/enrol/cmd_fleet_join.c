@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define BAD_NAME "\"%.80s\" is no node's name; write small letters, digits and dashes, 63 at most"
 #define SQL_BYTES 1024
 #define PASSWORD_RANDOM_BYTES 32
 #define CHANGE_ARENA_BYTES ((size_t)256 << 20)
@@ -129,8 +130,7 @@ static enum code begin(const struct asked *asked, struct enrol *enrol, struct wh
 
     memset(enrol, 0, sizeof *enrol);
     if (!fleet_name_is_good(span_text(name)))
-        return why_set(why, CODE_INVALID, "\"%.80s\" is no node's name; write small letters, digits and dashes, 63 at most",
-                       name);
+        return why_set(why, CODE_INVALID, BAD_NAME, name);
     code = enrol_open(asked, enrol, why);
     if (code == CODE_OK)
         code = enrol_must_be_ready(enrol, why);
@@ -274,6 +274,85 @@ int cmd_fleet_leave(const struct asked *asked)
         (void)told_answer(&doc, asked->json,
                           "{name} has left: its role is gone, and its key signs nothing more; its rows stay\n"
                           "[{!ended}Its open sessions go on until they end by themselves: this role may not end them\n]");
+    }
+    enrol_close(&enrol);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}
+
+/* ---- rejoin ---- */
+
+static enum code must_be_forked(const struct enrol *enrol, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code = pg_ask(enrol->pg, "SELECT callgate.is_forked($1)", PG_VALUES(pg_of_text(span_text(enrol->name))), &rows,
+                            why);
+
+    if (code == CODE_OK && pg_rows_int(rows, 0, 0) == 0)
+        code = why_set(why, CODE_INVALID, "%s is not forked: there is one record of it, and nothing to come back from",
+                       enrol->name);
+    pg_rows_free(&rows);
+    return code;
+}
+
+/* A name that was nobody's, so that no row of one stands among another's. */
+static enum code take_name(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    struct pg_rows *rows = NULL;
+    enum code code;
+
+    if (!fleet_name_is_good(span_text(asked->as)))
+        return why_set(why, CODE_INVALID, BAD_NAME, asked->as);
+    for (size_t i = 0; i < enrol->roster->count; i++)
+        if (strcmp(enrol->roster->nodes[i].name, asked->as) == 0)
+            return why_set(why, CODE_EXISTS, "%s is, or was, a node of the fleet; take a name that none had", asked->as);
+    code = pg_ask(enrol->pg, "SELECT 1 FROM callgate.trail_cursor WHERE node = $1",
+                  PG_VALUES(pg_of_text(span_text(asked->as))), &rows, why);
+    if (code == CODE_OK && pg_rows_count(rows) > 0)
+        code = why_set(why, CODE_EXISTS, "the centre has rows of %s; take a name that no node had", asked->as);
+    pg_rows_free(&rows);
+    return code;
+}
+
+static enum code rejoin(const struct asked *asked, struct enrol *enrol, struct why *why)
+{
+    struct member *member = NULL;
+    bool has_ended = true;
+    enum code code = must_be_forked(enrol, why);
+
+    if (code == CODE_OK)
+        code = take_name(asked, enrol, why);
+    if (code == CODE_OK)
+        code = shut_out(enrol, &has_ended, why);
+    if (code == CODE_OK)
+        code = leave(asked, enrol, why);
+    if (code == CODE_OK) {
+        memcpy(enrol->name, asked->as, strlen(asked->as) + 1);
+        code = make_member(asked, enrol, &member, why);
+    }
+    if (code == CODE_OK)
+        code = join(asked, enrol, member, why);
+    member_free(&member);
+    return code;
+}
+
+int cmd_fleet_rejoin(const struct asked *asked)
+{
+    struct enrol enrol;
+    struct why why = {0};
+    enum code code = begin(asked, &enrol, &why);
+
+    if (code == CODE_OK)
+        code = rejoin(asked, &enrol, &why);
+    if (code == CODE_OK) {
+        struct doc *doc = doc_object();
+
+        doc_text(doc, "name", span_text(enrol.name));
+        doc_text(doc, "before", span_text(asked_operand(asked, 0)));
+        doc_text(doc, "membership", span_text(asked->output));
+        doc_int(doc, "roster", enrol.roster->number);
+        (void)told_answer(&doc, asked->json,
+                          "{before} is a node no more, and its record stays; {name} is one, by {membership}\n"
+                          "Put that file in the place of the old one, and restart the gate\n");
     }
     enrol_close(&enrol);
     return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
