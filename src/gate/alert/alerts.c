@@ -97,7 +97,8 @@ static void copy(char *out, size_t size, struct span text)
 static struct slot *find(struct alerts *alerts, enum alert_kind kind, struct span about, struct span tenant)
 {
     int first = kind == ALERT_DENIED ? ALERT_CONDITIONS : 0;
-    int end = kind == ALERT_DENIED ? REST : kind == ALERT_CERTIFICATE_ENDS ? CERTIFICATES : ALERT_CONDITIONS;
+    bool is_certificate = kind == ALERT_CERTIFICATE_ENDS && about.len > 0;
+    int end = kind == ALERT_DENIED ? REST : is_certificate ? CERTIFICATES : ALERT_CONDITIONS;
     uint64_t key = hash_mix(hash_mix(hash_span(about), hash_span(tenant)), (uint64_t)kind);
     struct share share = share_of(tenant, SPAN_NONE);
     int free = -1;
@@ -204,7 +205,7 @@ void alerts_look(struct alerts *alerts)
         alerts->slots[i].was_seen = false;
 }
 
-void alerts_hold(struct alerts *alerts, enum alert_kind kind, struct span about, struct span text, int64_t now_us,
+bool alerts_hold(struct alerts *alerts, enum alert_kind kind, struct span about, struct span text, int64_t now_us,
                  int64_t wall_us)
 {
     struct slot *slot;
@@ -217,6 +218,7 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, struct span about,
         copy(slot->alert.text, ALERT_TEXT_BYTES, text);
     }
     lock_give(&alerts->lock);
+    return slot != NULL;
 }
 
 /* A denial is over once none came for half an interval, so that a short storm is told twice: when it begins, and its count. */

@@ -63,9 +63,10 @@ void alerts_deny(struct alerts *alerts, const struct alert_denial *denial, int64
 void alerts_aim(struct alerts *alerts, unsigned targets);
 
 /* Between alerts_look and alerts_looked main says each condition that holds; those of which it says nothing are over. Takes:
- * every_us: the interval. */
+ * every_us: the interval; about: empty: of a certificate, that there are more of them, which has a place however many there
+ * are. alerts_hold returns: false: there is no place for it. */
 void alerts_look(struct alerts *alerts);
-void alerts_hold(struct alerts *alerts, enum alert_kind kind, struct span about, struct span text, int64_t now_us,
+bool alerts_hold(struct alerts *alerts, enum alert_kind kind, struct span about, struct span text, int64_t now_us,
                  int64_t wall_us);
 void alerts_looked(struct alerts *alerts, int64_t every_us, int64_t now_us, int64_t wall_us);
 

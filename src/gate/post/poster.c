@@ -25,6 +25,7 @@
 #define ANSWER_BYTES 512 /* a longer answer costs the connection */
 #define MORE_HEADERS 3
 #define CONFLICT 409
+#define TOO_LARGE 413
 
 struct text {
     struct span bytes; /* allocated */
@@ -261,11 +262,13 @@ static enum code sign(const struct poster *poster, struct span text, struct proo
     return CODE_OK;
 }
 
+/* Returns: CODE_LIMIT: it is too large for whoever takes it, however often it is sent. */
 static enum code check_status(struct poster *poster, int status, struct why *why)
 {
     if (status == CONFLICT)
         atomic_store(&poster->is_refuted, true);
-    return status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", poster->server.host, status);
+    return status / 100 == 2 ? CODE_OK : why_set(why, status == TOO_LARGE ? CODE_LIMIT : CODE_IO, "%s answered HTTP %d",
+                                                 poster->server.host, status);
 }
 
 static enum code ask_url(struct poster *poster, struct span text, struct why *why)
@@ -295,6 +298,8 @@ static enum code ask_url(struct poster *poster, struct span text, struct why *wh
     tls_unref(&request.tls);
     if (answer.status != 0) /* only the status matters, however long the answer is */
         code = check_status(poster, answer.status, why);
+    else if (code != CODE_OK)
+        code = CODE_IO;
     web_answer_fini(&answer);
     return code;
 }
@@ -395,6 +400,17 @@ static void try_again(struct poster *poster, struct mood *mood, struct text text
     mood->pause_ms = mood->pause_ms * 2 < PAUSE_MAX_MS ? mood->pause_ms * 2 : PAUSE_MAX_MS;
 }
 
+/* Whoever has heard of no more of it than that it was too large is there, and takes what comes next. */
+static void give_up(struct poster *poster, struct mood *mood, struct text text, const struct why *why)
+{
+    log_error("app", "%s %lld is too large to be posted, and is given up: %s", poster->conf.what, (long long)text.number,
+              why->text);
+    atomic_store(&poster->settled, text.number);
+    atomic_store(&poster->failing_since_us, 0);
+    drop(poster, text);
+    *mood = (struct mood){.pause_ms = PAUSE_MIN_MS};
+}
+
 static void post_texts(void *argument)
 {
     struct poster *poster = argument;
@@ -417,6 +433,8 @@ static void post_texts(void *argument)
         lock_take(&poster->lock);
         if (code == CODE_OK)
             settle(poster, &mood, text);
+        else if (code == CODE_LIMIT && !poster->conf.keeps_newest) /* a checkpoint is as large as the next */
+            give_up(poster, &mood, text, &why);
         else
             try_again(poster, &mood, text, &why);
     }

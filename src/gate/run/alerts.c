@@ -38,9 +38,9 @@ static int64_t every_us(const struct serve *serve)
 
 /* ---- what holds ---- */
 
-static void hold(const struct serve *serve, enum alert_kind kind, const char *about, const char *text)
+static bool hold(const struct serve *serve, enum alert_kind kind, const char *about, const char *text)
 {
-    alerts_hold(table(serve), kind, span_text(about), span_text(text), clock_monotonic_us(), clock_wall_us());
+    return alerts_hold(table(serve), kind, span_text(about), span_text(text), clock_monotonic_us(), clock_wall_us());
 }
 
 static void look_at_audit(const struct serve *serve)
@@ -90,9 +90,15 @@ static void look_at_disk(struct serve *serve)
     hold(serve, ALERT_DISK_LOW, "", text);
 }
 
+struct ending {
+    const struct serve *serve;
+    size_t more; /* for which there is no place */
+};
+
 static void look_at_certificate(void *context, const char *side, struct span name, int64_t until_us)
 {
-    const struct serve *serve = context;
+    struct ending *ending = context;
+    const struct serve *serve = ending->serve;
     int64_t left_us = until_us - clock_wall_us();
     char about[ALERT_ABOUT_BYTES], text[ALERT_TEXT_BYTES], day[CLOCK_TEXT_BYTES];
 
@@ -102,7 +108,20 @@ static void look_at_certificate(void *context, const char *side, struct span nam
     (void)snprintf(about, sizeof about, "%s %.*s", side, SPAN_ARG(span_part(name, 0, ALERT_ABOUT_BYTES / 2)));
     (void)snprintf(text, sizeof text, "a certificate (%s) %s %.10s: connections %s; have it renewed", about,
                    left_us > 0 ? "ends on" : "ended on", day, left_us > 0 ? "will fail" : "fail");
-    hold(serve, ALERT_CERTIFICATE_ENDS, about, text);
+    ending->more += !hold(serve, ALERT_CERTIFICATE_ENDS, about, text);
+}
+
+static void look_at_certificates(const struct serve *serve)
+{
+    struct ending ending = {serve, 0};
+    char text[ALERT_TEXT_BYTES];
+
+    conf_certificates_each(serve->conf, look_at_certificate, &ending);
+    if (ending.more == 0)
+        return;
+    (void)snprintf(text, sizeof text, "%zu certificate%s more end%s soon, or ended: `callgate status` names them", ending.more,
+                   ending.more == 1 ? "" : "s", ending.more == 1 ? "s" : "");
+    hold(serve, ALERT_CERTIFICATE_ENDS, "", text);
 }
 
 static void look_at_configuration(const struct serve *serve)
@@ -243,13 +262,24 @@ static bool is_idle(const struct serve *serve, unsigned target)
     return alerts->posters[target] == NULL || poster_settled(alerts->posters[target]) == alerts->posted[target];
 }
 
+/* What a server found too large once is told in smaller parts from then on: half of it, then a quarter. */
+static size_t most_of(struct poster *poster)
+{
+    struct poster_gauges gauges = {.waiting = 0};
+    size_t most;
+
+    poster_gauges(poster, &gauges);
+    most = gauges.dropped < 16 ? (size_t)MOST >> gauges.dropped : 1;
+    return most > 0 ? most : 1;
+}
+
 static void post(struct serve *serve, unsigned target)
 {
     struct alert *due = serve->alerts.due;
     struct poster *poster = serve->alerts.posters[target];
     int64_t now_us = clock_monotonic_us();
     size_t count = poster != NULL && is_idle(serve, target)
-                       ? alerts_due(table(serve), target, every_us(serve), now_us, due, MOST) : 0;
+                       ? alerts_due(table(serve), target, every_us(serve), now_us, due, most_of(poster)) : 0;
     struct buf text;
 
     if (count == 0)
@@ -354,7 +384,7 @@ void serve__mind_alerts(struct serve *serve)
     alerts_look(table(serve));
     look_at_audit(serve);
     look_at_disk(serve);
-    conf_certificates_each(serve->conf, look_at_certificate, serve);
+    look_at_certificates(serve);
     look_at_configuration(serve);
     alerts_looked(table(serve), every_us(serve), now_us, clock_wall_us());
     for (unsigned i = 0; i < ALERT_TARGETS; i++) {
@@ -380,6 +410,9 @@ void serve__measure_alerts(const struct serve *serve, struct buf *out)
              gauges.denials);
     buf_addf(out, "# HELP callgate_alerts_posted_total Posts of alerts that were taken.\n"
                   "# TYPE callgate_alerts_posted_total counter\ncallgate_alerts_posted_total %" PRIu64 "\n", posts.posted);
+    buf_addf(out, "# HELP callgate_alert_posts_dropped_total Posts of alerts that were too large for the server (413).\n"
+                  "# TYPE callgate_alert_posts_dropped_total counter\ncallgate_alert_posts_dropped_total %" PRIu64 "\n",
+             posts.dropped);
     buf_addf(out, "# HELP callgate_alert_posts_failed_total Attempts to post alerts that failed.\n"
                   "# TYPE callgate_alert_posts_failed_total counter\ncallgate_alert_posts_failed_total %" PRIu64 "\n",
              posts.failed);
