@@ -56,19 +56,17 @@ const struct conf_key conf__listener[] = {
     KEY("run", WORDS, BY_HAND, 0, 0, NULL, "In place of `file`: a program, and its arguments, that prints the value."), \
     KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text} or {NAME: {file: NAME}}."),       \
     KEY("timeout", TIME, AT(conf_run, timeout_ms), 100, 60000, "10s", "Until that program is to have ended.")
+#define FILE_KEY KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it.")
+#define PREFIX_KEY KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '.")
 #define TTL_KEY                                                                                                       \
     KEY("ttl", TIME, AT(conf_run, ttl_ms), 1000, DAY, "5min", "How long what it printed goes up; it is run anew before.")
 
-const struct conf_key conf__header[] = {
-    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."),
-    KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '."),
-    RUN_KEYS, TTL_KEY,
-    {.name = NULL}};
+const struct conf_key conf__header[] = {FILE_KEY, PREFIX_KEY, RUN_KEYS, TTL_KEY, {.name = NULL}};
 
-const struct conf_key conf__variable[] = {
-    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."),
-    RUN_KEYS,
-    {.name = NULL}};
+/* Of what is no route's: what the gate itself posts. */
+const struct conf_key conf__posted_header[] = {FILE_KEY, PREFIX_KEY, {.name = NULL}};
+
+const struct conf_key conf__variable[] = {FILE_KEY, RUN_KEYS, {.name = NULL}};
 
 #define GRANT_KEYS                                                                                                  \
     KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Who gives the token: a name in `providers`."),                       \
@@ -104,17 +102,17 @@ const struct conf_key conf__outgoing[] = {
         IN(conf__exchange, "`exchange`")),
     {.name = NULL}};
 
-#define CLIENT_KEYS                                                                                                   \
+#define CLIENT_KEYS(header_keys)                                                                                      \
     KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of the server's certificate."),      \
     KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),                      \
     KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),                         \
     KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),                                                       \
     KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),                    \
-    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header"))
+    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(header_keys, "a header"))
 
 const struct conf_key conf__url[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
-    CLIENT_KEYS,
+    CLIENT_KEYS(conf__header),
     KEY("ocsp", FLAG, BY_HAND, 0, 0, "off", "Whether it must send its authority's word that its certificate is good.",
         WORDS("off", "require")),
     KEY("preserve_host", BOOL, AT(proxy_upstream, preserve_host), 0, 0, "false", "The agent's Host goes up, not the URL's."),
@@ -140,16 +138,15 @@ const struct conf_key conf__program[] = {
 
 const struct conf_key conf__server[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where checkpoints are posted."),
-    CLIENT_KEYS,
+    CLIENT_KEYS(conf__posted_header),
     {.name = NULL}};
 
-const struct conf_key conf__notify_secret[] = {
-    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."), {.name = NULL}};
+const struct conf_key conf__notify_secret[] = {FILE_KEY, {.name = NULL}};
 
 const struct conf_key conf__notify[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where each call that waits for a person is posted, as JSON."),
     KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Signs what is posted, with HMAC-SHA256.", IN(conf__notify_secret, "`secret`")),
-    CLIENT_KEYS,
+    CLIENT_KEYS(conf__posted_header),
     KEY("run", WORDS, BY_HAND, 0, 0, NULL, "A program, and its arguments, that is run for each, with that JSON on its "
         "standard input; within 10 s it ends with status 0."),
     {.name = NULL}};
@@ -157,7 +154,7 @@ const struct conf_key conf__notify[] = {
 const struct conf_key conf__alerts[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where alerts are posted, as JSON."),
     KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Signs what is posted, with HMAC-SHA256.", IN(conf__notify_secret, "`secret`")),
-    CLIENT_KEYS,
+    CLIENT_KEYS(conf__posted_header),
     KEY("run", WORDS, BY_HAND, 0, 0, NULL, "A program, and its arguments, that is run for each post, with that JSON on its "
         "standard input; within 10 s it ends with status 0."),
     KEY("every", TIME, AT(conf_alerts, every_ms), 1000, DAY, "5min", "The interval: one alert is told again once in it."),
@@ -361,7 +358,7 @@ const struct conf_key conf__console[] = {
 
 const struct conf_key conf__telemetry[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The collector: 'https://HOST:4318'; /v1/traces, /v1/metrics, /v1/logs are added."),
-    CLIENT_KEYS,
+    CLIENT_KEYS(conf__posted_header),
     KEY("send", TEXTS, BY_HAND, 0, 0, "(all; metrics where there is `admin`)", "What is sent.",
         WORDS("traces", "metrics", "logs")),
     KEY("include", TEXTS, BY_HAND, 0, 0, "(none)", "What names people or is theirs, and is told all the same.",

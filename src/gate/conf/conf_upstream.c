@@ -141,16 +141,17 @@ static void read_value(struct conf_reader *reader, const struct yaml_node *node,
     struct outgoing *program;
     struct conf_run run;
 
-    if (!conf__read(reader, node, conf__header, "a header", &run) || !conf__has_one_source(reader, node, "a header"))
+    if (route.at == NULL && yaml_member(node, "run") != NULL) {
+        CONF_FAULT(reader, node, "a program says what goes to the upstream of a route; here, write {file: NAME}");
+        return;
+    }
+    if (!conf__read(reader, node, route.at != NULL ? conf__header : conf__posted_header, "a header", &run) ||
+        !conf__has_one_source(reader, node, "a header"))
         return;
     prefix = conf__prefix(reader, node, NULL);
     if (yaml_member(node, "file") != NULL) {
         header->value = conf__prefixed_secret(reader, yaml_member(node, "file"), conf__path(reader, node, "file", NULL),
                                               prefix);
-        return;
-    }
-    if (route.at == NULL) {
-        CONF_FAULT(reader, node, "a program says what goes to the upstream of a route; here, write {file: NAME}");
         return;
     }
     program = conf__array(reader, 1, sizeof *program);
