@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "telemetry/call_spans.h"
 
-#include "base/ascii.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "http/trace.h"
 #include "json/text.h"
 #include "os/sock.h"
 #include "telemetry/otlp.h"
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ID_DIGITS 16 /* of a span */
-#define TRACE_DIGITS 32
 #define LATEST_US (INT64_C(1) << 53)
 #define TURN_US INT64_C(1000000)
 #define PARAMS_BYTES ((size_t)1 << 20)
@@ -24,7 +22,7 @@ enum span_of_call { SPAN_CALL = 0, SPAN_JUDGE, SPAN_RECORD, SPAN_UPSTREAM, SPANS
 
 /* What the agent says of its trace (W3C Trace Context). */
 struct context {
-    char trace[TRACE_DIGITS], parent[ID_DIGITS];
+    char trace[TRACE_DIGITS], parent[PARENT_DIGITS];
     bool has_trace, has_parent, is_unsampled;
 };
 
@@ -33,7 +31,7 @@ struct telling {
     const struct call_spans *spans;
     const struct query_row *row;
     struct context context;
-    char trace[TRACE_DIGITS], ids[SPANS][ID_DIGITS];
+    char trace[TRACE_DIGITS], ids[SPANS][PARENT_DIGITS];
     int64_t begin_us, judged_us, decided_us, end_us, upstream_us; /* upstream_us: how long; -1: nobody knows */
     bool has_outcome, has_spans; /* has_spans: one was written */
 };
@@ -52,30 +50,16 @@ static int64_t number_of(const struct telling *telling, const char *name, int64_
 
 /* ---- the agent's context ---- */
 
-static bool is_id(struct span text, size_t len)
-{
-    if (text.len != len || !ascii_is_all(text, "0-9a-f"))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (text.at[i] != '0')
-            return true;
-    return false;
-}
-
 static void read_parent(struct span value, struct context *context)
 {
-    struct span version = span_part(value, 0, 2), trace = span_part(value, 3, TRACE_DIGITS);
-    struct span parent = span_part(value, 36, ID_DIGITS);
-    unsigned char flags;
+    struct trace trace;
 
-    if (value.len < 55 || (value.len > 55 && (span_is(version, "00") || value.at[55] != '-')) || value.at[2] != '-' ||
-        value.at[35] != '-' || value.at[52] != '-' || !ascii_is_all(version, "0-9a-f") || span_is(version, "ff") ||
-        !is_id(trace, TRACE_DIGITS) || !is_id(parent, ID_DIGITS) || num_unhex(span_part(value, 53, 2), &flags, 1) != CODE_OK)
+    if (!trace_read(value, &trace))
         return;
-    memcpy(context->trace, trace.at, TRACE_DIGITS);
-    memcpy(context->parent, parent.at, ID_DIGITS);
+    memcpy(context->trace, trace.id.at, TRACE_DIGITS);
+    memcpy(context->parent, trace.parent.at, PARENT_DIGITS);
     context->has_trace = context->has_parent = true;
-    context->is_unsampled = (flags & FLAG_SAMPLED) == 0;
+    context->is_unsampled = !trace.is_sampled;
 }
 
 /* `_meta` of the message is what MCP has for it; of the header the row knows the trace alone. */
@@ -90,7 +74,7 @@ static void find_context(struct telling *telling)
             read_parent(json_member_text(json_member(read.root, SPAN_LIT("_meta")), "traceparent"), &telling->context);
         json_text_fini(&read);
     }
-    if (!telling->context.has_trace && is_id(trace, TRACE_DIGITS)) {
+    if (!telling->context.has_trace && trace_is_id(trace, TRACE_DIGITS)) {
         memcpy(telling->context.trace, trace.at, TRACE_DIGITS);
         telling->context.has_trace = true;
     }
@@ -104,7 +88,7 @@ static void make_ids(struct telling *telling)
 
     digest_of_two(SPAN_LIT("callgate span"), hash, ids);
     for (size_t i = 0; i < SPANS; i++)
-        num_hex(ids + i * ID_DIGITS / 2, ID_DIGITS / 2, telling->ids[i]);
+        num_hex(ids + i * PARENT_DIGITS / 2, PARENT_DIGITS / 2, telling->ids[i]);
     digest_of_two(SPAN_LIT("callgate trace"), hash, trace);
     num_hex(trace, TRACE_DIGITS / 2, telling->trace);
     if (telling->context.has_trace && !telling->spans->links)
@@ -167,9 +151,9 @@ static struct otlp_list begin_span(struct telling *telling, enum span_of_call wh
     struct buf *out = telling->out;
 
     buf_addf(out, "%s{\"traceId\":\"%.*s\",\"spanId\":\"%.*s\"", telling->has_spans ? "," : "", TRACE_DIGITS, telling->trace,
-             ID_DIGITS, telling->ids[which]);
+             PARENT_DIGITS, telling->ids[which]);
     if (!is_root || continues)
-        buf_addf(out, ",\"parentSpanId\":\"%.*s\"", ID_DIGITS, is_root ? context->parent : telling->ids[SPAN_CALL]);
+        buf_addf(out, ",\"parentSpanId\":\"%.*s\"", PARENT_DIGITS, is_root ? context->parent : telling->ids[SPAN_CALL]);
     buf_addf(out, ",\"flags\":%d,\"kind\":%d,\"name\":",
              FLAG_SAMPLED | FLAG_KNOWS_REMOTE | (is_root && continues ? FLAG_IS_REMOTE : 0), kind);
     otlp_cut(out, name, OTLP_TEXT_BYTES);
@@ -305,7 +289,7 @@ static void add_call(struct telling *telling, struct span name)
     otlp_list_end(&list);
     if (telling->context.has_parent && telling->spans->links)
         buf_addf(telling->out, ",\"links\":[{\"traceId\":\"%.*s\",\"spanId\":\"%.*s\"}]", TRACE_DIGITS, telling->context.trace,
-                 ID_DIGITS, telling->context.parent);
+                 PARENT_DIGITS, telling->context.parent);
     buf_add_text(telling->out, error.at != NULL ? ",\"status\":{\"code\":2}}" : "}");
 }
 

@@ -80,6 +80,8 @@ static void note_partial(struct deliver *deliver, enum otlp_signal signal, const
         return;
     if (json_text_read(&read, buf_peek(&answer->body), &json_file_rules, ANSWER_BYTES) == CODE_OK &&
         num_u64(rejected_of(json_member(read.root, SPAN_LIT("partialSuccess")), &message), &count) == CODE_OK && count > 0) {
+        if (count > buf_peek(&deliver->body).len) /* there is no more of anything than bytes that it was sent */
+            count = buf_peek(&deliver->body).len;
         deliver->rejected += count;
         buf_init(&said, 4096);
         (void)terminal_add(&said, span_part(message, 0, 300));

@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/glob.h"
 #include "http/authority.h"
+#include "http/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -305,17 +306,13 @@ static bool is_visible(struct span text)
     return text.len >= 1 && text.len <= 128 && ascii_is_all(text, ASCII_VISIBLE);
 }
 
-/* Returns: the trace id of a traceparent (W3C Trace Context, 3.2); empty: it has none. */
+/* Returns: the trace id of a traceparent; at == NULL: it is none. */
 static struct span trace_of(struct span value)
 {
-    struct span trace = span_part(value, 3, 32);
+    struct trace trace;
 
-    if (value.len < 55 || value.at[2] != '-' || value.at[35] != '-' || !ascii_is_all(trace, "0-9a-f"))
-        return SPAN_NONE;
-    for (size_t i = 0; i < trace.len; i++)
-        if (trace.at[i] != '0')
-            return trace;
-    return SPAN_NONE;
+    (void)trace_read(value, &trace);
+    return trace.id;
 }
 
 /* Escapes a correlation that may not be sent on, for the record: at most 128 bytes of visible ASCII. */
