@@ -4,16 +4,13 @@
 #include "files/reader.h"
 #include "files/reader_open.h"
 #include "rows/row.h"
+#include "query/entries_priv.h"
 #include "query/query_priv.h"
 
 #include <inttypes.h>
 
 #define TURN_ROWS 65536
 #define OUTCOME_DECISION 16 /* its column among those of an outcome */
-
-/* Time as people write it, from a column of microseconds. */
-#define TIME(column) \
-    "strftime('%Y-%m-%dT%H:%M:%S', " column " / 1000000, 'unixepoch') || printf('.%06dZ', " column " % 1000000) AS time"
 
 static const char *const columns[] = {
     "seq", "kind", "time", "time_us", "tenant", "principal", "authentication", "client", "session", "node", "correlation",
@@ -25,19 +22,9 @@ static const char *const columns[] = {
     QUERY_LATER_OF_DECISION(QUERY_NAME) QUERY_LATER_OF_OUTCOME(QUERY_NAME) NULL,
 };
 
-/* What a decision was made of, and how: for readers who want one row a call. */
-#define JUDGED \
-    "d.time_us AS decided_us, d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, " \
-    "d.arguments_bytes, d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, " \
-    "d.monitor, d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, " \
-    "d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
-
+#define JUDGED ENTRIES_JUDGED
 #define OUTCOMES(more) \
-    "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
-    "d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, o.reason, " \
-    "o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, o.server_notifications, " \
-    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" QUERY_LATER_OF_OUTCOME(QUERY_NEXT_O) more " " \
-    "FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
+    ENTRIES_OUTCOME(QUERY_TIME, "d.node") more " FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
 
 #define OF_THIS_FILE "o.decision > (SELECT seq FROM file) AND o.seq > ?1"
 #define OF_A_FILE_BEFORE "o.decision <= (SELECT seq FROM file) AND o.seq > ?1"
@@ -46,20 +33,9 @@ static const char *const columns[] = {
 enum { CARRIED = ENTRY_KINDS, STREAMS };
 
 static const char *const statements[STREAMS] = {
-    [ENTRY_DECISION] =
-        "d.seq, 'decision' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.principal, d.authentication, d.client, "
-        "nullif(lower(hex(d.session)), '') AS session, d.node, d.correlation, d.trace, d.upstream, d.dialect, "
-        "d.protocol_version, d.direction, d.method, d.tool, d.rpc_id, d.arguments, d.arguments_bytes, "
-        "d.arguments_cut, d.arguments_redacted, d.verdict, d.reason, d.rule, d.rule_reason, d.rules, "
-        "d.undecided, d.monitor, d.policy_version, "
-        "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
-        "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
-        "d.target, d.query, d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
-        " FROM decision AS d WHERE d.seq > ?1",
+    [ENTRY_DECISION] = ENTRIES_DECISION(QUERY_TIME, "d.node") " FROM decision AS d WHERE d.seq > ?1",
     [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
-    [ENTRY_EVENT] =
-        "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "
-        "lower(hex(d.hash)) AS hash FROM event AS d WHERE d.seq > ?1",
+    [ENTRY_EVENT] = ENTRIES_EVENT(QUERY_TIME) " FROM event AS d WHERE d.seq > ?1",
     [CARRIED] = OUTCOMES("") OF_A_FILE_BEFORE,
 };
 
@@ -226,11 +202,11 @@ static enum code move_place(struct db *db, const struct query *query, struct ent
 }
 
 /* Events are nobody's call. */
-static bool asks_for_calls(const struct query *query)
+bool entries__asks_for_calls(const struct query *query)
 {
     return query->correlation.at != NULL || query->principal.at != NULL || query->tool.at != NULL || query->method.at != NULL ||
            query->upstream.at != NULL || query->verdict.at != NULL || query->reason.at != NULL || query->rule.at != NULL ||
-           query->client.at != NULL || query->session.at != NULL || query->text.at != NULL || query->policy_version != 0;
+           query->client.at != NULL || query->node.at != NULL || query->session.at != NULL || query->text.at != NULL || query->policy_version != 0;
 }
 
 static enum code read_from(const struct trail_file *file, struct reading *reading, const struct query *query, unsigned wanted,
@@ -248,7 +224,7 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
         code = move_place(reading->db, query, &next);
     reading->upto = next.seq;
     for (int stream = 0; stream < STREAMS && code == CODE_OK; stream++)
-        if (stream != ENTRY_EVENT || ((wanted & ENTRIES_EVENTS) != 0 && !asks_for_calls(query)))
+        if (stream != ENTRY_EVENT || ((wanted & ENTRIES_EVENTS) != 0 && !entries__asks_for_calls(query)))
             code = start(reading, stream, place->seq);
     if (code == CODE_OK)
         code = read_file(reading);

@@ -247,7 +247,7 @@ static const char *order_of(const struct query *query, bool has_indices, bool ne
 static enum code find(struct asking *asking, const struct query *query, const char *order)
 {
     const struct query_shape shape = {.head = query__head(query, asking->has_later), .order = order,
-                                      .later = asking->has_later};
+                                      .of = asking->has_later ? QUERY_OF_FILES : QUERY_OF_FILE};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     enum code code = query__select(asking->db, query, &shape, &sql, &stmt);

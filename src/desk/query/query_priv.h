@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking
- * through one that is written.
+/* How a struct query becomes SQL: over one file, where SQLite finds the rows by its indices in a sealed file, and by looking
+ * through one that is written; or over a fleet's centre, where PostgreSQL does.
  *
  * Threads: one.
  * Owns: nothing.
@@ -10,6 +10,7 @@
 #define QUERY_QUERY_PRIV_H
 
 #include "base/buf.h"
+#include "crypto/digest.h"
 #include "db/db.h"
 #include "query/query.h"
 
@@ -21,17 +22,32 @@ struct query_sql {
     struct db_value parameter[QUERY_PARAMETERS_MAX];
     size_t count;
     struct buf quoted; /* --text as JSON writes it */
+    char session[2 * DIGEST_BYTES];
+    bool is_of_centre; /* PostgreSQL's, not SQLite's */
+};
+
+/* Where what came of a call stands. */
+enum query_of {
+    QUERY_OF_FILE = 0, /* in `outcome AS o` */
+    QUERY_OF_FILES,    /* or in `later AS k`, where what files behind this one have of a call is; see reader_later */
+    QUERY_OF_CENTRE    /* PostgreSQL is asked, and all of a call stands in `call AS d` */
 };
 
 /* What a statement gives. */
 struct query_shape {
     const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
     const char *order; /* NULL: none */
-    int64_t after_seq; /* ?1 in the head, where it has one */
+    int64_t after_seq; /* ?1 in the head, or $1, where it has one */
+    struct span node;  /* and $2 */
+    int64_t upto;      /* and $3 */
     const char *tenant; /* its column; NULL: d.tenant */
-    bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader_later */
+    const char *session; /* at the centre, as hexadecimal; NULL: d.session */
+    enum query_of of;
 };
 
+/* Writes the statement and what is bound to it. `sql` is the caller's to end (query__fini), whatever is returned; its text ends
+ * with a NUL. Returns: as query__select. */
+enum code query__write(const struct query *query, const struct query_shape *shape, struct query_sql *sql) MUST_USE;
 /* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.
  * Returns: CODE_OK; CODE_LIMIT where the filters' texts are too long; CODE_NOMEM. */
 enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
@@ -60,7 +76,8 @@ const char *query__head(const struct query *query, bool has_later);
 #define QUERY_NEXT_O(name) ", o." #name
 
 /* A column of the outcome, wherever it stands. */
-#define QUERY_OUTCOME(later, column) ((later) ? "coalesce(o." column ", k." column ")" : "o." column)
+#define QUERY_OUTCOME(of, column) \
+    ((of) == QUERY_OF_CENTRE ? "d." column : (of) == QUERY_OF_FILES ? "coalesce(o." column ", k." column ")" : "o." column)
 
 #define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
 

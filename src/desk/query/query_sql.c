@@ -12,11 +12,15 @@
 #define SQL_BYTES ((size_t)16 << 10)
 #define QUOTED_BYTES ((size_t)256 << 10)
 
+/* A text for LIKE that has nothing of a pattern. */
+#define LITERAL_LIKE "replace(replace(replace("
+#define END_LITERAL_LIKE ", '\\', '\\\\'), '%', '\\%'), '_', '\\_')"
+
 /* Takes: before: what stands before the parameter, after: behind it. */
 static void add(struct query_sql *sql, const char *before, struct db_value value, const char *after)
 {
     sql->parameter[sql->count++] = value;
-    (void)buf_addf(&sql->text, "%s?%zu%s", before, sql->count, after);
+    (void)buf_addf(&sql->text, "%s%c%zu%s", before, sql->is_of_centre ? '$' : '?', sql->count, after);
 }
 
 static void add_int(struct query_sql *sql, const char *before, int64_t number)
@@ -32,8 +36,12 @@ static void add_text(struct query_sql *sql, const char *column, struct span text
     if (text.at == NULL)
         return;
     (void)buf_addf(&sql->text, " AND %s ", column);
-    add(sql, is_pattern ? "GLOB replace(replace(" : "= ", db_of_text(text),
-        is_pattern ? ", '[', '[[]'), '?', '[?]')" : "");
+    if (!is_pattern)
+        add(sql, "= ", db_of_text(text), "");
+    else if (sql->is_of_centre)
+        add(sql, "LIKE replace(" LITERAL_LIKE, db_of_text(text), END_LITERAL_LIKE ", '*', '%')");
+    else
+        add(sql, "GLOB replace(replace(", db_of_text(text), ", '[', '[[]'), '?', '[?]')");
 }
 
 /* All of these among the names in a column that holds a list of them. */
@@ -52,10 +60,10 @@ static void add_said(struct query_sql *sql, const char *column, const char *name
 {
     if (text.at == NULL)
         return;
-    (void)buf_addf(&sql->text, " AND ((%d", decided != NULL);
+    (void)buf_addf(&sql->text, " AND ((1 = %d", decided != NULL);
     if (decided != NULL)
         add_text(sql, decided, text);
-    (void)buf_addf(&sql->text, ") OR EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1", column);
+    (void)buf_addf(&sql->text, ") OR EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1 = 1", column);
     add_text(sql, name, text);
     (void)buf_add_text(&sql->text, "))");
 }
@@ -65,9 +73,8 @@ static void add_said(struct query_sql *sql, const char *column, const char *name
 static void any_column_like(struct query_sql *sql, const char *const *columns, struct span text)
 {
     for (; *columns != NULL; columns++) {
-        (void)buf_addf(&sql->text, " OR d.%s LIKE '%%' || ", *columns);
-        add(sql, "replace(replace(replace(", db_of_text(text),
-            ", '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%' ESCAPE '\\'");
+        (void)buf_addf(&sql->text, " OR d.%s %s '%%' || ", *columns, sql->is_of_centre ? "ILIKE" : "LIKE");
+        add(sql, LITERAL_LIKE, db_of_text(text), END_LITERAL_LIKE " || '%' ESCAPE '\\'");
         sql->count--; /* every column is compared with the same parameter */
     }
     sql->count++;
@@ -85,7 +92,7 @@ static enum code add_free_text(struct query_sql *sql, struct span text)
 
     if (code != CODE_OK)
         return code;
-    (void)buf_add_text(&sql->text, " AND (0");
+    (void)buf_add_text(&sql->text, " AND (1 = 0");
     any_column_like(sql, plain, text);
     any_column_like(sql, in_json, span_part(buf_peek(&sql->quoted), 1, buf_len(&sql->quoted) - 2));
     return buf_add_byte(&sql->text, ')');
@@ -93,29 +100,47 @@ static enum code add_free_text(struct query_sql *sql, struct span text)
 
 /* ---- the statement ---- */
 
-static enum code add_filters(struct query_sql *sql, const struct query *query, bool later)
+/* At the centre a session is its digest as text, and days that are not asked for are not opened. */
+static void add_session_and_time(struct query_sql *sql, const struct query *query, const char *session)
 {
+    if (query->session.at != NULL && sql->is_of_centre) {
+        num_hex((const unsigned char *)query->session.at, DIGEST_BYTES, sql->session);
+        (void)buf_addf(&sql->text, " AND %s", session != NULL ? session : "d.session");
+        add(sql, " = ", db_of_text(span_of(sql->session, sizeof sql->session)), "");
+    } else if (query->session.at != NULL) {
+        add(sql, " AND d.session = ", db_of_blob(query->session), "");
+    }
+    add_int(sql, " AND d.time_us >= ", query->since_us);
+    add_int(sql, " AND d.time_us < ", query->until_us);
+    if (sql->is_of_centre && query->since_us != 0)
+        add(sql, " AND d.day >= date(", db_of_int(query->since_us), " / 1000000, 'unixepoch')");
+    if (sql->is_of_centre && query->until_us != 0)
+        add(sql, " AND d.day <= date(", db_of_int(query->until_us), " / 1000000, 'unixepoch')");
+}
+
+static enum code add_filters(struct query_sql *sql, const struct query *query, const struct query_shape *shape)
+{
+    const enum query_of of = shape->of;
     const struct { const char *column; struct span text; } texts[] = {
         {"d.tenant", query->tenant}, {"d.correlation", query->correlation}, {"d.principal", query->principal},
         {"d.tool", query->tool}, {"d.method", query->method}, {"d.upstream", query->upstream}, {"d.verdict", query->verdict},
         {"d.reason", query->reason}, {"d.rule", query->rule}, {"d.client", query->client},
-        {QUERY_OUTCOME(later, "outcome"), query->outcome}, {QUERY_OUTCOME(later, "answer_effect"), query->answer},
+        {QUERY_OUTCOME(of, "outcome"), query->outcome}, {QUERY_OUTCOME(of, "answer_effect"), query->answer},
+        {"d.node", query->node},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
     add_members(sql, "d.groups", query->groups);
     add_members(sql, "d.scopes", query->scopes);
-    add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", NULL, query->detector);
-    add_said(sql, QUERY_OUTCOME(later, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
-             QUERY_OUTCOME(later, "answer_rule"), query->answer_rule);
-    if (query->session.at != NULL)
-        add(sql, " AND d.session = ", db_of_blob(query->session), "");
-    add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
-            query->status);
+    add_said(sql, QUERY_OUTCOME(of, "answer_found"), "j.key", NULL, query->detector);
+    add_said(sql, QUERY_OUTCOME(of, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
+             QUERY_OUTCOME(of, "answer_rule"), query->answer_rule);
+    add_int(sql, of == QUERY_OF_CENTRE  ? " AND d.status = "
+                 : of == QUERY_OF_FILES ? " AND coalesce(o.status, k.status, d.status) = "
+                                        : " AND coalesce(o.status, d.status) = ", query->status);
     add_int(sql, " AND d.policy_version = ", query->policy_version);
-    add_int(sql, " AND d.time_us >= ", query->since_us);
-    add_int(sql, " AND d.time_us < ", query->until_us);
+    add_session_and_time(sql, query, shape->session);
     add_int(sql, " AND d.seq > ", query->after_seq);
     add_int(sql, " AND d.seq < ", query->before_seq);
     return query->text.at != NULL ? add_free_text(sql, query->text) : CODE_OK;
@@ -129,9 +154,9 @@ bool query__asks_outcome(const struct query *query)
 
 const char *query__head(const struct query *query, bool has_later)
 {
-    return !query__asks_outcome(query) ? "d.seq" QUERY_DECISIONS " WHERE 1"
-           : has_later                 ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
-                                       : "d.seq" QUERY_OUTCOMES " WHERE 1";
+    return !query__asks_outcome(query) ? "d.seq" QUERY_DECISIONS " WHERE 1 = 1"
+           : has_later                 ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1 = 1"
+                                       : "d.seq" QUERY_OUTCOMES " WHERE 1 = 1";
 }
 
 void query__fini(struct query_sql *sql)
@@ -148,10 +173,15 @@ static enum code write_statement(const struct query *query, const struct query_s
     enum code code;
 
     sql->count = 0;
+    sql->is_of_centre = shape->of == QUERY_OF_CENTRE;
     buf_init(&sql->text, SQL_BYTES);
     buf_init(&sql->quoted, QUOTED_BYTES);
-    if (strstr(shape->head, "?1") != NULL)
+    if (strstr(shape->head, "?1") != NULL || strstr(shape->head, "$1") != NULL)
         sql->parameter[sql->count++] = db_of_int(shape->after_seq);
+    if (strstr(shape->head, "$2") != NULL) {
+        sql->parameter[sql->count++] = db_of_text(shape->node);
+        sql->parameter[sql->count++] = db_of_int(shape->upto);
+    }
     (void)buf_addf(&sql->text, "SELECT %s", shape->head);
     if (tenants != NULL)
         (void)buf_addf(&sql->text, " AND %s IN (NULL", shape->tenant != NULL ? shape->tenant : "d.tenant");
@@ -159,19 +189,24 @@ static enum code write_statement(const struct query *query, const struct query_s
         add(sql, ", ", db_of_text(tenants[i]), "");
     if (tenants != NULL)
         (void)buf_add_byte(&sql->text, ')');
-    code = add_filters(sql, query, shape->later);
+    code = add_filters(sql, query, shape);
     if (shape->order != NULL)
         (void)buf_addf(&sql->text, " ORDER BY %s", shape->order);
     return code == CODE_OK ? buf_code(&sql->text) : code;
 }
 
-enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
-                        struct db_stmt **stmt)
+enum code query__write(const struct query *query, const struct query_shape *shape, struct query_sql *sql)
 {
     enum code code = write_statement(query, shape, sql);
 
-    if (code == CODE_OK)
-        code = buf_add_byte(&sql->text, '\0');
+    return code == CODE_OK ? buf_add_byte(&sql->text, '\0') : code;
+}
+
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt)
+{
+    enum code code = query__write(query, shape, sql);
+
     return code == CODE_OK ? db_select(db, buf_peek(&sql->text).at, sql->parameter, sql->count, stmt) : code;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/stats.h"
+#include "query/stats_priv.h"
 
 #include "files/reader.h"
 #include "files/reader_open.h"
@@ -40,7 +40,7 @@ struct stats {
 const char *stats_by_text(enum stats_by by)
 {
     static const char *const texts[] = {"tenant", "tool", "verdict", "reason", "rule", "principal", "upstream", "method",
-                                        "outcome", "answer", "answer_rule", "detector", "minute"};
+                                        "outcome", "answer", "answer_rule", "detector", "node", "minute"};
 
     BUG_ON((unsigned)by >= STATS_BYS);
     return texts[by];
@@ -149,11 +149,7 @@ static enum code add_to(struct stats *stats, struct stats_group *group, const st
     return call->has_latency ? note_latency(stats, group, call->latency_us) : CODE_OK;
 }
 
-/* In the order of enum stats_by, then what is measured. */
-#define CALLS(of, latency, source) \
-    "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " \
-    of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") ", NULL" \
-    ", d.time_us, " latency ", d.expects_outcome" source " WHERE 1"
+#define CALLS(of, latency, source) STATS_CALLS(of, latency) source " WHERE 1 = 1"
 #define HERE(column) "o." column
 #define HERE_OR_LATER(column) "coalesce(o." column ", k." column ")"
 
@@ -196,15 +192,13 @@ static enum code add_by_detector(struct stats *stats, const struct counted_call 
     return code == CODE_NOMEM ? code : CODE_OK;
 }
 
-static enum code take(struct stats *stats, struct db_stmt *row)
+enum code stats__take(struct stats *stats, const struct query *query, const struct stats_call *of)
 {
+    struct counted_call call = {.time_us = of->time_us, .has_latency = of->has_latency, .latency_us = of->latency_us};
     char minute[CLOCK_TEXT_BYTES];
-    struct counted_call call;
     enum code code;
 
-    for (int by = 0; by < STATS_BYS; by++)
-        call.name[by] = db_text(row, by);
-    call.time_us = db_int(row, STATS_BYS);
+    memcpy(call.name, of->name, sizeof call.name);
     if (stats->kind[STATS_MINUTE].buckets != NULL) {
         clock_text(call.time_us, minute);
         call.name[STATS_MINUTE] = span_of(minute, MINUTE_CHARS);
@@ -212,18 +206,28 @@ static enum code take(struct stats *stats, struct db_stmt *row)
     call.permitted = span_is(call.name[STATS_VERDICT], "permit");
     call.held = span_is(call.name[STATS_VERDICT], "hold");
     call.failed = is_failure(call.name[STATS_OUTCOME]);
-    call.open = call.name[STATS_OUTCOME].at == NULL && db_int(row, STATS_BYS + 2) == 1;
+    call.open = call.name[STATS_OUTCOME].at == NULL && of->expects_outcome;
     call.redacted = span_is(call.name[STATS_ANSWER], "redact");
     call.withheld = span_is(call.name[STATS_ANSWER], "withhold");
     call.flagged = span_is(call.name[STATS_ANSWER], "flag");
-    call.has_latency = !db_is_null(row, STATS_BYS + 1);
-    call.latency_us = db_int(row, STATS_BYS + 1);
     code = add_to(stats, &stats->total, &call);
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
         if (stats->kind[by].buckets != NULL)
             code = by == STATS_DETECTOR && call.name[by].at != NULL
                        ? add_by_detector(stats, &call) : add_by_name(stats, &stats->kind[by], call.name[by], &call);
+    if (query->looked != NULL && stats->total.calls % TOLD_CALLS == 0)
+        query->looked(query->context, (int64_t)stats->total.calls);
     return code;
+}
+
+static enum code take(struct stats *stats, const struct query *query, struct db_stmt *row)
+{
+    struct stats_call call = {.time_us = db_int(row, STATS_TIME), .has_latency = !db_is_null(row, STATS_LATENCY),
+                              .latency_us = db_int(row, STATS_LATENCY), .expects_outcome = db_int(row, STATS_EXPECTS) == 1};
+
+    for (int by = 0; by < STATS_BYS; by++)
+        call.name[by] = db_text(row, by);
+    return stats__take(stats, query, &call);
 }
 
 static int by_calls(const void *left, const void *right)
@@ -253,7 +257,7 @@ static enum code sort(struct stats *stats, struct kind *kind)
     return CODE_OK;
 }
 
-static bool is_enough(const struct stats *stats, const struct query *query)
+bool stats__is_enough(const struct stats *stats, const struct query *query)
 {
     return query->limit != 0 && stats->total.calls >= query->limit;
 }
@@ -272,16 +276,13 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
         return code;
     shape.order = query->limit != 0 ? "d.seq DESC" : NULL;
     if (file + 1 < trail->count && reader_later(db, trail, file)) {
-        shape.later = true;
+        shape.of = QUERY_OF_FILES;
         shape.head = CALLS(HERE_OR_LATER, "coalesce(o.latency_us, k.latency_us, d.latency_us)",
                            QUERY_OUTCOMES_LATER);
     }
     code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */
-    while (!is_enough(stats, query) && db_next(&stmt, &code)) {
-        code = take(stats, stmt);
-        if (query->looked != NULL && stats->total.calls % TOLD_CALLS == 0)
-            query->looked(query->context, (int64_t)stats->total.calls);
-    }
+    while (!stats__is_enough(stats, query) && db_next(&stmt, &code))
+        code = take(stats, query, stmt);
     db_finalize(&stmt);
     if (code != CODE_OK)
         (void)reader_why(why, code, path, db);
@@ -290,13 +291,12 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
     return code;
 }
 
-enum code audit_stats(const struct trail *trail, const struct query *query, unsigned bys, struct stats **out,
-                      struct why *why)
+enum code stats__begin(unsigned bys, struct stats **out, struct why *why)
 {
     struct stats *stats = mem_zalloc(sizeof *stats);
     enum code code = CODE_OK;
 
-    *out = NULL;
+    *out = stats;
     if (stats == NULL)
         return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
     arena_init(&stats->arena, MEMORY_BYTES);
@@ -305,17 +305,28 @@ enum code audit_stats(const struct trail *trail, const struct query *query, unsi
             stats->kind[by].buckets = arena_zalloc(&stats->arena, BUCKETS * sizeof stats->kind[by].buckets[0]);
             code = stats->kind[by].buckets != NULL ? CODE_OK : CODE_NOMEM;
         }
-    for (size_t i = trail->count; i > 0 && code == CODE_OK && !is_enough(stats, query); i--) /* the newest first */
-        if (trail_file_reaches(&trail->files[i - 1], query->since_us, query->until_us))
-            code = count_file(stats, trail, i - 1, query, why);
+    return code;
+}
+
+enum code stats__end(struct stats **stats, enum code code, struct why *why)
+{
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
-        if (stats->kind[by].buckets != NULL)
-            code = sort(stats, &stats->kind[by]);
-    if (code == CODE_OK)
-        *out = stats;
-    else
-        stats_free(&stats);
+        if ((*stats)->kind[by].buckets != NULL)
+            code = sort(*stats, &(*stats)->kind[by]);
+    if (code != CODE_OK)
+        stats_free(stats);
     return code == CODE_NOMEM && why->text[0] == '\0' ? why_set(why, code, "%s", code_text(code)) : code;
+}
+
+enum code audit_stats(const struct trail *trail, const struct query *query, unsigned bys, struct stats **stats,
+                      struct why *why)
+{
+    enum code code = stats__begin(bys, stats, why);
+
+    for (size_t i = trail->count; i > 0 && code == CODE_OK && !stats__is_enough(*stats, query); i--) /* the newest first */
+        if (trail_file_reaches(&trail->files[i - 1], query->since_us, query->until_us))
+            code = count_file(*stats, trail, i - 1, query, why);
+    return stats__end(stats, code, why);
 }
 
 void stats_free(struct stats **stats)

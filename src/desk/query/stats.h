@@ -16,7 +16,7 @@
 enum stats_by {
     STATS_TENANT = 0, STATS_TOOL, STATS_VERDICT, STATS_REASON, STATS_RULE, STATS_PRINCIPAL, STATS_UPSTREAM, STATS_METHOD,
     STATS_OUTCOME, STATS_ANSWER, STATS_ANSWER_RULE, STATS_DETECTOR, /* a call counts for each of its own */
-    STATS_MINUTE, STATS_BYS
+    STATS_NODE, STATS_MINUTE, STATS_BYS
 };
 
 const char *stats_by_text(enum stats_by by); /* "tenant" ... */
