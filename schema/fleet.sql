@@ -426,7 +426,7 @@ CREATE VIEW callgate.day_indices (place, relation, what, columns, long) AS VALUE
     (5, 'decision', 'tool', 'callgate.text_of(tool) COLLATE "C", verdict, time_us', 'tool'),
     (6, 'decision', 'principal', 'callgate.text_of(principal) COLLATE "C", time_us', 'principal'),
     (7, 'decision', 'rule', 'callgate.text_of(rule) COLLATE "C", time_us', 'rule'),
-    (8, 'decision', 'session', 'session, time_us', NULL),
+    (8, 'decision', 'session', 'encode(session, ''hex''), time_us', NULL),
     (9, 'event', 'kind', 'kind, time_us', NULL);
 
 -- Makes the next index that a day which is over still lacks. Where somebody has sent a text that is too long for one, it is of the
@@ -910,3 +910,218 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION callgate.fleet_status FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.fleet_status TO callgate_node, callgate_reader;
+
+-- ---- views for readers ----------------------------------------------------------------------------------------------
+-- What audit.sql has in a gate's own files stands here in a schema of its own, over all nodes: the same tables and views, each with
+-- `node` first, and those of SQLite's functions that cookbook.md uses. A reader's role looks there, so that questions are asked as they
+-- are written. Two nodes have rows of the same number: join by node and seq. What is `node` in a gate's file, its machine, is `host` here.
+-- Nobody but a reader may ask any of it.
+
+CREATE SCHEMA callgate_audit;
+GRANT USAGE ON SCHEMA callgate_audit TO callgate_reader;
+
+-- A time in microseconds as people read it, to the microsecond; what no calendar has, as the number.
+CREATE FUNCTION callgate.time_text(time_us bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN time_us BETWEEN 0 AND 253402300799999999
+                THEN to_char(timestamp '1970-01-01' + time_us / 1000000 * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS')
+                     || '.' || lpad((time_us % 1000000)::text, 6, '0') || 'Z'
+                ELSE time_us::text END;
+
+-- ---- SQLite's functions ----
+
+CREATE FUNCTION callgate_audit.hex(bytes bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN upper(encode(bytes, 'hex'));
+-- Seconds since 1970, now and of a text in UTC.
+CREATE FUNCTION callgate_audit.unixepoch() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN floor(extract(epoch FROM now()))::bigint;
+CREATE FUNCTION callgate_audit.unixepoch(said text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN floor(extract(epoch FROM (said || '+00')::timestamptz))::bigint;
+-- The day of a number of seconds since 1970, in UTC: date(SECONDS, 'unixepoch').
+CREATE FUNCTION callgate_audit.date(seconds bigint, said text) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN said = 'unixepoch' THEN (timestamp '1970-01-01' + seconds * interval '1 second')::date END;
+-- And of a text, with a step: date('now', '-1 day').
+CREATE FUNCTION callgate_audit.date(said text, step text) RETURNS date LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (CASE WHEN said = 'now' THEN now() AT TIME ZONE 'UTC' ELSE said::timestamp END + step::interval)::date;
+-- Truth is 1 or 0: sum(verdict = 'deny') counts.
+CREATE FUNCTION callgate.count_true(so_far bigint, is_true boolean) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN so_far + CASE WHEN is_true THEN 1 ELSE 0 END;
+CREATE AGGREGATE callgate_audit.sum(boolean) (sfunc = callgate.count_true, stype = bigint, initcond = '0', combinefunc = int8pl,
+                                              parallel = safe);
+
+-- JSON in a text. What is none has no members. As text, numbers too: CAST(... AS BIGINT) makes numbers of them, in SQLite as well.
+CREATE FUNCTION callgate_audit.json_valid(said text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL RESTRICTED
+    SET search_path = pg_catalog AS $$
+BEGIN
+    RETURN said::json IS NOT NULL;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN false;
+END $$;
+-- A path, "$.a[0].\"b c\"", as its steps.
+CREATE FUNCTION callgate.json_steps(path text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (SELECT coalesce(array_agg(coalesce(step[1], step[2], step[3]) ORDER BY place), '{}')
+            FROM regexp_matches(path, '\."([^"]*)"|\.([^."[]+)|\[(\d+)\]', 'g') WITH ORDINALITY AS found (step, place));
+CREATE FUNCTION callgate.json_at(said text, path text, is_json boolean) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT
+    PARALLEL RESTRICTED COST 1000 SET search_path = pg_catalog AS $$
+DECLARE
+    found json;
+BEGIN
+    found := said::json #> callgate.json_steps(path);
+    RETURN CASE WHEN is_json OR json_typeof(found) IN ('object', 'array') THEN found::text
+                WHEN json_typeof(found) = 'boolean' THEN CASE found::text WHEN 'true' THEN '1' ELSE '0' END
+                ELSE found #>> '{}' END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN NULL;
+END $$;
+CREATE FUNCTION callgate_audit.json_extract(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL RESTRICTED
+    RETURN callgate.json_at(said, path, false);
+CREATE FUNCTION callgate.json_of(said text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL RESTRICTED
+    RETURN callgate.json_at(said, path, true);
+CREATE OPERATOR callgate_audit.-> (leftarg = text, rightarg = text, function = callgate.json_of);
+CREATE FUNCTION callgate_audit.json_each(said text) RETURNS TABLE (key text, value text, type text) LANGUAGE plpgsql IMMUTABLE STRICT
+    PARALLEL RESTRICTED ROWS 4 COST 1000 SET search_path = pg_catalog AS $$
+DECLARE
+    whole json;
+BEGIN
+    whole := said::json;
+    RETURN QUERY
+        SELECT one.key, callgate.json_at(one.value::text, '$', false),
+               CASE json_typeof(one.value) WHEN 'string' THEN 'text' WHEN 'boolean' THEN one.value::text
+                    WHEN 'number' THEN CASE WHEN one.value::text ~ '^-?[0-9]+$' THEN 'integer' ELSE 'real' END
+                    ELSE json_typeof(one.value) END
+        FROM (SELECT member.key, member.value
+              FROM json_each(CASE json_typeof(whole) WHEN 'object' THEN whole ELSE '{}' END) AS member
+              UNION ALL
+              SELECT (element.place - 1)::text, element.value
+              FROM json_array_elements(CASE json_typeof(whole) WHEN 'array' THEN whole ELSE '[]' END)
+                   WITH ORDINALITY AS element (value, place)) AS one;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN;
+END $$;
+
+-- ---- the tables, as text ----
+
+CREATE VIEW callgate_audit.decision AS
+    SELECT node, day, seq, time_us, tenant_previous, callgate.text_of(tenant) COLLATE "C" AS tenant,
+           callgate.text_of(principal) COLLATE "C" AS principal, authentication, callgate.text_of(client) COLLATE "C" AS client,
+           session, callgate.text_of(host) COLLATE "C" AS host, callgate.text_of(correlation) COLLATE "C" AS correlation,
+           callgate.text_of(correlation_replaced) COLLATE "C" AS correlation_replaced,
+           callgate.text_of(trace) COLLATE "C" AS trace, callgate.text_of(upstream) COLLATE "C" AS upstream,
+           callgate.text_of(dialect) COLLATE "C" AS dialect, callgate.text_of(protocol_version) COLLATE "C" AS protocol_version,
+           direction, callgate.text_of(method) COLLATE "C" AS method, callgate.text_of(tool) COLLATE "C" AS tool,
+           callgate.text_of(rpc_id) COLLATE "C" AS rpc_id, arguments_bytes, arguments_digest, arguments_cut, arguments_redacted,
+           begin_digest, body_bytes, body_digest, query_bytes, query_digest, verdict, reason,
+           callgate.text_of(rule) COLLATE "C" AS rule, callgate.text_of(rule_reason) COLLATE "C" AS rule_reason,
+           callgate.text_of(rules) COLLATE "C" AS rules, callgate.text_of(undecided) COLLATE "C" AS undecided,
+           callgate.text_of(monitor) COLLATE "C" AS monitor, policy_version, policy_hash, judge_us, status, latency_us,
+           expects_outcome, callgate.text_of(target) COLLATE "C" AS target, params_bytes, params_digest,
+           callgate.text_of(groups) COLLATE "C" AS groups, callgate.text_of(scopes) COLLATE "C" AS scopes,
+           callgate.text_of(issuer) COLLATE "C" AS issuer, callgate.text_of(token_key) COLLATE "C" AS token_key, claims_bytes,
+           claims_digest, callgate.text_of(plan) COLLATE "C" AS plan, callgate.text_of(plan_step) COLLATE "C" AS plan_step,
+           callgate.text_of(definition) COLLATE "C" AS definition, api_key, callgate.text_of(agent) COLLATE "C" AS agent,
+           callgate.text_of(agent_from) COLLATE "C" AS agent_from, callgate.text_of(actors) COLLATE "C" AS actors,
+           callgate.text_of(client_says) COLLATE "C" AS client_says, hash, salt,
+           callgate.text_of(arguments) COLLATE "C" AS arguments,
+           callgate.text_of(arguments_begin) COLLATE "C" AS arguments_begin, callgate.text_of(params) COLLATE "C" AS params,
+           callgate.text_of(query) COLLATE "C" AS query, callgate.text_of(claims) COLLATE "C" AS claims
+    FROM callgate.decision;
+
+CREATE VIEW callgate_audit.outcome AS
+    SELECT node, day, seq, time_us, tenant_previous, callgate.text_of(tenant) COLLATE "C" AS tenant, decision, outcome, reason,
+           status, error_code, response_bytes, response_digest, server_requests, server_notifications, server_denied,
+           latency_us, upstream_us, answer_bytes, answer_digest, callgate.text_of(answer_rule) COLLATE "C" AS answer_rule,
+           answer_effect, callgate.text_of(answer_found) COLLATE "C" AS answer_found,
+           callgate.text_of(answer_rules) COLLATE "C" AS answer_rules,
+           callgate.text_of(answer_undecided) COLLATE "C" AS answer_undecided, response_digest_before, server_withheld, hash,
+           answer_salt, callgate.text_of(answer) COLLATE "C" AS answer
+    FROM callgate.outcome;
+
+CREATE VIEW callgate_audit.event AS
+    SELECT node, day, seq, time_us, tenant_previous, callgate.text_of(tenant) COLLATE "C" AS tenant, kind,
+           callgate.text_of(actor) COLLATE "C" AS actor, callgate.text_of(detail) COLLATE "C" AS detail, hash
+    FROM callgate.event;
+
+CREATE VIEW callgate_audit.file AS
+    SELECT node, seq, format, created_us, id, previous, hash FROM callgate.file;
+
+-- The nodes whose rows are here: up to which number, and when the last ones came.
+CREATE VIEW callgate_audit.node AS
+    SELECT node, seq, moved FROM callgate.trail_cursor;
+
+CREATE VIEW callgate_audit.checkpoint AS
+    SELECT node, size, time_us, callgate.text_of(note) COLLATE "C" AS note FROM callgate.checkpoint;
+
+-- ---- views for people ----
+
+-- One row a decision, with what came of it. An outcome lies in the day of its decision.
+CREATE VIEW callgate_audit.call AS
+    SELECT d.node, d.seq, callgate.time_text(d.time_us) AS time,
+           d.tenant, d.principal, d.correlation, d.upstream, d.dialect, d.method, d.tool, d.arguments,
+           d.verdict, d.reason, d.rule, d.policy_version, o.outcome, coalesce(o.status, d.status) AS status,
+           coalesce(o.latency_us, d.latency_us) AS latency_us,
+           o.reason AS outcome_reason, o.error_code, o.response_bytes, o.upstream_us,
+           o.server_requests, o.server_notifications, o.server_denied, o.seq AS outcome_seq,
+           d.rule_reason, d.rules, d.undecided, d.monitor, d.judge_us,
+           d.authentication, d.client, encode(d.session, 'hex') AS session, d.host, d.direction, d.protocol_version,
+           d.rpc_id, d.trace, d.correlation_replaced, d.arguments_bytes, d.arguments_cut, d.arguments_redacted,
+           d.arguments_begin, d.body_bytes, d.query_bytes, encode(d.policy_hash, 'hex') AS policy_hash,
+           d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
+           d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
+           d.definition, d.api_key, d.agent, d.agent_from, d.actors, d.client_says,
+           o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld, d.day
+    FROM callgate_audit.decision AS d
+         LEFT JOIN callgate_audit.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day;
+
+CREATE VIEW callgate_audit.denial AS
+    SELECT * FROM callgate_audit.call WHERE verdict <> 'permit';
+
+CREATE VIEW callgate_audit.unfinished AS
+    SELECT * FROM callgate_audit.call WHERE expects_outcome = 1 AND outcome IS NULL;
+
+-- Everything in the order in which each node wrote it. A number missing within a node is a missing row.
+CREATE VIEW callgate_audit.entry AS
+    SELECT node, seq, 'decision' AS kind, time_us, tenant, correlation, verdict || ' ' || coalesce(tool, method, '') AS what, hash, day
+    FROM callgate_audit.decision
+    UNION ALL
+    SELECT node, seq, 'outcome', time_us, tenant, NULL, outcome || ' of ' || decision, hash, day FROM callgate_audit.outcome
+    UNION ALL
+    SELECT node, seq, 'event', time_us, tenant, NULL, kind, hash, day FROM callgate_audit.event;
+
+CREATE VIEW callgate_audit.policy_text AS
+    SELECT node, sha256, string_agg(text, '' ORDER BY part) AS text
+    FROM (SELECT DISTINCT node, callgate_audit.json_extract(detail, '$.sha256') AS sha256,
+                 lpad(callgate_audit.json_extract(detail, '$.part'), 9, '0') AS part, callgate_audit.json_extract(detail, '$.text') AS text
+          FROM callgate_audit.event WHERE kind = 'policy_text') AS piece
+    GROUP BY node, sha256;
+
+CREATE VIEW callgate_audit.event_log AS
+    SELECT node, seq, callgate.time_text(time_us) AS time, kind, actor, tenant, detail, time_us, day FROM callgate_audit.event;
+
+-- Who uses which tool, and how it goes, all nodes together. Without a day it reads every call. Groups are of what was sent; they are
+-- made text of once they are few.
+CREATE VIEW callgate_audit.tool_use AS
+    SELECT callgate.text_of(tenant) COLLATE "C" AS tenant, callgate.text_of(upstream) COLLATE "C" AS upstream,
+           callgate.text_of(tool) COLLATE "C" AS tool, calls, permitted, denied, held, failed, principals, mean_latency_us, max_latency_us,
+           callgate.time_text(first_us) AS first, callgate.time_text(last_us) AS last
+    FROM (SELECT d.tenant, d.upstream, d.tool, count(*) AS calls,
+                 count(*) FILTER (WHERE d.verdict = 'permit') AS permitted, count(*) FILTER (WHERE d.verdict = 'deny') AS denied,
+                 count(*) FILTER (WHERE d.verdict = 'hold') AS held,
+                 count(*) FILTER (WHERE o.outcome IN ('tool_error', 'protocol_error', 'http_error', 'upstream_failure', 'timeout',
+                                                      'refused', 'unknown')) AS failed,
+                 count(DISTINCT d.principal) AS principals,
+                 trunc(avg(coalesce(o.latency_us, d.latency_us)))::bigint AS mean_latency_us,
+                 max(coalesce(o.latency_us, d.latency_us)) AS max_latency_us,
+                 min(d.time_us) AS first_us, max(d.time_us) AS last_us
+          FROM callgate.decision AS d
+               LEFT JOIN callgate.outcome AS o ON o.node = d.node AND o.decision = d.seq AND o.day = d.day
+          WHERE d.tool IS NOT NULL GROUP BY d.tenant, d.upstream, d.tool) AS grouped;
+
+-- How much each tenant does, by day (UTC), all nodes together. Asked for a day it reads that day's decisions alone.
+CREATE VIEW callgate_audit.tenant_day AS
+    SELECT callgate.text_of(tenant) COLLATE "C" AS tenant, day, calls, permitted, denied, held, principals, tools
+    FROM (SELECT tenant, day, count(*) AS calls,
+                 count(*) FILTER (WHERE verdict = 'permit') AS permitted, count(*) FILTER (WHERE verdict = 'deny') AS denied,
+                 count(*) FILTER (WHERE verdict = 'hold') AS held,
+                 count(DISTINCT principal) AS principals, count(DISTINCT tool) AS tools
+          FROM callgate.decision GROUP BY tenant, day) AS grouped;
+
+GRANT SELECT ON ALL TABLES IN SCHEMA callgate_audit TO callgate_reader;
