@@ -302,7 +302,7 @@ const struct command commands[] = {
              WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM,
              JSON_LINES,
              FORMAT(asks, "json; csv: RFC 4180 with a line of names, made safe for spreadsheets; sql: the question itself"),
-             TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, CONFIG_OF_AUDIT)},
+             TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, OF_FLEET, CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
      ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line, and the value that\n"
@@ -310,7 +310,8 @@ const struct command commands[] = {
            "--all, how the policy version of then walks over it. ROW is the number of a decision, or of its outcome; of an\n"
            "event, that is shown. Sealed files beside the database are looked through, too."),
      OPERANDS(NUMBERED("ROW", "audit query"), MAYBE("DATABASE", FILE)),
-     OPTIONS(FLAG("all", all, "also the walk of the policy over each rule and condition"),
+     OPTIONS(FLAG("all", all, "also the walk of the policy over each rule and condition"), OF_FLEET,
+             TEXT("node", node, "NAME", "with --fleet: whose ROW; where one node alone has it, that is found"),
              FLAG("json", json, "the same, and the walk, as one JSON object"), STORE)},
     {IS("audit stats", cmd_audit_stats, "calls, denials and latencies by tenant, tool, rule ..."),
      .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true,
@@ -322,10 +323,10 @@ const struct command commands[] = {
      ONE_DATABASE, WAS({"by", "per"}),
      OPTIONS(DECISION, OUTCOME,
              TEXT("per", per, "LIST",
-                  "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector,minute"),
+                  "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector,node,minute"),
              NUMBER("newest", newest, "N", 1, 0, "the newest N calls alone"),
              NUMBER("top", top, "N", 0, 10, "of each, those with most calls; 10 by default, 0 for all"), ALL_FILES, FROM,
-             FLAG("json", json, "the figures as JSON; times in microseconds"), PROGRESS, CONFIG_OF_AUDIT)},
+             FLAG("json", json, "the figures as JSON; times in microseconds"), PROGRESS, OF_FLEET, CONFIG_OF_AUDIT)},
     {IS("audit open", cmd_audit_open, "sqlite3 over all files of a time, as one database"),
      ABOUT("Starts sqlite3 with the rows of all files of a time as one database: the tables, views and\n"
            "indices of a sealed file. Up to ten sealed files are asked where they are; of the others it\n"
@@ -346,7 +347,7 @@ const struct command commands[] = {
              PATH("cursor", cursor, "FILE", "go on where the last export with it stopped; made where missing"),
              PATH("output", output, "FILE", "append to this file instead of stdout"),
              FLAG("follow", follow, "go on as rows come, until it is interrupted"),
-             FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, CONFIG_OF_AUDIT)},
+             FLAG("no-events", no_events, "decisions and outcomes only"), FROM, DECISION, OF_FLEET, CONFIG_OF_AUDIT)},
     {IS("audit files", cmd_audit_files, "the files of the trail: their rows and days, and how far checkpoints cover them"),
      .roles = AUDITORS | ADMINS, .is_of_audit = true,
      ABOUT("Lists the files of the trail, the oldest first, and what is missing before them. It reads little of each: whether\n"

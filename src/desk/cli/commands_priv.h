@@ -70,6 +70,9 @@
     LIST("set", sets, "NAME=VALUE", "the value of a parameter of the file; may be repeated"),                     \
         TEXT("as", as, "NAME", "the file is a copy under this name")
 #define ALL_FILES FLAG("all", all, "also sealed files beside the database")
+#define OF_FLEET                                                                                                 \
+    FLAG("fleet", fleet, "the trails of all gates of a fleet, at its centre; needs --membership"),               \
+        PATH("membership", membership, "FILE", "with --fleet: who asks; `fleet join --reader` made it")
 #define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
 #define WHY(...) LINE("why", why, "TEXT", 1000, __VA_ARGS__)
 #define REASON(example)                                                                                          \
@@ -112,6 +115,7 @@
         TEXT("rule", rule, "ID", "decided by this rule"),                                                        \
         TEXT("session", session, "ID", "as the agent sent it, or its SHA-256"),                                  \
         TEXT("client", client, "ADDRESS", "from this address: 10.1.2.3, 10.1.*"),                                \
+        TEXT("node", node, "NAME", "at this gate: its name in the fleet, or in its own files that of its machine"), \
         NUMBER("policy-version", policy_version, "N", 1, 0, "judged by this version"), SPAN_OF_TIME,             \
         TEXT("text", text, "TEXT", "anywhere in the call, its arguments included"),                              \
         NUMBER("above", above, "N", 1, 0, "decisions of a larger number, to go on behind some"),                 \

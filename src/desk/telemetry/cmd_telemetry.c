@@ -303,7 +303,7 @@ static enum code begin_place(struct why *why)
 
 static enum code open_place(struct why *why)
 {
-    enum code code = audit_cursor_open(&telemetry.place, telemetry.conf.place, why);
+    enum code code = audit_cursor_open(&telemetry.place, telemetry.conf.place, false, why);
 
     if (code == CODE_OK)
         code = begin_place(why);

@@ -14,7 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define CURSOR_MAX_BYTES 4096
+#define CURSOR_MAX_BYTES ((size_t)1 << 20)
 
 static bool read_number(const struct json_node *root, const char *key, uint64_t *number)
 {
@@ -23,17 +23,54 @@ static bool read_number(const struct json_node *root, const char *key, uint64_t 
     return node != NULL && node->type == JSON_NUMBER && num_u64(node->raw, number) == CODE_OK && *number <= INT64_MAX;
 }
 
-static bool read_members(struct audit_cursor *cursor, const struct json_node *root)
+static bool read_place(struct entry_place *place, const struct json_node *of)
 {
-    const struct json_node *hash = json_member(root, SPAN_LIT("hash"));
+    const struct json_node *hash = json_member(of, SPAN_LIT("hash"));
     uint64_t seq;
 
-    if (root->type != JSON_OBJECT || !read_number(root, "seq", &seq) || hash == NULL || hash->type != JSON_STRING ||
-        !read_number(root, "output_inode", &cursor->output_inode) || !read_number(root, "output_bytes", &cursor->output_bytes))
+    if (of->type != JSON_OBJECT || !read_number(of, "seq", &seq) || hash == NULL || hash->type != JSON_STRING)
         return false;
-    cursor->place.seq = (int64_t)seq;
-    cursor->place.is_known = seq > 0;
-    return num_unhex(hash->text, cursor->place.hash, DIGEST_BYTES) == CODE_OK;
+    place->seq = (int64_t)seq;
+    place->is_known = seq > 0;
+    return num_unhex(hash->text, place->hash, DIGEST_BYTES) == CODE_OK;
+}
+
+struct entry_place *audit_cursor_of(struct audit_cursor *cursor, struct span node)
+{
+    struct audit_cursor_node *made;
+
+    for (size_t i = 0; i < cursor->node_count; i++)
+        if (span_is(node, cursor->nodes[i].name))
+            return &cursor->nodes[i].place;
+    if (cursor->nodes == NULL)
+        cursor->nodes = mem_zalloc(AUDIT_CURSOR_NODES * sizeof *made);
+    if (cursor->nodes == NULL || cursor->node_count == AUDIT_CURSOR_NODES || node.len >= sizeof made->name)
+        return NULL;
+    made = &cursor->nodes[cursor->node_count++];
+    memcpy(made->name, node.at, node.len);
+    return &made->place;
+}
+
+static bool read_nodes(struct audit_cursor *cursor, const struct json_node *root)
+{
+    const struct json_node *nodes = json_member(root, SPAN_LIT("nodes"));
+
+    if (nodes == NULL || nodes->type != JSON_OBJECT)
+        return false;
+    for (const struct json_node *node = nodes->child; node != NULL; node = node->next) {
+        struct entry_place *place = audit_cursor_of(cursor, node->key);
+
+        if (place == NULL || !read_place(place, node))
+            return false;
+    }
+    return true;
+}
+
+static bool read_members(struct audit_cursor *cursor, const struct json_node *root)
+{
+    return root->type == JSON_OBJECT && read_number(root, "output_inode", &cursor->output_inode) &&
+           read_number(root, "output_bytes", &cursor->output_bytes) &&
+           (cursor->of_fleet ? read_nodes(cursor, root) : read_place(&cursor->place, root));
 }
 
 static enum code parse(struct audit_cursor *cursor, struct span text, struct why *why)
@@ -42,7 +79,8 @@ static enum code parse(struct audit_cursor *cursor, struct span text, struct why
     enum code code = json_text_read(&read, text, &json_file_rules, CURSOR_MAX_BYTES);
 
     if (code == CODE_INVALID || code == CODE_LIMIT || (code == CODE_OK && !read_members(cursor, read.root)))
-        code = why_set(why, CODE_INVALID, "%s: is no cursor of an export; name another file", cursor->path);
+        code = why_set(why, CODE_INVALID, "%s: is no cursor of an export of %s; name another file", cursor->path,
+                       cursor->of_fleet ? "a fleet" : "a gate's files");
     json_text_fini(&read);
     return code;
 }
@@ -61,13 +99,13 @@ static enum code take_lock(struct audit_cursor *cursor, struct why *why)
     return CODE_OK;
 }
 
-enum code audit_cursor_open(struct audit_cursor *cursor, const char *path, struct why *why)
+enum code audit_cursor_open(struct audit_cursor *cursor, const char *path, bool of_fleet, struct why *why)
 {
     struct buf text;
     struct why missing = {""};
     enum code code;
 
-    *cursor = (struct audit_cursor){.path = path, .lock_fd = -1};
+    *cursor = (struct audit_cursor){.path = path, .lock_fd = -1, .of_fleet = of_fleet};
     if (path == NULL)
         return CODE_OK;
     code = take_lock(cursor, why);
@@ -85,18 +123,38 @@ enum code audit_cursor_open(struct audit_cursor *cursor, const char *path, struc
     return code;
 }
 
+static void write_place(struct buf *text, const struct entry_place *place)
+{
+    char hash[2 * DIGEST_BYTES];
+
+    num_hex(place->hash, DIGEST_BYTES, hash);
+    buf_addf(text, "\"seq\":%" PRId64 ",\"hash\":\"%.*s\"", place->seq, (int)sizeof hash, hash);
+}
+
 enum code audit_cursor_save(const struct audit_cursor *cursor, struct why *why)
 {
-    char text[320], hash[2 * DIGEST_BYTES];
-    int len;
+    struct buf text;
+    enum code code;
 
     if (cursor->path == NULL)
         return CODE_OK;
-    num_hex(cursor->place.hash, DIGEST_BYTES, hash);
-    len = snprintf(text, sizeof text, "{\"seq\":%" PRId64 ",\"hash\":\"%.*s\",\"output_inode\":%" PRIu64 ","
-                   "\"output_bytes\":%" PRIu64 "}\n", cursor->place.seq, (int)sizeof hash, hash, cursor->output_inode,
-                   cursor->output_bytes);
-    return file_replace(cursor->path, 0640, span_of(text, (size_t)len), why);
+    buf_init(&text, CURSOR_MAX_BYTES);
+    buf_add_byte(&text, '{');
+    if (!cursor->of_fleet)
+        write_place(&text, &cursor->place);
+    else
+        buf_add_text(&text, "\"nodes\":{");
+    for (size_t i = 0; i < cursor->node_count; i++) {
+        buf_addf(&text, "%s\"%s\":{", i == 0 ? "" : ",", cursor->nodes[i].name); /* whose names need no escapes */
+        write_place(&text, &cursor->nodes[i].place);
+        buf_add_byte(&text, '}');
+    }
+    buf_addf(&text, "%s,\"output_inode\":%" PRIu64 ",\"output_bytes\":%" PRIu64 "}\n", cursor->of_fleet ? "}" : "",
+             cursor->output_inode, cursor->output_bytes);
+    code = buf_code(&text);
+    code = code == CODE_OK ? file_replace(cursor->path, 0640, buf_peek(&text), why) : why_set(why, code, "%s", code_text(code));
+    buf_fini(&text);
+    return code;
 }
 
 void audit_cursor_close(struct audit_cursor *cursor)
@@ -104,4 +162,7 @@ void audit_cursor_close(struct audit_cursor *cursor)
     if (cursor->lock_fd >= 0)
         (void)close(cursor->lock_fd);
     cursor->lock_fd = -1;
+    mem_free(cursor->nodes);
+    cursor->nodes = NULL;
+    cursor->node_count = 0;
 }

@@ -2,6 +2,7 @@
 #include "trail/audit_out.h"
 
 #include "args/command.h"
+#include "query/centre.h"
 #include "args/print.h"
 #include "rows/row.h"
 #include "json/json.h"
@@ -12,13 +13,19 @@
 
 #define LINE_BYTES ((size_t)64 << 20)
 #define TIME_MIN 20 /* up to the second */
+#define TABLE_FIELDS_OF_FLEET "node," TABLE_FIELDS
 #define TABLE_FIELDS "seq,time,tenant,principal,tool,verdict,reason,rule,outcome,status,latency_us,correlation"
 
 /* ---- fields ---- */
 
-static const char *column_of(struct span field)
+static const char *const *columns_of(const struct audit_out *out)
 {
-    const char *const *name = audit_columns();
+    return out->of_fleet ? centre_columns() : audit_columns();
+}
+
+static const char *column_of(const struct audit_out *out, struct span field)
+{
+    const char *const *name = columns_of(out);
 
     while (*name != NULL && !span_is(field, *name))
         name++;
@@ -28,7 +35,7 @@ static const char *column_of(struct span field)
 /* Some columns say nothing when they are cut; a time may lose its fraction. Of those that nobody asked for some go. */
 static struct table_column how_to_show(const char *name, bool is_asked_for)
 {
-    static const char *const whole[] = {"seq", "verdict", "outcome", "status", "latency_us", NULL};
+    static const char *const whole[] = {"node", "seq", "verdict", "outcome", "status", "latency_us", NULL};
     static const char *const leaving[] = {"latency_us", "correlation", "status", "reason", "principal", "rule", NULL};
     struct table_column column = {.title = name, .least = strcmp(name, "time") == 0 ? TIME_MIN : 0};
 
@@ -47,12 +54,12 @@ static int take_fields(struct audit_out *out, const char *list, bool is_asked_fo
 
     while (rest.len > 0) {
         struct span field = span_trim(span_cut(rest, ',', &rest));
-        const char *name = column_of(field);
+        const char *name = column_of(out, field);
 
         if (out->field_count == TABLE_COLUMNS_MAX)
             return complain(STATUS_USAGE, "--fields names more than %d columns", TABLE_COLUMNS_MAX);
         if (name == NULL) {
-            const char *near = why_nearest(field.at, field.len, audit_columns());
+            const char *near = why_nearest(field.at, field.len, columns_of(out));
 
             return complain(STATUS_USAGE, "--fields: there is no column \"%.*s\"; %s%s", SPAN_ARG(field),
                             near != NULL ? "did you mean " : "schema/audit.sql has them, in the view `call`",
@@ -70,13 +77,14 @@ int audit_out_begin(struct audit_out *out, const struct asked *asked)
 
     buf_init(&out->line, LINE_BYTES);
     buf_init(&out->safe, 2 * LINE_BYTES);
+    out->of_fleet = asked->fleet;
     out->as_json = asked->json;
     out->as_csv = asked->format != NULL && !asked->json;
     if (asked->fields != NULL && !all)
         status = take_fields(out, asked->fields, true);
     else if (!out->as_json && !out->as_csv)
         status = all ? complain(STATUS_USAGE, "--fields all needs --json or --format csv; a table has no room for them")
-                     : take_fields(out, TABLE_FIELDS, false);
+                     : take_fields(out, out->of_fleet ? TABLE_FIELDS_OF_FLEET : TABLE_FIELDS, false);
     if (status == OPTIONS_GO && asked->fields != NULL && !all && out->field_count == 0)
         return complain(STATUS_USAGE, "--fields is empty; name columns of the view `call`");
     table_begin(&out->table, out->field, out->field_count, false);

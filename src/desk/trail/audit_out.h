@@ -17,6 +17,7 @@
 
 struct audit_out {
     bool as_json, as_csv, titled; /* titled: CSV has its names */
+    bool of_fleet;                /* rows have `node` in front */
     struct table_column field[TABLE_COLUMNS_MAX];
     size_t field_count; /* 0: every column */
     struct table table;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "trail/audit_centre.h"
 #include "trail/audit_cursor.h"
 #include "trail/audit_filter.h"
 #include "trail/audit_form.h"
@@ -30,6 +31,8 @@ struct exporting {
     enum form form;
     struct query query;
     struct audit_cursor cursor;
+    struct centre *centre; /* NULL: the files of a gate are asked */
+    struct buf nodes;      /* of the fleet, their names, each behind its length in one byte */
     FILE *output;
     bool titled; /* CSV: the line of names is there */
     struct buf line, safe;
@@ -37,10 +40,15 @@ struct exporting {
 
 /* ---- one row ---- */
 
+static const char *const *columns_of(const struct exporting *e)
+{
+    return e->centre != NULL ? centre_entry_columns() : entry_columns();
+}
+
 static void csv_titles(struct exporting *e)
 {
-    for (const char *const *name = entry_columns(); *name != NULL; name++)
-        buf_addf(&e->safe, "%s%s", name == entry_columns() ? "" : ",", *name);
+    for (const char *const *name = columns_of(e); *name != NULL; name++)
+        buf_addf(&e->safe, "%s%s", name == columns_of(e) ? "" : ",", *name);
     buf_add_text(&e->safe, "\r\n");
 }
 
@@ -57,8 +65,8 @@ static void csv(struct exporting *e, const struct query_row *row)
     if (!e->titled)
         csv_titles(e);
     e->titled = true;
-    for (const char *const *name = entry_columns(); *name != NULL; name++) {
-        if (name != entry_columns())
+    for (const char *const *name = columns_of(e); *name != NULL; name++) {
+        if (name != columns_of(e))
             buf_add_byte(&e->safe, ',');
         audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
     }
@@ -167,8 +175,61 @@ static void pass_gap(struct exporting *e, const struct trail *trail)
     }
 }
 
+static unsigned wanted_of(const struct exporting *e)
+{
+    return (e->asked->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0);
+}
+
+/* How a turn that came to `code` ends. Takes: is_behind: there are rows behind those that the cursor knew. */
+static enum code end_turn(struct exporting *e, enum code code, bool is_behind, bool *moved, struct why *why)
+{
+    if (code == CODE_IO && why->text[0] == '\0')
+        (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
+    *moved = *moved || (code == CODE_OK && is_behind);
+    return code == CODE_OK && is_behind ? save(e, why) : code;
+}
+
+static enum code take_node(void *context, struct span node)
+{
+    struct exporting *e = context;
+
+    if (e->query.node.at != NULL && !span_equals(e->query.node, node))
+        return CODE_OK;
+    buf_add_byte(&e->nodes, (char)node.len);
+    return buf_add_span(&e->nodes, node);
+}
+
+static enum code export_node(struct exporting *e, struct span node, bool *moved, struct why *why)
+{
+    struct entry_place *place = audit_cursor_of(&e->cursor, node);
+    int64_t before = place != NULL ? place->seq : 0;
+    enum code code = place != NULL ? CODE_OK : why_set(why, CODE_LIMIT, "%.*s: the fleet has too many nodes for an export", SPAN_ARG(node));
+
+    if (code == CODE_OK)
+        code = centre_entries(e->centre, node, &e->query, wanted_of(e), place, take, e, why);
+    return end_turn(e, code, place != NULL && place->seq != before, moved, why);
+}
+
+/* A turn over all nodes, each as far as its rows have come. */
+static enum code export_fleet_turn(struct exporting *e, bool *moved, struct why *why)
+{
+    struct span rest;
+    enum code code;
+
+    buf_clear(&e->nodes);
+    code = centre_nodes(e->centre, take_node, e, why);
+    rest = code == CODE_OK ? buf_peek(&e->nodes) : SPAN_NONE;
+    while (code == CODE_OK && rest.len > 0) {
+        size_t len = (unsigned char)rest.at[0];
+
+        code = export_node(e, span_part(rest, 1, len), moved, why);
+        rest = span_part(rest, 1 + len, SIZE_MAX);
+    }
+    return code;
+}
+
 /* A turn over the trail as it is now, sealed files where the cursor is still in one. */
-static enum code export_turn(struct exporting *e, const char *path, bool *moved, struct why *why)
+static enum code export_files_turn(struct exporting *e, const char *path, bool *moved, struct why *why)
 {
     struct trail trail;
     int64_t before = e->cursor.place.seq;
@@ -176,29 +237,24 @@ static enum code export_turn(struct exporting *e, const char *path, bool *moved,
 
     if (code == CODE_OK) {
         pass_gap(e, &trail);
-        code = audit_entries(&trail, &e->query,
-                             (e->asked->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0),
-                             &e->cursor.place, take, e, why);
+        code = audit_entries(&trail, &e->query, wanted_of(e), &e->cursor.place, take, e, why);
     }
     trail_fini(&trail);
-    if (code == CODE_IO && why->text[0] == '\0')
-        (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
-    *moved = code == CODE_OK && e->cursor.place.seq != before;
-    return *moved ? save(e, why) : code;
+    return end_turn(e, code, e->cursor.place.seq != before, moved, why);
 }
 
 static int run(const char *path, struct exporting *e)
 {
     struct why why = {""};
-    enum code code = audit_cursor_open(&e->cursor, e->asked->cursor, &why);
+    enum code code = audit_cursor_open(&e->cursor, e->asked->cursor, e->centre != NULL, &why);
     struct pollfd watch = {.fd = STDOUT_FILENO};
 
     if (code == CODE_OK)
         code = begin(e, &why);
     while (code == CODE_OK) {
-        bool moved;
+        bool moved = false;
 
-        code = export_turn(e, path, &moved, &why);
+        code = e->centre != NULL ? export_fleet_turn(e, &moved, &why) : export_files_turn(e, path, &moved, &why);
         if (moved)
             continue;
         if (code != CODE_OK || !e->asked->follow)
@@ -245,12 +301,19 @@ int cmd_audit_export(const struct asked *asked)
 
     buf_init(&e.line, LINE_BYTES);
     buf_init(&e.safe, 2 * LINE_BYTES);
+    buf_init(&e.nodes, (size_t)64 * AUDIT_CURSOR_NODES);
+    if (status == OPTIONS_GO && asked->fleet && e.form == FORM_SQLITE)
+        status = complain(STATUS_USAGE, "--format sqlite is of a gate's own files; the centre is asked with SQL where it is");
     if (status == OPTIONS_GO)
+        status = audit_centre_open(asked, 0, &e.centre);
+    if (status == OPTIONS_GO && e.centre == NULL)
         status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)
         status = e.form == FORM_SQLITE ? merge(path, &e) : run(path, &e);
     buf_fini(&e.line);
     buf_fini(&e.safe);
+    buf_fini(&e.nodes);
+    centre_close(&e.centre);
     mem_free(path);
     return status;
 }

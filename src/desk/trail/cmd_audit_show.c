@@ -6,6 +6,7 @@
 #include "cli/told.h"
 #include "query/entries.h"
 #include "store/store.h"
+#include "trail/audit_centre.h"
 #include "trail/audit_out.h"
 #include "trail/explain_call.h"
 
@@ -24,6 +25,9 @@ struct show {
     const struct asked *asked;
     struct trail trail;
     char *path;
+    struct centre *centre; /* of a fleet; NULL: the files of a gate are asked */
+    char node[64];         /* whose row it is */
+    size_t nodes;          /* that have a row of the number */
     int64_t number, seq; /* the number that was given; the decision's */
     enum entry_kind kind; /* of the number that was given */
     bool is_there;        /* the decision */
@@ -82,11 +86,28 @@ static enum code take_entry(void *context, enum entry_kind kind, int64_t seq, co
     return FOUND;
 }
 
+static enum code ask(struct show *show, const struct query *query, query_row_fn row, bool *more, struct why *why)
+{
+    return show->centre != NULL ? centre_query(show->centre, query, row, show, more, why)
+                                : audit_query(&show->trail, query, row, show, more, why);
+}
+
+/* Whether a row of the number is there; what it is was told of another node's. */
+static enum code look_at_entry(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
+{
+    const struct show *show = context;
+
+    (void)kind;
+    (void)row;
+    return seq == show->number ? FOUND : CODE_NOT_FOUND;
+}
+
 static bool is_it(const struct show *show, const struct query_row *row)
 {
     int64_t seq = 0;
 
-    return num_i64(query_value(row, "seq"), &seq) == CODE_OK && seq == show->seq;
+    return num_i64(query_value(row, "seq"), &seq) == CODE_OK && seq == show->seq &&
+           (show->centre == NULL || span_is(query_value(row, "node"), show->node));
 }
 
 static enum code take_call(void *context, const struct query_row *row)
@@ -102,6 +123,61 @@ static enum code take_call(void *context, const struct query_row *row)
     return buf_fail(&show->correlation, add_row(show->doc, "call", row));
 }
 
+/* The call of the row that was found. Takes: where: what has none, in words. */
+static enum code find_call(struct show *show, const char *where, struct why *why)
+{
+    struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST, .after_seq = show->seq - 1};
+    enum code code;
+    bool more;
+
+    if (show->kind == ENTRY_EVENT) {
+        doc_null(show->doc, "call");
+        return CODE_OK;
+    }
+    doc_null(show->doc, "event");
+    if (show->centre != NULL) {
+        query.node = span_text(show->node);
+        query.before_seq = show->seq + 1;
+    }
+    code = ask(show, &query, take_call, &more, why);
+    if (code == CODE_OK && !show->is_there)
+        return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is the outcome of decision %" PRId64 ", which is %s", show->number,
+                       show->seq, where);
+    return code;
+}
+
+/* Which node has a row of the number, where none was named. */
+static enum code take_node(void *context, struct span node)
+{
+    struct show *show = context;
+    struct entry_place place = {.seq = show->number - 1};
+    struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST};
+    struct why why = {""};
+    enum code code;
+
+    if ((show->asked->node != NULL && !span_is(node, show->asked->node)) || node.len >= sizeof show->node)
+        return CODE_OK;
+    code = centre_entries(show->centre, node, &query, ENTRIES_EVENTS, &place, show->nodes > 0 ? look_at_entry : take_entry, show, &why);
+    if (code != FOUND)
+        return code == CODE_NOT_FOUND ? CODE_OK : code;
+    if (show->nodes++ == 0)
+        memcpy(show->node, node.at, node.len);
+    return CODE_OK;
+}
+
+static enum code find_row_of_fleet(struct show *show, struct why *why)
+{
+    enum code code = centre_nodes(show->centre, take_node, show, why);
+
+    if (code == CODE_OK && show->nodes == 0)
+        return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 " of %s at the centre", show->number,
+                       show->asked->node != NULL ? show->asked->node : "any node");
+    if (code == CODE_OK && show->nodes > 1)
+        return why_set(why, CODE_NOT_FOUND, "%zu nodes have a row %" PRId64 ": say whose, --node %s for one", show->nodes, show->number,
+                       show->node);
+    return code == CODE_OK ? find_call(show, "at the centre no more", why) : code;
+}
+
 /* A number may be a decision's, an outcome's or an event's. */
 static enum code find_row(struct show *show, struct why *why)
 {
@@ -109,7 +185,6 @@ static enum code find_row(struct show *show, struct why *why)
     struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST};
     struct why passed = {""};
     int64_t first, last;
-    bool more;
     enum code code;
 
     for (size_t i = 0; i < show->trail.count; i++)
@@ -124,17 +199,7 @@ static enum code find_row(struct show *show, struct why *why)
                        show->trail.files[show->trail.count - 1].last_seq);
     if (code != FOUND)
         return why_set(why, code, "%s", passed.text);
-    if (show->kind == ENTRY_EVENT) {
-        doc_null(show->doc, "call");
-        return CODE_OK;
-    }
-    doc_null(show->doc, "event");
-    query.after_seq = show->seq - 1;
-    code = audit_query(&show->trail, &query, take_call, show, &more, why);
-    if (code == CODE_OK && !show->is_there)
-        return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is the outcome of decision %" PRId64 ", which is in a file that "
-                       "is not here", show->number, show->seq);
-    return code;
+    return find_call(show, "in a file that is not here", why);
 }
 
 /* ---- what belongs to it ---- */
@@ -179,7 +244,7 @@ static enum code find_neighbours(struct show *show, struct why *why)
     for (size_t i = 0; i < AROUND; i++)
         buf_init(&show->before[i], ROW_BYTES);
     if (show->is_correlated)
-        code = audit_query(&show->trail, &query, keep_neighbour, show, &more, why);
+        code = ask(show, &query, keep_neighbour, &more, why);
     for (size_t i = 0; i < AROUND; i++)
         buf_fini(&show->before[i]);
     return code;
@@ -221,9 +286,10 @@ static enum code find_walk(struct show *show, struct why *why)
     struct explain_call *call;
     enum code code;
 
-    if (audit_is_restricted() || show->kind == ENTRY_EVENT) { /* a policy is all tenants' */
+    if (audit_is_restricted() || show->kind == ENTRY_EVENT || show->centre != NULL) { /* a policy is all tenants' */
         doc_null(show->doc, "walk");
         doc_text_or_null(show->doc, "no_walk", show->kind == ENTRY_EVENT ? SPAN_NONE
+                         : show->centre != NULL ? SPAN_LIT("how the policy walks over it says `callgate audit show` at the node")
                          : SPAN_LIT("the policy is not shown to who audits single tenants"));
         return CODE_OK;
     }
@@ -246,7 +312,7 @@ static const char call_words[] =
     "decision {seq}[ (its outcome is row {outcome_seq})]"
     "\n  when         {time}"
     "\n  who          [{principal}][{!principal}nobody known][ of {tenant}][{?authentication} ({authentication}[ {api_key}])]"
-    "[, from {client}][, at {node}]"
+    "[, from {client}][, at {host}][, at {node}]"
     "[\n  agent        {agent}][, by {agent_from}]"
     "[\n  acting       {actors}][\n  client       {client_says}][\n  groups       {groups}][\n  scopes       {scopes}]"
     "[\n  claims       {claims}][\n  token of     {issuer}][, by its key {token_key}]"
@@ -327,15 +393,30 @@ static int tell(struct show *show)
 
 /* ---- the command ---- */
 
+static enum code find(struct show *show, struct why *why)
+{
+    enum code code;
+
+    if (show->centre != NULL)
+        return find_row_of_fleet(show, why);
+    code = trail_find(show->path, true, &show->trail, why);
+    if (code == CODE_OK) /* the call may be here, and others of its correlation not */
+        (void)trail_place_tell_missing(&show->trail, 0);
+    return code == CODE_OK ? find_row(show, why) : code;
+}
+
+static enum code find_approvals(struct show *show, struct why *why)
+{
+    return show->centre != NULL
+               ? centre_approvals_of(show->centre, span_text(show->node), show->seq, keep_approval, show, why)
+               : audit_approvals_of(&show->trail, show->seq, keep_approval, show, why);
+}
+
 static int gather(struct show *show)
 {
     struct why why = {""};
-    enum code code = trail_find(show->path, true, &show->trail, &why);
+    enum code code = find(show, &why);
 
-    if (code == CODE_OK) /* the call may be here, and others of its correlation not */
-        (void)trail_place_tell_missing(&show->trail, 0);
-    if (code == CODE_OK)
-        code = find_row(show, &why);
     if (code == CODE_OK)
         code = find_walk(show, &why);
     show->approvals = doc_add_array(show->doc, "approvals");
@@ -343,10 +424,10 @@ static int gather(struct show *show)
     if (code == CODE_OK && show->kind != ENTRY_EVENT) {
         code = find_neighbours(show, &why);
         if (code == CODE_OK)
-            code = audit_approvals_of(&show->trail, show->seq, keep_approval, show, &why);
+            code = find_approvals(show, &why);
     }
     doc_int(show->doc, "related", (int64_t)show->related);
-    if (code == CODE_NOT_FOUND && show->trail.count > 0)
+    if (code == CODE_NOT_FOUND && (show->trail.count > 0 || show->centre != NULL))
         return complain(STATUS_NEGATIVE, "%s", why.text);
     return code == CODE_OK ? OPTIONS_GO : trail_place_complain(code, &why);
 }
@@ -354,8 +435,10 @@ static int gather(struct show *show)
 int cmd_audit_show(const struct asked *asked)
 {
     struct show show = {.kind = ENTRY_DECISION, .asked = asked, .number = (int64_t)asked_number(asked, 0)};
-    int status = asked_trail(asked, asked_operand(asked, 1), &show.path);
+    int status = audit_centre_open(asked, 1, &show.centre);
 
+    if (status == OPTIONS_GO && show.centre == NULL)
+        status = asked_trail(asked, asked_operand(asked, 1), &show.path);
     show.doc = doc_object();
     buf_init(&show.correlation, ROW_BYTES);
     if (status == OPTIONS_GO)
@@ -365,6 +448,7 @@ int cmd_audit_show(const struct asked *asked)
     trail_fini(&show.trail);
     doc_free(&show.doc);
     buf_fini(&show.correlation);
+    centre_close(&show.centre);
     mem_free(show.path);
     return status;
 }

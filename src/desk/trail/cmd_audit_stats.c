@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "trail/audit_centre.h"
 #include "trail/audit_filter.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"
@@ -157,52 +158,85 @@ static void tell_counted(void *context, int64_t calls)
     progress_tell(context, (uint64_t)calls);
 }
 
-static int run(const char *path, const struct asked *asked, unsigned bys, struct query *query)
+/* Takes: trail: NULL where the centre is asked. */
+static enum code count(const struct trail *trail, struct centre *centre, const struct asked *asked, unsigned bys, struct query *query,
+                       struct stats **stats, struct why *why)
 {
     struct progress progress;
-    struct trail trail = {0};
-    struct stats *stats = NULL;
-    struct doc *doc;
-    struct why why = {""};
-    enum code code = trail_find(path, asked->all, &trail, &why);
-    int64_t sealed;
-    int status, missing = STATUS_DONE;
+    enum code code;
 
-    if (code == CODE_OK && asked->all)
-        missing = trail_place_tell_missing(&trail, asked->from);
     query->limit = asked->newest;
     query->looked = tell_counted;
     query->context = &progress;
     progress_begin(&progress, "counting", asked->newest);
-    if (code == CODE_OK)
-        code = audit_stats(&trail, query, bys, &stats, &why);
+    code = centre != NULL ? centre_stats(centre, query, bys, stats, why) : audit_stats(trail, query, bys, stats, why);
     progress_end(&progress);
+    return code;
+}
+
+static int tell_stats(struct stats **stats, const struct asked *asked, unsigned bys)
+{
+    struct doc *doc = doc_of(*stats, asked, bys);
+
+    stats_free(stats);
+    return tell(&doc, asked->json);
+}
+
+static int run_fleet(struct centre *centre, const struct asked *asked, unsigned bys, struct query *query)
+{
+    struct stats *stats = NULL;
+    struct why why = {""};
+    enum code code = count(NULL, centre, asked, bys, query, &stats, &why);
+
+    return code == CODE_OK ? tell_stats(&stats, asked, bys) : trail_place_complain(code, &why);
+}
+
+static int run(const char *path, const struct asked *asked, unsigned bys, struct query *query)
+{
+    struct trail trail = {0};
+    struct stats *stats = NULL;
+    struct why why = {""};
+    enum code code = trail_find(path, asked->all, &trail, &why);
+    int64_t sealed;
+    int missing = STATUS_DONE;
+
+    if (code == CODE_OK && asked->all)
+        missing = trail_place_tell_missing(&trail, asked->from);
+    if (code == CODE_OK)
+        code = count(&trail, NULL, asked, bys, query, &stats, &why);
     sealed = asked->all ? 0 : trail.missing_to;
     trail_fini(&trail);
     if (code != CODE_OK)
         return trail_place_complain(code, &why);
     if (sealed > 0 && !asked->json)
         fprintf(stderr, "callgate: rows up to %" PRId64 " are in sealed files; --all counts them, too\n", sealed);
-    doc = doc_of(stats, asked, bys);
-    stats_free(&stats);
-    status = tell(&doc, asked->json);
-    return trail_place_worse(status, missing);
+    return trail_place_worse(tell_stats(&stats, asked, bys), missing);
 }
 
 int cmd_audit_stats(const struct asked *asked)
 {
     unsigned char session[DIGEST_BYTES];
     struct query query;
+    struct centre *centre = NULL;
     char *path = NULL;
     unsigned bys = 0;
     int status = audit_filter_read(asked, session, &query);
 
     if (status == OPTIONS_GO)
         status = read_per(asked->per, &bys);
+    if (status == OPTIONS_GO && asked->fleet && (asked->all || asked->progress))
+        status = complain(STATUS_USAGE, "--all and --progress are of a gate's own files; leave them out with --fleet");
+    if (asked->fleet && asked->per == NULL)
+        bys |= 1u << STATS_NODE;
+    if (status == OPTIONS_GO)
+        status = audit_centre_open(asked, 0, &centre);
+    if (status == OPTIONS_GO && centre != NULL)
+        status = run_fleet(centre, asked, bys, &query);
     if (status == OPTIONS_GO)
         status = asked_trail(asked, asked_operand(asked, 0), &path);
     if (status == OPTIONS_GO)
         status = run(path, asked, bys, &query);
+    centre_close(&centre);
     mem_free(path);
     return status;
 }
