@@ -20,7 +20,6 @@ struct asked {
     /* where */
     struct conf_file *file; /* the configuration that is meant: read when somebody asks it, and once */
     const char *config, *store, *audit;
-    bool fleet; /* the fleet's, at its centre, and not this gate's alone */
     const char *membership;
     uint64_t from; /* rows before it were given away */
     /* which calls */

@@ -302,7 +302,8 @@ const struct command commands[] = {
              WORD("order", order, "END", orders, "newest or oldest first; else newest, told forward"), ALL_FILES, FROM,
              JSON_LINES,
              FORMAT(asks, "json; csv: RFC 4180 with a line of names, made safe for spreadsheets; sql: the question itself"),
-             TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, OF_FLEET, CONFIG_OF_AUDIT)},
+             TEXT("fields", fields, "LIST", "columns of the view `call`, by commas, or all"), PROGRESS, OF_FLEET,
+             CONFIG_OF_AUDIT)},
     {IS("audit show", cmd_audit_show, "one call as a story: request, walk of the policy, outcome, neighbours"),
      .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true,
      ABOUT("Tells one call as a story, which begins with the verdict, the rule with its file and line, and the value that\n"

@@ -133,7 +133,8 @@ enum code centre__give(const struct pg_rows *piece, size_t at, size_t behind, qu
         if (pg_rows_null(piece, at, i))
             values[i].is_number = false;
         else if (values[i].is_number)
-            values[i].text = span_of(numbers[i], (size_t)snprintf(numbers[i], NUMBER_BYTES, "%" PRId64, pg_rows_int(piece, at, i)));
+            values[i].text = span_of(numbers[i], (size_t)snprintf(numbers[i], NUMBER_BYTES, "%" PRId64,
+                                                                  pg_rows_int(piece, at, i)));
         else
             values[i].text = pg_rows_bytes(piece, at, i);
     }
@@ -198,7 +199,8 @@ static void write_newest(struct buf *head, struct buf *order, const struct query
         buf_addf(order, "d.seq DESC LIMIT %" PRIu64 ") AS d" BY_TIME_BACK, query->limit + 1);
     else
         buf_add_text(order, BY_TIME_BACK + sizeof " ORDER BY" - 1);
-    buf_addf(order, " LIMIT %" PRIu64 ") AS found%s", query->limit + 1, query->order == QUERY_NEWEST_FIRST ? BY_TIME_BACK : BY_TIME);
+    buf_addf(order, " LIMIT %" PRIu64 ") AS found%s", query->limit + 1,
+             query->order == QUERY_NEWEST_FIRST ? BY_TIME_BACK : BY_TIME);
 }
 
 static void write_all(struct buf *head, struct buf *order, const struct query *query)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trails of all nodes of a fleet, asked at its centre: what audit_query, audit_stats, audit_entries and follow.h ask of the files
- * of one gate, PostgreSQL is asked of all of them, by the same struct query, and rows are handed out alike. Each row has `node`, the
- * gate's name in the fleet, in front; what a gate's file calls so, its machine, is `host`. Reads only, and may read from a standby.
+/* The trails of all nodes of a fleet, asked at its centre: what audit_query, audit_stats, audit_entries and follow.h ask of the
+ * files of one gate, PostgreSQL is asked of all of them, by the same struct query, and rows are handed out alike. Each row has
+ * `node`, the gate's name in the fleet, in front; what a gate's file calls so, its machine, is `host`. Reads only, and may read
+ * from a standby.
  *
  * Threads: one.
  * Owns: the connection.
@@ -37,15 +38,17 @@ enum code centre_stats(struct centre *centre, const struct query *query, unsigne
 typedef enum code (*centre_node_fn)(void *context, struct span node);
 enum code centre_nodes(struct centre *centre, centre_node_fn each, void *context, struct why *why) MUST_USE;
 
-/* As audit_entries, of one node. What was dropped at the centre is not there: CODE_NOT_FOUND where rows behind the place are. */
+/* As audit_entries, of one node. CODE_NOT_FOUND: rows behind the place were dropped at the centre. */
 enum code centre_entries(struct centre *centre, struct span node, const struct query *query, unsigned wanted,
                          struct entry_place *place, entry_fn row, void *context, struct why *why) MUST_USE;
 
-/* As audit_approvals_of: a call is held at one node, and used, it may be, at another; told are all nodes' events of its approvals. */
+/* As audit_approvals_of: a call is held at one node, and used, it may be, at another; told are all nodes' events of its
+ * approvals. */
 enum code centre_approvals_of(struct centre *centre, struct span node, int64_t decision, query_row_fn row, void *context,
                               struct why *why) MUST_USE;
 
-/* As follow.h has it, of all nodes: what ended is told in the order in which each node wrote it, once it has come to the centre. */
+/* As follow.h has it, of all nodes: what ended is told in the order in which each node wrote it, once it has come to the
+ * centre. */
 struct centre_follow;
 enum code centre_follow_open(struct centre *centre, const struct query *query, uint64_t lines, query_row_fn row, void *context,
                              struct centre_follow **follow, struct why *why) MUST_USE;

@@ -74,7 +74,8 @@ static enum code read_kinds(struct reading *reading, struct why *why)
 
 /* ---- the place ---- */
 
-static enum code hash_of(struct centre *centre, struct span node, int64_t seq, unsigned char hash[DIGEST_BYTES], struct why *why)
+static enum code hash_of(struct centre *centre, struct span node, int64_t seq, unsigned char hash[DIGEST_BYTES],
+                         struct why *why)
 {
     struct pg_rows *rows = NULL;
     struct span found;
@@ -114,8 +115,8 @@ static enum code check_place(struct centre *centre, struct span node, const stru
     if (!place->is_known)
         return CODE_OK;
     if (first > place->seq + 1)
-        return why_set(why, CODE_NOT_FOUND, "rows %" PRId64 " to %" PRId64 " of %.*s are at the centre no more: the fleet does not "
-                       "keep them so long", place->seq + 1, first - 1, SPAN_ARG(node));
+        return why_set(why, CODE_NOT_FOUND, "rows %" PRId64 " to %" PRId64 " of %.*s are at the centre no more: the fleet does "
+                       "not keep them so long", place->seq + 1, first - 1, SPAN_ARG(node));
     code = hash_of(centre, node, place->seq, hash, why);
     if (code == CODE_NOT_FOUND)
         return CODE_OK; /* it lay in the last day that was dropped */
@@ -133,8 +134,8 @@ static enum code move_place(struct centre *centre, struct span node, const struc
     enum code code = centre__tip(centre, node, &tip, why);
 
     if (code == CODE_OK && next->is_known && next->seq > tip)
-        return why_set(why, CODE_DENIED, "%.*s ends at row %" PRId64 " at the centre, the cursor stopped at %" PRId64 ": rows were "
-                       "cut off, or this is another trail", SPAN_ARG(node), tip, next->seq);
+        return why_set(why, CODE_DENIED, "%.*s ends at row %" PRId64 " at the centre, the cursor stopped at %" PRId64 ": rows "
+                       "were cut off, or this is another trail", SPAN_ARG(node), tip, next->seq);
     if (code != CODE_OK || tip <= next->seq)
         return code;
     code = first_behind(centre, node, next->seq, &first, why);

@@ -8,7 +8,8 @@
 
 /* What ended behind $1, in the order of its last row: that of a decision where no outcome is due, else the outcome's. */
 #define ENDED \
-    " FROM (SELECT node, day, seq AS at, seq AS call FROM decision WHERE expects_outcome = 0 AND node = $2 AND seq > $1 AND seq <= $3 " \
+    " FROM (SELECT node, day, seq AS at, seq AS call FROM decision " \
+    "WHERE expects_outcome = 0 AND node = $2 AND seq > $1 AND seq <= $3 " \
     "UNION ALL SELECT node, day, seq, decision FROM outcome WHERE node = $2 AND seq > $1 AND seq <= $3) AS e " \
     "JOIN call AS d ON d.node = e.node AND d.seq = e.call AND d.day = e.day WHERE 1 = 1"
 
@@ -134,7 +135,8 @@ static enum code tell_ended(void *context, const struct query_row *row)
     return ended->row(ended->context, row);
 }
 
-static enum code begin(struct centre_follow *follow, const struct query *query, uint64_t lines, struct ended *ended, struct why *why)
+static enum code begin(struct centre_follow *follow, const struct query *query, uint64_t lines, struct ended *ended,
+                       struct why *why)
 {
     struct looking looking = {.follow = follow};
     struct query newest = *query;

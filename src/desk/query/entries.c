@@ -206,7 +206,8 @@ bool entries__asks_for_calls(const struct query *query)
 {
     return query->correlation.at != NULL || query->principal.at != NULL || query->tool.at != NULL || query->method.at != NULL ||
            query->upstream.at != NULL || query->verdict.at != NULL || query->reason.at != NULL || query->rule.at != NULL ||
-           query->client.at != NULL || query->node.at != NULL || query->session.at != NULL || query->text.at != NULL || query->policy_version != 0;
+           query->client.at != NULL || query->node.at != NULL || query->session.at != NULL || query->text.at != NULL ||
+           query->policy_version != 0;
 }
 
 static enum code read_from(const struct trail_file *file, struct reading *reading, const struct query *query, unsigned wanted,

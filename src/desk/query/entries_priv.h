@@ -15,9 +15,9 @@
     "strftime('%Y-%m-%dT%H:%M:%S', " column " / 1000000, 'unixepoch') || printf('.%06dZ', " column " % 1000000) AS time"
 #define QUERY_TIME_OF_CENTRE(column) "callgate.time_text(" column ") AS time"
 
-/* Takes: time: one of the two above; machine: the column that has the gate's. */
-#define ENTRIES_DECISION(time, machine) \
-    "d.seq, 'decision' AS kind, " time("d.time_us") ", d.time_us, d.tenant, d.principal, d.authentication, d.client, " \
+/* Takes: moment: one of the two above; machine: the column that has the gate's. */
+#define ENTRIES_DECISION(moment, machine) \
+    "d.seq, 'decision' AS kind, " moment("d.time_us") ", d.time_us, d.tenant, d.principal, d.authentication, d.client, " \
     "nullif(lower(hex(d.session)), '') AS session, " machine ", d.correlation, d.trace, d.upstream, d.dialect, " \
     "d.protocol_version, d.direction, d.method, d.tool, d.rpc_id, d.arguments, d.arguments_bytes, " \
     "d.arguments_cut, d.arguments_redacted, d.verdict, d.reason, d.rule, d.rule_reason, d.rules, " \
@@ -26,11 +26,12 @@
     "d.target, d.query, d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
 
 /* With who and what of its decision. */
-#define ENTRIES_OUTCOME(time, machine) \
-    "o.seq, 'outcome' AS kind, " time("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, " machine ", d.correlation, " \
-    "d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, o.reason, " \
-    "o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, o.server_notifications, " \
-    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" QUERY_LATER_OF_OUTCOME(QUERY_NEXT_O)
+#define ENTRIES_OUTCOME(moment, machine) \
+    "o.seq, 'outcome' AS kind, " moment("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, " machine ", " \
+    "d.correlation, d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, " \
+    "o.reason, o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, " \
+    "o.server_notifications, o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" \
+    QUERY_LATER_OF_OUTCOME(QUERY_NEXT_O)
 
 /* What its decision was made of besides, and how: for readers who want one row a call. */
 #define ENTRIES_JUDGED \
@@ -42,8 +43,8 @@
 /* Whether a query names what an event has not. */
 bool entries__asks_for_calls(const struct query *query);
 
-#define ENTRIES_EVENT(time) \
-    "d.seq, 'event' AS kind, " time("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, " \
+#define ENTRIES_EVENT(moment) \
+    "d.seq, 'event' AS kind, " moment("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, " \
     "lower(hex(d.hash)) AS hash"
 
 #endif

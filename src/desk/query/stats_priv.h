@@ -10,8 +10,8 @@
 
 #include "query/stats.h"
 
-/* What is selected of a call: its names in the order of enum stats_by, and what is measured. Takes: of: makes a column's text of the
- * name of an outcome's; latency: that column. */
+/* What is selected of a call: its names in the order of enum stats_by, and what is measured. Takes: of: makes a column's text
+ * of the name of an outcome's; latency: that column. */
 #define STATS_CALLS(of, latency) \
     "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " \
     of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") ", d.node, NULL" \

@@ -12,8 +12,8 @@ static int check(const struct asked *asked, int database)
     if (!asked->fleet)
         return OPTIONS_GO;
     if (asked->membership == NULL)
-        return complain(STATUS_USAGE, "--fleet asks the centre as a reader: say as whom, --membership FILE, which `callgate fleet join "
-                        "--reader` made");
+        return complain(STATUS_USAGE, "--fleet asks the centre as a reader: say as whom, --membership FILE, which "
+                        "`callgate fleet join --reader` made");
     if (asked_operand(asked, database) != NULL || asked->from != 0 || asked->config != NULL || asked->store != NULL)
         return complain(STATUS_USAGE, "--fleet asks the centre alone; leave the database, --from, --config and --store out");
     return OPTIONS_GO;
@@ -26,8 +26,8 @@ static enum code connect_as(const struct member *member, struct centre **centre,
     enum code code = centre_open(&place, centre, why);
 
     if (code == CODE_DENIED && !member->is_reader)
-        return why_set(why, code, "%s is a gate, and gates read nothing at the centre: `callgate fleet join --reader NAME` makes a "
-                       "membership for readers", member->name);
+        return why_set(why, code, "%s is a gate, and gates read nothing at the centre: `callgate fleet join --reader NAME` "
+                       "makes a membership for readers", member->name);
     return code;
 }
 

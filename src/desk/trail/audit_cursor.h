@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an export stopped, in a file: the last row and its hash, of a fleet's those of each node, and how long the output was then.
+/* Where an export stopped, in a file: the last row and its hash, of a fleet's those of each node, and how long the output was
+ * then.
  *
  * Threads: main.
  * Owns: the lock on the cursor, so that of two exports over one cursor the second is refused.

@@ -203,8 +203,10 @@ static enum code export_node(struct exporting *e, struct span node, bool *moved,
 {
     struct entry_place *place = audit_cursor_of(&e->cursor, node);
     int64_t before = place != NULL ? place->seq : 0;
-    enum code code = place != NULL ? CODE_OK : why_set(why, CODE_LIMIT, "%.*s: the fleet has too many nodes for an export", SPAN_ARG(node));
+    enum code code = CODE_OK;
 
+    if (place == NULL)
+        code = why_set(why, CODE_LIMIT, "%.*s: the fleet has too many nodes for an export", SPAN_ARG(node));
     if (code == CODE_OK)
         code = centre_entries(e->centre, node, &e->query, wanted_of(e), place, take, e, why);
     return end_turn(e, code, place != NULL && place->seq != before, moved, why);

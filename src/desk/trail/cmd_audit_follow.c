@@ -34,7 +34,8 @@ static bool is_read(const struct following *following)
 {
     struct pollfd watch = {.fd = 1, .events = 0};
 
-    return poll(&watch, 1, following->fleet != NULL ? POLL_FLEET_MS : POLL_MS) == 0 || (watch.revents & (POLLERR | POLLHUP)) == 0;
+    return poll(&watch, 1, following->fleet != NULL ? POLL_FLEET_MS : POLL_MS) == 0 ||
+           (watch.revents & (POLLERR | POLLHUP)) == 0;
 }
 
 static enum code next(struct following *following, const struct query *query, struct why *why)

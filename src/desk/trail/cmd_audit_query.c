@@ -114,7 +114,8 @@ static int check_options(const struct asked *asked)
     if (!asked->follow && asked->stop_after != 0)
         return complain(STATUS_USAGE, "--stop-after goes with --follow; --limit bounds what is there");
     if (asked->fleet && (asked->all || asked->progress || (asked->format != NULL && strcmp(asked->format, "sql") == 0)))
-        return complain(STATUS_USAGE, "--all, --progress and --format sql are of a gate's own files; leave them out with --fleet");
+        return complain(STATUS_USAGE, "--all, --progress and --format sql are of a gate's own files; leave them out with "
+                        "--fleet");
     if (asked->follow && (asked->all || asked->order != NULL || asked->from != 0 || asked->until_us != 0))
         return complain(STATUS_USAGE, "--follow goes on in the order in which calls end; leave --all, --order, --from and "
                         "--until out");

@@ -157,7 +157,8 @@ static enum code take_node(void *context, struct span node)
 
     if ((show->asked->node != NULL && !span_is(node, show->asked->node)) || node.len >= sizeof show->node)
         return CODE_OK;
-    code = centre_entries(show->centre, node, &query, ENTRIES_EVENTS, &place, show->nodes > 0 ? look_at_entry : take_entry, show, &why);
+    code = centre_entries(show->centre, node, &query, ENTRIES_EVENTS, &place, show->nodes > 0 ? look_at_entry : take_entry,
+                          show, &why);
     if (code != FOUND)
         return code == CODE_NOT_FOUND ? CODE_OK : code;
     if (show->nodes++ == 0)
@@ -173,8 +174,8 @@ static enum code find_row_of_fleet(struct show *show, struct why *why)
         return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 " of %s at the centre", show->number,
                        show->asked->node != NULL ? show->asked->node : "any node");
     if (code == CODE_OK && show->nodes > 1)
-        return why_set(why, CODE_NOT_FOUND, "%zu nodes have a row %" PRId64 ": say whose, --node %s for one", show->nodes, show->number,
-                       show->node);
+        return why_set(why, CODE_NOT_FOUND, "%zu nodes have a row %" PRId64 ": say whose, --node %s for one", show->nodes,
+                       show->number, show->node);
     return code == CODE_OK ? find_call(show, "at the centre no more", why) : code;
 }
 
@@ -289,7 +290,7 @@ static enum code find_walk(struct show *show, struct why *why)
     if (audit_is_restricted() || show->kind == ENTRY_EVENT || show->centre != NULL) { /* a policy is all tenants' */
         doc_null(show->doc, "walk");
         doc_text_or_null(show->doc, "no_walk", show->kind == ENTRY_EVENT ? SPAN_NONE
-                         : show->centre != NULL ? SPAN_LIT("how the policy walks over it says `callgate audit show` at the node")
+                         : show->centre != NULL ? SPAN_LIT("how the policy walks over it says `audit show` at the node")
                          : SPAN_LIT("the policy is not shown to who audits single tenants"));
         return CODE_OK;
     }

@@ -159,8 +159,8 @@ static void tell_counted(void *context, int64_t calls)
 }
 
 /* Takes: trail: NULL where the centre is asked. */
-static enum code count(const struct trail *trail, struct centre *centre, const struct asked *asked, unsigned bys, struct query *query,
-                       struct stats **stats, struct why *why)
+static enum code count(const struct trail *trail, struct centre *centre, const struct asked *asked, unsigned bys,
+                       struct query *query, struct stats **stats, struct why *why)
 {
     struct progress progress;
     enum code code;
