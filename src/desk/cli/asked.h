@@ -20,11 +20,10 @@ struct asked {
     /* where */
     struct conf_file *file; /* the configuration that is meant: read when somebody asks it, and once */
     const char *config, *store, *audit;
-    const char *membership;
     uint64_t from; /* rows before it were given away */
     /* which calls */
     const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *session;
-    const char *client, *node, *text, *outcome, *answer, *answer_rule, *detector;
+    const char *client, *text, *outcome, *answer, *answer_rule, *detector;
     uint64_t decision, status, policy_version, above, below; /* above, below: numbers of decisions */
     int64_t since_us, until_us, before_us, at_us;
     /* how much, in which order and form */

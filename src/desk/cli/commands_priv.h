@@ -70,9 +70,6 @@
     LIST("set", sets, "NAME=VALUE", "the value of a parameter of the file; may be repeated"),                     \
         TEXT("as", as, "NAME", "the file is a copy under this name")
 #define ALL_FILES FLAG("all", all, "also sealed files beside the database")
-#define OF_FLEET                                                                                                 \
-    FLAG("fleet", fleet, "the trails of all gates of a fleet, at its centre; needs --membership"),               \
-        PATH("membership", membership, "FILE", "with --fleet: who asks; `fleet join --reader` made it")
 #define ONE_DATABASE OPERANDS(MAYBE("DATABASE", FILE))
 #define WHY(...) LINE("why", why, "TEXT", 1000, __VA_ARGS__)
 #define REASON(example)                                                                                          \
