@@ -2,7 +2,7 @@
 #include "trail/audit_centre.h"
 #include "trail/audit_cursor.h"
 #include "trail/audit_filter.h"
-#include "trail/audit_form.h"
+#include "query/audit_form.h"
 #include "trail/audit_out.h"
 #include "trail/cmd_audit_priv.h"
 #include "args/print.h"

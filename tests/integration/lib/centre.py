@@ -41,7 +41,7 @@ class Centre:
         self.membership = self.folder / "auditor.member"
         self.membership.touch(mode=0o600)
         self.membership.write_text(json.dumps({"format": 1, "fleet": 32 * "0", "name": "auditor", "database": database.url(), "role": "auditor",
-                                               "password": "for-reading"}))
+                                               "password": "for-reading", "root": 64 * "0"}))
 
     def types_of(self, table):
         return dict(self.database.sql("SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'callgate' "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trail/audit_form.h"
+#include "query/audit_form.h"
 
 #include "unicode/terminal.h"
 

@@ -5,8 +5,8 @@
  * Owns: nothing.
  * Lifetime: one row.
  * Errors: enum code of the buffer. */
-#ifndef TRAIL_AUDIT_FORM_H
-#define TRAIL_AUDIT_FORM_H
+#ifndef QUERY_AUDIT_FORM_H
+#define QUERY_AUDIT_FORM_H
 
 #include "base/buf.h"
 #include "query/entries.h"
