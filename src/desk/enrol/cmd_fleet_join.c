@@ -66,6 +66,17 @@ static enum code make_member(const struct asked *asked, const struct enrol *enro
     return code == CODE_OK ? code : why_set(why, code, "a membership cannot be made: %s", code_text(code));
 }
 
+/* Who asks with psql finds the views of schema/cookbook.md by their names, and days are UTC's, as in a gate's own file. */
+static enum code set_how_it_reads(struct enrol *enrol, const char *role, struct why *why)
+{
+    char sql[SQL_BYTES];
+
+    (void)snprintf(sql, sizeof sql, "ALTER ROLE \"%s\" SET search_path = callgate_audit, pg_temp; "
+                   "ALTER ROLE \"%s\" SET timezone = 'UTC'; ALTER ROLE \"%s\" SET enable_partitionwise_join = on", role, role,
+                   role);
+    return pg_run(enrol->pg, sql, why);
+}
+
 /* Only what the password proves goes to the server. A name of [a-z0-9-] needs quotes, and no more. */
 static enum code make_role(struct enrol *enrol, const struct member *member, struct why *why)
 {
@@ -79,6 +90,8 @@ static enum code make_role(struct enrol *enrol, const struct member *member, str
     (void)snprintf(sql, sizeof sql, "CREATE ROLE \"%s\" LOGIN PASSWORD %s; GRANT %s TO \"%s\"", member->role, quoted,
                    member->is_reader ? "callgate_reader" : "callgate_node", member->role);
     code = pg_run(enrol->pg, sql, why);
+    if (code == CODE_OK && member->is_reader)
+        code = set_how_it_reads(enrol, member->role, why);
     return code == CODE_EXISTS ? why_set(why, code,
                                          "the server has a role %s already; take another name, or let it leave first",
                                          member->role)
