@@ -157,6 +157,7 @@ static void connect_again(struct courier *courier)
         lose(courier, &why);
     else
         log_info("fleet", "the centre is there");
+    courier->is_seated = courier->is_seated || courier->pg != NULL;
     evidence_anew(courier->evidence);
 }
 
@@ -186,7 +187,8 @@ static enum code take_turn(struct courier *courier, struct why *why)
     return code == CODE_OK ? told : code;
 }
 
-/* The trail goes up on threads of its own. They begin behind the first turn, when the process is confined. */
+/* The trail goes up on threads of its own. They begin behind the first turn, when the process is confined, and once it is known
+ * that nobody else is this node: rows of two would be a fork. */
 static enum code begin_shipping(struct courier *courier, struct why *why)
 {
     const struct conf *conf = courier->conf;
@@ -194,7 +196,7 @@ static enum code begin_shipping(struct courier *courier, struct why *why)
                                          .audit = conf->audit.database, .digests = conf->fleet.keeps_arguments,
                                          .shipped_seq = courier->state.shipped_seq};
 
-    return courier->shipper != NULL ? CODE_OK : shipper_start(&shipped, &courier->shipper, why);
+    return courier->shipper != NULL || !courier->is_seated ? CODE_OK : shipper_start(&shipped, &courier->shipper, why);
 }
 
 /* Tells by the state how far the trail's way up is, also while the centre is away. What that does not get on with leaves calls

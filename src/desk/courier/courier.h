@@ -45,6 +45,7 @@ struct courier {
     int64_t turn_us;             /* the next turn's beginning */
     char start[CLOCK_START_BYTES];
     unsigned char instance[SEAT_INSTANCE_BYTES]; /* which process this is, at the centre */
+    bool is_seated;              /* it has been the one of its name there */
     int gate;                    /* a socket; -1: nobody is there any more */
 };
 
