@@ -4,6 +4,9 @@
  * so that there `optional` is all that can be said. */
 #include "past/learn_priv.h"
 
+#include "texts/reading.h"
+#include "unicode/unicode.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -86,6 +89,12 @@ static bool are_few(const struct learn_values *values, uint64_t total)
     return values->count > 0 && !values->many && (values->count == 1 || total >= 3 * (uint64_t)values->count);
 }
 
+/* What `under` takes: values' paths are plain, but a folder of theirs may end in white space or hold what nobody sees. */
+static bool is_plain_folder(struct span folder)
+{
+    return folder.len > 0 && (reading_of_steps(folder) & READING_ODD) == 0 && !unicode_is_deceptive(folder);
+}
+
 static void add_string(struct draft *draft, const struct shape *shape)
 {
     if (are_few(&shape->texts, shape->strings)) {
@@ -93,7 +102,7 @@ static void add_string(struct draft *draft, const struct shape *shape)
         return;
     }
     buf_addf(draft->out, ", is: string");
-    if (!shape->no_paths && shape->folder.len > 0) {
+    if (!shape->no_paths && is_plain_folder(shape->folder)) {
         buf_addf(draft->out, ", under: ");
         draft__operand(draft, shape->folder);
     } else if (shape->prefix.len > 0) {
