@@ -911,6 +911,65 @@ END $$;
 REVOKE ALL ON FUNCTION callgate.fleet_status FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION callgate.fleet_status TO callgate_node, callgate_reader;
 
+-- ---- approvals ------------------------------------------------------------------------------------------------------
+-- What nodes say of held calls, each node in an order of its own without a gap: a call is held, a person has answered, an approval was
+-- taken. Sealed and signed: whoever can write here can neither read it nor add to it. Which node may use an approval is the one row of
+-- approval_use that there can be.
+
+CREATE TABLE callgate.approval_word (
+    node      text COLLATE "C" NOT NULL,
+    number    bigint NOT NULL CHECK (number > 0),
+    said_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    sealed    bytea NOT NULL,
+    signature bytea NOT NULL,
+    PRIMARY KEY (node, number)
+);
+
+CREATE TABLE callgate.approval_use (
+    ask_node   text COLLATE "C" NOT NULL,
+    ask_number bigint NOT NULL,
+    node       text COLLATE "C" NOT NULL,
+    used_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (ask_node, ask_number)
+);
+
+CREATE FUNCTION callgate.approval_last() RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(max(number), 0) FROM callgate.approval_word WHERE node = session_user
+$$;
+
+-- false: the word before it is not there, or there is one of this number already.
+CREATE FUNCTION callgate.approval_say(at bigint, sealed bytea, signature bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO callgate.approval_word (node, number, sealed, signature) SELECT session_user, at, sealed, signature
+    WHERE at = 1 OR EXISTS (SELECT FROM callgate.approval_word AS w WHERE w.node = session_user AND w.number = at - 1)
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM pg_notify('callgate_change', '');
+    END IF;
+    RETURN FOUND;
+END $$;
+
+-- What others have said since. Takes: known: a line each, a node's name, a blank, the last number that was heard of it.
+CREATE FUNCTION callgate.approval_words(known text, most bigint) RETURNS TABLE (node text, number bigint, sealed bytea, signature bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH heard AS (SELECT split_part(line, ' ', 1) AS name, split_part(line, ' ', 2)::bigint AS last
+                   FROM string_to_table(known, E'\n') AS line WHERE line <> '')
+    SELECT w.node, w.number, w.sealed, w.signature FROM callgate.node AS n LEFT JOIN heard AS h ON h.name = n.name
+    JOIN callgate.approval_word AS w ON w.node = n.name AND w.number > coalesce(h.last, 0)
+    WHERE n.name <> session_user AND w.said_at > clock_timestamp() - interval '30 days' ORDER BY w.node, w.number LIMIT most
+$$;
+
+-- Who may use it: who asked first, for good.
+CREATE FUNCTION callgate.approval_take(whose text, at bigint) RETURNS text
+    LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO callgate.approval_use (ask_node, ask_number, node) VALUES (whose, at, session_user) ON CONFLICT DO NOTHING;
+    SELECT node FROM callgate.approval_use WHERE ask_node = whose AND ask_number = at
+$$;
+REVOKE ALL ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION callgate.approval_last, callgate.approval_say, callgate.approval_words, callgate.approval_take TO callgate_node;
+
 -- ---- views for readers ----------------------------------------------------------------------------------------------
 -- What audit.sql has in a gate's own files stands here in a schema of its own, over all nodes: the same tables and views, each with
 -- `node` first, and those of SQLite's functions that cookbook.md uses. A reader's role looks there, so that questions are asked as they

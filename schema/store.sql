@@ -344,6 +344,42 @@ CREATE TRIGGER fleet_outbox_end_remains BEFORE DELETE ON fleet_outbox_end
 CREATE TRIGGER fleet_change_stays BEFORE UPDATE ON fleet_change BEGIN SELECT raise(ABORT, 'changes are append-only'); END;
 CREATE TRIGGER fleet_change_remains BEFORE DELETE ON fleet_change BEGIN SELECT raise(ABORT, 'changes are append-only'); END;
 
+-- Held calls of the whole fleet. A row here says whose an ask is: the node that held the call, and its number there; so of answers.
+CREATE TABLE fleet_ask (
+    ask    INTEGER PRIMARY KEY REFERENCES approval_ask(id),
+    node   TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    UNIQUE (node, number)
+) STRICT;
+
+CREATE TABLE fleet_answer (
+    answer INTEGER PRIMARY KEY REFERENCES approval_answer(id),
+    node   TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    UNIQUE (node, number)
+) STRICT;
+
+CREATE TABLE fleet_word ( -- what this node tells the others of them, in this order
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind   TEXT NOT NULL CHECK (kind IN ('ask', 'answer', 'use')),
+    of     INTEGER NOT NULL, -- an approval_ask or an approval_answer
+    number INTEGER, -- that it got at the centre; NULL: it is not there yet
+    UNIQUE (kind, of)
+) STRICT;
+
+CREATE TABLE fleet_heard ( -- the last word that was heard of a node; changes
+    node   TEXT PRIMARY KEY,
+    number INTEGER NOT NULL
+) STRICT;
+
+-- What this gate wants to use, which the courier asks the centre for: it makes an approval_claim of it. Changes.
+CREATE TABLE fleet_wish (
+    ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),
+    gate      TEXT NOT NULL,
+    since_us  INTEGER NOT NULL,
+    audit_seq INTEGER NOT NULL
+) STRICT;
+
 -- ---- tools that servers listed -------------------------------------------------------------------------------------
 
 CREATE TABLE listed_tool (

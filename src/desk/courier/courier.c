@@ -97,6 +97,7 @@ enum code courier_open(struct courier *courier, const struct conf *conf, int gat
     if (code == CODE_OK)
         code = open_evidence(courier, why);
     courier->saved = courier->state;
+    courier->approvals = (struct approvals_way){.store = courier->store, .self = courier->member, .roster = &courier->roster};
     return code;
 }
 
@@ -183,6 +184,10 @@ static enum code take_turn(struct courier *courier, struct why *why)
         (void)memccpy(courier->state.hash, down.hash, '\0', sizeof courier->state.hash);
     }
     courier_note_refused(courier, code, why);
+    if (code == CODE_OK)
+        code = approvals_turn(&courier->approvals, courier->pg, clock_monotonic_us(), courier->state.forked == 0, why);
+    if (code == CODE_NOMEM || pg_is_lost(courier->pg))
+        return code;
     told = courier_beat(courier, code == CODE_OK ? why : NULL);
     return code == CODE_OK ? told : code;
 }

@@ -14,6 +14,7 @@
 #define COURIER_COURIER_H
 
 #include "conf/conf.h"
+#include "courier/approvals.h"
 #include "courier/down.h"
 #include "courier/down_roster.h"
 #include "courier/evidence.h"
@@ -35,6 +36,7 @@ struct courier {
     int64_t store_seen, asked_last; /* when the outbox was looked at, and its last number then */
     struct shipper *shipper;     /* NULL: it has not begun */
     struct evidence *evidence;
+    struct approvals_way approvals;
     struct why up_fault;         /* what the trail's way up does not get on with; "": nothing */
     struct why evidence_fault;   /* likewise what proves it */
     struct pg *pg;               /* NULL: the centre is away */

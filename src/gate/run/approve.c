@@ -185,7 +185,10 @@ static void let_go(struct handing *handing, const struct store_approval *row)
 static void come_for(struct handing *handing, const struct store_approval *row)
 {
     int64_t since_us = row->given_us > row->seen_us ? row->given_us : row->seen_us;
-    bool is_mine = span_equals(row->seen_gate, mark_of(handing->serve)) || handing->now_us - since_us > ORPHAN_US;
+    bool is_here = span_equals(row->seen_gate, mark_of(handing->serve));
+    /* of a fleet's nodes it belongs to the one to which the call comes after it was approved: what one has taken is its own */
+    bool is_mine = handing->serve->fleet.is_on ? is_here && row->seen_us >= row->given_us
+                                               : is_here || handing->now_us - since_us > ORPHAN_US;
 
     if (is_mine && handing->claim_count < MOVES_AT_ONCE)
         handing->claims[handing->claim_count++] = row->id;
@@ -222,7 +225,8 @@ static enum code move_claims(const struct handing *handing, struct why *why)
         return code;
     audit_gauges(serve->audit, &gauges);
     for (size_t i = 0; i < handing->claim_count && code == CODE_OK; i++)
-        code = store_approval_claim(serve->store, mark_of(serve), handing->claims[i], handing->now_us, gauges.last_seq, why);
+        code = (serve->fleet.is_on ? store_approval_wish : store_approval_claim)(
+            serve->store, mark_of(serve), handing->claims[i], handing->now_us, gauges.last_seq, why);
     for (size_t i = 0; i < handing->release_count && code == CODE_OK; i++)
         code = store_approval_release(serve->store, mark_of(serve), handing->releases[i], why);
     return store_end(serve->store, code, NULL, why);

@@ -278,6 +278,22 @@ enum code store_approval_answer(struct db *db, struct store_answer *answer, stru
     return db_why(why, code, db, "storing the answer");
 }
 
+enum code store_approval_answer_of_node(struct db *db, struct store_answer *answer, bool is_whole, int64_t *id, struct why *why)
+{
+    struct found found = {.now_us = answer->given_us, .answer = answer, .why = NULL};
+    enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, &found, why);
+
+    *id = 0;
+    if (code != CODE_OK || !found.exists || found.state == APPROVAL_IS_USED || found.state == APPROVAL_IS_OVER)
+        return code;
+    answer->needed = found.needed;
+    code = count_people(db, answer, why);
+    if (code == CODE_OK)
+        code = db_why(why, add_answer(db, answer, is_whole), db, "storing the answer");
+    *id = code == CODE_OK ? db_last_id(db) : 0;
+    return code;
+}
+
 enum code store_approval_answered(struct db *db, int64_t *answer, int64_t *ask, struct why *why)
 {
     struct db_stmt *stmt;

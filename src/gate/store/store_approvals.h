@@ -112,6 +112,10 @@ bool store_approval_shows_params(const struct store_approval *approval);
  * before, granted without a look at all of it, or by whoever asks; the sentence says which). */
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why) MUST_USE;
 
+/* Likewise of what somebody answered at another node, which has asked whether he may. *id: 0: it came too late. */
+enum code store_approval_answer_of_node(struct db *db, struct store_answer *answer, bool is_whole, int64_t *id,
+                                        struct why *why) MUST_USE;
+
 /* Likewise: erases the arguments of what is decided or lapsed, since nobody has to look at them any more. */
 /* The first ask that somebody has answered after *answer, which is moved on to that answer; 0 of *ask: there is none. Takes:
  * *answer: negative: nothing that is there by now is wanted. */
@@ -133,6 +137,10 @@ enum code store_approval_ask(struct db *db, struct span gate, const struct appro
 enum code store_approval_use(struct db *db, struct span gate, const struct approval_use *use, struct why *why) MUST_USE;
 enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
                                struct why *why) MUST_USE;
+/* The same of a node of a fleet, which waits for the centre's word: the courier makes a claim of it, where no other node has
+ * taken the approval. */
+enum code store_approval_wish(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
+                              struct why *why) MUST_USE;
 enum code store_approval_release(struct db *db, struct span gate, int64_t ask, struct why *why) MUST_USE;
 /* For a gate that ends while no call has taken an approval: other gates may use what it did not. */
 enum code store_approvals_release_all(struct db *db, struct span gate, struct why *why) MUST_USE;

@@ -89,14 +89,27 @@ enum code store_approval_use(struct db *db, struct span gate, const struct appro
     return db_why(why, code, db, "storing that an approval was used");
 }
 
+static enum code insert_claim(struct db *db, const char *sql, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
+                              struct why *why)
+{
+    enum code code = db_change(db, sql, DB_VALUES(db_of_int(ask), db_of_text(gate), db_of_int(now_us),
+                                                  db_of_int((int64_t)audit_seq)));
+
+    return db_why(why, code, db, "claiming an approval");
+}
+
 enum code store_approval_claim(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
                                struct why *why)
 {
-    enum code code = db_change(db, "INSERT INTO approval_claim(ask, gate, since_us, audit_seq) VALUES (?1, ?2, ?3, ?4) "
-                               "ON CONFLICT (ask) DO NOTHING",
-                               DB_VALUES(db_of_int(ask), db_of_text(gate), db_of_int(now_us), db_of_int((int64_t)audit_seq)));
+    return insert_claim(db, "INSERT INTO approval_claim(ask, gate, since_us, audit_seq) VALUES (?1, ?2, ?3, ?4) "
+                        "ON CONFLICT (ask) DO NOTHING", gate, ask, now_us, audit_seq, why);
+}
 
-    return db_why(why, code, db, "claiming an approval");
+enum code store_approval_wish(struct db *db, struct span gate, int64_t ask, int64_t now_us, uint64_t audit_seq,
+                              struct why *why)
+{
+    return insert_claim(db, "INSERT INTO fleet_wish(ask, gate, since_us, audit_seq) VALUES (?1, ?2, ?3, ?4) "
+                        "ON CONFLICT (ask) DO NOTHING", gate, ask, now_us, audit_seq, why);
 }
 
 #define UNUSED_CLAIMS "approval_claim WHERE gate = ?1 AND ask NOT IN (SELECT ask FROM approval_use)"

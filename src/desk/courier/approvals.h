@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Held calls of a fleet: what this node has of them goes to the others, what others say comes here, and an approval that the
+ * gate wants to use is asked for at the centre, which gives it to one node, once.
+ *
+ * Threads: the courier's one.
+ * Owns: what it holds between two turns.
+ * Lifetime: the courier's.
+ * Errors: enum code with a sentence. What one node's words are wrong in keeps nothing from the others'. */
+#ifndef COURIER_APPROVALS_H
+#define COURIER_APPROVALS_H
+
+#include "courier/down_roster.h"
+#include "courier/words.h"
+
+#define APPROVALS_STUCK 16 /* so many nodes whose words are wrong are passed over for a minute */
+
+struct approvals_way {
+    struct db *store;
+    const struct member *self;
+    const struct down_roster *roster;
+    struct {
+        char node[FLEET_NAME_BYTES];
+        int64_t until_us;
+    } stuck[APPROVALS_STUCK];
+    struct why fault; /* of the last turn; "": none */
+};
+
+/* Takes: now_us: monotonic; may_use: this node is none of a trail that forked. */
+enum code approvals_turn(struct approvals_way *way, struct pg *pg, int64_t now_us, bool may_use, struct why *why) MUST_USE;
+
+#endif
