@@ -120,7 +120,7 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
     enum code code = refuse_half_restored(path, why);
 
     *db = NULL;
-    if (code == CODE_OK && mode == DB_CREATE)
+    if (code == CODE_OK && mode == DB_CREATE && strcmp(path, ":memory:") != 0)
         code = make_file(path, why);
     if (code == CODE_OK)
         code = db_open(path, mode, db, why);
