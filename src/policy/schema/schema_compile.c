@@ -21,7 +21,7 @@
 
 static struct span pointer(const struct schemer *s)
 {
-    return buf_code(&s->pointer) == CODE_OK ? span_part(buf_peek(&s->pointer), 0, SHOWN_MAX) : SPAN_LIT("/...");
+    return buf_code(&s->pointer) == CODE_OK ? utf8_cut(buf_peek(&s->pointer), SHOWN_MAX) : SPAN_LIT("/...");
 }
 
 void schema__fail(struct schemer *s, enum code code, const char *word, const char *what)
@@ -82,7 +82,7 @@ void schema__label(struct schemer *s, struct condition *condition)
     struct span path = has_path ? condition->path.text : SPAN_NONE;
     char text[512];
     int len = snprintf(text, sizeof text, "by_schema #%.*s%s%.*s", SPAN_ARG(pointer(s)), path.len > 0 ? " " : "",
-                       SPAN_ARG(span_part(path, 0, 100)));
+                       SPAN_ARG(utf8_cut(path, 100)));
 
     for (uint32_t i = 0; i < condition->op_count && len > 0 && (size_t)len < sizeof text; i++)
         len += snprintf(text + len, sizeof text - (size_t)len, " %s", condition->ops[i].operator->word);
